@@ -37,7 +37,7 @@ help:
 	@echo "make docs    the site: docs/_build/html/index.html, every program on it run (its own .venv-docs; about three minutes)"
 	@echo "make test-docs  its links, and its pages in a real browser (Chromium, and Node.js for axe; CHROMIUM=/path/to/it)"
 	@echo "make verify  every exercise of the labs proven: stub red, solution green, each mutant caught, and the ladder (about four minutes)"
-	@echo "make lint    ruff and mypy only"
+	@echo "make lint    ruff (rules and format) and mypy only"
 	@echo "make fuzz    the random programs, many more of them (FUZZ_EXAMPLES=$(FUZZ_EXAMPLES))"
 	@echo "make bench   jitkit measured beside JAX (BENCH_ARGS=--quick for a short look)"
 	@echo "make benchmarks  the two tables in docs/benchmarks.md, measured anew here (quarter of an hour, on a machine that does nothing else)"
@@ -80,6 +80,7 @@ verify: $(USE)
 
 lint: $(TEST)
 	@$(BIN)/python -m ruff check .
+	@$(BIN)/python -m ruff format --check --quiet . || { echo "Not formatted: run .venv/bin/ruff format"; exit 1; }
 	@$(BIN)/python -m mypy
 
 fuzz: $(TEST)

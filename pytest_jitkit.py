@@ -16,6 +16,4 @@ def pytest_collect_file(file_path: pathlib.Path, parent: Any) -> Any:
     """The checks of a lab, where a file is the learner's file of one."""
     if file_path.name != "exercises.py" or not (file_path.parents[1] / ".jitkit").is_dir():
         return None
-    return importlib.import_module("jitkit.kata.pytest_items").ExercisesFile.from_parent(
-        parent, path=file_path
-    )
+    return importlib.import_module("jitkit.kata.pytest_items").ExercisesFile.from_parent(parent, path=file_path)

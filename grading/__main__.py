@@ -32,7 +32,11 @@ def make_parser() -> argparse.ArgumentParser:
     generate.add_argument("--check", action="store_true", help="write nothing; 1 if something is not fresh")
     proofs = commands.add_parser("verify", help="prove the exercises: stubs, solutions, mutants")
     proofs.add_argument(
-        "labs", nargs="*", default=[], metavar="LAB", help="a number (02), an exercise (02.3), `ladder`, a rung (ladder:07); all without it"
+        "labs",
+        nargs="*",
+        default=[],
+        metavar="LAB",
+        help="a number (02), an exercise (02.3), `ladder`, a rung (ladder:07); all without it",
     )
     proofs.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="exercises at the same time")
     proofs.add_argument(
@@ -42,9 +46,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--sample", type=int, default=0, metavar="N", help="with --mutate: so many of each exercise (0: all)"
     )
     build = commands.add_parser("build", help="write a course for nbgrader")
-    build.add_argument(
-        "folder", type=pathlib.Path, metavar="DIR", help="the course's folder; again later, renews it"
-    )
+    build.add_argument("folder", type=pathlib.Path, metavar="DIR", help="the course's folder; again later, renews it")
     build.add_argument("labs", nargs="*", default=[], metavar="LAB", help="a number (02); all labs without it")
     build.add_argument(
         "--release", action="store_true", help="make what students get, too, and see that no answer is in it"
@@ -87,12 +89,8 @@ def _chosen(names: Sequence[str]) -> list[tuple[Lab, str | None]]:
     chosen: list[tuple[Lab, str | None]] = []
     for name in names:
         number = name[:2]
-        if number not in labs or (
-            len(name) > 2 and name not in labs[number].ids and name != labs[number].name
-        ):
-            raise LookupError(
-                f"there is no lab or exercise {name!r}; the labs are {', '.join(labs) or 'none'}"
-            )
+        if number not in labs or (len(name) > 2 and name not in labs[number].ids and name != labs[number].name):
+            raise LookupError(f"there is no lab or exercise {name!r}; the labs are {', '.join(labs) or 'none'}")
         chosen.append((labs[number], name if name in labs[number].ids else None))
     return chosen
 

@@ -87,9 +87,7 @@ def release(folder: pathlib.Path, labs: Sequence[Lab]) -> None:
     """Let nbgrader make what students get, and see that no answer is in it. ReleaseError where one of the two fails."""
     for lab in labs:
         command = [sys.executable, "-m", "nbgrader", "generate_assignment", lab.name, "--force"]
-        done = subprocess.run(
-            command, cwd=folder, env=_environment(), capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, cwd=folder, env=_environment(), capture_output=True, text=True, check=False)
         if "No module named nbgrader" in done.stderr:
             raise ReleaseError('nbgrader is not installed; in your clone: pip install -e ".[nbgrader]"')
         if done.returncode:
@@ -175,9 +173,7 @@ def _marked(target: Target) -> str:
     lines = source.splitlines()
     first = min([body[0].lineno, *(d.lineno for d in getattr(body[0], "decorator_list", ()))])
     head, rest = lines[: first - 1], lines[first - 1 :]
-    while head and head[-1].strip().startswith(
-        "#"
-    ):  # a comment on the first statement belongs to the solution
+    while head and head[-1].strip().startswith("#"):  # a comment on the first statement belongs to the solution
         rest.insert(0, head.pop())
     marked = [*head, "    ### BEGIN SOLUTION", f"    # {CANARY}", *rest, "    ### END SOLUTION"]
     return in_its_class(target, "\n".join(marked))

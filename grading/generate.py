@@ -133,7 +133,9 @@ def readme_text(lab: Lab) -> str:
     text = (lab.folder / "README.md").read_text(encoding="utf-8")
     parts = parts_of([target for exercise in lab.exercises for target in exercise.targets], lab.names)
     sections = [part for part in sections_of(text) if not part.startswith(f"## {USE}\n")]
-    place = 1 + max((i for i, part in enumerate(sections) if part.startswith(f"## {BUILD}\n")), default=len(sections) - 1)
+    place = 1 + max(
+        (i for i, part in enumerate(sections) if part.startswith(f"## {BUILD}\n")), default=len(sections) - 1
+    )
     use = f"## {USE}\n\n{_USE.format(lab=lab.number, first=parts[0].name)}\n{table_of(parts)}\n\n" if parts else ""
     return "".join([*sections[:place], use, *sections[place:]])
 
@@ -241,11 +243,7 @@ def _comment(text: str, first: str = "# ", rest: str = "# ") -> list[str]:
     for paragraph in text.split("\n\n"):
         lines += ["#"] if lines else []
         lines += textwrap.wrap(
-            " ".join(paragraph.split()),
-            _WIDTH,
-            initial_indent=first,
-            subsequent_indent=rest,
-            break_long_words=False,
+            " ".join(paragraph.split()), _WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False
         )
     return lines
 

@@ -88,9 +88,7 @@ def mutate(lab: Lab, exercise: Exercise, assess: Any, hidden: pathlib.Path, samp
     functions = [reference_function(target) for target in exercise.targets]
     made = [(function, mutation) for function in functions for mutation in mutations(function.node)]
     listed = equivalents()
-    counted = [
-        (f, m) for f, m in made if m.change not in listed.get((exercise.id, f.target.name), {})
-    ]
+    counted = [(f, m) for f, m in made if m.change not in listed.get((exercise.id, f.target.name), {})]
     if sample:
         counted = random.Random(exercise.id).sample(counted, min(sample, len(counted)))
     trial = _Trial(checks_of(lab, exercise.id, hidden), exercise.uses_xla)

@@ -241,7 +241,9 @@ def _is_commutative(node: ast.BinOp) -> bool:
 
 
 def _negated(test: ast.expr) -> ast.expr:
-    return test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else ast.UnaryOp(ast.Not(), test)
+    return (
+        test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else ast.UnaryOp(ast.Not(), test)
+    )
 
 
 def _of_list(iterable: ast.expr, start: int | None, stop: int | None) -> ast.expr:

@@ -47,7 +47,9 @@ class Text(NamedTuple):
         """Cut at the headings of the second level. `readme` is the text where it is to be another than that of the file."""
         path = lab.folder / "README.md"
         if not readme:
-            readme = path.read_text(encoding="utf-8") if path.is_file() else f"# {lab.number} {lab.title}\n\n{lab.summary}\n"
+            readme = (
+                path.read_text(encoding="utf-8") if path.is_file() else f"# {lab.number} {lab.title}\n\n{lab.summary}\n"
+            )
         sections = sections_of(readme)
         begun = [i for i, text in enumerate(sections) if text.startswith((f"## {BUILD}", f"## {USE}"))]
         place = max(begun, default=len(sections) - 1) + 1
@@ -70,9 +72,7 @@ def lab_notebook(lab: Lab, imports: str, stubs: dict[str, str], readme: str = ""
       readme: the lab's text, where it is to be another than that of the file.
     """
     text = Text.of(lab, readme)
-    setup = "\n\n".join(
-        part for part in (imports, "from jitkit.kata.notebook import check, experiment, hint") if part
-    )
+    setup = "\n\n".join(part for part in (imports, "from jitkit.kata.notebook import check, experiment, hint") if part)
     cells = [
         *(cell for i, section in enumerate(text.before, 1) for cell in with_examples(f"text-{i}", section)),
         markdown("how", _HOW.format(number=lab.number, first=lab.ids[0] if lab.ids else lab.number)),
@@ -160,9 +160,7 @@ def closing_cells(lab: Lab, text: Text) -> list[Cell]:
         options = "\n".join(f"{i}. {option}" for i, option in enumerate(lab.experiment.options, 1))
         cells += [
             markdown("prediction", f"**Your prediction.** {lab.experiment.question}\n\n{options}"),
-            code(
-                "experiment", f'guess = None  # the number of your answer\nexperiment("{lab.number}", guess)'
-            ),
+            code("experiment", f'guess = None  # the number of your answer\nexperiment("{lab.number}", guess)'),
         ]
     return [*cells, *(markdown(f"after-{i}", section) for i, section in enumerate(text.after, 1))]
 

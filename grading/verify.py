@@ -69,9 +69,7 @@ def hidden_checks(lab: Lab) -> pathlib.Path:
     return ROOT / "grading" / "hidden" / f"{lab.name}.py"
 
 
-def verify(
-    lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: str | None = None
-) -> list[Finding]:
+def verify(lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: str | None = None) -> list[Finding]:
     """All findings of a lab, or of one exercise of it. Its proofs run in `forks`."""
     findings = list(staleness(lab))
     exercises = [e for e in lab.exercises if only is None or e.id == only]
@@ -79,10 +77,7 @@ def verify(
     text = mutants_file.read_text(encoding="utf-8") if mutants_file.is_file() else ""
     mutants = load_mutants(text, str(mutants_file))
     answers = load_right_answers(text, str(mutants_file))
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        concurrent.futures.ThreadPoolExecutor(workers) as pool,
-    ):
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
         prover = _Prover(lab, assessor, forks, pathlib.Path(folder))
         # first the solutions: they ask for the reference's results, which all others compare with
         proofs = [pool.submit(prover.solution, exercise) for exercise in exercises]
@@ -126,9 +121,7 @@ def check_files(lab: Lab) -> list[pathlib.Path]:
 def staleness(lab: Lab) -> Iterator[Finding]:
     """Generated files that are not what would be generated now."""
     for path in stale_files(lab, ROOT):
-        yield Finding(
-            lab.name, "fresh", f"{path.relative_to(ROOT)} is not what `python -m grading generate` writes"
-        )
+        yield Finding(lab.name, "fresh", f"{path.relative_to(ROOT)} is not what `python -m grading generate` writes")
 
 
 def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[Finding]:
@@ -140,9 +133,7 @@ def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[F
     if not any(c.hidden for c in checks):
         yield Finding(exercise.id, "checks", "there is no hidden one")
     if len(mutants) < _FEWEST_MUTANTS:
-        yield Finding(
-            exercise.id, "mutants", f"there are {len(mutants)}, and should be {_FEWEST_MUTANTS} or more"
-        )
+        yield Finding(exercise.id, "mutants", f"there are {len(mutants)}, and should be {_FEWEST_MUTANTS} or more")
     refuted = {text for c in checks for text in c.against}
     for text in refuted - {m.misconception for m in mutants}:
         yield Finding(exercise.id, "mutants", f"a check is against {text!r}, and no mutant believes it")
@@ -153,9 +144,7 @@ def leaked_lines(lab: Lab, exercise: Exercise) -> Iterator[Finding]:
     for target in exercise.targets:
         function = reference_function(target)
         lines = {line.strip() for line in _body(function.source)}
-        telling = {
-            line for line in lines if len(line) >= 40 and not line.startswith(("#", "raise", "return"))
-        }
+        telling = {line for line in lines if len(line) >= 40 and not line.startswith(("#", "raise", "return"))}
         for path in sorted(lab.folder.rglob("*")):
             if path.suffix not in (".py", ".md", ".ipynb", ".toml") or path.name == "mutants.py":
                 continue
@@ -242,9 +231,7 @@ class _Prover:
                     findings.append(Finding(exercise.id, "solution", text))
                 elif (result.value or {}).get("uncaught"):
                     text = f"{result.check.name} ends in an error for the reference, too: {result.value}"
-                    findings.append(
-                        Finding(exercise.id, "solution", f"{text}. Is it meant? Then use `raised`.")
-                    )
+                    findings.append(Finding(exercise.id, "solution", f"{text}. Is it meant? Then use `raised`."))
         if not findings and all(each == values[0] for each in values) and any(map(_takes_arguments, exercise.targets)):
             text = "what is right is the same on all seeds in every check, so it can be written down. Draw inputs with `rng`"
             findings.append(Finding(exercise.id, "drawn", text))
@@ -296,9 +283,7 @@ class _Prover:
             return [Finding(exercise.id, "mutants", f"{who} passes every check")]
         if not any(mutant.misconception in c.against and not c.hidden for c in failed):
             names = ", ".join(c.name for c in failed)
-            return [
-                Finding(exercise.id, "mutants", f"{who} fails {names}, of which no public one is against it")
-            ]
+            return [Finding(exercise.id, "mutants", f"{who} fails {names}, of which no public one is against it")]
         return []
 
 
@@ -319,8 +304,5 @@ def _with_body(target: Target, statement: str) -> str:
     node = reference_function(target).node
     copy = type(node)(**{name: getattr(node, name) for name in node._fields})
     copy.decorator_list = []
-    copy.body = [
-        *tree_of("0").body,
-        *tree_of(statement).body,
-    ]  # the `0` keeps it from being taken for a stub
+    copy.body = [*tree_of("0").body, *tree_of(statement).body]  # the `0` keeps it from being taken for a stub
     return in_its_class(target, ast.unparse(ast.fix_missing_locations(copy)))

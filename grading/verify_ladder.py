@@ -33,9 +33,7 @@ _FEWEST_WRONG = 4
 _EMPTY = '"""A package with nothing in it."""\n'
 
 
-def verify_ladder(
-    workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path | None = None
-) -> list[Finding]:
+def verify_ladder(workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path | None = None) -> list[Finding]:
     """All findings, of some rungs or of all. `kept` is where jitkit's results are kept."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
         prover = Prover(pathlib.Path(folder), kept)
@@ -45,10 +43,7 @@ def verify_ladder(
             proofs.append(pool.submit(prover.empty, rung))
             proofs.append(pool.submit(prover.below, rung))
             proofs += [pool.submit(prover.wrong, rung, version) for version in wrong_versions(rung)]
-        return [
-            *(f for rung in rungs for f in shortages(rung)),
-            *(f for proof in proofs for f in proof.result()),
-        ]
+        return [*(f for rung in rungs for f in shortages(rung)), *(f for proof in proofs for f in proof.result())]
 
 
 def hidden_programs() -> tuple[tuple[str, str], ...]:
@@ -65,21 +60,13 @@ def shortages(rung: Rung) -> list[Finding]:
         found.append(Finding(rung.number, "programs", f"there should be {_FEWEST_HIDDEN} or more hidden ones"))
     if len(programs) < _FEWEST_PROGRAMS:
         found.append(
-            Finding(
-                rung.number,
-                "programs",
-                f"there are {len(programs)}, and should be {_FEWEST_PROGRAMS} or more",
-            )
+            Finding(rung.number, "programs", f"there are {len(programs)}, and should be {_FEWEST_PROGRAMS} or more")
         )
     if len(wrong) < _FEWEST_WRONG:
-        found.append(
-            Finding(rung.number, "wrong", f"there are {len(wrong)}, and should be {_FEWEST_WRONG} or more")
-        )
+        found.append(Finding(rung.number, "wrong", f"there are {len(wrong)}, and should be {_FEWEST_WRONG} or more"))
     refuted = {label for p in programs for label in p.against}
     found += [
-        Finding(rung.number, "wrong", f"no program is against {w.label!r}")
-        for w in wrong
-        if w.label not in refuted
+        Finding(rung.number, "wrong", f"no program is against {w.label!r}") for w in wrong if w.label not in refuted
     ]
     labels = {w.label for w in wrong}
     found += [
@@ -120,11 +107,7 @@ class Prover:
     def empty(self, rung: Rung) -> list[Finding]:
         """Nothing passes, and the first failure names what is missing."""
         verdict = self.verdict(_EMPTY, rung)
-        found = [
-            Finding(rung.number, "empty", f"{r.check.name} passes")
-            for r in verdict.results
-            if r.status == PASS
-        ]
+        found = [Finding(rung.number, "empty", f"{r.check.name} passes") for r in verdict.results if r.status == PASS]
         failure = verdict.first_failure
         said = failure.difference.actual if failure is not None and failure.difference is not None else ""
         if "has no attribute" not in said:
@@ -154,11 +137,7 @@ class Prover:
 
     def new_seed(self, rung: Rung) -> list[Finding]:
         """The prefix passes with inputs that nobody has seen."""
-        verdict = self.verdict(
-            prefix(self.text, rung.number), rung, random.SystemRandom().randrange(1, 1 << 30)
-        )
+        verdict = self.verdict(prefix(self.text, rung.number), rung, random.SystemRandom().randrange(1, 1 << 30))
         return [
-            Finding(rung.number, "seed", f"{r.check.name}: {r.sentence}")
-            for r in verdict.results
-            if r.status != PASS
+            Finding(rung.number, "seed", f"{r.check.name}: {r.sentence}") for r in verdict.results if r.status != PASS
         ]

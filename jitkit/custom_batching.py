@@ -113,7 +113,9 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
 
         def on_element(elements: list[Any]) -> Any:
             rest = iter(elements)
-            return in_loop(*tree_unflatten(tree, [next(rest) if b else x for x, b in zip(leaves, batched, strict=True)]))
+            return in_loop(
+                *tree_unflatten(tree, [next(rest) if b else x for x, b in zip(leaves, batched, strict=True)])
+            )
 
         out = map_in_loop(on_element, list(compress(leaves, batched)))
         return out, tree_map(lambda _: True, out)
@@ -240,13 +242,7 @@ def _halves(items: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
 
 
 def _jvp(
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    *,
-    call: Jaxpr,
-    rule: Any,
-    in_tree: PyTreeDef,
-    out_tree: PyTreeDef,
+    primals: Sequence[Any], tangents: Sequence[Any], *, call: Jaxpr, rule: Any, in_tree: PyTreeDef, out_tree: PyTreeDef
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     """One call, of the jaxpr of pairs, with the rule for those."""
     pairs, _ = ad.jvp_jaxpr(call, (True,) * len(primals), True)

@@ -78,14 +78,17 @@ debug_callback_p.effects = lambda params: frozenset({params["effect"]})
 
 
 @register_lowering(debug_callback_p)
-def _(
-    ctx: LoweringContext, *args: str, callback: Callable[..., Any], effect: Effect, partitioned: bool
-) -> list[str]:
+def _(ctx: LoweringContext, *args: str, callback: Callable[..., Any], effect: Effect, partitioned: bool) -> list[str]:
     return _lower(ctx, args, "debug.callback", callback, effect, partitioned)
 
 
 def _lower(
-    ctx: LoweringContext, args: Sequence[str], what: str, function: Callable[..., Any], effect: Effect, partitioned: bool
+    ctx: LoweringContext,
+    args: Sequence[str],
+    what: str,
+    function: Callable[..., Any],
+    effect: Effect,
+    partitioned: bool,
 ) -> list[str]:
     def call(*values: Any) -> tuple[Any, ...]:
         reported(what, function, *values)
@@ -119,8 +122,7 @@ def debug_callback(
     def _debug_callback(callback: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         if not callable(callback):
             raise TypeError(
-                "first argument to jax.debug.callback must be callable, "
-                f"but got an object of type {type(callback)}"
+                f"first argument to jax.debug.callback must be callable, but got an object of type {type(callback)}"
             )
         in_tree, dynamic, statics = _split(args, kwargs)
 
@@ -156,9 +158,7 @@ def _split(args: Any, kwargs: Any) -> tuple[PyTreeDef, list[Any], dict[int, Any]
 def _merge(in_tree: PyTreeDef, dynamic: Sequence[Any], statics: _Statics) -> Any:
     """The arguments, with values for the leaves that are arrays."""
     values = iter(dynamic)
-    return tree_unflatten(
-        in_tree, [statics[i] if i in statics else next(values) for i in range(in_tree.num_leaves)]
-    )
+    return tree_unflatten(in_tree, [statics[i] if i in statics else next(values) for i in range(in_tree.num_leaves)])
 
 
 def _refuse_arguments(name: str, args: Any, kwargs: Any) -> None:
@@ -224,8 +224,7 @@ def _call_for_each(primitive: Primitive, axis: AxisData, vals: Vals, dims: Dims,
     """Under `vmap`, a call for each element, in their order."""
     for i in range(axis.size):
         operands = [
-            x if dim is None else index_in_dim(x, i, dim, keepdims=False)
-            for x, dim in zip(vals, dims, strict=True)
+            x if dim is None else index_in_dim(x, i, dim, keepdims=False) for x, dim in zip(vals, dims, strict=True)
         ]
         primitive.bind(*operands, **params)
     return [], []
@@ -290,9 +289,7 @@ class _Checker(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         return ""
 
-    def check_unused_args(
-        self, used_args: set[int | str], args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> None:
+    def check_unused_args(self, used_args: set[int | str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         unused = [x for i, x in enumerate(args) if i not in used_args]
         if unused:
             raise ValueError(f"Unused positional arguments to `jax.debug.print`: {unused}")

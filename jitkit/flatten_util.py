@@ -72,4 +72,5 @@ class Unravel:
             leaves.append(leaf)
         return tree_unflatten(self.treedef, leaves)
 
+
 missing_names.explain("flatten_util", sys.modules[__name__])

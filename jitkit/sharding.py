@@ -26,4 +26,5 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     return _NAMES
 
+
 missing_names.explain("sharding", sys.modules[__name__])

@@ -204,9 +204,7 @@ def _assert_close(found: Any, wanted: Any, *, atol: Tolerance, rtol: Tolerance, 
         assert a.shape == b.shape, f"{what} {part}: shapes {a.shape} and {b.shape} differ"
         if a.dtype == dtypes.float0:
             continue
-        absolute, relative = (
-            max(_tolerance(a.dtype, tol), _tolerance(b.dtype, tol)) * a.size for tol in (atol, rtol)
-        )
+        absolute, relative = (max(_tolerance(a.dtype, tol), _tolerance(b.dtype, tol)) * a.size for tol in (atol, rtol))
         a, b = (x.astype(np.float32) if x.dtype.name == "bfloat16" else x for x in (a, b))
         np.testing.assert_allclose(a, b, relative, absolute, err_msg=f"{what} {part}".strip())
 

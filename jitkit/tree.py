@@ -32,4 +32,5 @@ def static(**kwargs: Any) -> Any:
     metadata = {"static": True, **(kwargs.pop("metadata", None) or {})}
     return dataclasses.field(metadata=metadata, **kwargs)
 
+
 missing_names.explain("tree", sys.modules[__name__])

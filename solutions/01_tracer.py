@@ -247,13 +247,10 @@ def check_bool_conversion(x: Any) -> None:
     """ValueError unless `x` has exactly one element: the truth of none, or of several, is ambiguous."""
     if x.size == 0:
         raise ValueError(
-            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array "
-            "is not empty."
+            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
         )
     if x.size > 1:
-        raise ValueError(
-            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
-        )
+        raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
 
 
 class Tracer:

@@ -87,9 +87,7 @@ class DynamicJaxprTrace:
         used.update(atom for atom in outvars if type(atom) is Var)
         consts = {var: value for var, value in self.consts.items() if var in used}
         effects = no_effects.union(*(eqn.effects for eqn in self.eqns if eqn.effects))
-        return Jaxpr(
-            list(consts), self.invars, outvars, self.eqns, effects, debug_info, tuple(consts.values())
-        )
+        return Jaxpr(list(consts), self.invars, outvars, self.eqns, effects, debug_info, tuple(consts.values()))
 
 
 # --- 02.3 Trace a function ----------------------------------------------------------------------------------

@@ -244,9 +244,7 @@ class Jitted:
         names = api_util.argument_names(self.fun, arguments)
         traced, was_traced = self.traced(arguments, tree, avals, names)
         placement = self.placement(keys, arguments, traced, avals, names)
-        executable, was_compiled = self.compiled(
-            self.program(traced, tree, self.donated(arguments)), placement
-        )
+        executable, was_compiled = self.compiled(self.program(traced, tree, self.donated(arguments)), placement)
         record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
         entry = Entry(executable, traced.out_tree, keys)
         if config.local.state.options.debug_key_reuse:

@@ -35,9 +35,7 @@ def infer_missing(
     that are counted from 0. In a function with `*args` they stay, too: only a call can tell where they are.
     """
     parameters = list(signature.parameters.values())
-    both_ways = {
-        i: p.name for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-    }
+    both_ways = {i: p.name for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD}
     if nums is None:
         return tuple([i for i, name in both_ways.items() if names and name in names]), names or ()
     if not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
@@ -60,9 +58,7 @@ def infer_missing(
 # In JAX: jax/_src/api_util.py:_validate_argnums
 
 
-def check_positions(
-    fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str
-) -> None:
+def check_positions(fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str) -> None:
     """ValueError for a position that no parameter of the function takes; negative ones count from the last that does.
 
     A function with `*args` takes all. `what` is the name of the option. The error has two lines:
@@ -81,9 +77,7 @@ def check_positions(
         )
 
 
-def check_names(
-    fun: Callable[..., Any], signature: inspect.Signature, names: tuple[str, ...], what: str
-) -> None:
+def check_names(fun: Callable[..., Any], signature: inspect.Signature, names: tuple[str, ...], what: str) -> None:
     """ValueError for a name by which the function takes no argument.
 
     First, the names of positional-only parameters and of `*args`, even if there is a `**kwargs`, and all of them in one error:
@@ -99,9 +93,7 @@ def check_names(
     never_by_name = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
     positional_only = {name for name in names if kinds.get(name) in never_by_name}
     if positional_only:
-        raise ValueError(
-            f"Jitted function has invalid argnames {positional_only} in {what}. These are positional-only"
-        )
+        raise ValueError(f"Jitted function has invalid argnames {positional_only} in {what}. These are positional-only")
     unknown = {name for name in names if kinds.get(name) not in KEYWORD}
     if unknown and inspect.Parameter.VAR_KEYWORD not in kinds.values():
         raise ValueError(

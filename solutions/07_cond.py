@@ -38,11 +38,7 @@ from jitkit.tree_util import tree_flatten, tree_unflatten
 
 
 def cond(
-    pred: Any,
-    true_fun: Callable[..., Any],
-    false_fun: Callable[..., Any],
-    *operands: Any,
-    operand: Any = NOT_GIVEN,
+    pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, operand: Any = NOT_GIVEN
 ) -> Any:
     """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, where only one of the two runs.
 
@@ -97,9 +93,7 @@ def cond(
 # In JAX: jax/_src/lax/control_flow/conditionals.py:switch
 
 
-def switch(
-    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = NOT_GIVEN
-) -> Any:
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = NOT_GIVEN) -> Any:
     """`branches[index](*operands)`, with the nearest branch where the index is out of bounds.
 
     All branches are traced (`choose`, where messages call the i-th `branch i`), and one runs. A device cannot raise an error in
@@ -249,9 +243,7 @@ def lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jax
     """
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
     out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
-    regions = [
-        region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered) for i, branch in enumerate(branches)
-    ]
+    regions = [region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered) for i, branch in enumerate(branches)]
     outs = ctx.emit_regions(
         f'"stablehlo.case"({index})',
         [([], region) for region in regions],

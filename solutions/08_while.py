@@ -84,9 +84,7 @@ def promote_weak_inputs(
       `dtypes.result_type(value, returned type)`. All others are the objects that they were.
     """
     promoted = [
-        convert_element_type(x, dtypes.result_type(x, out))
-        if aval.weak_type and not same_type(aval, out)
-        else x
+        convert_element_type(x, dtypes.result_type(x, out)) if aval.weak_type and not same_type(aval, out) else x
         for x, aval, out in zip(leaves, avals, out_avals, strict=True)
     ]
     return promoted, any(new is not old for new, old in zip(promoted, leaves, strict=True))
@@ -185,12 +183,7 @@ def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, li
 
 
 def lower_while(
-    ctx: LoweringContext,
-    *args: str,
-    cond_jaxpr: Jaxpr,
-    body_jaxpr: Jaxpr,
-    cond_nconsts: int,
-    body_nconsts: int,
+    ctx: LoweringContext, *args: str, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int
 ) -> list[str]:
     """Write the two regions of one `stablehlo.while`; return the names of the last carry.
 
@@ -239,12 +232,7 @@ def lower_while(
 
 
 def fori_loop(
-    lower: Any,
-    upper: Any,
-    body_fun: Callable[[Any, Any], Any],
-    init_val: Any,
-    *,
-    unroll: int | bool | None = None,
+    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
 ) -> Any:
     """`val = init_val`; for `i` from `lower` up to but without `upper`: `val = body_fun(i, val)`; the last `val`.
 
@@ -274,8 +262,7 @@ def fori_loop(
             "Leave `unroll` out, or make the bounds static: jit(f, static_argnames='n')."
         )
     lower, upper = (
-        bound if dtypes.dtype(bound) == dtype else convert_element_type(bound, dtype)
-        for bound in (lower, upper)
+        bound if dtypes.dtype(bound) == dtype else convert_element_type(bound, dtype) for bound in (lower, upper)
     )
     return count_by_while(lower, upper, body_fun, init_val)
 

@@ -56,9 +56,7 @@ def scan_in_python(
       ValueError: there are no steps: nobody knows what `f` would have returned.
     """
     if length == 0:
-        raise ValueError(
-            "zero-length scan is not supported in disable_jit() mode because the output type is unknown."
-        )
+        raise ValueError("zero-length scan is not supported in disable_jit() mode because the output type is unknown.")
     outputs = []
     for i in reversed(range(length)) if reverse else range(length):
         carry, y = f(carry, tree_map(lambda x, i=i: index_in_dim(x, i, keepdims=False), xs))
@@ -123,9 +121,7 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
             )
         return int(length)
     if not sizes:
-        raise ValueError(
-            "scan got no values to scan over and `length` not provided.\nSay how many steps: `length=n`."
-        )
+        raise ValueError("scan got no values to scan over and `length` not provided.\nSay how many steps: `length=n`.")
     if len(set(sizes)) > 1:
         listed = ", ".join(map(str, sizes))
         raise ValueError(
@@ -237,9 +233,7 @@ def loop_over(
     def goes_on(state: tuple[Any, ...]) -> Any:
         return lt(state[0], length)
 
-    _, carry, ys = run_while(
-        Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), (0, carry, ys)
-    )
+    _, carry, ys = run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), (0, carry, ys))
     return carry, ys
 
 
@@ -272,13 +266,7 @@ def write_element(x: Any, element: Any, i: Any) -> Any:
 
 
 def loop_in_blocks(
-    step: Step,
-    carry: list[Any],
-    xs: list[Any],
-    y_avals: Sequence[Any],
-    length: int,
-    reverse: bool,
-    unroll: int,
+    step: Step, carry: list[Any], xs: list[Any], y_avals: Sequence[Any], length: int, reverse: bool, unroll: int
 ) -> tuple[list[Any], list[Any]]:
     """`loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one after the other.
 

@@ -71,11 +71,7 @@ def jvp_extreme(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
 
 
 def sum_of_shares(
-    primitive: Primitive,
-    shares: Sequence[Share | None],
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    **params: Any,
+    primitive: Primitive, shares: Sequence[Share | None], primals: Sequence[Any], tangents: Sequence[Any], **params: Any
 ) -> tuple[Any, Any]:
     """The rule for pairs of an operation to whose tangent each operand contributes a share of its own: the result and its
     tangent.
@@ -130,10 +126,7 @@ class DualTrace:
 
 
 def jvp(
-    fun: Callable[..., Sequence[Any]],
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    aux: list[Any] | None = None,
+    fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any], aux: list[Any] | None = None
 ) -> tuple[list[Any], list[Any]]:
     """Call `fun` once, on values with tangents; return its results, and their tangents, of which some may be Zero.
 
@@ -211,10 +204,7 @@ class PartialTrace:
 
 
 def linearize(
-    fun: Callable[..., Sequence[Any]],
-    primals: Sequence[Any],
-    debug_info: DebugInfo,
-    aux: list[Any] | None = None,
+    fun: Callable[..., Sequence[Any]], primals: Sequence[Any], debug_info: DebugInfo, aux: list[Any] | None = None
 ) -> tuple[list[Any], LinearProgram]:
     """Call `fun` once on values, and write down what it does to tangents.
 
@@ -261,11 +251,7 @@ def linearize(
 
 
 def backward_pass(
-    jaxpr: Jaxpr,
-    consts: Sequence[Any],
-    inputs: Sequence[Any],
-    cotangents: Sequence[Any],
-    before: Sequence[Any] = (),
+    jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], before: Sequence[Any] = ()
 ) -> list[Any]:
     """The cotangents of those inputs in which the jaxpr is linear, and None for the others.
 
@@ -412,13 +398,7 @@ def value_and_grad(
 
 
 def transpose_scan(
-    cts: Sequence[Any],
-    *operands: Any,
-    reverse: bool,
-    jaxpr: Jaxpr,
-    num_consts: int,
-    num_carry: int,
-    **params: Any,
+    cts: Sequence[Any], *operands: Any, reverse: bool, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> list[Any]:
     """The transpose of a scan that is linear in some constants, in its carry and in some of what it goes over: a scan in
     the other direction, with the body `transposed_body` (see there for its inputs and outputs). Its constants are the shared

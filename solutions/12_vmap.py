@@ -254,9 +254,7 @@ def call_on_batches(
     return tree_unflatten(out_trees[0], moved(axis, outs, out_dims, out_trees[0], out_axes))
 
 
-def moved(
-    axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTreeDef, out_axes: Any
-) -> list[Any]:
+def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTreeDef, out_axes: Any) -> list[Any]:
     """The results with their batch axes where they are wanted.
 
     Args:
@@ -322,9 +320,7 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
     (index, *operands), (index_dim, *operand_dims) = vals, dims
     if index_dim is None:
         is_batch = [dim is not None for dim in operand_dims]
-        operands = [
-            x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(operands, operand_dims, strict=True)
-        ]
+        operands = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(operands, operand_dims, strict=True)]
         each = [batch_jaxpr_if(branch, axis, is_batch)[1] for branch in branches]
         outs_are = [any(flags) for flags in zip(*each, strict=True)]
         batched = tuple(batch_jaxpr_if(branch, axis, is_batch, outs_are)[0] for branch in branches)

@@ -36,9 +36,7 @@ def assert_same_batches(programs, *batches, check_values=True):
         our_jaxpr = jitkit.make_jaxpr(ours)(*batches)
         check_jaxpr(our_jaxpr)
         if JAXPRS_ARE_OURS:
-            printed = [
-                _ADDRESS.sub("", str(jaxpr)) for jaxpr in (our_jaxpr, jax.make_jaxpr(theirs)(*batches))
-            ]
+            printed = [_ADDRESS.sub("", str(jaxpr)) for jaxpr in (our_jaxpr, jax.make_jaxpr(theirs)(*batches))]
             assert printed[0] == printed[1], name
     if check_values:
         ours, theirs = (bound(_all_of(programs), modules) for modules in (OURS, THEIRS))

@@ -63,16 +63,16 @@ CHEAP_COMPILES = (
     "--xla_backend_optimization_level=0",
     "--xla_cpu_parallel_codegen_split_count=1",  # or each program becomes several modules for LLVM: a fifth of its time
     "--xla_llvm_disable_expensive_passes=true",
-    *(
-        ["--xla_cpu_use_fusion_emitters=false"] if version("jaxlib") < "0.11" else []
-    ),  # later ones end at the name
+    *(["--xla_cpu_use_fusion_emitters=false"] if version("jaxlib") < "0.11" else []),  # later ones end at the name
 )
 
 
 def pytest_configure(config):
     """Tell XLA, and the processes that tests start, before one of them is asked for."""
     config.addinivalue_line("markers", "tail: takes long for what it finds; in `make test-all`")
-    config.addinivalue_line("markers", "words: judges the words of an error; not in an export, whose words are a learner's")
+    config.addinivalue_line(
+        "markers", "words: judges the words of an error; not in an export, whose words are a learner's"
+    )
     if wording.WITHOUT in config.option.markexpr:
         wording.compared = False
     if WITHOUT_TAILS in config.option.markexpr:
@@ -124,9 +124,7 @@ def pytest_runtest_setup(item):
 def pytest_terminal_summary(terminalreporter, config):
     """Say what did not run."""
     if WITHOUT_TAILS in config.option.markexpr:
-        terminalreporter.write_line(
-            "Without the tails: `make test-all` has them, with programs that XLA optimises."
-        )
+        terminalreporter.write_line("Without the tails: `make test-all` has them, with programs that XLA optimises.")
 
 
 @pytest.hookimpl(trylast=True)  # after hypothesis has marked its tests
@@ -152,14 +150,10 @@ def pytest_runtest_makereport(item, call):
     outcome = yield
     test_report = outcome.get_result()
     if test_report.skipped and not hasattr(test_report, "wasxfail"):
-        reason = str(
-            test_report.longrepr[2] if isinstance(test_report.longrepr, tuple) else test_report.longrepr
-        )
+        reason = str(test_report.longrepr[2] if isinstance(test_report.longrepr, tuple) else test_report.longrepr)
         if not reason.removeprefix("Skipped: ").startswith(ACCEPTED_SKIPS):
             test_report.outcome = "failed"
-            test_report.longrepr = (
-                f"{item.nodeid} was skipped, and its reason is none of {ACCEPTED_SKIPS}: {reason}"
-            )
+            test_report.longrepr = f"{item.nodeid} was skipped, and its reason is none of {ACCEPTED_SKIPS}: {reason}"
 
 
 @pytest.fixture

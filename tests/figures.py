@@ -45,9 +45,7 @@ def cut_off(figure):
     """The texts that reach beyond the figure."""
     width, height = figure.canvas.get_width_height()
     return [
-        words
-        for words, box in texts(figure)
-        if box.x0 < -1 or box.y0 < -1 or box.x1 > width + 1 or box.y1 > height + 1
+        words for words, box in texts(figure) if box.x0 < -1 or box.y0 < -1 or box.x1 > width + 1 or box.y1 > height + 1
     ]
 
 

@@ -31,8 +31,7 @@ class Row(NamedTuple):
 def notebook(*cells, graded=()):
     """A notebook's text; `graded` are (grade id, source, metadata)."""
     data = [
-        {"cell_type": "code", "metadata": {}, "source": text, "outputs": [], "execution_count": None}
-        for text in cells
+        {"cell_type": "code", "metadata": {}, "source": text, "outputs": [], "execution_count": None} for text in cells
     ]
     data += [
         {"cell_type": "code", "metadata": {"nbgrader": {"grade_id": i, **m}}, "source": t, "outputs": []}
@@ -97,12 +96,7 @@ BOMB = {"00_hello/exercises.py": "x = '" + "0" * 80_000_000 + "'\n"}
 BROKEN = [
     row("right", RIGHT, points=1.0, statuses=("PASS",)),
     row("a stub", "def relu(x):\n    raise NotImplementedError\n", says="not written"),
-    row(
-        "syntax error",
-        "import jitkit\n\ndef relu(x)\n    return x\n",
-        statuses=("CRASH",),
-        says="expected ':'",
-    ),
+    row("syntax error", "import jitkit\n\ndef relu(x)\n    return x\n", statuses=("CRASH",), says="expected ':'"),
     row("not UTF-8", b"def relu(x):\n    return '\xe9'\n", "INVALID", says="UTF-8"),
     row("NUL bytes", RIGHT.encode() + b"\0", "INVALID", says="NUL"),
     Row("invalid JSON notebook", {"00_hello.ipynb": "{"}, "INVALID", says="notebook"),
@@ -116,11 +110,7 @@ BROKEN = [
     Row("an archive", {"work.zip": zipped(**{"00_hello/exercises.py": RIGHT})}, points=1.0),
     Row(
         "edited test cells",
-        {
-            "00_hello.ipynb": notebook(
-                RIGHT, graded=[("check-00-1-values", "pass", {"grade": True, "points": 99})]
-            )
-        },
+        {"00_hello.ipynb": notebook(RIGHT, graded=[("check-00-1-values", "pass", {"grade": True, "points": 99})])},
         points=1.0,
         flags=("were edited",),
     ),
@@ -142,12 +132,7 @@ BROKEN = [
         "INVALID",
         says="differently",
     ),
-    Row(
-        "two files that differ",
-        {"a.py": RIGHT, "b.py": RIGHT.replace("0", "1")},
-        "INVALID",
-        says="differently",
-    ),
+    Row("two files that differ", {"a.py": RIGHT, "b.py": RIGHT.replace("0", "1")}, "INVALID", says="differently"),
     Row(
         "two copies of a lab",
         {"00_hello/exercises.py": RIGHT, "00_hello (1)/exercises.py": RIGHT.replace("0", "1")},
@@ -156,10 +141,7 @@ BROKEN = [
     ),
     Row(
         "a stub, and a copy with an answer",
-        {
-            "00_hello/exercises.py": "def relu(x):\n    raise NotImplementedError\n",
-            "00_hello (1)/exercises.py": RIGHT,
-        },
+        {"00_hello/exercises.py": "def relu(x):\n    raise NotImplementedError\n", "00_hello (1)/exercises.py": RIGHT},
         flags=("`relu` is also in 00_hello (1)/exercises.py",),
         says="not written",
     ),
@@ -169,11 +151,7 @@ BROKEN = [
     row("input()", body("input()"), statuses=("CRASH",), flags=("uses input",)),
     Row(
         "magics and pip",
-        {
-            "00_hello.ipynb": notebook(
-                "!pip install evil", "%load_ext evil\n" + RIGHT, "%%bash\nrm -rf /", "x = ("
-            )
-        },
+        {"00_hello.ipynb": notebook("!pip install evil", "%load_ext evil\n" + RIGHT, "%%bash\nrm -rf /", "x = (")},
         points=1.0,
     ),
     Row(
@@ -194,11 +172,7 @@ BROKEN = [
     row("result is an object", "def relu(x):\n    return object()\n", statuses=("FAIL", "CRASH")),
     row("a partly right answer", "def relu(x):\n    return jnp.maximum(x, 0.0)\n", points=0.796875),
     row("another signature", "def relu(y, z):\n    return y\n", statuses=("CRASH",), says="called as"),
-    row(
-        "raises at import",
-        "class Helper:\n    raise ValueError('no')\n\n" + body("Helper"),
-        statuses=("CRASH",),
-    ),
+    row("raises at import", "class Helper:\n    raise ValueError('no')\n\n" + body("Helper"), statuses=("CRASH",)),
 ]
 
 UNLUCKY = [
@@ -224,7 +198,6 @@ UNLUCKY = [
         points=0.0,
     ),
 ]
-
 
 
 def forged(name, value):
@@ -272,15 +245,11 @@ FORGING = [
     ),
     row(
         "patched encoder",
-        body(
-            "import sys\nsys.modules['jitkit.kata.engine.plain'].to_plain = lambda *a: {'is': 'bool', 'value': True}"
-        ),
+        body("import sys\nsys.modules['jitkit.kata.engine.plain'].to_plain = lambda *a: {'is': 'bool', 'value': True}"),
         points=None,
         statuses=("FAIL", "PASS"),
     ),
-    row(
-        "patched atexit", body("import atexit, os\natexit.register(lambda: os._exit(0))\nx = -x"), points=None
-    ),
+    row("patched atexit", body("import atexit, os\natexit.register(lambda: os._exit(0))\nx = -x"), points=None),
     Row(
         "own conftest and jax",
         {
@@ -354,10 +323,7 @@ for code in gc.get_objects():
         flags=("uses gc",),
     ),
     row(
-        "importing the course",
-        body("import jitkit.kata.verbs.show"),
-        statuses=("CRASH",),
-        flags=("uses jitkit.kata",),
+        "importing the course", body("import jitkit.kata.verbs.show"), statuses=("CRASH",), flags=("uses jitkit.kata",)
     ),
     row(
         "what XLA made of the reference's programs",
@@ -422,10 +388,7 @@ for thing in gc.get_objects():
     ),
     row("hard-coded answers", "def relu(x):\n    return [0.5, 1.2]\n"),
     row(
-        "delegating to jax",
-        "import jax\n\ndef relu(x):\n    return jax.nn.relu(x)\n",
-        points=None,
-        flags=("uses jax",),
+        "delegating to jax", "import jax\n\ndef relu(x):\n    return jax.nn.relu(x)\n", points=None, flags=("uses jax",)
     ),
     Row("a symlink", {"00_hello/exercises.py": ("link", "/etc/passwd")}, "INVALID", says="link"),
     Row("a device", {"00_hello/exercises.py": ("fifo", "")}, "INVALID", says="device"),
@@ -434,9 +397,7 @@ for thing in gc.get_objects():
     Row("a hard link in a tar", {"work.tar": tarred(tarfile.LNKTYPE)}, "INVALID", says="link"),
     Row("a device in a tar", {"work.tar": tarred(tarfile.CHRTYPE)}, "INVALID", says="device"),
     Row("path traversal in a zip", {"work.zip": zipped(**{"../../x.py": RIGHT})}, "INVALID", says="outside"),
-    Row(
-        "an absolute path in a tar", {"work.tar": tarred(tarfile.REGTYPE, "/x.py")}, "INVALID", says="outside"
-    ),
+    Row("an absolute path in a tar", {"work.tar": tarred(tarfile.REGTYPE, "/x.py")}, "INVALID", says="outside"),
     Row("not a zip", {"work.zip": b"PK\3\4 no"}, "INVALID", says="unpacked"),
 ]
 
@@ -481,16 +442,8 @@ GREEDY = [
         statuses=("CRASH", "TIME"),
     ),
     row("sleep", body("import time\ntime.sleep(1000)"), statuses=("TIME",)),
-    row(
-        "memory bomb",
-        body("data = []\nwhile True:\n    data.append(bytearray(1 << 26))"),
-        statuses=("LIMIT", "TIME"),
-    ),
-    row(
-        "a result of 1 GB",
-        "def relu(x):\n    return 'x' * (1 << 30)\n",
-        statuses=("LIMIT", "CRASH", "FAIL", "TIME"),
-    ),
+    row("memory bomb", body("data = []\nwhile True:\n    data.append(bytearray(1 << 26))"), statuses=("LIMIT", "TIME")),
+    row("a result of 1 GB", "def relu(x):\n    return 'x' * (1 << 30)\n", statuses=("LIMIT", "CRASH", "FAIL", "TIME")),
     row(
         "fork bomb",
         body("import os\nfor _ in range(100_000):\n    os.fork()"),

@@ -36,11 +36,7 @@ def _pretty_jit(eqn, context, settings):
 
 
 def _pretty_dot_general(eqn, context, settings):
-    shown = {
-        name: value
-        for name, value in sorted(eqn.params.items())
-        if value is not None and name != "out_sharding"
-    }
+    shown = {name: value for name, value in sorted(eqn.params.items()) if value is not None and name != "out_sharding"}
     shown["dimension_numbers"] = tuple(tuple(map(list, pair)) for pair in eqn.params["dimension_numbers"])
     return jaxpr_printer.pp_eqn_plain(eqn, context, settings, shown)
 
@@ -52,9 +48,7 @@ _RULES = {
     "broadcast_in_dim": jaxpr_printer.hide_params("shape", "sharding", broadcast_dimensions=()),
     "mul": jaxpr_printer.hide_params(out_dtype=None),
     "convert_element_type": jaxpr_printer.hide_params("sharding"),
-    **dict.fromkeys(
-        ["exp", "log", "sin", "cos", "tanh", "logistic", "sqrt"], jaxpr_printer.hide_params(accuracy=None)
-    ),
+    **dict.fromkeys(["exp", "log", "sin", "cos", "tanh", "logistic", "sqrt"], jaxpr_printer.hide_params(accuracy=None)),
 }
 _primitives: dict[str, core.Primitive] = {}
 

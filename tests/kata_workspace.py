@@ -68,7 +68,9 @@ class Learner:
 
     def write_text_of_both(self):
         """Both exercises of lab 90 in one save: the first wrong, the second right in another way than before."""
-        again = PARTITION.replace("for m, x in", "for m, x  in").replace("items), f", "items) , f") + "    return None\n"
+        again = (
+            PARTITION.replace("for m, x in", "for m, x  in").replace("items), f", "items) , f") + "    return None\n"
+        )
         self.lists.write_text(f"{SWAPPED}\n\n{again}\n\n{SPLIT}", encoding="utf-8")
 
     def write_sign(self, function):

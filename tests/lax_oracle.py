@@ -171,5 +171,6 @@ def pairs(values):
     """Every value with every other."""
     return np.repeat(values, len(values)), np.tile(values, len(values))
 
+
 # Jaxprs of derivatives and of batches are compared with the letter of JAX 0.10; of a newer one, values and types only.
 JAXPRS_ARE_OURS = not since(0, 11)

@@ -30,10 +30,7 @@ OTHER_EQUATIONS = (
         r"searchsorted for a matrix by scan|searchsorted .*compare_all",
         "JAX maps over an axis, and prints it as np.int64(1)",
     ),
-    (
-        r"corrcoef( of complex variables)?$",
-        "JAX asks for the platform where it takes the diagonal of a square matrix",
-    ),
+    (r"corrcoef( of complex variables)?$", "JAX asks for the platform where it takes the diagonal of a square matrix"),
 )
 
 # Rows for which JAX 0.12 has operations of its own, and we have the equations of 0.10: name of the row, and why.
@@ -42,7 +39,10 @@ DIFFERENT_IN_0_12 = (
     (r"sinc\b|polyval", "by polynomials"),
     (r"frexp|ldexp", "an operation for frexp"),
     (r"nonzero|flatnonzero|positions where|tri[lu]_indices|triangles of|unique|union1d", "an operation for nonzero"),
-    (r"histogram|interp|digitize(?! without bins)|search(sorted|ing)|isin (binary_search|sort)", "an operation for searchsorted"),
+    (
+        r"histogram|interp|digitize(?! without bins)|search(sorted|ing)|isin (binary_search|sort)",
+        "an operation for searchsorted",
+    ),
 )
 OTHER_VALUES_IN_0_12 = {"sinc", "hypot"}  # by more than rounding, at the edges
 REWORDED_IN_0_12 = {"a slice that ends at a traced place"}

@@ -52,10 +52,7 @@ _OTHER_SENTENCE = "another sentence"
 
 REASONS: tuple[tuple[str, str], ...] = (
     (r"((?!0-d|weak|empty|a list|None).*: )?jnp\.(digitize|searchsorted)", _MAPPED),
-    (
-        r"((?!0-d|weak|a list|None).*: )?jnp\.corrcoef",
-        "JAX takes the diagonal in another way for one of its compilers",
-    ),
+    (r"((?!0-d|weak|a list|None).*: )?jnp\.corrcoef", "JAX takes the diagonal in another way for one of its compilers"),
     (r"(0-d|weak): (jnp\.(nan)?arg(max|min)\(x, axis|x\.argmax\(axis)", _NAMED_AXIS),
     (r"(a list|None): jnp\.(average|einsum|gradient)", _OTHER_SENTENCE),
     (
@@ -66,10 +63,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"(0-d|weak): lax\.conv_transpose", "a ValueError, in JAX an AssertionError"),
     (r"(0-d|weak|empty): lax\.reshape", "a TypeError, where JAX records it and fails when it lowers"),
     (r"None: lax\.dynamic_update_index_in_dim", "an AttributeError, in JAX an IndexError"),
-    (
-        r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)",
-        _OTHER_SENTENCE,
-    ),
+    (r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)", _OTHER_SENTENCE),
     (r"a list: random\.multivariate_normal", _OTHER_SENTENCE),
     (
         r"(.*: )?jnp\.linalg\.(solve|inv|tensorinv|tensorsolve)",
@@ -97,12 +91,25 @@ LATER_REASONS: tuple[tuple[str, str, str], ...] = (
         "an operation of its own for `searchsorted`",
     ),
     (_KIND + r"jnp\.(frexp|ldexp)", "`frexp`, `ldexp`", "an operation of its own for `frexp`"),
-    (_KIND + r"jnp\.(polyval|sinc)", "`polyval`, `sinc`", "an operation for polynomials; near the zeros of `sinc` other values"),
-    (_KIND + r"(norm\.(isf|ppf)|special\.ndtri)\(", "`norm.isf`, `norm.ppf`", "other equations for polynomials"),
-    (_KIND + r"jax\.(grad|value_and_grad|vjp)\(", "`grad`, `value_and_grad`, `vjp`", "some sums of cotangents have another order"),
-    (r"(bool|int32|uint8): jax\.(jvp|linear_transpose)\(", "`jvp` and `linear_transpose` of integers", "another sentence"),
     (
-        _KIND + r"(jnp|lax)\.linalg\.(cholesky|cond|det|eigv?a?l?s?h?|householder_product|lstsq|lu|matrix_rank|norm|pinv|qr|svd|svdvals)\(",
+        _KIND + r"jnp\.(polyval|sinc)",
+        "`polyval`, `sinc`",
+        "an operation for polynomials; near the zeros of `sinc` other values",
+    ),
+    (_KIND + r"(norm\.(isf|ppf)|special\.ndtri)\(", "`norm.isf`, `norm.ppf`", "other equations for polynomials"),
+    (
+        _KIND + r"jax\.(grad|value_and_grad|vjp)\(",
+        "`grad`, `value_and_grad`, `vjp`",
+        "some sums of cotangents have another order",
+    ),
+    (
+        r"(bool|int32|uint8): jax\.(jvp|linear_transpose)\(",
+        "`jvp` and `linear_transpose` of integers",
+        "another sentence",
+    ),
+    (
+        _KIND
+        + r"(jnp|lax)\.linalg\.(cholesky|cond|det|eigv?a?l?s?h?|householder_product|lstsq|lu|matrix_rank|norm|pinv|qr|svd|svdvals)\(",
         "`jnp.linalg` and `lax.linalg`: determinants, decompositions, and what is made of them",
         "floats of 16 bits are refused, other sentences for what has a wrong shape, other equations for `det` and `cond`",
     ),
@@ -243,9 +250,7 @@ def attempt(function: Any, *args: Any) -> tuple[Any, Any]:
 
 def same_program(sample: Sample, operands: dict[str, Any]) -> str | None:
     """None where both print the same jaxpr, or raise the same error; otherwise what differs."""
-    (ours, our_error), (theirs, their_error) = (
-        attempt(sample.traced, library, operands) for library in (jitkit, jax)
-    )
+    (ours, our_error), (theirs, their_error) = (attempt(sample.traced, library, operands) for library in (jitkit, jax))
     if our_error or their_error:
         if our_error == their_error:
             return None
@@ -260,11 +265,7 @@ def same_result(ours: Any, theirs: Any) -> str | None:
     if str(our_tree) != str(their_tree):
         return f"{our_tree} is not {their_tree}"
     for a, b in zip(our_leaves, their_leaves, strict=True):
-        found = (
-            difference(plain(a)[:2], plain(b)[:2])
-            if isinstance(b, np.ndarray)
-            else difference(plain(a), plain(b))
-        )
+        found = difference(plain(a)[:2], plain(b)[:2]) if isinstance(b, np.ndarray) else difference(plain(a), plain(b))
         if found is None and isinstance(b, np.ndarray):
             found = _same_numbers(a, b)
         if found:
@@ -321,20 +322,14 @@ class Row:
     def markdown(self) -> str:
         """The row of a table."""
         kinds = [f"{self.same_kinds} same"] * bool(self.same_kinds)
-        kinds += [
-            f"{', '.join(dict.fromkeys(found))}: {reason}" for reason, found in self.different_kinds.items()
-        ]
+        kinds += [f"{', '.join(dict.fromkeys(found))}: {reason}" for reason, found in self.different_kinds.items()]
         cells = [f"`{self.label}`", self.values, self.jaxpr, "; ".join(kinds)]
-        return (
-            "|" + "|".join(f" {cell.replace('|', chr(92) + '|')} " if cell else " " for cell in cells) + "|"
-        )
+        return "|" + "|".join(f" {cell.replace('|', chr(92) + '|')} " if cell else " " for cell in cells) + "|"
 
 
 # What is compared that is no name of a module.
 OTHER_SECTIONS = ("Array and Tracer", "Functions made by jit", "Jaxprs")
-SECTIONS = {alias: heading for alias, (_, heading) in MODULES.items()} | {
-    name: name for name in OTHER_SECTIONS
-}
+SECTIONS = {alias: heading for alias, (_, heading) in MODULES.items()} | {name: name for name in OTHER_SECTIONS}
 
 
 class Comparison:
@@ -355,10 +350,7 @@ class Comparison:
 
     def section(self, alias: str) -> list[Row]:
         """The rows of a module."""
-        programs, answers = (
-            samples_of(alias, parity_samples.PROGRAMS),
-            samples_of(alias, parity_samples.ANSWERS),
-        )
+        programs, answers = (samples_of(alias, parity_samples.PROGRAMS), samples_of(alias, parity_samples.ANSWERS))
         programs += generic_samples(alias)
         outcomes: dict[str, list[Row]] = {}
         ours, theirs = results(programs, jitkit), results(programs, jax)
@@ -403,13 +395,8 @@ class Comparison:
     def error_class_row(self, name: str) -> Row:
         """Which of Python's errors a class of errors is."""
         kinds = (TypeError, IndexError, ValueError, RuntimeError, Exception)
-        ours, theirs = (
-            [k for k in kinds if issubclass(getattr(lib.errors, name), k)] for lib in (jitkit, jax)
-        )
-        return Row(
-            name,
-            self.verdict(f"errors.{name}", None if ours == theirs else f"{ours} is not {theirs}", "equal"),
-        )
+        ours, theirs = ([k for k in kinds if issubclass(getattr(lib.errors, name), k)] for lib in (jitkit, jax))
+        return Row(name, self.verdict(f"errors.{name}", None if ours == theirs else f"{ours} is not {theirs}", "equal"))
 
     def verdict(self, text: str, found: str | None, good: str) -> str:
         """`good`, or the reason for what was found."""
@@ -455,9 +442,7 @@ def generic_samples(alias: str) -> list[Sample]:
     found = []
     for number, table in ((1, parity_samples.ONE_OPERAND), (2, parity_samples.TWO_OPERANDS)):
         for name in table.get(alias, []):
-            candidates = [
-                Sample(alias, name, form.format(f"{alias}.{name}")) for form in parity_samples.FORMS[number]
-            ]
+            candidates = [Sample(alias, name, form.format(f"{alias}.{name}")) for form in parity_samples.FORMS[number]]
             accepted = (c for c in candidates if attempt(c.traced, jax, c.usual())[1] is None)
             found.append(next(accepted, candidates[0]))
     return found
@@ -605,7 +590,9 @@ def imported(name: str) -> Any:
 def names_module(names: dict[str, list[str]]) -> str:
     """The text of `names_of_jax` for these names."""
     before, _, after = NAMES.read_text(encoding="utf-8").partition('_TABLE = """\\\n')
-    lines = [textwrap.fill(f"{inside}: {' '.join(found)}", 118, break_on_hyphens=False) for inside, found in names.items()]
+    lines = [
+        textwrap.fill(f"{inside}: {' '.join(found)}", 118, break_on_hyphens=False) for inside, found in names.items()
+    ]
     return f'{before}_TABLE = """\\\n{chr(10).join(lines)}\n"""{after.partition(chr(34) * 3)[2]}'
 
 

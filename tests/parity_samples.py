@@ -38,11 +38,12 @@ ONE_OPERAND = {
     "nn": test_nn.ACTIVATIONS + test_nn.OVER_AXES,
     "special": [name for name in test_scipy.ONE_OPERAND.split() if "softmax" not in name and "ndtr" not in name],
 }
-TWO_OPERANDS = {"jnp": test_numpy_elementwise.BINARY, "lax": test_lax_elementwise.BINARY, "special": test_scipy.TWO_OPERANDS.split()}
-FORMS = {
-    1: ("{}(x)", "{}(i)", "{}(jnp.concatenate([x, x], 1))"),
-    2: ("{}(x, y)", "{}(i, i)", "{}(x, j)", "{}(n, x)"),
+TWO_OPERANDS = {
+    "jnp": test_numpy_elementwise.BINARY,
+    "lax": test_lax_elementwise.BINARY,
+    "special": test_scipy.TWO_OPERANDS.split(),
 }
+FORMS = {1: ("{}(x)", "{}(i)", "{}(jnp.concatenate([x, x], 1))"), 2: ("{}(x, y)", "{}(i, i)", "{}(x, j)", "{}(n, x)")}
 
 
 def within(manager, function):

@@ -19,10 +19,7 @@ NAMES = ("n", "x", "y", "k", "z", "w")  # of the function's parameters, and two 
 
 numbers = st.sampled_from(NUMBERS)
 python_scalars = st.one_of(
-    numbers,
-    numbers.map(int),
-    numbers.map(bool),
-    st.builds(complex, numbers, st.sampled_from([0.0, -0.0, 1.0])),
+    numbers, numbers.map(int), numbers.map(bool), st.builds(complex, numbers, st.sampled_from([0.0, -0.0, 1.0]))
 ).map(lambda value: ("value", value))
 host_arrays = st.builds(
     lambda shape, value, dtype: ("value", np.full(shape, abs(value), dtype)), SHAPES, numbers, DTYPES
@@ -37,14 +34,7 @@ arrays = st.tuples(
 )
 weak_arrays = numbers.map(lambda value: ("weak", float(value)))
 leaves = st.one_of(
-    python_scalars,
-    arrays,
-    arrays,
-    host_arrays,
-    wide_arrays,
-    host_scalars,
-    weak_arrays,
-    st.just(("value", None)),
+    python_scalars, arrays, arrays, host_arrays, wide_arrays, host_scalars, weak_arrays, st.just(("value", None))
 )
 
 
@@ -52,8 +42,7 @@ def containers(children):
     keyed = st.dictionaries(st.sampled_from("abcd"), children, max_size=2)
     listed = st.lists(children, max_size=2)
     return st.one_of(
-        st.tuples(st.sampled_from(["list", "tuple"]), listed),
-        st.tuples(st.sampled_from(["dict", "ordered"]), keyed),
+        st.tuples(st.sampled_from(["list", "tuple"]), listed), st.tuples(st.sampled_from(["dict", "ordered"]), keyed)
     )
 
 
@@ -82,9 +71,7 @@ def call_sequences(draw):
     options = draw(jit_options)
     static = static_names(options)
     values = st.sampled_from(STATICS).map(lambda value: ("value", value))
-    pools = {
-        name: draw(st.lists(values if name in static else trees, min_size=1, max_size=3)) for name in NAMES
-    }
+    pools = {name: draw(st.lists(values if name in static else trees, min_size=1, max_size=3)) for name in NAMES}
     calls = []
     for _ in range(draw(st.integers(2, 7))):
         args, kwargs = [], {}

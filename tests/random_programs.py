@@ -158,9 +158,7 @@ def apply_control_flow(setting: Setting, instruction: Instruction, xs: list[Any]
     if op in ("cond", "switch"):
 
         def branch(name: str, program: Any) -> Callable[..., Any]:
-            return lambda *tree: packed(
-                [part(name, program, unpack(layout, *tree) if tree else xs, first), *xs[1:]]
-            )
+            return lambda *tree: packed([part(name, program, unpack(layout, *tree) if tree else xs, first), *xs[1:]])
 
         one, two = branch("one", body), branch("two", other)
         operands = () if closed else (carry,)
@@ -168,9 +166,7 @@ def apply_control_flow(setting: Setting, instruction: Instruction, xs: list[Any]
             return unpack(layout, lax.cond(jnp.any(xs[-1]), one, two, *operands))[0]
         return unpack(layout, lax.switch((xs[-1] == xs[-1]).sum() - number, [one, two, one], *operands))[0]
     if op == "while":
-        end = lax.while_loop(lambda s: s[0] < number, lambda s: (s[0] + 1, step("while", s[1])), (0, carry))[
-            1
-        ]
+        end = lax.while_loop(lambda s: s[0] < number, lambda s: (s[0] + 1, step("while", s[1])), (0, carry))[1]
         return unpack(layout, end)[0]
     if op == "fori":
         upper = (xs[-1] == xs[-1]).sum() if closed else number

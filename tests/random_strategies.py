@@ -29,9 +29,7 @@ def layouts(draw: Any, leaves: int, depth: int = 2) -> Layout:
         return LEAF
     if depth == 0:
         return Layout("tuple", (LEAF,) * leaves)
-    kind = draw(
-        st.sampled_from(("tuple", "list", "dict", "pair") if leaves > 1 else ("tuple", "list", "dict"))
-    )
+    kind = draw(st.sampled_from(("tuple", "list", "dict", "pair") if leaves > 1 else ("tuple", "list", "dict")))
     cut = draw(st.integers(1, leaves - 1)) if leaves > 1 else 1
     parts = [draw(layouts(count, depth - 1)) for count in (cut, leaves - cut) if count]
     if kind != "pair" and draw(st.integers(0, 3)) == 0:
@@ -65,7 +63,11 @@ def instructions(draw: Any, known: int, depth: int) -> Instruction:
         return Instruction("jit", operands, params, body, layout=draw(layouts(arity)))
     if kind == "vmap":
         operands = tuple(draw(value) for _ in range(draw(st.integers(1, 3))))
-        params = (*(draw(st.sampled_from((0, -1))) for _ in range(2)), draw(st.booleans()), draw(st.integers(0, 3)) == 0)
+        params = (
+            *(draw(st.sampled_from((0, -1))) for _ in range(2)),
+            draw(st.booleans()),
+            draw(st.integers(0, 3)) == 0,
+        )
         return Instruction("vmap", operands, params, draw(programs(len(operands), depth - 1, single=True)))
     if kind == "static":
         return Instruction(draw(st.sampled_from(STATIC)), (draw(value),))
@@ -117,9 +119,7 @@ def instructions(draw: Any, known: int, depth: int) -> Instruction:
         "at_add": lambda: Instruction("at_add", (a, b), (draw(index),)),
         "where": lambda: Instruction("where", (a, b, c)),
         "where2": lambda: Instruction("where", (a, b), (scalar,)),
-        "reshape": lambda: Instruction(
-            "reshape", (a,), (draw(st.sampled_from((-1, (1, -1), (-1, 1), (3, 2), ()))),)
-        ),
+        "reshape": lambda: Instruction("reshape", (a,), (draw(st.sampled_from((-1, (1, -1), (-1, 1), (3, 2), ()))),)),
         "broadcast_to": lambda: Instruction("broadcast_to", (a,), ((2, 3),)),
         "concatenate": lambda: Instruction("concatenate", (a, b), (draw(st.sampled_from((0, -1))),)),
         "stack": lambda: Instruction("stack", (a, b)),
@@ -153,12 +153,8 @@ def arguments(draw: Any) -> Any:
     if draw(st.integers(0, 5)) == 0:
         return draw(st.sampled_from((2, 0.5, True, -1)))
     shape = draw(st.sampled_from(SHAPES))
-    dtype = np.dtype(
-        draw(st.sampled_from(("float32", "float32", "int32", "bool", "uint8", "float16", "complex64")))
-    )
+    dtype = np.dtype(draw(st.sampled_from(("float32", "float32", "int32", "bool", "uint8", "float16", "complex64"))))
     size = int(np.prod(shape))
     numbers = draw(st.lists(st.integers(-3, 3), min_size=size, max_size=size))
     values = np.asarray(numbers, np.float32).reshape(shape)
-    return (np.abs(values) if dtype.kind == "u" else values * (1.5 if dtype.kind in "fc" else 1)).astype(
-        dtype
-    )
+    return (np.abs(values) if dtype.kind == "u" else values * (1.5 if dtype.kind in "fc" else 1)).astype(dtype)

@@ -46,10 +46,7 @@ for name, args in {
     show("jit " + name, f, *args)
     show("eager " + name, lambda x, y: x + y, *args)
 show("path", jax.jit(lambda params, *rest: params["w"] + rest[0]), {"w": a}, b)
-show(
-    "functions",
-    lambda: [jnp.sin(a), a.sum(), a[0], jnp.where(a > 0, x, a), a * 2, -a, jnp.concatenate([a, x])],
-)
+show("functions", lambda: [jnp.sin(a), a.sum(), a[0], jnp.where(a > 0, x, a), a * 2, -a, jnp.concatenate([a, x])])
 show("without arguments", jax.jit(lambda: jnp.ones(3)))
 show(
     "moved",
@@ -64,14 +61,7 @@ show(
 )
 show(
     "copies",
-    lambda: [
-        copy.copy(a),
-        copy.deepcopy(a),
-        a.copy(),
-        jnp.array(a),
-        jnp.asarray(a),
-        pickle.loads(pickle.dumps(a)),
-    ],
+    lambda: [copy.copy(a), copy.deepcopy(a), a.copy(), jnp.array(a), jnp.asarray(a), pickle.loads(pickle.dumps(a))],
 )
 big = jax.device_put(jnp.arange(10000.0), devices[1])
 captured = jax.jit(lambda x: (x, jnp.ones(3), a, x + big[:3]))
@@ -94,9 +84,7 @@ show("a jax.Array and another", f, theirs, a)
 show("wrong", jax.device_put, x, "cpu:1")
 show("wrong", jax.device_put, x, 3)
 show("wrong", jax.devices, "nope")
-print(
-    len(jax.devices()), len(jax.local_devices()), jax.device_count(), jax.default_backend(), a.device, repr(a)
-)
+print(len(jax.devices()), len(jax.local_devices()), jax.device_count(), jax.default_backend(), a.device, repr(a))
 
 P = real.sharding.PartitionSpec
 mesh = real.sharding.Mesh(np.array(real.devices()).reshape(4, 2), ("x", "y"))

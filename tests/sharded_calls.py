@@ -82,9 +82,7 @@ show("a static one", lambda: jax.jit(lambda x, n: x * n, in_shardings=over("x"),
 show("by keyword", lambda: jax.jit(matmul, in_shardings=over("x"))(x, y=x))
 show(
     "donated",
-    lambda: jax.jit(lambda x: x + 1, in_shardings=over("x"), out_shardings=over("x"), donate_argnums=0)(
-        put("x")
-    ),
+    lambda: jax.jit(lambda x: x + 1, in_shardings=over("x"), out_shardings=over("x"), donate_argnums=0)(put("x")),
 )
 on_third = jax.jit(lambda x: x * 2, device=devices[3])
 show("a jit with a device, inside", lambda: jax.jit(lambda x: on_third(x))(x))

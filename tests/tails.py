@@ -23,10 +23,7 @@ def keeping(values, *kept):
 
 def one_in(count, values):
     """Values for `parametrize`, of which `make test` takes the first, and then one in so many."""
-    return [
-        value if i % count == 0 else pytest.param(value, marks=pytest.mark.tail)
-        for i, value in enumerate(values)
-    ]
+    return [value if i % count == 0 else pytest.param(value, marks=pytest.mark.tail) for i, value in enumerate(values)]
 
 
 def one_row_in(count, rows):

@@ -53,10 +53,14 @@ def test_refusals_have_the_class_and_first_line_of_jax(source):
         assert ours[0] == theirs[0]  # later versions say it in other words
 
 
-@pytest.mark.parametrize("f", [lambda x: x * x, lambda x: 1 / x, lambda x: x @ x, lambda x: jitkit.numpy.where(x > 0, x, 0)])
+@pytest.mark.parametrize(
+    "f", [lambda x: x * x, lambda x: 1 / x, lambda x: x @ x, lambda x: jitkit.numpy.where(x > 0, x, 0)]
+)
 def test_a_function_that_is_not_linear_is_not_transposed(f):
     x = jitkit.numpy.ones(2)
-    with pytest.raises(TypeError, match=r"linear_transpose takes a linear function, and <lambda> at .*\.py:\d+ is not one"):
+    with pytest.raises(
+        TypeError, match=r"linear_transpose takes a linear function, and <lambda> at .*\.py:\d+ is not one"
+    ):
         jitkit.linear_transpose(f, x)(f(x))
 
 
@@ -156,9 +160,7 @@ def test_an_integer_has_a_gradient_without_bytes():
     def f(x, n):
         return x * n
 
-    (of_x, of_n), theirs = (
-        one.grad(f, argnums=(0, 1), allow_int=True)(2.0, np.arange(3)[1]) for one in (jitkit, jax)
-    )
+    (of_x, of_n), theirs = (one.grad(f, argnums=(0, 1), allow_int=True)(2.0, np.arange(3)[1]) for one in (jitkit, jax))
     assert float(of_x) == 1.0
     assert (of_n.dtype, of_n.shape) == (theirs[1].dtype, theirs[1].shape)
 
@@ -167,12 +169,7 @@ def test_check_grads_tells_right_rules_from_wrong_ones():
     jnp = jitkit.numpy
     right = {"a": np.float32(0.3), "b": [np.arange(1.0, 4.0, dtype=np.float32)]}
     jitkit.test_util.check_grads(
-        jitkit.jit(lambda d: jnp.sin(d["a"]) * d["b"][0] ** 2),
-        (right,),
-        1,
-        ("fwd", "rev", "lin"),
-        eps=1e-2,
-        rtol=1e-2,
+        jitkit.jit(lambda d: jnp.sin(d["a"]) * d["b"][0] ** 2), (right,), 1, ("fwd", "rev", "lin"), eps=1e-2, rtol=1e-2
     )
     wrong = jitkit.custom_jvp(lambda x: x * x)
     wrong.defjvps(lambda t, out, x: t * x)
@@ -244,7 +241,14 @@ def test_check_grads_draws_what_jax_draws(jax, jnp):
         outcome(lambda x, d: jnp.sin(x) * d["a"] ** 2 + d["b"], tree, 3, rtol=1e-4, atol=1e-4),
         outcome(lambda x: x * x * 1j, (np.complex64(1 + 2j),), 2),
         outcome(lambda x: x * 3, (np.ones(3, jnp.bfloat16),), 1, eps=1.0),
-        outcome(lambda x: x * 3, (np.ones(3, jnp.bfloat16),), 1, eps=1.0, atol={jnp.bfloat16: 1e-9}, rtol={jnp.bfloat16: 1e-9}),
+        outcome(
+            lambda x: x * 3,
+            (np.ones(3, jnp.bfloat16),),
+            1,
+            eps=1.0,
+            atol={jnp.bfloat16: 1e-9},
+            rtol={jnp.bfloat16: 1e-9},
+        ),
         outcome(wrong, (2.0,), 2),
     ]
 
@@ -306,4 +310,9 @@ def test_a_number_that_a_function_returns_as_it_came_is_an_array(jax, jnp):
         for x in (2.0, np.float32(2), np.float64(2)):
             found.append(jax.jvp(f, (x,), (type(x)(1),)))
             found.append(jax.grad(f)(x))
-    return found, jax.value_and_grad(jnp.asarray)(2.0), jax.vjp(jnp.asarray, 2.0)[0], jax.vjp(lambda x: jnp.asarray(x, jnp.float16), 2.0)[0]
+    return (
+        found,
+        jax.value_and_grad(jnp.asarray)(2.0),
+        jax.vjp(jnp.asarray, 2.0)[0],
+        jax.vjp(lambda x: jnp.asarray(x, jnp.float16), 2.0)[0],
+    )

@@ -71,8 +71,7 @@ def weak_types(jaxpr):
 
 
 @pytest.mark.parametrize(
-    "source",
-    ["lax.fori_loop(0, jnp.round(x).astype(int), lambda i, s: jnp.sin(s), x)", "jnp.where(x, x, 2 * x)"],
+    "source", ["lax.fori_loop(0, jnp.round(x).astype(int), lambda i, s: jnp.sin(s), x)", "jnp.where(x, x, 2 * x)"]
 )
 def test_what_a_weak_scalar_is_counted_up_or_compared_with_is_weak(source):
     theirs, ours = both(source)
@@ -93,9 +92,7 @@ def test_all_of_them_agree_with_finite_differences():
         x, step = X.astype(np.float64) + 0.01, 1e-6
         _, tangents = jitkit.jvp(values, (x,), (direction,))
         (cotangents,) = jitkit.vjp(values, x)[1](np.ones(len(functions)))
-        wanted = (np.asarray(values(x + step * direction)) - np.asarray(values(x - step * direction))) / (
-            2 * step
-        )
+        wanted = (np.asarray(values(x + step * direction)) - np.asarray(values(x - step * direction))) / (2 * step)
     np.testing.assert_allclose(np.asarray(tangents), wanted, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(np.vdot(np.asarray(cotangents), direction), wanted.sum(), rtol=1e-5)
 

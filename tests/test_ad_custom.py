@@ -52,9 +52,7 @@ def functions(jax, jnp):
 
     symbolic = jax.custom_vjp(lambda x, y: x * y)
     symbolic.defvjp(
-        lambda x, y: (x.value * y.value, (x.value, y.value)),
-        lambda r, g: (g * r[1], g * r[0]),
-        symbolic_zeros=True,
+        lambda x, y: (x.value * y.value, (x.value, y.value)), lambda r, g: (g * r[1], g * r[0]), symbolic_zeros=True
     )
 
     def clipped(low, x):
@@ -105,9 +103,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_printed_is_what_jax_prints(name):
-    (theirs, *args), (ours, *_) = (
-        PROGRAMS[name](*modules, *functions(*modules)) for modules in (THEIRS, OURS)
-    )
+    (theirs, *args), (ours, *_) = (PROGRAMS[name](*modules, *functions(*modules)) for modules in (THEIRS, OURS))
     if JAXPRS_ARE_OURS or name != "checkpoint in a scan":  # of which 0.12 prints another one
         assert printed(jitkit, ours, *args) == printed(jax, theirs, *args)
     elif name != "a tangent":
@@ -171,8 +167,7 @@ WHERE_ONE_IS_READ = {
 @pytest.mark.parametrize("name", WHERE_ONE_IS_READ)
 def test_what_only_results_that_nobody_reads_need_is_left_out(name, rule, read):
     (theirs, *args), (ours, *_) = (
-        WHERE_ONE_IS_READ[name](*modules, functions_of_two_results(*modules)[rule], read)
-        for modules in (THEIRS, OURS)
+        WHERE_ONE_IS_READ[name](*modules, functions_of_two_results(*modules)[rule], read) for modules in (THEIRS, OURS)
     )
     if JAXPRS_ARE_OURS or name == "in a checkpoint":  # of loops, and of `checkpoint`, 0.12 prints other ones
         assert printed(jitkit, ours, *args) == printed(jax, theirs, *args)
@@ -253,11 +248,15 @@ def test_a_kernel_is_not_called_for_results_that_a_checkpoint_computes_first():
     f = jitkit.custom_vjp(lambda x: x + 1.0)
     row = jitkit.ShapeDtypeStruct((3,), np.float32)
     f.defvjp(
-        lambda x: (x + 1.0, (jitkit.pure_callback(kernel, row, x),)), lambda kept, g: (kept[0] * g,), optimize_remat=True
+        lambda x: (x + 1.0, (jitkit.pure_callback(kernel, row, x),)),
+        lambda kept, g: (kept[0] * g,),
+        optimize_remat=True,
     )
     jaxpr = jitkit.make_jaxpr(jitkit.grad(lambda x: jitkit.checkpoint(f)(x).sum()))(ROW)
     assert [eqn.primitive.name for eqn in jaxpr.eqns[:1]] == ["closed_call"]
-    np.testing.assert_allclose(jitkit.jit(jitkit.grad(lambda x: jitkit.checkpoint(f)(x).sum()))(ROW), np.sin(ROW), rtol=1e-6)
+    np.testing.assert_allclose(
+        jitkit.jit(jitkit.grad(lambda x: jitkit.checkpoint(f)(x).sum()))(ROW), np.sin(ROW), rtol=1e-6
+    )
     assert len(called) == 1
 
 
@@ -283,14 +282,12 @@ def test_a_rule_may_have_constants_of_its_own(name):
 # relu has a rule of its own, which has a zero in it.
 WITH_RELU = {
     "in a loop": lambda jax: lambda x: jax.lax.scan(lambda c, _: (jax.nn.relu(c) * 2.0, c), x, None, length=3)[0].sum(),
-    "in a loop, of a constant": lambda jax: lambda x: jax.lax.scan(
-        lambda c, _: (jax.nn.relu(c) * jax.nn.silu(2.0), c), x, None, length=3
-    )[0].sum(),
+    "in a loop, of a constant": lambda jax: (
+        lambda x: jax.lax.scan(lambda c, _: (jax.nn.relu(c) * jax.nn.silu(2.0), c), x, None, length=3)[0].sum()
+    ),
     "in a jit": lambda jax: lambda x: jax.jit(lambda x: jax.nn.relu(x) * 3)(x).sum(),
     "in a checkpoint": lambda jax: lambda x: jax.checkpoint(lambda x: jax.nn.relu(x) * 3)(x).sum(),
-    "in a branch": lambda jax: lambda x: jax.lax.cond(
-        x.sum() > 0, lambda x: jax.nn.relu(x) * 3, lambda x: x, x
-    ).sum(),
+    "in a branch": lambda jax: lambda x: jax.lax.cond(x.sum() > 0, lambda x: jax.nn.relu(x) * 3, lambda x: x, x).sum(),
 }
 
 
@@ -315,7 +312,9 @@ def test_gradients_with_relu_are_printed_as_jax_prints_them(name, argument):
 )
 def test_results_that_nobody_reads_in_a_loop_have_no_name(body):
     def gradient(jax, jnp):
-        return jax.grad(lambda x: jax.lax.scan(lambda c, _: (c * body(jax, jnp, c).sum(), c), x, None, length=3)[0].sum())
+        return jax.grad(
+            lambda x: jax.lax.scan(lambda c, _: (c * body(jax, jnp, c).sum(), c), x, None, length=3)[0].sum()
+        )
 
     if JAXPRS_ARE_OURS:  # 0.12 prints other loops
         assert printed(jitkit, gradient(*OURS), ROW) == printed(jax, gradient(*THEIRS), ROW)
@@ -412,8 +411,12 @@ def checkpointed(jax, name):
         "cond": lambda x: lax.cond(jnp.sum(x) > 0, net, lambda x: jnp.sum(x), x),
         "switch": lambda x: lax.switch(1, [lambda x: x, lambda x: dot(x, dot(x, x)), jnp.sin], x).sum(),
         "scan": lambda x: lax.scan(lambda c, _: (jnp.sin(dot(c, x)), jnp.sum(c)), x, None, length=3)[0].sum(),
-        "what a scan shares": lambda x: lax.scan(lambda c, y: (jnp.sin(dot(dot(x, x), c) * y), c), x, jnp.ones(3))[1].sum(),
-        "while": lambda x: dot(x, x).sum() * lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (0, 1.0))[1],
+        "what a scan shares": lambda x: lax.scan(lambda c, y: (jnp.sin(dot(dot(x, x), c) * y), c), x, jnp.ones(3))[
+            1
+        ].sum(),
+        "while": lambda x: (
+            dot(x, x).sum() * lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (0, 1.0))[1]
+        ),
         "in another": lambda x: jnp.sum(jax.checkpoint(lambda x: jnp.sin(dot(x, x)))(dot(x, x))),
         "relu": lambda x: jnp.sum(jax.nn.relu(dot(x, x))),
     }
@@ -433,7 +436,10 @@ def test_policies_look_into_calls_and_loops(name, policy):
     """The gradient computes again what JAX's computes again, and keeps what that keeps."""
     a = np.arange(9, dtype=np.float32).reshape(3, 3) / 9
     found = []
-    for library, give_name in ((jitkit, jitkit.ad_checkpoint.checkpoint_name), (jax, jax.ad_checkpoint.checkpoint_name)):
+    for library, give_name in (
+        (jitkit, jitkit.ad_checkpoint.checkpoint_name),
+        (jax, jax.ad_checkpoint.checkpoint_name),
+    ):
         keep = POLICIES[policy](library.checkpoint_policies)
         f = library.checkpoint(checkpointed(library, give_name)[name], policy=keep)
         gradients = library.grad(f), library.vmap(library.grad(f))
@@ -613,7 +619,11 @@ def test_arguments_that_are_not_differentiated_by_name(jax, jnp):
 @same_as_jax
 def test_a_zero_of_another_shape_is_refused(jax, jnp):
     f = jax.custom_vjp(lambda x, y, z: (x, y, z))
-    f.defvjp(lambda x, y, z: (f(x.value, y.value, z.value), None), lambda _, cts: (cts[1], cts[0], cts[2]), symbolic_zeros=True)
+    f.defvjp(
+        lambda x, y, z: (f(x.value, y.value, z.value), None),
+        lambda _, cts: (cts[1], cts[0], cts[2]),
+        symbolic_zeros=True,
+    )
     return raised(jax.grad(lambda *xs: f(*xs)[2].sum()), jnp.ones(1), jnp.ones(2), jnp.ones(3))
 
 

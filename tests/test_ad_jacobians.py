@@ -72,9 +72,7 @@ def test_jacobians_and_hessians_have_the_values_and_trees_of_jax(jax, jnp):
         jax.jacobian(lambda x: x * x)(1.5),
         jax.jacfwd(lambda z: z * z, holomorphic=True)(1 + 2j),
         jax.hessian(lambda d: jnp.power(d["a"], d["b"]))({"a": X[:2], "b": X[1:]}),
-        jax.jit(jax.hessian(lambda x: jax.lax.fori_loop(0, 3, lambda i, c: jnp.sin(c) * x.sum(), x.sum())))(
-            X
-        ),
+        jax.jit(jax.hessian(lambda x: jax.lax.fori_loop(0, 3, lambda i, c: jnp.sin(c) * x.sum(), x.sum())))(X),
         jax.jacrev(lambda x: rule(x, x))(X),
     ]
     refused = [
@@ -109,18 +107,17 @@ def test_collectives_have_derivatives(jax, jnp):
 
     def inside(x):
         return jax.vmap(
-            lambda y: lax.psum(jnp.sin(y), "i") * y + lax.ppermute(y * y, "i", [(0, 1), (1, 2), (2, 0)]),
-            axis_name="i",
+            lambda y: lax.psum(jnp.sin(y), "i") * y + lax.ppermute(y * y, "i", [(0, 1), (1, 2), (2, 0)]), axis_name="i"
         )(x)
 
-    per_element = jax.vmap(
-        jax.grad(lambda y: lax.psum(jnp.sin(y) * y, "i") * lax.pmean(y, "i")), axis_name="i"
-    )
+    per_element = jax.vmap(jax.grad(lambda y: lax.psum(jnp.sin(y) * y, "i") * lax.pmean(y, "i")), axis_name="i")
     return shapes_and_values([jax.grad(lambda x: inside(x)[0])(X), per_element(X)], jax)
 
 
 @pytest.mark.parametrize("transform", ["grad", "value_and_grad", "jacfwd", "jacrev", "hessian"])
-@pytest.mark.parametrize("value", [np.array([1, "a"], object), np.array(["a"]), np.array(["2020-01-01"], "datetime64[D]"), "text"])
+@pytest.mark.parametrize(
+    "value", [np.array([1, "a"], object), np.array(["a"]), np.array(["2020-01-01"], "datetime64[D]"), "text"]
+)
 def test_what_is_no_array_of_numbers_is_refused_in_jaxs_words(transform, value):
     first = []
     for lib, _ in (OURS, THEIRS):

@@ -119,10 +119,7 @@ jnp.prod(x[:0], axis=0)
 def both(source):
     """The function of x that `source` says, with JAX and with jitkit."""
     modules = (jax, jax.numpy), (jitkit, jitkit.numpy)
-    return [
-        eval(f"lambda x: {source}", {"jax": one, "jnp": numpy, "lax": one.lax, "np": np})
-        for one, numpy in modules
-    ]
+    return [eval(f"lambda x: {source}", {"jax": one, "jnp": numpy, "lax": one.lax, "np": np}) for one, numpy in modules]
 
 
 # What JAX 0.12 makes of other operations, or in another order, than we do: compared by values there.
@@ -174,9 +171,7 @@ def test_the_derivatives_of_functions_of_two_operands(name):
             lambda x, y: jax.jvp(lambda x: function(y, x), (x,), (y,)),
         ]
 
-    pairs = zip(
-        programs(jax, getattr(jax.lax, name)), programs(jitkit, getattr(jitkit.lax, name)), strict=True
-    )
+    pairs = zip(programs(jax, getattr(jax.lax, name)), programs(jitkit, getattr(jitkit.lax, name)), strict=True)
     for theirs, ours in pairs:
         assert_printed_alike(theirs, ours, S, np.float32(0.7))
 

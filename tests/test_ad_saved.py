@@ -113,7 +113,10 @@ def _loops(jax, jnp):
     return [
         (lambda w: jax.lax.scan(over, jnp.ones(4), w)[0].sum(), matrices),
         (lambda w: jax.lax.scan(over, jnp.ones(4), w, reverse=True)[1].sum(), matrices),
-        (lambda w: jax.lax.scan(lambda c, _: (jnp.tanh(w[0] @ c), None), jnp.ones(4), None, length=3)[0].sum(), matrices),
+        (
+            lambda w: jax.lax.scan(lambda c, _: (jnp.tanh(w[0] @ c), None), jnp.ones(4), None, length=3)[0].sum(),
+            matrices,
+        ),
         (lambda x: jax.lax.scan(mixed, (0, x), jnp.arange(3.0))[0][1], jnp.float32(0.3)),
         (lambda x: jax.lax.scan(mixed, (0, 1.0), jnp.arange(3.0) * x)[1].sum(), jnp.float32(0.3)),
         (lambda x: jax.lax.fori_loop(0, 3, lambda i, c: jnp.sin(c) * x, x), jnp.float32(0.3)),
@@ -195,11 +198,16 @@ def test_what_is_not_hidden_from_xla_is_said_for_each_argument(jax, jnp):
     gradient = jax.grad(loss, (0, 1, 2))
     barriers = [line.count("%") for line in jax.jit(gradient).lower(*args).as_text().splitlines() if "barrier" in line]
     batched = jax.vmap(jax.grad(loss, 1), (None, 0, None))
-    programs = [str(jax.make_jaxpr(gradient)(*args)), str(jax.make_jaxpr(batched)(args[0], np.eye(3, dtype=np.float32), 0.5))]
+    programs = [
+        str(jax.make_jaxpr(gradient)(*args)),
+        str(jax.make_jaxpr(batched)(args[0], np.eye(3, dtype=np.float32), 0.5)),
+    ]
     return gradient(*args), barriers, programs if JAXPRS_ARE_OURS else []
 
 
-@pytest.mark.parametrize("options", [{"prevent_cse": 3}, {"prevent_cse": (True,)}, {"static_argnums": 5}, {"static_argnums": [1]}])
+@pytest.mark.parametrize(
+    "options", [{"prevent_cse": 3}, {"prevent_cse": (True,)}, {"static_argnums": 5}, {"static_argnums": [1]}]
+)
 def test_what_a_checkpoint_does_not_take_is_refused_as_by_jax(options):
     first = []
     for jax, _ in (OURS, THEIRS):

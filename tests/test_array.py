@@ -429,12 +429,7 @@ def test_typeof_and_avals():
 @same_as_jax
 def test_block_until_ready_takes_trees(jax, jnp):
     tree = {"a": [jnp.ones(3) * 2, 1.0], "b": (None, "text", np.ones(2))}
-    return (
-        jax.block_until_ready(tree) is tree,
-        plain(tree),
-        jax.block_until_ready(None),
-        jax.block_until_ready(3),
-    )
+    return (jax.block_until_ready(tree) is tree, plain(tree), jax.block_until_ready(None), jax.block_until_ready(3))
 
 
 class Pending:
@@ -501,7 +496,9 @@ def test_device_put_says_whether_memory_is_shared(jax, jnp):
     return found, put["a"] is tree["a"], put["b"][0] is tree["b"][0]
 
 
-@pytest.mark.parametrize("options", [{"may_alias": True, "donate": True}, {"may_alias": [True]}, {"donate": {"b": True}}])
+@pytest.mark.parametrize(
+    "options", [{"may_alias": True, "donate": True}, {"may_alias": [True]}, {"donate": {"b": True}}]
+)
 def test_what_device_put_does_not_take_is_refused_as_by_jax(options):
     first = []
     for lib in (jk, jax):

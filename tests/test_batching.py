@@ -27,30 +27,22 @@ def test_axes_are_taken_from_where_they_are_and_put_where_they_are_wanted():
         "last in, last out": lambda jax, jnp, x: jax.vmap(lambda v: v * 2 + v.sum(), -1, -1)(x),
         "second in, first out": lambda jax, jnp, x: jax.vmap(lambda v: v[::2], 1)(x),
         "results that are no batches": lambda jax, jnp, x: jax.vmap(lambda v: (v, 3.0, np.ones(2)))(x),
-        "left as they are": lambda jax, jnp, x: jax.vmap(
-            lambda v: {"a": v, "b": 3.0}, 0, {"a": 0, "b": None}
-        )(x),
+        "left as they are": lambda jax, jnp, x: jax.vmap(lambda v: {"a": v, "b": 3.0}, 0, {"a": 0, "b": None})(x),
         "keywords": lambda jax, jnp, x: jax.vmap(lambda v, k: v + k, (None,))(x, k=x[0]),
         "a list of axes": lambda jax, jnp, x: jax.vmap(lambda v, k: v + k, [0, None])(x, x[0]),
         "trees": lambda jax, jnp, x: jax.vmap(lambda d, k: d["w"] + d["b"][0] * k, ({"w": 0, "b": None}, 1))(
             {"w": x, "b": (x[0],)}, x.T
         ),
         "None among arguments": lambda jax, jnp, x: jax.vmap(lambda v, k: (v, k))(x, None),
-        "a text beside": lambda jax, jnp, x: jax.vmap(lambda v, k: v if k == "yes" else -v, (0, None))(
-            x, "yes"
-        ),
+        "a text beside": lambda jax, jnp, x: jax.vmap(lambda v, k: v if k == "yes" else -v, (0, None))(x, "yes"),
         "no argument": lambda jax, jnp, x: jax.vmap(lambda: 1.0, axis_size=3)(),
         "no batch": lambda jax, jnp, x: jax.vmap(lambda v: v + 1, None, axis_size=2)(x),
         "no elements": lambda jax, jnp, x: jax.vmap(lambda v: v.sum())(x[:0]),
         "two axes": lambda jax, jnp, x: jax.vmap(jax.vmap(lambda v: v * 2 + 1))(x),
         "two axes the other way": lambda jax, jnp, x: jax.vmap(jax.vmap(jnp.sin, out_axes=0), 1, 1)(x),
-        "all pairs": lambda jax, jnp, x: jax.vmap(jax.vmap(lambda a, b: a * b, (0, None)), (None, 0))(
-            x[0], x[1]
-        ),
+        "all pairs": lambda jax, jnp, x: jax.vmap(jax.vmap(lambda a, b: a * b, (0, None)), (None, 0))(x[0], x[1]),
         "closed over": lambda jax, jnp, x: jax.vmap(lambda v: jax.vmap(lambda u: u @ v)(x))(x),
-        "an attribute of tracers": lambda jax, jnp, x: jax.vmap(
-            lambda v: jnp.zeros(v.shape, v.dtype) + len(v)
-        )(x),
+        "an attribute of tracers": lambda jax, jnp, x: jax.vmap(lambda v: jnp.zeros(v.shape, v.dtype) + len(v))(x),
     }
     assert_same_batches(programs, TABLE)
 
@@ -81,9 +73,7 @@ def test_a_jitted_function_is_one_equation_and_batched_once():
             )(x),
             "jit of vmap of jit": lambda jax, jnp, x: jax.jit(jax.vmap(jax.jit(lambda v: v @ v)))(x),
             "inline": lambda jax, jnp, x: jax.vmap(jax.jit(lambda v: v * 2, inline=True))(x),
-            "static": lambda jax, jnp, x: jax.vmap(
-                lambda v: jax.jit(lambda a, n: a**n, static_argnums=1)(v, 3)
-            )(x),
+            "static": lambda jax, jnp, x: jax.vmap(lambda v: jax.jit(lambda a, n: a**n, static_argnums=1)(v, 3))(x),
             "closed over": lambda jax, jnp, x: jax.vmap(lambda v: jax.jit(lambda: v + x[0])())(x),
         },
         ROWS,
@@ -136,9 +126,7 @@ def test_a_miss_says_under_which_transformations_a_function_was_traced():
     first, second = jitkit.explain(f).misses
     assert (first.inside, first.happened) == ("vmap over 3 elements", "traced under vmap over 3 elements")
     assert second.inside == "vmap over 3 elements along 'i', grad or linearize"
-    assert [d.sentence for d in second.differences] == [
-        "the named axes around: none before, 'i' of 3 elements now"
-    ]
+    assert [d.sentence for d in second.differences] == ["the named axes around: none before, 'i' of 3 elements now"]
 
 
 def test_a_tracer_shows_the_element_and_the_batch():
@@ -195,9 +183,7 @@ def test_collectives_are_operations_along_the_batch_axis():
         if name.startswith(("all_to_all", "pswapaxes")):  # of which JAX makes another shape then
             continue
         programs[f"{name} of what is no batch"] = mapped(
-            lambda jax, jnp, v, program=program: program(jax, jnp, ROWS[0] + 0 * jnp.float32(1)),
-            0,
-            axis_name="i",
+            lambda jax, jnp, v, program=program: program(jax, jnp, ROWS[0] + 0 * jnp.float32(1)), 0, axis_name="i"
         )
     assert_same_batches(programs, ROWS)
 
@@ -212,9 +198,7 @@ def test_collectives_go_over_the_axis_of_their_name(names):
         )(x)
 
     programs = {name: nested(program) for name, program in COLLECTIVES.items()}
-    programs["over both"] = nested(
-        lambda jax, jnp, v: jax.lax.psum(v, ("i", "j")) + jax.lax.axis_index(("i", "j"))
-    )
+    programs["over both"] = nested(lambda jax, jnp, v: jax.lax.psum(v, ("i", "j")) + jax.lax.axis_index(("i", "j")))
     assert_same_batches(programs, ROWS, check_values=False)
 
 
@@ -235,9 +219,7 @@ def test_the_value_of_one_element_for_all():
     np.testing.assert_array_equal(taken, ROWS[[1, 1, 1]])
     weights = np.arange(3, dtype=np.float32)
     gradient = jitkit.grad(
-        lambda x: jitkit.vmap(lambda v, w: (lax.pbroadcast(v, "i", 1) * w).sum(), axis_name="i")(
-            x, weights
-        ).sum()
+        lambda x: jitkit.vmap(lambda v, w: (lax.pbroadcast(v, "i", 1) * w).sum(), axis_name="i")(x, weights).sum()
     )(ROWS)
     np.testing.assert_array_equal(gradient, [[0, 0, 0], [3, 3, 3], [0, 0, 0]])
 
@@ -251,9 +233,7 @@ def test_all_to_all_over_two_axes_is_one_exchange():
 
 
 def test_a_permutation_has_a_pair_for_each_element():
-    with pytest.raises(
-        AssertionError, match=r"^Permutation doesn't match the axis size!\n.*'i' has 3 elements"
-    ):
+    with pytest.raises(AssertionError, match=r"^Permutation doesn't match the axis size!\n.*'i' has 3 elements"):
         jitkit.vmap(lambda v: lax.ppermute(v, "i", [(0, 1)]), axis_name="i")(ROWS)
 
 
@@ -268,9 +248,9 @@ def test_groups_of_a_named_axis_are_refused(collective):
 REFUSED = {
     "sizes": lambda jax: jax.vmap(lambda x, k: x)(ROWS, TWO),
     "sizes of a tree": lambda jax: jax.vmap(lambda x: x)({"a": ROWS, "b": [TWO, THREE]}),
-    "sizes and axis_size": lambda jax: jax.vmap(
-        lambda x, *rest, z=3: x, axis_size=3, in_axes=(0, 1, None, -1)
-    )(ROWS, TABLE, THREE, TWO, z=FOUR[:1]),
+    "sizes and axis_size": lambda jax: jax.vmap(lambda x, *rest, z=3: x, axis_size=3, in_axes=(0, 1, None, -1))(
+        ROWS, TABLE, THREE, TWO, z=FOUR[:1]
+    ),
     "axis_size": lambda jax: jax.vmap(lambda x: x, axis_size=4)(ROWS),
     "no axis": lambda jax: jax.vmap(lambda x: x, in_axes=None)(ROWS),
     "no argument": lambda jax: jax.vmap(lambda: 1)(),
@@ -295,9 +275,7 @@ REFUSED = {
     "an index of no axis": lambda jax: jax.vmap(lambda x: jax.lax.axis_index("k"), axis_name="i")(ROWS),
     "a size of no axis": lambda jax: jax.lax.axis_size("k"),
     "gathered over no axis": lambda jax: jax.vmap(lambda x: jax.lax.all_gather(x, "k"))(ROWS),
-    "no permutation": lambda jax: jax.vmap(lambda x: jax.lax.pshuffle(x, "i", [1, 1, 0]), axis_name="i")(
-        ROWS
-    ),
+    "no permutation": lambda jax: jax.vmap(lambda x: jax.lax.pshuffle(x, "i", [1, 1, 0]), axis_name="i")(ROWS),
     "a truth value": lambda jax: jax.vmap(lambda x: x if x.sum() > 0 else -x)(ROWS),
     "a number": lambda jax: jax.vmap(lambda x: float(x[0]))(ROWS),
     "a numpy function": lambda jax: jax.vmap(lambda x: np.sin(x))(ROWS),
@@ -308,9 +286,7 @@ REFUSED = {
 def test_errors_begin_as_those_of_jax(refused):
     ours, theirs = (raised(refused, modules[0]) for modules in (OURS, THEIRS))
     assert ours[0] == theirs[0]
-    assert ours[1].removesuffix(".") == theirs[1].removesuffix(
-        "."
-    )  # which one later JAX has where earlier had none
+    assert ours[1].removesuffix(".") == theirs[1].removesuffix(".")  # which one later JAX has where earlier had none
 
 
 @pytest.mark.parametrize("name", ["sizes", "sizes of a tree", "sizes and axis_size"])
@@ -372,12 +348,8 @@ VECTORIZED = {
     "results of any shape": lambda jnp: jnp.vectorize(lambda a, b: jnp.stack([a, b]))(CUBE[:, :1], ROWS),
     "matrices and vectors": lambda jnp: jnp.vectorize(jnp.dot, signature="(n,m),(m)->(n)")(CUBE, ROWS[:2]),
     "one vector": lambda jnp: jnp.vectorize(jnp.dot, signature="(n,m),(m)->(n)")(CUBE, ROWS[0]),
-    "axes of size 1": lambda jnp: jnp.vectorize(jnp.dot, signature="(n,m),(m)->(n)")(
-        CUBE[:1, None], ROWS[:1]
-    ),
-    "two results": lambda jnp: jnp.vectorize(lambda a: (a.sum(), a * 2), signature="(n)->(),(n)")(
-        CUBE[:, :1]
-    ),
+    "axes of size 1": lambda jnp: jnp.vectorize(jnp.dot, signature="(n,m),(m)->(n)")(CUBE[:1, None], ROWS[:1]),
+    "two results": lambda jnp: jnp.vectorize(lambda a: (a.sum(), a * 2), signature="(n)->(),(n)")(CUBE[:, :1]),
     "excluded": lambda jnp: jnp.vectorize(lambda a, b: a * b.sum(), excluded={1})(CUBE, ROWS),
     "excluded by name": lambda jnp: jnp.vectorize(lambda a, k: a * k.sum(), excluded={"k"})(CUBE, k=ROWS),
     "None": lambda jnp: jnp.vectorize(lambda a, b: a if b is None else b)(CUBE, None),

@@ -71,21 +71,18 @@ def test_batches_of_batches_keep_the_axes_of_the_condition_in_front():
     table = CONDITIONALS | LOOPS
 
     def of_all_pairs(program):
-        return lambda jax, jnp, i, v: jax.vmap(
-            jax.vmap(lambda i, v: program(jax, jnp, i, v), (0, None)), (None, 0)
-        )(i, v)
+        return lambda jax, jnp, i, v: jax.vmap(jax.vmap(lambda i, v: program(jax, jnp, i, v), (0, None)), (None, 0))(
+            i, v
+        )
 
     def of_all_pairs_the_other_way(program):
-        return lambda jax, jnp, i, v: jax.vmap(
-            jax.vmap(lambda i, v: program(jax, jnp, i, v), (None, 0)), (0, None)
-        )(i, v)
+        return lambda jax, jnp, i, v: jax.vmap(jax.vmap(lambda i, v: program(jax, jnp, i, v), (None, 0)), (0, None))(
+            i, v
+        )
 
     programs = {name: of_all_pairs(program) for name, program in table.items()}
     assert_same_batches(programs, I3, ROWS, check_values=False)
-    some = {
-        name: of_all_pairs_the_other_way(table[name])
-        for name in ("switch", "while whose condition closes over")
-    }
+    some = {name: of_all_pairs_the_other_way(table[name]) for name in ("switch", "while whose condition closes over")}
     assert_same_batches(some, I3, ROWS)
 
 
@@ -109,9 +106,7 @@ RANDOM = {
         jax.lax.cond(v[0] > 1, lambda k: jax.random.split(k)[0], lambda k: k, key)
     ),
     "while": lambda jax, jnp, key, v: jax.random.key_data(
-        jax.lax.while_loop(
-            lambda c: c[1] < v[0], lambda c: (jax.random.split(c[0])[1], c[1] + 1), (key, 0.0)
-        )[0]
+        jax.lax.while_loop(lambda c: c[1] < v[0], lambda c: (jax.random.split(c[0])[1], c[1] + 1), (key, 0.0))[0]
     ),
 }
 
@@ -126,9 +121,9 @@ def test_random_numbers_of_a_batch_of_keys():
 
     programs = {name: of_keys(program, True) for name, program in RANDOM.items()}
     programs |= {f"{name}, of the older style": of_keys(RANDOM[name], False) for name in ("bits", "split")}
-    programs["one key for all"] = lambda jax, jnp, v: jax.vmap(
-        lambda i: jax.random.fold_in(jax.random.PRNGKey(0), i)
-    )(I3)
+    programs["one key for all"] = lambda jax, jnp, v: jax.vmap(lambda i: jax.random.fold_in(jax.random.PRNGKey(0), i))(
+        I3
+    )
     programs["keys along the second axis"] = lambda jax, jnp, v: jax.vmap(jax.vmap(jax.random.uniform), 1, 1)(
         jax.random.split(jax.random.key(1), (2, 3))
     )
@@ -206,9 +201,7 @@ def test_callbacks_that_cannot_be_batched(jax, jnp):
 def test_an_io_callback_is_called_for_each_element_in_order(jax, jnp):
     seen = []
     shape = jax.ShapeDtypeStruct((), "int32")
-    doubled = jax.vmap(
-        lambda i: jax.experimental.io_callback(lambda i: seen.append(int(i)) or i * 2, shape, i)
-    )(I3)
+    doubled = jax.vmap(lambda i: jax.experimental.io_callback(lambda i: seen.append(int(i)) or i * 2, shape, i))(I3)
     jax.effects_barrier()
     return doubled, seen
 
@@ -274,14 +267,10 @@ DERIVATIVES = {
     )(x),
     "while_loop forward": lambda jax, jnp, x: jax.vmap(
         lambda v: jax.jvp(
-            lambda v: jax.lax.while_loop(lambda c: c[0] < v[0], lambda c: (c[0] + 1, c[1] * v), (0, v))[1],
-            (v,),
-            (v,),
+            lambda v: jax.lax.while_loop(lambda c: c[0] < v[0], lambda c: (c[0] + 1, c[1] * v), (0, v))[1], (v,), (v,)
         )
     )(x),
-    "map by batches": lambda jax, jnp, x: jax.grad(
-        lambda x: jax.lax.map(lambda v: v @ v, x, batch_size=2).sum()
-    )(x),
+    "map by batches": lambda jax, jnp, x: jax.grad(lambda x: jax.lax.map(lambda v: v @ v, x, batch_size=2).sum())(x),
     "psum": lambda jax, jnp, x: jax.vmap(jax.grad(lambda v: jax.lax.psum(v, "i").sum()), axis_name="i")(x),
     "all_gather": lambda jax, jnp, x: jax.vmap(
         jax.grad(lambda v: (jax.lax.all_gather(v, "i") ** 2).sum()), axis_name="i"

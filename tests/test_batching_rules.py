@@ -171,20 +171,14 @@ def test_convolutions_of_batches(name, kernel_shape, input_shape, options):
     def program(jax, jnp, x, kernel):
         return jax.lax.conv_general_dilated(x, kernel, (1,), "SAME", **options)
 
-    inputs = {axis: batch_of(input_shape, axis) for axis in (0, 1, 3)} | {
-        None: batch_of(input_shape, 0)[:, 0]
-    }
+    inputs = {axis: batch_of(input_shape, axis) for axis in (0, 1, 3)} | {None: batch_of(input_shape, 0)[:, 0]}
     kernels = {axis: batch_of(kernel_shape, axis) for axis in (0, 2)} | {None: batch_of(kernel_shape, 0)[0]}
     inputs[None] = batch_of(input_shape, 0)[0]
     programs = {
-        str(axes): lambda jax, jnp, axes=axes: mapped(program, axes)(
-            jax, jnp, inputs[axes[0]], kernels[axes[1]]
-        )
+        str(axes): lambda jax, jnp, axes=axes: mapped(program, axes)(jax, jnp, inputs[axes[0]], kernels[axes[1]])
         for axes in axes_of((0, 1, 3, None), (0, 2, None))
     }
-    programs["none at all"] = lambda jax, jnp: mapped(program, (0, None))(
-        jax, jnp, inputs[0][:0], kernels[None]
-    )
+    programs["none at all"] = lambda jax, jnp: mapped(program, (0, None))(jax, jnp, inputs[0][:0], kernels[None])
     assert_same_batches(programs)
 
 
@@ -236,9 +230,7 @@ def test_windows_at_places_that_are_batches():
 def test_to_a_wider_type_the_last_axis_of_the_element_goes():
     bytes_of = np.arange(24, dtype=np.int8).reshape(3, 4, 2)
     batched = jitkit.vmap(lambda x: lax.bitcast_convert_type(x, np.int32), in_axes=2)(bytes_of)
-    np.testing.assert_array_equal(
-        batched, np.ascontiguousarray(bytes_of.transpose(2, 0, 1)).view(np.int32)[..., 0]
-    )
+    np.testing.assert_array_equal(batched, np.ascontiguousarray(bytes_of.transpose(2, 0, 1)).view(np.int32)[..., 0])
 
 
 def test_a_clamped_scalar_may_have_a_bound_for_each_element():

@@ -128,9 +128,7 @@ def test_the_table_says_met_missed_or_not_resolved_with_the_spread():
     title, first, *others = stream.getvalue().splitlines()
     assert title == "warm call of a compiled function"
     assert first.split() == ["one", "array", "3.00", "µs", "3.00", "µs", "1.00", "(0.90-1.10)", "1.15", "met"]
-    assert [line.endswith(word) for line, word in zip(others, ("not resolved", "missed"), strict=True)] == [
-        True
-    ] * 2
+    assert [line.endswith(word) for line, word in zip(others, ("not resolved", "missed"), strict=True)] == [True] * 2
     (sentence,) = Peers().summary(results)
     assert sentence == "Of 3 targets 1 met, 1 missed, 1 not resolved. Missed: one array (1.30)."
 
@@ -181,9 +179,7 @@ def test_a_program_without_a_time_of_numba_says_why():
     results = [with_others(1.0), with_others(1.1)._replace(others={"numba": numba})]
     appendix = Peers().appendix(results)
     assert [line.cells[-1] for line in appendix.lines] == ["-", "4.00 ms"]
-    assert appendix.remark.startswith(
-        "numba has no turn at program 1.0: its matrix products are calls of a BLAS"
-    )
+    assert appendix.remark.startswith("numba has no turn at program 1.0: its matrix products are calls of a BLAS")
     assert Peers().appendix(results[1:]).remark == ""
 
 

@@ -51,9 +51,7 @@ def test_a_word_that_no_row_contains_lists_the_rows(what, capsys):
     assert "no row is called 'warp drive'; there are:\n  " in capsys.readouterr().err
 
 
-def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_is_measured(
-    tmp_path, capsys, monkeypatch
-):
+def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_is_measured(tmp_path, capsys, monkeypatch):
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setattr(
         benchmark.Benchmark, "steps", lambda self: [benchmark.Step("x", lambda: pytest.fail("measured"))]
@@ -83,9 +81,7 @@ def test_json_is_all_that_goes_to_the_output(tmp_path, capsys):
     shown = capsys.readouterr()
     data = json.loads(shown.out)
     assert data["rows"][0]["slow"]["compiles"] == 2
-    assert {"processor", "cores", "python", "numpy", "jax", "jaxlib", "jitkit", "date"} <= set(
-        data["machine"]
-    )
+    assert {"processor", "cores", "python", "numpy", "jax", "jaxlib", "jitkit", "date"} <= set(data["machine"])
     assert "Saved: " in shown.err
 
 
@@ -181,9 +177,7 @@ def test_the_head_fits_narrow_terminals_in_ascii_and_without_colour(what, width)
     shown.encode("ascii")
     assert "\x1b" not in shown
     rank_0 = 2 + sum(column.width + 2 for column in made.columns if not column.rank) - 2
-    lines = [
-        line for line in shown.splitlines() if not line.startswith("https://")
-    ]  # a broken address is none
+    lines = [line for line in shown.splitlines() if not line.startswith("https://")]  # a broken address is none
     assert max(map(len, lines)) <= max(width, rank_0)
 
 
@@ -227,15 +221,14 @@ def test_the_tables_of_the_page_are_found_and_replaced():
 # --- words ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("count", "words"), [(96, "96 B"), (4000, "4.0 kB"), (16e6, "16 MB"), (2.5e9, "2.5 GB")]
-)
+@pytest.mark.parametrize(("count", "words"), [(96, "96 B"), (4000, "4.0 kB"), (16e6, "16 MB"), (2.5e9, "2.5 GB")])
 def test_sizes_have_units(count, words):
     assert size(count) == words
 
 
 @pytest.mark.parametrize(
-    ("ratio", "words"), [(0.00068, "0.0007x"), (0.0123, "0.01x"), (0.4, "0.40x"), (1.04, "1.0x"), (27.4, "27x"), (9414, "9,400x")]
+    ("ratio", "words"),
+    [(0.00068, "0.0007x"), (0.0123, "0.01x"), (0.4, "0.40x"), (1.04, "1.0x"), (27.4, "27x"), (9414, "9,400x")],
 )
 def test_factors_have_three_digits_at_most(ratio, words):
     assert times(ratio) == words

@@ -83,9 +83,7 @@ def compared(program, slow=8e-3, fast=1e-3, first=0.1):
     sides = [side for side in SIDES if side != "numba" or program.compiled]
     seconds = {side: fast if side.endswith(("jit", "numba")) else slow for side in sides}
     warm = {side: Spread(s, s * 0.8, s * 1.3, 9) for side, s in seconds.items()}
-    return Compared(
-        program, warm, {side: Spread(first, first, first, 1) for side in sides if side != "numpy"}
-    )
+    return Compared(program, warm, {side: Spread(first, first, first, 1) for side in sides if side != "numpy"})
 
 
 def test_the_table_has_all_sides_with_the_first_call_below_the_warm_one():
@@ -111,15 +109,9 @@ def test_an_empty_cell_has_a_reason(monkeypatch):
     _, network, loop = PROGRAMS[:3]
     assert Eager().lines(compared(network))[0].cells[-1] == "-"
     monkeypatch.setattr(numba_programs, "find_njit", lambda: types.SimpleNamespace())
-    assert (
-        Eager()
-        .footnotes()[0]
-        .startswith(f"numba has no turn at {network.name}: its matrix products are calls")
-    )
+    assert Eager().footnotes()[0].startswith(f"numba has no turn at {network.name}: its matrix products are calls")
     monkeypatch.setattr(numba_programs, "find_njit", lambda: None)
-    assert Eager().footnotes() == [
-        "numba: it is not installed (`pip install numba`), or does not go with this numpy."
-    ]
+    assert Eager().footnotes() == ["numba: it is not installed (`pip install numba`), or does not go with this numpy."]
     assert "a loop in Python" in Eager().lines(compared(loop))[1].notes[1]
 
 

@@ -32,13 +32,7 @@ def test_timed_takes_the_first_call_apart():
     assert list(shown.stages) == ["trace", "lower", "compile"]
     assert shown.first >= sum(shown.stages.values())
     assert shown.warm.rounds == 3
-    assert [line.cells[0].strip() for line in shown.lines] == [
-        "first call",
-        "trace",
-        "lower",
-        "compile",
-        "warm call",
-    ]
+    assert [line.cells[0].strip() for line in shown.lines] == ["first call", "trace", "lower", "compile", "warm call"]
     assert shown.rows[0]["warm"]["median"] == shown.warm.median
 
 
@@ -52,9 +46,7 @@ def test_timed_says_when_the_first_call_was_not_the_first():
 
 def test_compare_measures_the_functions_of_several_libraries_in_turns():
     shown = compare(
-        {"jitkit": jitkit.jit(double), "jax": jax.jit(double), "numpy": double},
-        np.ones(4, np.float32),
-        rounds=3,
+        {"jitkit": jitkit.jit(double), "jax": jax.jit(double), "numpy": double}, np.ones(4, np.float32), rounds=3
     )
     assert list(shown.spreads) == ["jitkit", "jax", "numpy"]
     assert shown.ratios["jitkit"].median == 1.0
@@ -144,10 +136,7 @@ def test_in_a_notebook_each_shows_its_table_and_its_figure():
         text = shown._repr_html_()
         assert text.count("<tr>") >= 3
         pictures = re.findall(r'class="jitkit-(\w+)"(.*?) alt="[^"]*" src="data:image/png;base64,([^"]+)"', text)
-        assert [(theme, hidden) for theme, hidden, _ in pictures] == [
-            ("light", ""),
-            ("dark", ' style="display:none"'),
-        ]
+        assert [(theme, hidden) for theme, hidden, _ in pictures] == [("light", ""), ("dark", ' style="display:none"')]
         light, dark = (base64.b64decode(picture) for _, _, picture in pictures)
         assert light.startswith(b"\x89PNG")
         assert dark.startswith(b"\x89PNG")

@@ -48,9 +48,7 @@ def measured():
 def test_there_are_as_many_as_is_written_and_no_name_twice():
     assert len(BY_NAME) == sum(map(len, THEMES.values()))
     root = pathlib.Path(__file__).resolve().parents[1]
-    (count,) = re.findall(
-        r"\| (\d+) programs that recompile", (root / "docs" / "using.md").read_text(encoding="utf-8")
-    )
+    (count,) = re.findall(r"\| (\d+) programs that recompile", (root / "docs" / "using.md").read_text(encoding="utf-8"))
     assert int(count) == len(BY_NAME)
     assert all(re.fullmatch(r"[a-z0-9-]{3,17}", name) for name in BY_NAME)
 
@@ -94,9 +92,7 @@ COMPARED = [name for name, pitfall in BY_NAME.items() if pitfall.raises is None 
 
 
 @pytest.mark.parametrize("name", keeping(COMPARED, *(name for name in KEPT if name in COMPARED)))
-def test_both_programs_give_the_same_at_every_call_or_differ_exactly_where_the_pitfall_is_that(
-    name, measured
-):
+def test_both_programs_give_the_same_at_every_call_or_differ_exactly_where_the_pitfall_is_that(name, measured):
     result = measured(name)
     wrong_from = result.pitfall.wrong_from
     if name == "donation":  # each result but the last was given away
@@ -191,7 +187,18 @@ SAYINGS = {
     "jit-in-vmap": r"made by the lambda at transforms.py:\d+; .*define it once",
     "eager": r"No jitted function was called",
 }
-SAID = ("lambda", "closure", "method", "lengths", "weak-types", "key-order", "static-changes", "call-forms", "stale-array", "eager")
+SAID = (
+    "lambda",
+    "closure",
+    "method",
+    "lengths",
+    "weak-types",
+    "key-order",
+    "static-changes",
+    "call-forms",
+    "stale-array",
+    "eager",
+)
 
 
 @pytest.mark.parametrize("name", keeping(list(SAYINGS), *SAID))
@@ -203,9 +210,7 @@ def test_explain_says_what_is_wrong_with_the_slow_program(name):
 
 
 def test_misses_are_named_by_their_reason(measured):
-    assert [call.why for call in measured("lengths").slow.calls] == ["first call"] + ["new shape"] * (
-        CALLS - 1
-    )
+    assert [call.why for call in measured("lengths").slow.calls] == ["first call"] + ["new shape"] * (CALLS - 1)
     assert [call.why for call in measured("weak-types").slow.calls[:3]] == ["first call", "new weak type", ""]
 
 
@@ -217,9 +222,7 @@ def test_their_programs_are_shown_whole_and_without_annotations():
         tree = ast.parse(text)
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
         assert functions
-        assert all(
-            node.returns is None and not any(a.annotation for a in node.args.args) for node in functions
-        )
+        assert all(node.returns is None and not any(a.annotation for a in node.args.args) for node in functions)
         assert "yield" in text
 
 
@@ -229,9 +232,7 @@ def test_a_shown_program_brings_what_it_calls_and_its_comments():
     assert "# every turn makes another lambda" in slow
     assert "lambda v" not in mended
     assert "# the same function every time" in mended
-    assert (
-        "@dataclasses.dataclass(frozen=True)\nclass FrozenConfig:" in sources(BY_NAME["static-identity"])[1]
-    )
+    assert "@dataclasses.dataclass(frozen=True)\nclass FrozenConfig:" in sources(BY_NAME["static-identity"])[1]
 
 
 # --- drawn ----------------------------------------------------------------------------------------------------
@@ -300,9 +301,7 @@ def test_the_dearest_is_looked_for_among_those_that_are_alike(measured):
     results = [measured(name) for name in names]
     count, cold, warm = Pitfalls().summary(results)
     assert count == "6 pitfalls; 2 of them compile at every call."
-    assert re.match(
-        r"The dearest of the others, from empty caches: (a Python loop|a new length|a Python scalar)", cold
-    )
+    assert re.match(r"The dearest of the others, from empty caches: (a Python loop|a new length|a Python scalar)", cold)
     assert re.match(r"The dearest of the others, once everything is compiled: a (hot loop|tiny)", warm)
 
 
@@ -325,9 +324,6 @@ def test_an_error_that_no_pitfall_is_about_is_not_taken_for_a_result():
         raise AttributeError("a bug of ours")
         yield
 
-    for broken_pair in (
-        BY_NAME["lambda"]._replace(mended=broken),
-        BY_NAME["static-unhashable"]._replace(slow=broken),
-    ):
+    for broken_pair in (BY_NAME["lambda"]._replace(mended=broken), BY_NAME["static-unhashable"]._replace(slow=broken)):
         with pytest.raises(AttributeError, match="a bug of ours"):
             measure_pair(broken_pair, LEAST)

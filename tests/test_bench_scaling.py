@@ -210,9 +210,8 @@ def test_a_compilation_that_would_outlast_the_patience_is_left_out_and_said_so()
     assert result.slopes["trace"].value == pytest.approx(1.0)
     lines = Scaling().lines(result)
     assert lines[1].notes == ("up to 1,000 only",)
-    assert (
-        "Not compiled, since XLA would have taken too long: 10,000 things, 100,000 things."
-        in Scaling().summary([result])
+    assert "Not compiled, since XLA would have taken too long: 10,000 things, 100,000 things." in Scaling().summary(
+        [result]
     )
 
 
@@ -264,10 +263,7 @@ def test_the_figures_have_a_panel_an_axis_and_a_line_a_quantity_with_its_slope(t
 
 def test_one_axis_has_its_legend_outside_and_what_is_hidden_is_said_to_be():
     result = synthetic(AXES[2])
-    slopes = result.slopes | {
-        "run": Slope(1.0, 0.1, 4e-6),
-        "compile": Slope(float("nan"), float("nan"), 4e-6),
-    }
+    slopes = result.slopes | {"run": Slope(1.0, 0.1, 4e-6), "compile": Slope(float("nan"), float("nan"), 4e-6)}
     figure = Scaling().drawings([result._replace(slopes=slopes)])["scaling"].figure()
     assert [text.get_text() for text in figure.legends[0].get_texts()] == list(growth.SECONDS)
     assert {"1.00+", "hidden"} <= {text.get_text() for text in figure.axes[0].texts}

@@ -180,8 +180,7 @@ def test_what_is_to_be_known_of_a_claim_is_told_whatever_is_measured():
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 def test_the_figure_has_the_published_point_beside_ours(theme):
     results = [
-        measured(claim, factor)
-        for claim, factor in zip(CLAIMS, (3, 1, 5e3, 9, 80, 90, 700, 6, 1, 2), strict=True)
+        measured(claim, factor) for claim, factor in zip(CLAIMS, (3, 1, 5e3, 9, 80, 90, 700, 6, 1, 2), strict=True)
     ]
     (drawing,) = Seeds().drawings(results).values()
     figure = drawing.figure(theme)

@@ -24,12 +24,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 def run(*arguments, **options):
     """The command in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "jitkit", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-        **options,
+        [sys.executable, "-m", "jitkit", *arguments], capture_output=True, text=True, cwd=ROOT, check=False, **options
     )
 
 
@@ -58,7 +53,8 @@ def test_help_fits_80_columns_and_ends_well(arguments, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("word", "said"), [("tuor", "; did you mean 'tour'?"), ("targts", "; did you mean 'targets'?"), ("fly", "; there are: tour, start,")]
+    ("word", "said"),
+    [("tuor", "; did you mean 'tour'?"), ("targts", "; did you mean 'targets'?"), ("fly", "; there are: tour, start,")],
 )
 def test_a_verb_that_there_is_not_is_told_from_the_one_that_was_meant(word, said, capsys):
     with pytest.raises(SystemExit) as end:
@@ -68,7 +64,9 @@ def test_a_verb_that_there_is_not_is_told_from_the_one_that_was_meant(word, said
 
 
 # jitkit and its extras are in no package index: whoever has taken the name there would be installed.
-FROM_AN_INDEX = re.compile(r"(?:pip install|pipx install|uv add)(?: [^\n`.]*)?[ \"']jitkit(?:\[[\w,-]+\])?(?=[\s\"'`.,)]|$)")
+FROM_AN_INDEX = re.compile(
+    r"(?:pip install|pipx install|uv add)(?: [^\n`.]*)?[ \"']jitkit(?:\[[\w,-]+\])?(?=[\s\"'`.,)]|$)"
+)
 
 
 def test_nothing_tells_to_install_jitkit_from_an_index():
@@ -128,7 +126,9 @@ def test_a_time_limit_is_a_number_of_seconds(verb, text, capsys):
 def test_a_full_disk_is_no_bug_of_ours():
     with open("/dev/full", "w") as full:
         printing = "from jitkit.kata import cli; import sys; sys.exit(cli.guarded(lambda: print('x' * 99999) or 0))"
-        done = subprocess.run([sys.executable, "-c", printing], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", printing], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
     assert done.returncode == cli.FAILED
     assert done.stderr == "jitkit: there is no room for what is to be written: [Errno 28] No space left on device\n"
 
@@ -211,12 +211,8 @@ def test_a_reader_that_leaves_early_is_no_error():
 
 
 def test_help_does_not_wait_for_jax():
-    program = (
-        "import sys; from jitkit.kata import cli; cli.main([]); print({'jax', 'matplotlib'} & {*sys.modules})"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
-    )
+    program = "import sys; from jitkit.kata import cli; cli.main([]); print({'jax', 'matplotlib'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.splitlines()[-1] == "set()"
 
 

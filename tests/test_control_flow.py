@@ -360,9 +360,7 @@ def test_maps_and_prefixes_agree(program):
 
 @pytest.mark.parametrize("length", keeping([0, 1, 2, 3, 4, 5, 8, 13], 0, 1, 5, 8))
 def test_prefixes_of_every_length_agree(length):
-    assert_agrees(
-        lambda jax, jnp, x: jax.lax.associative_scan(jnp.add, x), np.arange(length, dtype=np.float32)
-    )
+    assert_agrees(lambda jax, jnp, x: jax.lax.associative_scan(jnp.add, x), np.arange(length, dtype=np.float32))
 
 
 @pytest.mark.parametrize("batch_size", [0, 1, 2, 3, 7, 9])
@@ -521,15 +519,11 @@ LOOPS_THAT_DISAGREE = {
         lambda c, x: ([jnp.float16(1), jnp.ones((1, 2), int), c[2]], None), [jnp.float32(1), ROW, 3], ROW
     ),
     "branches of other types": lambda jax, jnp: jax.lax.cond(True, lambda x: x, lambda x: jnp.ones(2), 1.0),
-    "branches, two types": lambda jax, jnp: jax.lax.cond(
-        True, lambda x: (x, [1]), lambda x: (jnp.ones(2), [2.0]), 1.0
-    ),
+    "branches, two types": lambda jax, jnp: jax.lax.cond(True, lambda x: (x, [1]), lambda x: (jnp.ones(2), [2.0]), 1.0),
     "branches of two structures": lambda jax, jnp: jax.lax.cond(
         True, lambda x: {"a": x, "b": (x,)}, lambda x: {"a": (x, 1), "b": [x]}, 1.0
     ),
-    "a third branch": lambda jax, jnp: jax.lax.switch(
-        1, [lambda x: x, lambda x: x, lambda x: {"a": x}], 1.0
-    ),
+    "a third branch": lambda jax, jnp: jax.lax.switch(1, [lambda x: x, lambda x: x, lambda x: {"a": x}], 1.0),
     "a second branch": lambda jax, jnp: jax.lax.switch(1, [lambda x: x, lambda x: jnp.int32(3)], 1.0),
     "no pair": lambda jax, jnp: jax.lax.scan(lambda c, x: c, 1.0, ROW),
     "None out of a while": lambda jax, jnp: jax.lax.while_loop(lambda c: True, lambda c: None, 1.0),
@@ -537,7 +531,9 @@ LOOPS_THAT_DISAGREE = {
     "None into a while": lambda jax, jnp: jax.lax.while_loop(lambda c: True, lambda c: (1.0, 2.0), None),
     "None into a scan": lambda jax, jnp: jax.lax.scan(lambda c, x: ([c], x), None, ROW),
     "None from one branch": lambda jax, jnp: jax.lax.cond(True, lambda x: None, lambda x: x, 1.0),
-    "None from one of three": lambda jax, jnp: jax.lax.switch(1, [lambda x: (x,), lambda x: (None,), lambda x: (x,)], 1.0),
+    "None from one of three": lambda jax, jnp: jax.lax.switch(
+        1, [lambda x: (x,), lambda x: (None,), lambda x: (x,)], 1.0
+    ),
     "a condition of two": lambda jax, jnp: jax.lax.while_loop(lambda c: (c > 1, c), lambda c: c, 1.0),
 }
 

@@ -36,9 +36,7 @@ def test_equal_avals_are_the_same_object():
             for weak in (False, True):
                 a = ShapedArray(shape, dtype, weak)
                 assert a is ShapedArray(list(shape), np.dtype(dtype), weak)
-                assert a is ShapedArray(
-                    tuple(np.int64(n) for n in shape), jnp.zeros(0, dtype).dtype, weak_type=weak
-                )
+                assert a is ShapedArray(tuple(np.int64(n) for n in shape), jnp.zeros(0, dtype).dtype, weak_type=weak)
                 assert a is ShapedArray(shape, getattr(jnp, dtype if dtype != "bool" else "bool_"), weak)
 
 
@@ -331,9 +329,7 @@ def test_what_a_traced_value_cannot_do_is_said_as_in_jax(jax, jnp, conversion):
 
     def f(x):
         kind, result = raised(CONVERSIONS[conversion], x)[:2]
-        found.append(
-            (kind, words(result).replace("'Tracer'", "'T'") if isinstance(result, str) else plain(result))
-        )
+        found.append((kind, words(result).replace("'Tracer'", "'T'") if isinstance(result, str) else plain(result)))
         return x
 
     for value in (1.0, np.ones(3, np.float32), 1, True, np.ones((1, 1), np.int8)):

@@ -80,7 +80,9 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize(("name", "way"), one_row_in(2, list(itertools.product(FORMATS, ("eager", "jit", "disable_jit")))))
+@pytest.mark.parametrize(
+    ("name", "way"), one_row_in(2, list(itertools.product(FORMATS, ("eager", "jit", "disable_jit"))))
+)
 @same_as_jax
 def test_a_format_is_filled_in_as_in_jax(jax, jnp, name, way):
     def show(x, n):
@@ -200,9 +202,7 @@ def _in_nested_jit(jax, jnp, p):
 def _branch_in_scan_in_jit(jax, jnp, p):
     @jax.jit
     def choose(i, c):
-        return jax.lax.switch(
-            i % 3, [lambda: c, lambda: (p("one {}", i), c + 1)[1], lambda: (p("two"), c)[1]]
-        )
+        return jax.lax.switch(i % 3, [lambda: c, lambda: (p("one {}", i), c + 1)[1], lambda: (p("two"), c)[1]])
 
     def outer(n):
         c = jax.lax.fori_loop(0, 6, choose, 0)
@@ -257,7 +257,9 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(("name", "ordered"), one_row_in(2, [(n, bool(i % 2) is o) for i, n in enumerate(PLACES) for o in (True, False)]))
+@pytest.mark.parametrize(
+    ("name", "ordered"), one_row_in(2, [(n, bool(i % 2) is o) for i, n in enumerate(PLACES) for o in (True, False)])
+)
 @same_as_jax
 def test_prints_come_from_wherever_they_stand(jax, jnp, name, ordered):
     results = []
@@ -329,9 +331,7 @@ def test_callbacks_may_compute(jax, jnp):
 def test_ordered_effects_are_in_order_where_nothing_else_depends_on_them():
     """The programs share no data: only the token orders them."""
     seen = []
-    programs = [
-        jitkit.jit(lambda x, i=i: debug.callback(lambda _: seen.append(i), x, ordered=True)) for i in range(4)
-    ]
+    programs = [jitkit.jit(lambda x, i=i: debug.callback(lambda _: seen.append(i), x, ordered=True)) for i in range(4)]
     for _ in range(25):
         for program in programs:
             program(TABLE)
@@ -377,20 +377,14 @@ def test_python_waits_for_what_is_not_printed_yet_before_it_exits():
     """
     environment = os.environ | {"JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=True,
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, env=environment, check=True
     )
     assert done.stdout.split() == [str(i) for i in range(50)]
 
 
 def test_threads_print_each_in_its_own_order():
     seen = {0: [], 1: []}
-    f = jitkit.jit(
-        lambda who, i: debug.callback(lambda w, n: seen[int(w)].append(int(n)), who, i, ordered=True)
-    )
+    f = jitkit.jit(lambda who, i: debug.callback(lambda w, n: seen[int(w)].append(int(n)), who, i, ordered=True))
 
     def work(who):
         for i in range(50):
@@ -419,13 +413,9 @@ def _jaxpr_programs(jax, jnp):
         "callback": lambda x: call(print, x, 3),
         "callback ordered": lambda x: call(print, x=x, ordered=True),
         "pure_callback": lambda x: jax.pure_callback(np.sin, struct, x),
-        "pure_callback with options": lambda x: jax.pure_callback(
-            np.sin, [struct], x, vmap_method="expand_dims"
-        ),
+        "pure_callback with options": lambda x: jax.pure_callback(np.sin, [struct], x, vmap_method="expand_dims"),
         "cond": lambda x: jax.lax.cond(x.sum() > 0, lambda: p("yes"), lambda: p("no {}", x)),
-        "while": lambda x: jax.lax.while_loop(
-            lambda c: (p("{}", c), c < 3)[1], lambda c: (p("-"), c + 1)[1], 0
-        ),
+        "while": lambda x: jax.lax.while_loop(lambda c: (p("{}", c), c < 3)[1], lambda c: (p("-"), c + 1)[1], 0),
         "scan": lambda x: jax.lax.scan(lambda c, a: (c, (p("{}", a, ordered=True), a)[1]), 0, x),
         "map": lambda x: jax.lax.map(lambda a: p("{}", a), x),
         "nested": lambda x: jax.jit(lambda y: (p("{}", y), y)[1])(x),
@@ -463,13 +453,8 @@ def test_tokens_go_through_functions_loops_and_branches():
 
     text = jitkit.jit(f).lower(1.0).as_text()
     assert "@main(%token0: !stablehlo.token, %arg0: tensor<f32>) -> (!stablehlo.token, tensor<f32>" in text
-    assert (
-        '@"<lambda>"(%token0: !stablehlo.token, %arg0: tensor<f32>) -> (!stablehlo.token, tensor<f32>)'
-        in text
-    )
-    assert (
-        text.count("(!stablehlo.token, tensor<f32>) -> (!stablehlo.token, tensor<f32>)") == 2
-    )  # call and while
+    assert '@"<lambda>"(%token0: !stablehlo.token, %arg0: tensor<f32>) -> (!stablehlo.token, tensor<f32>)' in text
+    assert text.count("(!stablehlo.token, tensor<f32>) -> (!stablehlo.token, tensor<f32>)") == 2  # call and while
     assert "(tensor<i32>) -> (!stablehlo.token, tensor<f32>)" in text  # case
     plain_text = jitkit.jit(lambda x: (debug.print("{}", x), x)[1]).lower(1.0).as_text()
     assert "!stablehlo.token" not in plain_text

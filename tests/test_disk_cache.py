@@ -100,9 +100,7 @@ IN_ANOTHER_PROCESS = textwrap.dedent("""
 
 def run(folder, script=IN_ANOTHER_PROCESS, **environment):
     environment = (
-        os.environ
-        | {"PYTHONPATH": str(ROOT), "JITKIT_CACHE_DIR": str(folder), "JAX_PLATFORMS": "cpu"}
-        | environment
+        os.environ | {"PYTHONPATH": str(ROOT), "JITKIT_CACHE_DIR": str(folder), "JAX_PLATFORMS": "cpu"} | environment
     )
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-c", script],
@@ -197,9 +195,7 @@ def test_the_fingerprint_names_jaxlib_and_the_processor():
     assert "cpu" in text
     if os.path.exists("/proc/cpuinfo"):
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            flags = next(
-                (line.split(":")[1].split() for line in file if line.startswith(("flags", "Features"))), []
-            )
+            flags = next((line.split(":")[1].split() for line in file if line.startswith(("flags", "Features"))), [])
         assert all(flag in text for flag in flags)
 
 
@@ -234,9 +230,7 @@ def of_another_format(content):
     return b"jitkit-executable-0\n" + content[20:]
 
 
-@pytest.mark.parametrize(
-    "damage", [truncated, changed, longer, empty, foreign, only_the_head, of_another_format]
-)
+@pytest.mark.parametrize("damage", [truncated, changed, longer, empty, foreign, only_the_head, of_another_format])
 def test_a_damaged_file_is_ignored_with_a_warning_and_repaired(folder, damage):
     stages_of_a_first_call()
     for path in files(folder):
@@ -289,8 +283,7 @@ def test_a_folder_that_cannot_be_written_is_a_warning(folder, monkeypatch):
 
 
 @pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() == 0,
-    reason="needs POSIX, and a user who may not write everywhere",
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="needs POSIX, and a user who may not write everywhere"
 )
 def test_a_read_only_folder_is_a_warning(folder):
     folder.mkdir()
@@ -365,7 +358,9 @@ def test_a_hit_makes_a_file_young(folder):
 
 def test_a_program_larger_than_the_whole_folder_may_be_is_not_written(folder):
     with config.override(compilation_cache_max_size=10):
-        with pytest.warns(UserWarning, match=r"leaves out a program of \d+ bytes: all of them may take 10 \(JITKIT_CACHE_MAX"):
+        with pytest.warns(
+            UserWarning, match=r"leaves out a program of \d+ bytes: all of them may take 10 \(JITKIT_CACHE_MAX"
+        ):
             compile_one(1)
         assert not folder.exists()
 

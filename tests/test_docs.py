@@ -48,7 +48,9 @@ def test_a_link_to_a_name_becomes_one_to_its_line(tmp_path):
     file = tmp_path / "module.py"
     file.write_text("import os\n\nif os:\n    a, b = 1, 2\n\n\nclass C:\n    size: int = 0\n\n    def f(self): ...\n")
     assert [places.line_of(file, name) for name in ("b", "C", "C.size", "C.f", "os")] == [4, 7, 8, 10, None]
-    assert places.with_links("[`jit`](../jitkit/pjit/jit.py#jit)", "reading") == "{source}`jit <jitkit/pjit/jit.py#jit>`"
+    assert (
+        places.with_links("[`jit`](../jitkit/pjit/jit.py#jit)", "reading") == "{source}`jit <jitkit/pjit/jit.py#jit>`"
+    )
     assert places.with_links("[README](../README.md)", "benchmarks") == "[README](index.md)"
     assert places.with_links("[a](../labs/12_vmap/README.md)", "labs") == "[a](generated/labs/12_vmap.md)"
     assert places.with_links("![a](../pipeline.svg)", "x/y") == "![a](../pipeline.svg)"
@@ -119,7 +121,7 @@ def test_public_names_are_listed_with_signature_docstring_and_line(package):
 
 def test_a_docstring_becomes_markdown():
     names = importlib.import_module("public_names")
-    assert names.markdown("Do it.\n\nArgs:\n  x: a number, of\n    any size.\n  *y: others.\n\nReturns:\n  Another.") == (
-        "Do it.\n\n**Args**\n\n- `x`: a number, of\n  any size.\n- `*y`: others.\n\n**Returns**\n\nAnother."
-    )
+    assert names.markdown(
+        "Do it.\n\nArgs:\n  x: a number, of\n    any size.\n  *y: others.\n\nReturns:\n  Another."
+    ) == ("Do it.\n\n**Args**\n\n- `x`: a number, of\n  any size.\n- `*y`: others.\n\n**Returns**\n\nAnother.")
     assert names.signature(jitkit.make_jaxpr).startswith("(fun, static_argnums=")

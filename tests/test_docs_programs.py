@@ -215,12 +215,19 @@ def test_the_files_that_a_lab_is_written_in_are_read(tmp_path):
     (folder / "lab.toml").write_text(manifest.text)
     lab = read_lab(folder)
     written = read_lab(ROOT / "labs" / "02_jaxpr")
-    assert (lab.title, lab.stage, lab.summary, lab.minutes) == (written.title, written.stage, written.summary, written.minutes)
+    assert (lab.title, lab.stage, lab.summary, lab.minutes) == (
+        written.title,
+        written.stage,
+        written.summary,
+        written.minutes,
+    )
     beginning = lab.experiment.answer.removesuffix(" [...]")
     assert lab.experiment == written.experiment._replace(answer=lab.experiment.answer)
     assert written.experiment.answer.startswith(beginning)
     exercise = {exercise.id: exercise for exercise in written.exercises}["02.4"]
-    assert [(e.id, e.title, e.targets, e.jax) for e in lab.exercises] == [("02.4", exercise.title, exercise.targets, exercise.jax)]
+    assert [(e.id, e.title, e.targets, e.jax) for e in lab.exercises] == [
+        ("02.4", exercise.title, exercise.targets, exercise.jax)
+    ]
 
     checks = [check for b in blocks if "@check(" in b.text for check in checking.load_checks(b.text, "checks.py")]
     assert len(checks) == 1
@@ -237,7 +244,11 @@ def test_the_files_of_a_lab_are_those_that_are_listed():
     top, *files = [line.split()[0] for line in block.text.splitlines()]
     listed = {name if "/" in name else f"{top}{name}" for name in files}
     assert [name for name in sorted(listed) if not (ROOT / name).is_file()] == []
-    there = {path.relative_to(ROOT).as_posix() for path in (ROOT / top).iterdir() if path.suffix in (".py", ".toml", ".md", ".ipynb")}
+    there = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / top).iterdir()
+        if path.suffix in (".py", ".toml", ".md", ".ipynb")
+    }
     assert there <= listed
 
 
@@ -253,7 +264,13 @@ def test_the_course_of_the_instructors_page_is_read(tmp_path):
 
 # --- commands ---------------------------------------------------------------------------------------------------------
 
-NBGRADER = {"generate_assignment", "autograde", "generate_feedback", "export", "validate"}  # tests/test_nbgrader.py calls them
+NBGRADER = {
+    "generate_assignment",
+    "autograde",
+    "generate_feedback",
+    "export",
+    "validate",
+}  # tests/test_nbgrader.py calls them
 TARGETS_OF_MAKE = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
@@ -291,7 +308,13 @@ def test_commands_are_taken_by_the_program_that_they_call(path):
 
 def test_there_are_commands_and_a_wrong_one_is_refused():
     assert sum(1 for path in TEXTS for _ in commands_of(path)) > 80
-    wrong = ["jitkit explor f", "jitkit start --scratch", "make tours", "python -m grading mark x", "nbgrader autograder 02"]
+    wrong = [
+        "jitkit explor f",
+        "jitkit start --scratch",
+        "make tours",
+        "python -m grading mark x",
+        "nbgrader autograder 02",
+    ]
     assert all(map(refused, wrong))
 
 

@@ -211,9 +211,33 @@ class Colour(enum.IntEnum):
 
 
 VALUES = [
-    True, 1, 1.5, 1j, Colour.RED, np.float64(1), np.float32(1), np.bool_(True), np.ones(2), np.ones(2, int),
-    ml_dtypes.bfloat16(1), int, float, np.int64, np.int8, "float64", "int4", np.dtype("uint64"), jnp.float64,
-    None, [1, 2], "U3", "foo", np.array(["a"]), np.array([None]), np.datetime64("2020-01-01"), jnp.array,
+    True,
+    1,
+    1.5,
+    1j,
+    Colour.RED,
+    np.float64(1),
+    np.float32(1),
+    np.bool_(True),
+    np.ones(2),
+    np.ones(2, int),
+    ml_dtypes.bfloat16(1),
+    int,
+    float,
+    np.int64,
+    np.int8,
+    "float64",
+    "int4",
+    np.dtype("uint64"),
+    jnp.float64,
+    None,
+    [1, 2],
+    "U3",
+    "foo",
+    np.array(["a"]),
+    np.array([None]),
+    np.datetime64("2020-01-01"),
+    jnp.array,
 ]
 
 
@@ -292,8 +316,18 @@ def test_an_array_that_needs_no_narrowing_is_not_copied():
     assert dtypes.coerce_to_array(array) is array
 
 
-ABSTRACT = [np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact, np.floating,
-            np.complexfloating, np.bool_, np.flexible]
+ABSTRACT = [
+    np.generic,
+    np.number,
+    np.integer,
+    np.signedinteger,
+    np.unsignedinteger,
+    np.inexact,
+    np.floating,
+    np.complexfloating,
+    np.bool_,
+    np.flexible,
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

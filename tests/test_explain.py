@@ -435,10 +435,7 @@ def test_a_static_value_by_keyword_is_not_one_by_position():
     f = jitkit.jit(lambda x, n=0: lax.neg(x), static_argnames="n")
     f(array(3), 2)
     f(array(3), n=2)
-    assert why(f)[1:] == [
-        "n: 2 by position before, 2 by keyword now",
-        "Write the calls one way to share the entry.",
-    ]
+    assert why(f)[1:] == ["n: 2 by position before, 2 by keyword now", "Write the calls one way to share the entry."]
 
 
 # --- options and places --------------------------------------------------------------------------------------
@@ -858,10 +855,7 @@ def test_the_report_reads_as_a_whole():
 
 def test_a_function_that_was_not_called_has_no_misses():
     f = jitkit.jit(lambda x: lax.neg(x))
-    assert (
-        neutral(str(explain(f)))
-        == f"<lambda> at prog.py:{line_of(f.__wrapped__)}: no call has missed the cache yet"
-    )
+    assert neutral(str(explain(f))) == f"<lambda> at prog.py:{line_of(f.__wrapped__)}: no call has missed the cache yet"
 
 
 def test_the_report_is_plain_data_too():
@@ -932,8 +926,7 @@ def record_of(f: Any) -> CallRecord:
 
 def test_explain_wants_a_function_made_by_jit():
     with pytest.raises(
-        TypeError,
-        match=r"^explain takes a function made by jit, got <built-in function len>\.\nPass what `jit`",
+        TypeError, match=r"^explain takes a function made by jit, got <built-in function len>\.\nPass what `jit`"
     ):
         explain(len)
 
@@ -999,11 +992,7 @@ def test_logs_are_bounded(monkeypatch):
     for n in range(6):
         f(array(1), n)
     assert [miss.number for miss in explain(f)] == [4, 5, 6]
-    assert (
-        str(explain(f))
-        .split(": ")[1]
-        .startswith("6 misses, of which the latest 3 are 3 traced, 3 compiled, ")
-    )
+    assert str(explain(f)).split(": ")[1].startswith("6 misses, of which the latest 3 are 3 traced, 3 compiled, ")
     assert len(explain().misses) == 4
     assert len(f._jitted.cache.misses._seen) == 2
 
@@ -1168,18 +1157,14 @@ def test_options_apply_to_the_thread_of_the_block(caplog):
 
 @pytest.mark.parametrize("how", ["environment", "config"])
 def test_misses_and_compiles_are_logged_everywhere_when_asked_for(how):
-    settings = (
-        'jitkit.config.update("explain_cache_misses", True); jitkit.config.update("log_compiles", True)'
-    )
+    settings = 'jitkit.config.update("explain_cache_misses", True); jitkit.config.update("log_compiles", True)'
     program = f"""
         import jitkit, numpy as np
         from jitkit import lax
         {settings if how == "config" else ""}
         jitkit.jit(lambda x: lax.neg(x))(np.float32(1))
         """
-    environment = (
-        {"JITKIT_EXPLAIN_CACHE_MISSES": "1", "JITKIT_LOG_COMPILES": "1"} if how == "environment" else {}
-    )
+    environment = {"JITKIT_EXPLAIN_CACHE_MISSES": "1", "JITKIT_LOG_COMPILES": "1"} if how == "environment" else {}
     lines = run(program, **environment).stderr.splitlines()
     assert [re.split(r" in \d| at |:", line)[0].strip() for line in lines] == [
         "Finished tracing <lambda> for jit",

@@ -193,17 +193,13 @@ CALLS: dict[str, tuple[Any, tuple[Any, Any], tuple[Any, Any], list[str]]] = {
         {},
         ((1.0, ()), {}),
         ((1.0,), {}),
-        [
-            "y: passed by position before, left out (default None) now",
-        ],
+        ["y: passed by position before, left out (default None) now"],
     ),
     "a static value that is not the default": (
         {"static_argnames": "y"},
         ((1.0,), {}),
         ((1.0,), {"y": 2}),
-        [
-            "y: left out (default None) before, 2 by keyword now",
-        ],
+        ["y: left out (default None) before, 2 by keyword now"],
     ),
     "by keyword, and of another type": (
         {},
@@ -267,7 +263,10 @@ def test_a_tree_without_arrays_that_is_the_default_is_said_to_be():
     f(1.0)
     f(1.0, ())
     [difference] = explain(f).misses[-1].differences
-    assert difference.advice == "It is the default, and no input of the program: write the calls one way to share the entry."
+    assert (
+        difference.advice
+        == "It is the default, and no input of the program: write the calls one way to share the entry."
+    )
     f(1.0, (), z=())  # of which no default is known
     [difference] = explain(f).misses[-1].differences
     assert (difference.sentence, difference.advice) == ("others['z']: left out before, passed by keyword now", "")
@@ -279,7 +278,9 @@ def test_a_default_of_several_lines_is_said_in_one():
     f(1.0)
     f(1.0, eye)
     [difference] = explain(f).misses[-1].differences
-    assert difference.sentence.startswith("y: left out (default array([[1., 0., 0.], [0., 1., 0.], [0., 0., 1.]])) before")
+    assert difference.sentence.startswith(
+        "y: left out (default array([[1., 0., 0.], [0., 1., 0.], [0., 0., 1.]])) before"
+    )
 
 
 def test_one_more_static_argument_is_no_other_way_to_write_the_call():
@@ -289,10 +290,7 @@ def test_one_more_static_argument_is_no_other_way_to_write_the_call():
     jitkit.jit(fun, static_argnums=1).trace(1.0, 2)
     jitkit.jit(fun).trace(1.0, 2)
     (difference,) = explain(jitkit.jit(fun)).misses[-1].differences
-    assert (difference.sentence, difference.advice) == (
-        "n: 2 (static) by position before, traced by position now",
-        "",
-    )
+    assert (difference.sentence, difference.advice) == ("n: 2 (static) by position before, traced by position now", "")
 
 
 def test_nothing_is_advised_for_types_that_an_option_has_changed():
@@ -301,10 +299,7 @@ def test_nothing_is_advised_for_types_that_an_option_has_changed():
     with jitkit.enable_x64():
         f.trace(np.ones(3))
     option, leaf = explain(f).misses[-1].differences
-    assert (
-        option.advice
-        == "Each value of an option has programs of its own: set it once, before the first call."
-    )
+    assert option.advice == "Each value of an option has programs of its own: set it once, before the first call."
     assert (leaf.sentence, leaf.advice) == ("x: float32[3] before, float64[3] now", "")
 
 
@@ -342,18 +337,14 @@ def test_static_values_of_several_types_are_several_values():
     f = jitkit.jit(lambda x, n: 1.0, static_argnums=1)
     for value in (1, True, 1.0, "a"):
         f.trace(1.0, value)
-    assert (
-        explain(f).misses[-1].differences[0].advice == "n has had 4 values, and each is compiled for itself."
-    )
+    assert explain(f).misses[-1].differences[0].advice == "n has had 4 values, and each is compiled for itself."
 
 
 def test_bools_are_branched_on_and_not_computed_with():
     f = jitkit.jit(lambda x, n: 1.0, static_argnums=1)
     for value in (1, 2, 3, True):
         f.trace(1.0, value)
-    assert (
-        explain(f).misses[-1].differences[0].advice == "n has had 4 values, and each is compiled for itself."
-    )
+    assert explain(f).misses[-1].differences[0].advice == "n has had 4 values, and each is compiled for itself."
 
 
 def test_the_one_signature_that_is_kept_is_not_called_several(monkeypatch):
@@ -390,9 +381,7 @@ def extremes(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize("x64", [False, True])
 def test_who_follows_an_advice_on_dtypes_shares_an_entry_and_loses_nothing(before, x64):
     with jitkit.enable_x64(x64):
-        types = [
-            name for name in DTYPES if x64 or jnp.dtype(name) == dtypes.canonicalize_dtype(jnp.dtype(name))
-        ]
+        types = [name for name in DTYPES if x64 or jnp.dtype(name) == dtypes.canonicalize_dtype(jnp.dtype(name))]
         for now in types if before in types else []:
             check_advice(jnp.dtype(before), jnp.dtype(now))
 
@@ -491,9 +480,7 @@ def test_of_many_signatures_none_is_closer_than_the_closest(seed):
         if len(explain(f).misses) == known or miss.reason != "new signature":
             continue
         now = f._jitted.cache.known_records(f._jitted.table)[-1]
-        nearest = min(
-            before, key=lambda old: (call_record.distance(old, now, call_record.TRACES), -old.number)
-        )
+        nearest = min(before, key=lambda old: (call_record.distance(old, now, call_record.TRACES), -old.number))
         assert miss.closest == nearest.number
         found += 1
     assert found > 50

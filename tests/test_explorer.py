@@ -26,18 +26,7 @@ import pytest
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.explorer import (
-    bundle,
-    by_line,
-    calls,
-    compiling,
-    equations,
-    fates,
-    hlo,
-    jax_calls,
-    machine,
-    stablehlo,
-)
+from jitkit.explorer import bundle, by_line, calls, compiling, equations, fates, hlo, jax_calls, machine, stablehlo
 from jitkit.explorer.api import exploration, explore, subject_of
 from jitkit.explorer.listing import Listing, owners
 from jitkit.kata import cli
@@ -157,7 +146,12 @@ def fates_of(data, target=0):
 
 def test_what_is_gone_says_why(seen):
     found = {primitive: told for (primitive, _), [told, *_] in fates_of(seen).items()}
-    assert found["sin"] == {"fate": "dropped", "rule": "dead", "why": "dead code: no result depends on it", "sure": True}
+    assert found["sin"] == {
+        "fate": "dropped",
+        "rule": "dead",
+        "why": "dead code: no result depends on it",
+        "sure": True,
+    }
     assert (found["exp"]["fate"], found["exp"]["rule"], found["exp"]["sure"]) == ("removed", "duplicate", True)
     assert seen["equations"][found["exp"]["like"]]["primitive"] == "exp"
     assert (found["mul"]["fate"], found["mul"]["rule"], found["mul"]["sure"]) == ("removed", "constant", True)
@@ -175,7 +169,9 @@ def simplified(x, w, y, s):
 
 
 def test_what_xla_removed_dropped_or_called_otherwise_is_told_apart_and_shown_to_be_so():
-    data = exploration(subject_of(simplified, (spec(8, 16), spec(16, 4), spec(8, 4), spec()), {}), ["cpu"], keep=False).data
+    data = exploration(
+        subject_of(simplified, (spec(8, 16), spec(16, 4), spec(8, 4), spec()), {}), ["cpu"], keep=False
+    ).data
     found = fates_of(data)
     told = {(primitive, line.partition(" = ")[0]): fates for (primitive, line), fates in found.items()}
     lines = data["targets"][0]["hlo"]["lines"]
@@ -229,9 +225,17 @@ def test_each_identity_is_known_where_xla_used_it(function, primitive, rule):
 )
 def test_what_is_needed_is_not_said_to_change_nothing(function, args, kept):
     data = exploration(subject_of(function, args, {}), ["cpu"], keep=False).data
-    rules = {data["equations"][int(number)]["primitive"]: fate["rule"] for number, fate in data["targets"][0]["fates"].items()}
+    rules = {
+        data["equations"][int(number)]["primitive"]: fate["rule"]
+        for number, fate in data["targets"][0]["fates"].items()
+    }
     assert kept in [each["primitive"] for each in data["equations"]]
-    assert rules.get(kept) not in ("changes nothing", "cancels" if kept != "transpose" else "changes nothing", "duplicate", "constant")
+    assert rules.get(kept) not in (
+        "changes nothing",
+        "cancels" if kept != "transpose" else "changes nothing",
+        "duplicate",
+        "constant",
+    )
 
 
 ROUNDED = """HloModule jit_f, entry_computation_layout={(f32[4,4])->f32[4,4]}
@@ -319,7 +323,10 @@ def test_a_program_becomes_a_tree_with_costs_and_guesses():
     assert read.listing.notes[6] == "its value, moved or rounded"
     assert read.listing.guesses == {}
     assert read.linked == (4, 4, 3, 0)
-    assert [number for numbers in read.links.own.values() for number in numbers] == [0, 1]  # not the copy, which has no name
+    assert [number for numbers in read.links.own.values() for number in numbers] == [
+        0,
+        1,
+    ]  # not the copy, which has no name
 
 
 NAMELESS = """HloModule m
@@ -372,11 +379,7 @@ def test_what_has_no_name_is_linked_by_what_its_value_is_or_by_all_that_reads_it
     assert of("n") == ([4], "only this equation reads it", [])  # the program's first result
     assert of("s") == ([3], "", [])  # what a reduction applies is part of it
     assert of("a") == ([3], "", [])
-    assert of("wide") == (
-        [],
-        "",
-        [1, 2],
-    )  # two equations read it, and its end is a result that nothing is known of
+    assert of("wide") == ([], "", [1, 2])  # two equations read it, and its end is a result that nothing is known of
     assert of("odd")[0] == []
     assert {number for numbers in read.links.own.values() for number in numbers} == {1, 2, 3}
     assert read.linked.exact - read.linked.by_name == 3
@@ -494,10 +497,7 @@ def attention(q, k, v):
     return jitkit.nn.softmax(scores) @ v
 
 
-BLOCKS = [
-    (two_layers, (spec(784, 512), spec(512), spec(512, 10), spec(64, 784))),
-    (attention, (spec(256, 64),) * 3),
-]
+BLOCKS = [(two_layers, (spec(784, 512), spec(512), spec(512, 10), spec(64, 784))), (attention, (spec(256, 64),) * 3)]
 
 
 @pytest.mark.parametrize(("function", "args"), BLOCKS, ids=lambda each: getattr(each, "__name__", ""))
@@ -510,7 +510,13 @@ def test_the_lines_bytes_are_those_of_the_compiler(function, args):
 
 @pytest.mark.parametrize(
     ("type_", "elements", "size"),
-    [("f32[8,4]{1,0}", 32, 128), ("(f32[2], bf16[3]{0:T(8)})", 5, 14), ("pred[]", 1, 1), ("c64[2]", 2, 16), ("s4[3]", 3, 2)],
+    [
+        ("f32[8,4]{1,0}", 32, 128),
+        ("(f32[2], bf16[3]{0:T(8)})", 5, 14),
+        ("pred[]", 1, 1),
+        ("c64[2]", 2, 16),
+        ("s4[3]", 3, 2),
+    ],
 )
 def test_sizes_of_types(type_, elements, size):
     assert (hlo.elements_of(type_), hlo.bytes_of(type_)) == (elements, size)
@@ -815,7 +821,9 @@ def test_a_file_that_is_gone_is_said_to_be(tmp_path):
     (tmp_path / "lost.py").unlink()
     python = explore(f, spec(3), targets=[]).data["python"]
     assert python["lines"][1:] == ["line 3", "line 4"]
-    assert python["sentences"][0].endswith("lost.py is not there any more, or cannot be read: the numbers of its lines stand here.")
+    assert python["sentences"][0].endswith(
+        "lost.py is not there any more, or cannot be read: the numbers of its lines stand here."
+    )
 
 
 def test_a_function_that_ends_the_process_has_a_page(tmp_path, monkeypatch, capsys):
@@ -860,9 +868,7 @@ def test_an_interrupt_while_compilers_run_ends_them_and_does_not_wait(tmp_path, 
 def test_an_answer_is_kept_by_content_and_a_damaged_one_is_made_anew(monkeypatch):
     asked = []
     compile_ = compiling.Compilers.compile
-    monkeypatch.setattr(
-        compiling.Compilers, "compile", lambda self, *args: asked.append(1) or compile_(self, *args)
-    )
+    monkeypatch.setattr(compiling.Compilers, "compile", lambda self, *args: asked.append(1) or compile_(self, *args))
     first = explore(layer, spec(2, 3), spec(3, 4), targets=["cpu"]).data
     again = explore(layer, spec(2, 3), spec(3, 4), targets=["cpu"]).data
     assert len(asked) == 1
@@ -890,7 +896,11 @@ def test_the_page_s_modules_have_no_name_in_common():
     for path in bundle.PAGE.glob("*.js"):
         text = path.read_text(encoding="utf-8")
         names += re.findall(r"^(?:export )?(?:const|let|class|function) (\w+)", text, re.MULTILINE)
-        names += [name for group in re.findall(r"^(?:export )?const \{([^}]*)\}", text, re.MULTILINE) for name in group.split(",")]
+        names += [
+            name
+            for group in re.findall(r"^(?:export )?const \{([^}]*)\}", text, re.MULTILINE)
+            for name in group.split(",")
+        ]
     assert len(names) == len(set(names))
     assert "import " not in bundle.script().split("//")[0]
     assert "\nexport " not in bundle.script()
@@ -920,7 +930,11 @@ if __name__ == "__main__":
 
 def command(tmp_path, *arguments):
     return subprocess.run(
-        [sys.executable, "-m", "jitkit.kata", "explore", *arguments], capture_output=True, text=True, cwd=tmp_path, check=False
+        [sys.executable, "-m", "jitkit.kata", "explore", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
     )
 
 
@@ -945,7 +959,15 @@ def test_the_page_and_its_file_are_called_as_the_function_was_asked_for(tmp_path
         "g = lambda x: jnp.sin(x)\nh = jax.jit(g)\np = functools.partial(jnp.multiply, 2.0)\n"
     )
     for name in "ghp":
-        done = command(tmp_path, f"model.py:{name}", "--shapes", "f32[3]", "--target", "cpu", *(["--jax"] if library == "jax" else []))
+        done = command(
+            tmp_path,
+            f"model.py:{name}",
+            "--shapes",
+            "f32[3]",
+            "--target",
+            "cpu",
+            *(["--jax"] if library == "jax" else []),
+        )
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith(f"{name}.html ")
         text = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
@@ -1044,7 +1066,9 @@ def test_a_compiler_that_takes_too_long_leaves_the_page_to_the_others(tmp_path, 
     assert cli.main(["explore", "model.py:step", *types, "--target", "cpu"]) == cli.OK  # from now on it is known
     capsys.readouterr()
     monkeypatch.setattr(process, "PROGRAM", ["-c", "import time; time.sleep(1000)"])
-    status = cli.main(["explore", "model.py:step", *types, "--target", "cpu", "--target", "tpu:v5e", "--time-limit", "2"])
+    status = cli.main(
+        ["explore", "model.py:step", *types, "--target", "cpu", "--target", "tpu:v5e", "--time-limit", "2"]
+    )
     said = capsys.readouterr()
     assert status == cli.FAILED
     assert said.err.splitlines() == ["  (compiling step for tpu:v5e)"]
@@ -1086,7 +1110,9 @@ def explored(folder, monkeypatch, capsys):
     (folder / "model.py").write_text(PROGRAM)
     status = cli.main(["explore", "model.py:step", "--shapes", "f32[3],f32[]", "--target", "cpu"])
     said = capsys.readouterr()
-    return status, "".join(line for line in (said.out + said.err).splitlines(keepends=True) if not line.startswith("  ("))
+    return status, "".join(
+        line for line in (said.out + said.err).splitlines(keepends=True) if not line.startswith("  (")
+    )
 
 
 @pytest.mark.parametrize("there", ["", "an earlier page"])
@@ -1102,7 +1128,10 @@ def test_a_full_disk_is_a_sentence_and_leaves_what_was_there(tmp_path, monkeypat
         "jitkit: the page cannot be written (No space left on device). Name a folder that can be: --output FOLDER/FILE.html"
     ]
     assert (page.read_bytes() if page.exists() else b"") == words
-    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["model.py", *(["step.html"] if there else [])]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
+        "model.py",
+        *(["step.html"] if there else []),
+    ]
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])

@@ -59,7 +59,13 @@ def data():
             step(jnp.ones((8, 4)), jnp.ones((3, 8)))
         step(jnp.ones((8, 4)), jnp.ones((5, 8)))
     subject = subject_of(step, (spec(8, 4), spec(5, 8)), {})
-    missing = {"name": "tpu:v9", "chip": "none", "code": "none", "reason": "missing", "error": "not installed:\n    pip install it"}
+    missing = {
+        "name": "tpu:v9",
+        "chip": "none",
+        "code": "none",
+        "reason": "missing",
+        "error": "not installed:\n    pip install it",
+    }
     made = exploration(subject, ["cpu"], seen=calls.as_data(found.of("step"), "of a test"), keep=False).data
     made = other(made, "cpu:again")
     return made | {"targets": [*made["targets"], missing]}
@@ -92,7 +98,10 @@ def opened(browser):
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else complaints.append(request.url))
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith(("file:", "data:")) else complaints.append(request.url),
+        )
         page.goto(f"{path.as_uri()}{address}")
         page.wait_for_selector("html[data-ready]")
         return page
@@ -112,7 +121,10 @@ def settle(page):
 
 def marked(page, pane, kind="hit"):
     """The rows of a pane that are marked, of those that are drawn."""
-    return {int(row) for row in page.eval_on_selector_all(f"#pane-{pane} .row.{kind}", "rows => rows.map(row => row.dataset.row)")}
+    return {
+        int(row)
+        for row in page.eval_on_selector_all(f"#pane-{pane} .row.{kind}", "rows => rows.map(row => row.dataset.row)")
+    }
 
 
 def expected(listing, numbers):
@@ -176,7 +188,9 @@ def test_what_is_gone_is_listed_linked_and_said(opened, file, data):
     assert "dead code: no result depends on it" in row.inner_text()
     assert page.inner_text("#pane-hlo .row.gone.hit .gutter") == str(data["python"]["numbers"][line])
     assert "cpu: Dropped before XLA: dead code" in page.inner_text("#pane-jaxpr .row.hit")
-    assert page.inner_text("#story").count("dropped before XLA: dead code: no result depends on it") == 1  # on both targets
+    assert (
+        page.inner_text("#story").count("dropped before XLA: dead code: no result depends on it") == 1
+    )  # on both targets
     heads = page.locator("#pane-hlo .row.head").all_inner_texts()
     for kind, title in (("removed", "Removed by XLA"), ("dropped", "Dropped before XLA")):
         count = sum(fate["fate"] == kind for fate in data["targets"][0]["fates"].values())
@@ -186,7 +200,9 @@ def test_what_is_gone_is_listed_linked_and_said(opened, file, data):
 def with_fates(data, *fates):
     """The page's data with targets of these fates."""
     own = data["targets"][0]
-    return data | {"targets": [own | {"name": f"chip{i}", "fates": each, "rounded": {}} for i, each in enumerate(fates)]}
+    return data | {
+        "targets": [own | {"name": f"chip{i}", "fates": each, "rounded": {}} for i, each in enumerate(fates)]
+    }
 
 
 def fate(kind, rule, why="", sure=True, **more):
@@ -212,7 +228,10 @@ def test_the_summary_counts_all_that_is_gone_once_and_hides_none_of_few(opened, 
     """What is the same on all targets is said once, and what is not, by target."""
     same = {str(n): fate("removed", "merged", "merged into something") for n in range(8)}
     one = same | {"8": fate("removed", "changes nothing", "x + 0.0 is x"), "9": fate("unknown", "unknown", sure=False)}
-    two = same | {"8": fate("removed", "changes nothing", "x + 0.0 is x"), "9": fate("renamed", "renamed", "is now b.1")}
+    two = same | {
+        "8": fate("removed", "changes nothing", "x + 0.0 is x"),
+        "9": fate("renamed", "renamed", "is now b.1"),
+    }
     three = with_fates(data, one, two)
     three["targets"][1]["rounded"] = {"0": "bf16"}
     page = opened(written(three, tmp_path))
@@ -243,7 +262,10 @@ def test_the_head_of_a_target_names_each_quantity(opened, file, data):
 
 def test_bars_by_line_have_one_scale(opened, data, tmp_path):
     one, two, _ = data["targets"]
-    half = two | {"by_line": two["by_line"] | {"lines": [each | {"bytes": each["bytes"] // 2} for each in two["by_line"]["lines"]]}}
+    half = two | {
+        "by_line": two["by_line"]
+        | {"lines": [each | {"bytes": each["bytes"] // 2} for each in two["by_line"]["lines"]]}
+    }
     page = opened(written(data | {"targets": [one, half]}, tmp_path), "#show=lines")
     most = max(each["bytes"] for each in one["by_line"]["lines"])
     widths = page.eval_on_selector_all("#pane-lines .share", "all => all.map(each => parseFloat(each.style.width))")
@@ -305,7 +327,9 @@ def test_back_returns_to_the_row_that_was_pinned_before(opened, file):
     page.wait_for_selector("#pane-python .row.pinned:has-text('twice = ')")
 
 
-@pytest.mark.parametrize(("width", "address"), [(1400, "#show=hlo&pin=python.5"), (400, "#pin=stablehlo.3"), (1400, "#pin=machine.2")])
+@pytest.mark.parametrize(
+    ("width", "address"), [(1400, "#show=hlo&pin=python.5"), (400, "#pin=stablehlo.3"), (1400, "#pin=machine.2")]
+)
 def test_an_address_with_a_pinned_row_shows_it(opened, file, width, address):
     page = opened(file, address, width=width)
     settle(page)
@@ -380,17 +404,28 @@ def test_a_miss_s_reason_and_both_jaxprs_are_in_view_where_it_is_clicked(opened,
         assert cell["x"] >= body["x"]
         assert cell["x"] + cell["width"] <= body["x"] + body["width"] + 1, column
     assert page.locator("#pane-calls .diff th >> nth=1").is_visible()
-    assert page.evaluate("(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#pane-calls .body'))") <= 1
+    assert (
+        page.evaluate(
+            "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#pane-calls .body'))"
+        )
+        <= 1
+    )
 
 
 def test_the_page_says_which_call_s_program_it_shows(opened, file, data, tmp_path):
     page = opened(file, "#show=jaxpr,stablehlo,hlo,machine,calls")
     assert data["calls"]["shown"] == 6
-    for place in ("#top .of-call", ".summary summary", *(f"#pane-{name} .meta" for name in ("jaxpr", "stablehlo", "hlo", "machine"))):
+    for place in (
+        "#top .of-call",
+        ".summary summary",
+        *(f"#pane-{name} .meta" for name in ("jaxpr", "stablehlo", "hlo", "machine")),
+    ):
         assert "program of call #6" in page.inner_text(place), place
     assert "The other panes show the program of this call." in page.inner_text("#pane-calls .which")
     page.click("#pane-calls button:has-text('miss') >> nth=0")
-    assert "program of call #6" in page.inner_text("#top .of-call")  # a click does not change it, and the reason says so
+    assert "program of call #6" in page.inner_text(
+        "#top .of-call"
+    )  # a click does not change it, and the reason says so
     none = written(data | {"calls": data["calls"] | {"shown": None}}, tmp_path)
     assert "not that of a call" in opened(none, "#show=calls").inner_text("#pane-calls .which")
 
@@ -413,7 +448,10 @@ def test_a_miss_by_several_arguments_names_them(opened, data, tmp_path):
     path = tmp_path / "several.html"
     path.write_text(bundle.page(data | {"calls": data["calls"] | {"entries": entries}}), encoding="utf-8")
     words = opened(path).inner_text(".summary")
-    assert f"call #6 missed (new signature): {'; '.join(each.strip() for each in arguments[:3])}; and 2 more. Pad it. In its jaxpr" in words
+    assert (
+        f"call #6 missed (new signature): {'; '.join(each.strip() for each in arguments[:3])}; and 2 more. Pad it. In its jaxpr"
+        in words
+    )
 
 
 def test_the_table_tells_what_each_line_became_and_leads_there(opened, file, data):
@@ -442,7 +480,9 @@ def test_the_summary_answers_why_a_call_missed_what_is_gone_and_where_targets_di
     assert "6 calls, 2 of them missed the cache; call #1 was the first." in words
     assert re.search(r"sin \(line \d+\)[^:;]*: dead code, no result depends on it", words)
     assert "have as many kernels for each line, as all targets" in words  # the two are one
-    assert "call #6 missed (new signature): x: float32[3,8] before, float32[5,8] now. In its jaxpr" in words  # more rows: nothing to advise
+    assert (
+        "call #6 missed (new signature): x: float32[3,8] before, float32[5,8] now. In its jaxpr" in words
+    )  # more rows: nothing to advise
     assert re.search(r"against that of #1, \d+ of \d+ lines have other types or numbers\.", words)
     page.click(".summary button:has-text('call #1')")
     assert "Why call #1 missed" in page.inner_text("#pane-calls")
@@ -488,7 +528,9 @@ def test_lines_that_targets_differ_in_are_marked_and_shown_side_by_side(opened, 
     number, count = data["python"]["numbers"][first["row"]], len(first["kernels"])
     said = f"(a kernel of several lines counts at each of them) for lines {number} ({count // 2} and {count})"
     assert said in page.inner_text(".summary")
-    assert page.locator("#pane-lines tr.differs").count() == sum(bool(each["kernels"]) and each["row"] is not None for each in lines)
+    assert page.locator("#pane-lines tr.differs").count() == sum(
+        bool(each["kernels"]) and each["row"] is not None for each in lines
+    )
     page.locator(".summary li:has-text('have different numbers') button >> nth=0").click()
     settle(page)
     assert page.is_visible("#pane-beside .row.hit")
@@ -553,7 +595,9 @@ _BROUGHT = ROOT / "docs" / "_build" / "npm" / "node_modules" / "axe-core" / "axe
 AXE = next(filter(pathlib.Path.is_file, [pathlib.Path(os.environ.get("AXE", "no/axe.min.js")), _BROUGHT]), None)
 
 
-@pytest.mark.skipif(AXE is None, reason="needs a browser and axe-core: AXE=/path/to/axe.min.js, or that of make test-docs")
+@pytest.mark.skipif(
+    AXE is None, reason="needs a browser and axe-core: AXE=/path/to/axe.min.js, or that of make test-docs"
+)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1400])
 def test_axe_finds_nothing_serious(opened, file, scheme, width):
@@ -593,7 +637,9 @@ def test_a_line_says_what_python_reads(opened, tmp_path):
     )
     names = runpy.run_path(str(tmp_path / "odd.py"))
     page = opened(exploration(subject_of(names["f"], (spec(3),), {}), [], keep=False).save(tmp_path / "x.html"))
-    words = page.eval_on_selector_all("#pane-python .row code span", "all => all.map((one) => [one.className, one.textContent])")
+    words = page.eval_on_selector_all(
+        "#pane-python .row code span", "all => all.map((one) => [one.className, one.textContent])"
+    )
     assert ["text", '"\U0001f600"'] in words
     assert ["comment", "# sine"] in words
     assert ["text", '"⟨U+202E⟩abc⟨U+2066⟩"'] in words

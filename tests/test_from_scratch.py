@@ -56,7 +56,9 @@ def test_the_solution_at_the_edges(tmp_path):
     """Where readers found numbers that were not JAX's."""
     (tmp_path / "myjax.py").write_text(SOLUTION, encoding="utf-8")
     (tmp_path / "xla.py").write_bytes(machine_file().read_bytes())
-    done = subprocess.run([sys.executable, "-c", _AT_THE_EDGES], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", _AT_THE_EDGES], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert [ast.literal_eval(line) for line in done.stdout.splitlines()] == [
         [4, 3, 4],
         [(1, 2, 3), (2, 1, 3), (2, 3, 1), (1, 2, 3), (2, 1, 3), (2, 3, 1)],
@@ -113,9 +115,7 @@ def test_on_the_page_what_stands_in_a_comment_is_prose_and_code_is_code():
 
 
 def test_a_prefix_passes_its_rungs_and_the_next_one_is_red(tmp_path, kept):
-    verdicts = Climber(kept).climb(
-        package(tmp_path, prefix(SOLUTION, "03")), [RUNGS["02"], RUNGS["03"], RUNGS["05"]]
-    )
+    verdicts = Climber(kept).climb(package(tmp_path, prefix(SOLUTION, "03")), [RUNGS["02"], RUNGS["03"], RUNGS["05"]])
     assert [v.passed for v in verdicts] == [True, True, False]
 
 
@@ -166,7 +166,11 @@ def test_a_package_that_never_returns_is_stopped_and_what_it_printed_is_kept(tmp
     climber = Climber(kept, seconds=1.5)
     [verdict] = climber.climb(package(tmp_path, "print('here')\n\nwhile True: pass\n"), [RUNGS["03"]])
     assert {(r.status, r.sentence, r.line) for r in verdict.results} == {
-        ("import", "Your package was still being imported after 1.5 seconds, and was stopped.", (str(tmp_path / "myjax.py"), 3))
+        (
+            "import",
+            "Your package was still being imported after 1.5 seconds, and was stopped.",
+            (str(tmp_path / "myjax.py"), 3),
+        )
     }
 
 
@@ -280,7 +284,10 @@ def test_the_card_has_a_bar_for_each_rung_and_for_each_call_and_the_misses_are_r
     calls = [0.02, *[5e-6] * 9, 0.03, *[5e-6] * 9]
     found = Report(rungs, (7, 8), 967, times | {"every call": calls}, {"lower": 1e-4, "call": 4e-6})
     assert found.misses == [0, 10]
-    assert "20 calls, 2 of them longer than a millisecond; the longest took 30.0 ms, one in the middle 5.0 µs" in found.sentences
+    assert (
+        "20 calls, 2 of them longer than a millisecond; the longest took 30.0 ms, one in the middle 5.0 µs"
+        in found.sentences
+    )
     assert "a warm call: 5.0 µs; jax 4.0 µs: 1.25 of it" in found.sentences
     bars = [x for x in ElementTree.fromstring(card_text("my<jax", found)).iter() if x.tag.endswith("rect")]
     assert len(bars) == 1 + 2 * len(rungs) + len(calls)
@@ -297,7 +304,11 @@ def test_the_programs_of_the_tutorials_run_on_the_solution_and_not_on_half_of_it
     assert len(verdict.results) == 8
     assert verdict.passed
     [verdict] = climber.climb(package(tmp_path, prefix(SOLUTION, "09")), [rung])
-    assert {r.check.name for r in verdict.results if r.status == "pass"} == {"tutorials_rank", "tutorials_log2", "tutorials_power"}
+    assert {r.check.name for r in verdict.results if r.status == "pass"} == {
+        "tutorials_rank",
+        "tutorials_log2",
+        "tutorials_power",
+    }
 
 
 def test_objects_where_arrays_are_due_are_named(tmp_path, kept):
@@ -375,7 +386,13 @@ def test_a_file_that_is_not_there_is_not_taken_for_a_circle(tmp_path, kept):
 
 def test_files_beside_the_package_are_a_part_of_it_if_it_imports_them(tmp_path, kept):
     mine = package(tmp_path, "from door import *\n")
-    texts = {"door": "import deep\n", "deep": "x = 1\ny = x / 0\n", "play": "import myjax\n", "xla": "", "test_ladder": ""}
+    texts = {
+        "door": "import deep\n",
+        "deep": "x = 1\ny = x / 0\n",
+        "play": "import myjax\n",
+        "xla": "",
+        "test_ladder": "",
+    }
     for name, text in texts.items():
         (tmp_path / f"{name}.py").write_text(text)
     assert [path.name for path in mine.files] == ["myjax.py", "deep.py", "door.py"]
@@ -389,10 +406,16 @@ def test_files_beside_the_package_are_a_part_of_it_if_it_imports_them(tmp_path, 
 
 
 def test_what_may_not_be_imported_is_said_in_its_own_sentence_when_a_function_does_it(tmp_path, kept):
-    text = prefix(SOLUTION, "01") + "\n\ndef sin(x):\n    import jax.numpy\n    return jax.numpy.sin(x)\n\n\nnumpy.sin = sin\n"
+    text = (
+        prefix(SOLUTION, "01")
+        + "\n\ndef sin(x):\n    import jax.numpy\n    return jax.numpy.sin(x)\n\n\nnumpy.sin = sin\n"
+    )
     [verdict] = Climber(kept).climb(package(tmp_path, text), [RUNGS["01"]])
     assert verdict.first_failure.sentence.startswith("your package imports jax: the point of the climb")
-    assert verdict.first_failure.line == (str(tmp_path / "myjax.py"), text.splitlines().index("    import jax.numpy") + 1)
+    assert verdict.first_failure.line == (
+        str(tmp_path / "myjax.py"),
+        text.splitlines().index("    import jax.numpy") + 1,
+    )
 
 
 def test_a_folder_that_is_called_like_a_file_is_said_to_be_one(tmp_path, monkeypatch, capsys):
@@ -419,8 +442,18 @@ def test_a_package_may_not_be_called_like_another_module(name, tmp_path, monkeyp
 
 
 def run_in(folder, *command, path=""):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(pathlib.Path(running.__file__).parents[3]), path]))}
-    return subprocess.run([sys.executable, *command], check=False, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(pathlib.Path(running.__file__).parents[3]), path]))
+    }
+    return subprocess.run(
+        [sys.executable, *command],
+        check=False,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def test_files_that_are_called_like_modules_that_we_need_do_no_harm(tmp_path):
@@ -568,7 +601,9 @@ def test_a_slip_below_is_told_once_with_the_number_of_rungs_that_fell_with_it():
 def test_programs_after_one_that_hangs_are_said_not_to_have_run(tmp_path, monkeypatch, capsys):
     assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
     monkeypatch.chdir(tmp_path / "mine")
-    pathlib.Path("myjax.py").write_text("while_is = True\n\n\ndef __getattr__(name):\n    while while_is:\n        pass\n")
+    pathlib.Path("myjax.py").write_text(
+        "while_is = True\n\n\ndef __getattr__(name):\n    while while_is:\n        pass\n"
+    )
     monkeypatch.setattr("jitkit.kata.ladder.verbs.Climber", lambda kept: Climber(kept, seconds=1.5))
     assert main(["check", "1"]) == 1
     out = capsys.readouterr().out
@@ -576,10 +611,15 @@ def test_programs_after_one_that_hangs_are_said_not_to_have_run(tmp_path, monkey
     assert out.count("not run:") == len(Climber().checks([RUNGS["01"]])) - 1
 
 
-def test_a_package_that_is_like_a_wrong_version_is_asked_its_question_and_shown_the_program(tmp_path, monkeypatch, capsys):
+def test_a_package_that_is_like_a_wrong_version_is_asked_its_question_and_shown_the_program(
+    tmp_path, monkeypatch, capsys
+):
     assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
     monkeypatch.chdir(tmp_path / "mine")
-    for label in ("the sine of an integer is an integer", "the second operand comes first"):  # which both fail the same program first
+    for label in (
+        "the sine of an integer is an integer",
+        "the second operand comes first",
+    ):  # which both fail the same program first
         [version] = [v for v in wrong_versions(RUNGS["01"]) if v.label == label]
         pathlib.Path("myjax.py").write_text(version.applied(SOLUTION, RUNGS["01"]))
         capsys.readouterr()
@@ -676,7 +716,9 @@ numpy.cos = remembered
     capsys.readouterr()
     assert main(["check", "1"]) == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert "Rung 01 One door is right about the numbers that it is always asked about first, and not about others." in said
+    assert (
+        "Rung 01 One door is right about the numbers that it is always asked about first, and not about others." in said
+    )
     assert "✗ fail 01 One door: " in said
     pathlib.Path("myjax.py").write_text(prefix(SOLUTION, "01"))
     assert main(["check", "1"]) == 0

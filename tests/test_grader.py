@@ -69,7 +69,9 @@ def test_the_jail_holds_for_an_ordinary_user(tmp_path):
     """In a namespace whose user may do nothing special, as whoever runs the tests may be root. Root's processes are never counted."""
     command = ["bwrap", "--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL", "--bind", "/", "/"]
     command += ["--dev-bind", "/dev", "/dev", "--proc", "/proc", sys.executable, "-c"]
-    program = "import json, os; from grading.grader.selftest import self_test; print(os.getuid(), json.dumps(self_test()))"
+    program = (
+        "import json, os; from grading.grader.selftest import self_test; print(os.getuid(), json.dumps(self_test()))"
+    )
     done = subprocess.run([*command, program], capture_output=True, text=True, cwd=ROOT, check=False)
     if "Creating new namespace failed" in done.stderr or "setting up uid map" in done.stderr:
         pytest.skip(f"needs namespaces within namespaces: {done.stderr.strip()}")
@@ -144,11 +146,7 @@ def missed(labs, tmp_path, every):
         written(folder / "reference", lab, {e.id: solution(e) for e in lab.exercises})
         path = lab.folder / "mutants.py"
         for i, m in enumerate(load_mutants(path.read_text(encoding="utf-8"), str(path))[::every]):
-            written(
-                folder / f"mutant {lab.number} {i}",
-                lab,
-                {m.exercise: with_mutant(lab.exercise(m.exercise), m)},
-            )
+            written(folder / f"mutant {lab.number} {i}", lab, {m.exercise: with_mutant(lab.exercise(m.exercise), m)})
             expected[f"mutant {lab.number} {i}"] = m
     options = [word for lab in labs for word in ("--lab", lab.number)]
     assert command("grade", folder, "--out", tmp_path / "out", "--quiet", "--workers", "2", *options) == 0
@@ -217,9 +215,9 @@ def test_honest_work_has_the_verdicts_that_the_learner_sees(lab, tmp_path):
 def grades_of(out):
     with Store(out) as store:
         records = _standing(store)[0]
-        assert len({(g.student, g.submission, g.exercise) for g in store.grades()}) == len(
-            list(store.grades())
-        ), "nothing is doubled"
+        assert len({(g.student, g.submission, g.exercise) for g in store.grades()}) == len(list(store.grades())), (
+            "nothing is doubled"
+        )
     return {(r.grade.student, r.grade.exercise): (r.points, r.grade.outcome) for r in records}
 
 
@@ -230,17 +228,7 @@ MIXED = [r for rows in THEMES.values() for r in rows if r.points is not None]
 @pytest.mark.tail
 def test_a_grader_that_was_killed_goes_on_and_neither_loses_nor_doubles_a_grade(tmp_path):
     write(tmp_path / "in", [r._replace(name=f"{i:02} {r.name}") for i, r in enumerate(MIXED[:12])])
-    words = [
-        sys.executable,
-        "-m",
-        "grading",
-        "grade",
-        str(tmp_path / "in"),
-        "--lab",
-        "00",
-        "--quiet",
-        "--out",
-    ]
+    words = [sys.executable, "-m", "grading", "grade", str(tmp_path / "in"), "--lab", "00", "--quiet", "--out"]
     process = subprocess.Popen(
         [*words, str(tmp_path / "out")], cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
@@ -252,12 +240,7 @@ def test_a_grader_that_was_killed_goes_on_and_neither_loses_nor_doubles_a_grade(
     process.kill()
     process.wait()
     before = grades_of(tmp_path / "out")
-    assert (
-        command(
-            "grade", tmp_path / "in", "--out", tmp_path / "out", "--quiet", "--lab", "00", "--workers", "3"
-        )
-        == 0
-    )
+    assert command("grade", tmp_path / "in", "--out", tmp_path / "out", "--quiet", "--lab", "00", "--workers", "3") == 0
     after = grades_of(tmp_path / "out")
     assert 3 <= len(before) < len(after) == 12
     assert before.items() <= after.items()
@@ -300,9 +283,7 @@ def test_grades_depend_neither_on_the_order_nor_on_the_number_of_workers(order, 
         tmp_path = pathlib.Path(folder)
         numbered = [r._replace(name=f"{i:02} {r.name}") for i, r in enumerate(rows)]
         records = graded(tmp_path, numbered, "--lab", "00", "--workers", str(workers))
-        assert not [
-            text for r in numbered if (text := wrong(r, records[unicodedata.normalize("NFC", r.name)]))
-        ]
+        assert not [text for r in numbered if (text := wrong(r, records[unicodedata.normalize("NFC", r.name)]))]
 
 
 @jailed

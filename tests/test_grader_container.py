@@ -27,32 +27,18 @@ def docker(tmp_path, monkeypatch):
     def make(name="docker", inspect=0, build=0, run=0):
         program = tmp_path / "bin" / name
         program.parent.mkdir(exist_ok=True)
-        program.write_text(
-            FAKE.format(python=sys.executable, inspect=inspect, build=build, run=run), encoding="utf-8"
-        )
+        program.write_text(FAKE.format(python=sys.executable, inspect=inspect, build=build, run=run), encoding="utf-8")
         program.chmod(0o755)
         monkeypatch.setenv("PATH", str(program.parent))
         monkeypatch.setenv("SAID", str(tmp_path / "said"))
         (tmp_path / "in" / "ann").mkdir(parents=True)
-        return lambda: [
-            json.loads(line) for line in (tmp_path / "said").read_text(encoding="utf-8").splitlines()
-        ]
+        return lambda: [json.loads(line) for line in (tmp_path / "said").read_text(encoding="utf-8").splitlines()]
 
     return make
 
 
 def words(tmp_path):
-    return [
-        "grade",
-        str(tmp_path / "in"),
-        "--out",
-        str(tmp_path / "out"),
-        "--lab",
-        "00",
-        "--quiet",
-        "--workers",
-        "3",
-    ]
+    return ["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--lab", "00", "--quiet", "--workers", "3"]
 
 
 @pytest.mark.parametrize("name", ["docker", "podman"])
@@ -65,10 +51,7 @@ def test_a_container_reads_the_submissions_writes_the_grades_and_has_no_network(
     options, inside = run[:at], run[at + 1 :]
     mounts = [options[i + 1] for i, word in enumerate(options) if word == "--mount"]
     folder, out = tmp_path / "in", tmp_path / "out"
-    assert mounts == [
-        f"type=bind,source={folder},target={folder},readonly",
-        f"type=bind,source={out},target={out}",
-    ]
+    assert mounts == [f"type=bind,source={folder},target={folder},readonly", f"type=bind,source={out},target={out}"]
     assert options[options.index("--network") + 1] == "none"
     assert "--privileged" not in options
     assert inside[:4] == ["grade", str(folder), "--out", str(out)]

@@ -95,14 +95,7 @@ def test_a_scheduler_that_is_not_there_is_a_sentence(tmp_path, capsys, monkeypat
     monkeypatch.setattr("grading.grader.batch.PATIENCE", 1)
     (tmp_path / "in" / "ann" / "00_hello").mkdir(parents=True)
     (tmp_path / "in" / "ann" / "00_hello" / "exercises.py").write_text(RIGHT, encoding="utf-8")
-    words = [
-        "grade",
-        str(tmp_path / "in"),
-        "--out",
-        str(tmp_path / "out"),
-        "--scheduler",
-        "tcp://127.0.0.1:1",
-    ]
+    words = ["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--scheduler", "tcp://127.0.0.1:1"]
     assert main(words) == 1
     assert "no scheduler answers at tcp://127.0.0.1:1" in capsys.readouterr().err
 

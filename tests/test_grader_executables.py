@@ -117,9 +117,7 @@ def test_the_reference_compiles_nothing_where_it_has_what_it_made(course):
         assert len(expected["executables"]) > 3
         again: dict[str, str] = {}
         item = course._reference_item(exercise)
-        outcomes = course.together(
-            bench, exercise, item, How.of(expected), course.checks(exercise), made=again
-        )
+        outcomes = course.together(bench, exercise, item, How.of(expected), course.checks(exercise), made=again)
         results = course.judge(bench, course.checks(exercise), outcomes, expected, ())
     finally:
         bench.close()

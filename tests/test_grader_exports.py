@@ -43,16 +43,8 @@ def check(status="PASS", hidden=False, **more):
 
 
 def result(key, *checks):
-    versions = dict.fromkeys(
-        ("code", "checks_version", "seed_id", "versions", "limits", "sandbox", "sentence"), ""
-    )
-    return versions | {
-        "key": key,
-        "exercise": "00.1",
-        "status": "OK",
-        "checks": json.dumps(checks),
-        "seconds": 0.5,
-    }
+    versions = dict.fromkeys(("code", "checks_version", "seed_id", "versions", "limits", "sandbox", "sentence"), "")
+    return versions | {"key": key, "exercise": "00.1", "status": "OK", "checks": json.dumps(checks), "seconds": 0.5}
 
 
 def grade(student, submission="s1", points=1.0, outcome="OK", key="r1", exercise="00.1", **more):
@@ -91,9 +83,7 @@ def records(store, policy=None):
 
 def test_rows_of_the_store_are_never_changed_and_never_doubled(store):
     for _ in range(2):
-        store.add(
-            [result("r1", check())], [grade("ann"), grade("bob", exercise=None, outcome="INVALID", key="")]
-        )
+        store.add([result("r1", check())], [grade("ann"), grade("bob", exercise=None, outcome="INVALID", key="")])
     assert len(list(store.grades())) == 2
     for statement in ("UPDATE grades SET points = 9", "DELETE FROM results", "DELETE FROM grades"):
         with pytest.raises(sqlite3.Error, match="only added to"):
@@ -128,9 +118,7 @@ def test_a_store_that_is_no_database_is_a_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_a_store_that_may_only_be_read_is_read_with_all_that_a_killed_grader_left(
-    tmp_path, monkeypatch, killed
-):
+def test_a_store_that_may_only_be_read_is_read_with_all_that_a_killed_grader_left(tmp_path, monkeypatch, killed):
     with Store(tmp_path, write=True) as first:
         first.add([result("r1", check())], [grade("ann")])
         kept = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
@@ -147,9 +135,7 @@ def test_a_store_that_may_only_be_read_is_read_with_all_that_a_killed_grader_lef
 
 def test_a_full_disk_loses_nothing_that_was_written(store):
     store.add([result("r1", check())], [grade("ann")])
-    store.database.execute(
-        f"PRAGMA max_page_count = {store.database.execute('PRAGMA page_count').fetchone()[0]}"
-    )
+    store.database.execute(f"PRAGMA max_page_count = {store.database.execute('PRAGMA page_count').fetchone()[0]}")
     with pytest.raises(StoreError, match="full"):
         store.add([result("r2", check(sentence="x" * 100_000))], [grade("bob", key="r2")])
     assert [g.student for g in store.grades()] == ["ann"]
@@ -196,9 +182,7 @@ def test_lateness_and_the_weight_of_a_lab_are_in_the_points(store, tmp_path):
     due = policy.of_lab["00"].due.timestamp()
     for hours, factor in ((0, 1.0), (1, 0.9), (25, 0.8), (24 * 4, 0.0)):
         store.add([], [grade(f"{hours}", handed_in=due + 3600 * hours)])
-        (record,) = (
-            r for r in standing(store.grades(), policy, {"00": 1.0}) if r.grade.student == f"{hours}"
-        )
+        (record,) = (r for r in standing(store.grades(), policy, {"00": 1.0}) if r.grade.student == f"{hours}")
         assert (record.points, record.max) == (pytest.approx(20 * factor), 20.0)
 
 
@@ -254,13 +238,7 @@ def test_entries_are_students_each_once(tmp_path):
 def class_(store):
     failed = check("FAIL", name=EVIL, sentence=EVIL, where="result", expected="1", actual="2", output="noise")
     secret = check(
-        "FAIL",
-        hidden=True,
-        about="Hidden sentence.",
-        sentence="input 0.123",
-        where="r",
-        expected="0.123",
-        actual="2",
+        "FAIL", hidden=True, about="Hidden sentence.", sentence="input 0.123", where="r", expected="0.123", actual="2"
     )
     store.add(
         [result("r1", check(), failed, secret)],
@@ -298,9 +276,7 @@ def test_junit_is_xml_whatever_names_are(class_):
 
 
 def test_gradescope_sums_to_the_points_and_hides_what_is_hidden(class_):
-    data = json.loads(
-        exports.gradescope_results([r for r in class_ if r.grade.student == EVIL], "bubblewrap")
-    )
+    data = json.loads(exports.gradescope_results([r for r in class_ if r.grade.student == EVIL], "bubblewrap"))
     assert data["score"] == pytest.approx(0.328125, abs=1e-4)
     assert sum(t["score"] for t in data["tests"]) == pytest.approx(data["score"], abs=0.02)
     (secret,) = (t for t in data["tests"] if "Hidden" in t["name"])
@@ -326,9 +302,7 @@ def test_pairs_that_read_alike_are_named_and_common_code_is_not(store):
     common, own = list(range(1000, 1100)), list(range(40))
     rows = [row(f"s{i}", [*common, *range(10_000 + 100 * i, 10_040 + 100 * i)]) for i in range(20)]
     store.add([], [*rows, row("ann", [*common, *own]), row("bob", [*common, *own[:30], *range(50, 60)])])
-    assert [(p.one, p.other, p.exercises) for p in similarity.similar(records(store))] == [
-        ("ann", "bob", ("00.1",))
-    ]
+    assert [(p.one, p.other, p.exercises) for p in similarity.similar(records(store))] == [("ann", "bob", ("00.1",))]
 
 
 # --- frames and checks ------------------------------------------------------------------------------------------

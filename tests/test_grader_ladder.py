@@ -31,9 +31,7 @@ def jail():
 
 
 def sources(*paths, text="import xla\n"):
-    return [
-        Source(path, text if path.endswith(".py") and "xla" not in path else "", "", {}, ()) for path in paths
-    ]
+    return [Source(path, text if path.endswith(".py") and "xla" not in path else "", "", {}, ()) for path in paths]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +92,11 @@ def graded(tmp_path, packages):
 
 @pytest.mark.usefixtures("jail")
 def test_a_prefix_has_the_points_of_its_rungs_and_whoever_imports_jax_has_none(tmp_path):
-    submit(tmp_path / "in", "names", "from plain import a\nfrom inside import b\nfrom trace import c\n" + prefix(TEXT, "01"))
+    submit(
+        tmp_path / "in",
+        "names",
+        "from plain import a\nfrom inside import b\nfrom trace import c\n" + prefix(TEXT, "01"),
+    )
     for name, bound in (("plain", "a"), ("inside", "b"), ("trace", "c"), ("numpy", "d")):  # ours have them, or Python's
         (tmp_path / "in" / "names" / f"{name}.py").write_text(f"{bound} = 1\n", encoding="utf-8")
     found = graded(

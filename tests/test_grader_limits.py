@@ -95,9 +95,7 @@ def test_an_odd_name_in_a_zip_of_a_class_is_left_out_and_the_others_are_graded(t
         archive.writestr("../bob.py", "x = 1\n")
         archive.writestr("C:carl.py", "x = 1\n")
     folder = batch.unpacked(tmp_path / "class.zip", tmp_path / "unpacked")
-    assert [e.student for e in batch.entries(folder if (folder / "ann").exists() else folder.parent)] == [
-        "ann"
-    ]
+    assert [e.student for e in batch.entries(folder if (folder / "ann").exists() else folder.parent)] == ["ann"]
     said = capsys.readouterr().err
     assert "bob.py" in said
     assert "C:carl.py" in said
@@ -183,7 +181,9 @@ def test_code_that_means_something_else_has_another_verdict(tmp_path):
 )
 def test_the_courses_own_code_is_no_part_of_an_answer(text):
     assert signs._suspects([ast.parse(text)]) == {"jitkit.kata"}
-    assert not signs._suspects([ast.parse(text.replace("jitkit.kata.", "jitkit.katana.").replace("import kata", "import katana"))])
+    assert not signs._suspects(
+        [ast.parse(text.replace("jitkit.kata.", "jitkit.katana.").replace("import kata", "import katana"))]
+    )
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,7 @@ def test_a_folder_with_a_name_like_a_table_is_a_submission(tmp_path):
 
 
 @pytest.mark.parametrize(("flags", "runs"), [([], [False, True]), (["uses jax"], [False])])
-def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with_xla(
-    course, monkeypatch, flags, runs
-):
+def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with_xla(course, monkeypatch, flags, runs):
     exercise = course.labs[0].exercises[0]
     ran = []
 
@@ -228,7 +226,9 @@ def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with
     monkeypatch.setattr(course, "outcomes", outcomes)
     monkeypatch.setattr(course, "can_be_patched", lambda *_: True)
     values = {check.name: {"is": "None"} for _, check in course.checks(exercise)}
-    monkeypatch.setattr(course, "expected", lambda *_: {"xla": False, "patched": True, "executables": {}, "values": values})
+    monkeypatch.setattr(
+        course, "expected", lambda *_: {"xla": False, "patched": True, "executables": {}, "values": values}
+    )
     item = {"status": "ready", "flags": flags, "files": [], "modules": "", "patch": "x"}
     result = course.result(None, exercise, item, None, float("inf"), lambda: False)
     assert ran == runs
@@ -239,7 +239,10 @@ def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with
     ("text", "keeps"),
     [
         ("def f(x, n=0, *, name='a'):\n    y = [n]\n    y[0] = x\n    y.append(1)\n    return y", False),
-        ("class A:\n    def f(self, x):\n        self.x = x\n        self.seen[x] = 1", True),  # a class of one's own may hold anything
+        (
+            "class A:\n    def f(self, x):\n        self.x = x\n        self.seen[x] = 1",
+            True,
+        ),  # a class of one's own may hold anything
         ("def f(self, x):\n    self.x = x\n    self.seen[x] = 1", False),
         ("LIMIT = 2 * 3", False),
         ("seen = {}", True),
@@ -275,7 +278,13 @@ def test_what_fails_together_is_run_alone_and_that_verdict_counts(course, monkey
         return [Outcome(c.name, wrong if c.name == names[1] else right) for _, c in wanted]
 
     monkeypatch.setattr(course, "outcomes", outcomes)
-    expected = {"xla": False, "patched": True, "together": names, "executables": {}, "values": dict.fromkeys(names, right)}
+    expected = {
+        "xla": False,
+        "patched": True,
+        "together": names,
+        "executables": {},
+        "values": dict.fromkeys(names, right),
+    }
     item = {"flags": [], "files": [], "keeps": False}
     verdicts = course.verdicts(None, exercise, item, expected)
     assert [v.check.name for v in verdicts] == names

@@ -180,10 +180,7 @@ def test_points_are_shared_out_equally_and_lose_nothing_in_floating_point(points
 
 def test_a_course_that_is_built_again_keeps_its_configuration(tmp_path):
     course.build(tmp_path, LABS[:1])
-    config, notebook = (
-        tmp_path / "nbgrader_config.py",
-        tmp_path / "source" / LABS[0].name / f"{LABS[0].name}.ipynb",
-    )
+    config, notebook = (tmp_path / "nbgrader_config.py", tmp_path / "source" / LABS[0].name / f"{LABS[0].name}.ipynb")
     config.write_text("mine", encoding="utf-8")
     notebook.write_text("changed", encoding="utf-8")
     written = course.build(tmp_path, LABS[:1])
@@ -243,10 +240,7 @@ def test_a_new_lab_is_proven_from_the_start(tmp_path, monkeypatch):
     folder, written = new_lab("20_sorting", tmp_path)
     names = {path.name for path in folder.iterdir()}
     assert names == {"lab.toml", "README.md", "checks.py", "mutants.py", "exercises.py", "lab.ipynb"}
-    assert {
-        tmp_path / "grading" / "hidden" / "20_sorting.py",
-        tmp_path / "solutions" / "20_sorting.py",
-    } < set(written)
+    assert {tmp_path / "grading" / "hidden" / "20_sorting.py", tmp_path / "solutions" / "20_sorting.py"} < set(written)
     (lab,) = all_labs(tmp_path / "labs")
     assert (lab.title, lab.ids) == ("Sorting", ("20.1",))
     monkeypatch.setattr(verify, "ROOT", tmp_path)
@@ -312,17 +306,13 @@ def test_a_cell_with_points_fails_with_the_verdict_on_its_own_check(written):
 
 
 def test_a_stub_fails_every_cell_with_points(written):
-    shown = written('def merge_lists(mask, unchosen, chosen):\n    raise NotImplementedError("90.1")\n')(
-        "90.1"
-    )
+    shown = written('def merge_lists(mask, unchosen, chosen):\n    raise NotImplementedError("90.1")\n')("90.1")
     for name in ("order_of_the_mask", "too_short", "kind_of_the_result"):
         with pytest.raises(AssertionError, match="is still to be written"):
             shown.require(name)
 
 
-def test_checks_that_come_as_text_take_the_place_of_the_labs_and_leave_nothing_behind(
-    written, monkeypatch, tmp_path
-):
+def test_checks_that_come_as_text_take_the_place_of_the_labs_and_leave_nothing_behind(written, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     hidden = 'from jitkit.kata.checking import check\n\n@check("90.1", "No items.", hidden=True)\ndef none(jk, rng):\n'
     shown = written(SWAPPED)("90.1", f"{hidden}    return jk.base.util.merge_lists([], [], [])\n")

@@ -33,7 +33,9 @@ def with_its_bits(program):
         numbers = [[x for x in jax.tree.leaves(tree) if not isinstance(x, str)] for tree in (ours, theirs)]
         for a, b in zip(*numbers, strict=True):
             narrow = np.asarray(b).dtype == np.float16
-            np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-2 if narrow else 2e-3, atol=1e-3 if narrow else 1e-6)
+            np.testing.assert_allclose(
+                np.asarray(a), np.asarray(b), rtol=1e-2 if narrow else 2e-3, atol=1e-3 if narrow else 1e-6
+            )
 
     test.__name__ = program.__name__
     return test

@@ -54,9 +54,7 @@ def compare(name, shape, **options):
         assert difference(plain(ours), plain(theirs)) is None
     else:  # its inverse of the error function has other last bits
         assert difference(plain(ours)[:2], plain(theirs)[:2]) is None
-        np.testing.assert_allclose(
-            np.float32(ours), np.float32(theirs), rtol=1e-2 if ours.itemsize < 4 else 1e-5
-        )
+        np.testing.assert_allclose(np.float32(ours), np.float32(theirs), rtol=1e-2 if ours.itemsize < 4 else 1e-5)
 
 
 @pytest.mark.parametrize("kind", one_in(3, list(CALLS)))

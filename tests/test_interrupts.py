@@ -36,11 +36,7 @@ def interrupt(*seconds):
 def run(program: str) -> subprocess.CompletedProcess[str]:
     """Run a program in a fresh Python; its status is that of the shell, which adds 128 to a signal's number."""
     done = subprocess.run(
-        [sys.executable, "-c", START + textwrap.dedent(program)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
+        [sys.executable, "-c", START + textwrap.dedent(program)], capture_output=True, text=True, cwd=ROOT, check=False
     )
     done.returncode = 128 - done.returncode if done.returncode < 0 else done.returncode
     return done
@@ -154,7 +150,9 @@ def test_what_the_compiler_raises_comes_back_from_the_thread():
     assert done.stdout == "jitkit compiles\n3 0\n"
 
 
-@pytest.mark.parametrize("module", ["jitkit.kata.cli", "argparse", "difflib", "jitkit.kata.verbs.explore", "jitkit.explorer.api"])
+@pytest.mark.parametrize(
+    "module", ["jitkit.kata.cli", "argparse", "difflib", "jitkit.kata.verbs.explore", "jitkit.explorer.api"]
+)
 def test_the_command_ends_quietly_while_it_is_imported(module):
     """As the script `jitkit` starts it; before it there are Python's own start and `import jitkit`."""
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:

@@ -63,7 +63,9 @@ def test_a_scan_has_numbers_and_later_trees(following):
     old, new = texts(following, lambda x: lax.scan(lambda c, a: (c + a * x[0], (a, c)), 0.0, x), ROW)
     assert "num_carry=1 num_consts=1" in old
     assert "ft_in" not in old
-    assert "ft_in=((None,), (None,), (None,)) ft_out=((None,), (RightsOnly(Left(None)), RightsOnly(Right(None))))" in new
+    assert (
+        "ft_in=((None,), (None,), (None,)) ft_out=((None,), (RightsOnly(Left(None)), RightsOnly(Right(None))))" in new
+    )
     assert "num_c" not in new
 
 

@@ -543,23 +543,9 @@ def test_a_jaxpr_that_is_shared_is_checked_once():
 
 
 def test_python_scalars_fit_a_width_of_any_size_and_others_only_their_own():
-    good = [
-        (True, "bool"),
-        (1, "int8"),
-        (1, "uint64"),
-        (1.0, "bfloat16"),
-        (1.0, "float64"),
-        (1j, "complex64"),
-    ]
+    good = [(True, "bool"), (1, "int8"), (1, "uint64"), (1.0, "bfloat16"), (1.0, "float64"), (1j, "complex64")]
     good += [(np.float32(1), "float32"), (np.float64(1), "float32"), (np.float64(1), "float64")]
-    bad = [
-        (1, "float32"),
-        (1.0, "int32"),
-        (True, "int32"),
-        (1j, "float32"),
-        (np.float16(1), "float32"),
-        ("a", "int8"),
-    ]
+    bad = [(1, "float32"), (1.0, "int32"), (True, "int32"), (1j, "float32"), (np.float16(1), "float32"), ("a", "int8")]
     for value, dtype in good:
         check_jaxpr(Jaxpr([], [], [Literal(value, core.ShapedArray((), np.dtype(dtype)))], []))
     for value, dtype in bad:
@@ -673,9 +659,7 @@ def test_eval_jaxpr_says_how_many_values_it_takes():
 
 # --- dead code ----------------------------------------------------------------------------------------------
 
-_steps = st.lists(
-    st.tuples(st.sampled_from(["sin", "mul", "top_k", "print"]), st.integers(0, 50), st.integers(0, 50))
-)
+_steps = st.lists(st.tuples(st.sampled_from(["sin", "mul", "top_k", "print"]), st.integers(0, 50), st.integers(0, 50)))
 
 
 def _straight_line(steps):
@@ -822,9 +806,7 @@ def test_two_copies_of_a_jaxpr_are_equal(function, args):
     assert jaxprs_equal(convert(theirs), convert(theirs))
 
 
-def _variant(
-    operands=(0, 1), literal=2.0, const=1.0, aval=F32, primitive=mul_p, output=0, effects=(), **params
-):
+def _variant(operands=(0, 1), literal=2.0, const=1.0, aval=F32, primitive=mul_p, output=0, effects=(), **params):
     k, x, y, z, w = Var(F32), Var(aval), Var(aval), Var(aval), Var(aval)
     pair = [x, y]
     inner = Jaxpr([], [Var(F32)], [Literal(literal, F32)], [])
@@ -832,9 +814,7 @@ def _variant(
         eqn(primitive, [pair[i] for i in operands], [z]),
         eqn(call_p, [k], [w], frozenset(effects), jaxpr=inner, branches=(inner, inner), **params),
     ]
-    return Jaxpr(
-        [k], [x, y], [[z, w][output], Literal(1.0, F32)], eqns, frozenset(effects), consts=[np.float32(const)]
-    )
+    return Jaxpr([k], [x, y], [[z, w][output], Literal(1.0, F32)], eqns, frozenset(effects), consts=[np.float32(const)])
 
 
 @pytest.mark.parametrize(

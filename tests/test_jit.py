@@ -86,14 +86,7 @@ class Point(NamedTuple):
 
 SEQUENCES = {
     "an array, and numpy's": lambda jnp: [jnp.ones(3), np.ones(3, np.float32), jnp.ones(3)],
-    "scalars of all kinds": lambda jnp: [
-        1.0,
-        jnp.array(1.0),
-        np.float32(1),
-        jnp.float32(1),
-        np.float64(1),
-        2,
-    ],
+    "scalars of all kinds": lambda jnp: [1.0, jnp.array(1.0), np.float32(1), jnp.float32(1), np.float64(1), 2],
     "integers": lambda jnp: [1, 2, True, np.int64(1), np.int32(1), np.bool_(True), False],
     "numpy of 64 and of 32 bits": lambda jnp: [np.ones(3), np.ones(3, np.float32), np.ones(3, np.float16)],
     "lists and tuples": lambda jnp: [[1.0, 2.0], (1.0, 2.0), [1.0, 2], [1.0, [2.0]]],
@@ -181,11 +174,7 @@ def test_star_arguments_and_keyword_only_ones(jax, jnp):
 @same_as_jax
 def test_keyword_arguments_may_come_from_a_generator(jax, jnp):
     f = jax.jit(lambda **kwargs: {k: v + 1 for k, v in kwargs.items()})
-    return [
-        f(**{name: float(i) for i, name in enumerate("abc")}),
-        f(**dict.fromkeys("cab", 0.0)),
-        f._cache_size(),
-    ]
+    return [f(**{name: float(i) for i, name in enumerate("abc")}), f(**dict.fromkeys("cab", 0.0)), f._cache_size()]
 
 
 @same_as_jax
@@ -407,8 +396,7 @@ def test_functions_are_called_in_jaxprs_and_programs_what_jax_calls_them(jax, jn
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["f_", "__x__", "é", "数", "a b", "a-b", "x.y", "_", "main", "1f", "a/b", 'a"b', "a\\b", "jit", "\n"],
+    "name", ["f_", "__x__", "é", "数", "a b", "a-b", "x.y", "_", "main", "1f", "a/b", 'a"b', "a\\b", "jit", "\n"]
 )
 @same_as_jax
 def test_functions_of_every_name_compile(jax, jnp, name):
@@ -445,9 +433,7 @@ def test_what_is_not_callable_is_refused(jax, jnp):
     def generator(x):
         yield x
 
-    return [raised(jax.jit, f) for f in (3, "f", [len], generator, staticmethod(len))], raised(
-        jax.make_jaxpr, 3
-    )
+    return [raised(jax.jit, f) for f in (3, "f", [len], generator, staticmethod(len))], raised(jax.make_jaxpr, 3)
 
 
 @same_as_jax
@@ -480,13 +466,7 @@ def test_jit_of_a_jitted_function(jax, jnp):
         return x + 1
 
     g = jax.jit(jax.jit(f))
-    return (
-        g(1.0),
-        g(2.0),
-        len(log),
-        g._cache_size(),
-        str(jax.make_jaxpr(g)(1.0)),
-    )
+    return (g(1.0), g(2.0), len(log), g._cache_size(), str(jax.make_jaxpr(g)(1.0)))
 
 
 # --- nested jits --------------------------------------------------------------------------------------------
@@ -643,12 +623,7 @@ def test_an_exception_in_the_function_leaves_no_trace(jax, jnp):
 def test_a_signature_that_could_not_be_traced_is_counted(jax, jnp):
     f = jax.jit(lambda x, y: x + y)
     sizes = []
-    for args in (
-        (1.0, "text"),
-        (jnp.ones(2), jnp.ones(3)),
-        (jnp.ones(3), jnp.ones(2)),
-        (jnp.ones(2), jnp.ones(3)),
-    ):
+    for args in ((1.0, "text"), (jnp.ones(2), jnp.ones(3)), (jnp.ones(3), jnp.ones(2)), (jnp.ones(2), jnp.ones(3))):
         raised(f, *args)
         sizes.append(f._cache_size())
     f(1.0, 2.0)
@@ -1108,10 +1083,19 @@ def test_what_is_around_a_jitted_function_is_not_taken_for_it(library):
     jitted = library.jit(lambda x: (x * x).sum())
     jitted.of_the_user = 3
     around = functools.wraps(jitted)(lambda x: 2.0 * jitted(x))
-    for made in (around, library.grad(jitted), library.vmap(jitted), library.checkpoint(jitted), library.jacfwd(jitted)):
+    for made in (
+        around,
+        library.grad(jitted),
+        library.vmap(jitted),
+        library.checkpoint(jitted),
+        library.jacfwd(jitted),
+    ):
         assert not any(hasattr(made, name) for name in ("lower", "trace", "eval_shape", "_jitted"))
         assert made.of_the_user == 3
-    assert [len(f.lower(np.ones(3, "float32")).as_text().split("multiply")) for f in (jitted, library.jit(around))] == [2, 3]
+    assert [len(f.lower(np.ones(3, "float32")).as_text().split("multiply")) for f in (jitted, library.jit(around))] == [
+        2,
+        3,
+    ]
 
 
 module_level = jk.jit(_plain_function)
@@ -1184,7 +1168,12 @@ def test_a_token_is_traced_lowered_and_closed_over(jax, jnp):
 
     closed = jax.jit(lambda x: (token, jax.lax.after_all(token, jax.lax.create_token(x)), x))
     text = jax.jit(f).lower(token, 1.0).as_text()
-    return str(jax.make_jaxpr(f)(token, 1.0)), text.count("stablehlo.token"), text.count("create_token"), kinds(closed(1.0))
+    return (
+        str(jax.make_jaxpr(f)(token, 1.0)),
+        text.count("stablehlo.token"),
+        text.count("create_token"),
+        kinds(closed(1.0)),
+    )
 
 
 @same_as_jax

@@ -215,8 +215,7 @@ def test_a_static_function_or_class(jax, jnp):
 
 
 @pytest.mark.parametrize(
-    "value",
-    [[1], {"a": 1}, {1}, np.ones(2), slice(1, 2) if not hasattr(slice, "__hash__") else bytearray(b"a")],
+    "value", [[1], {"a": 1}, {1}, np.ones(2), slice(1, 2) if not hasattr(slice, "__hash__") else bytearray(b"a")]
 )
 @same_as_jax
 def test_an_unhashable_static_value_is_refused(jax, jnp, value):
@@ -227,12 +226,7 @@ def test_an_unhashable_static_value_is_refused(jax, jnp, value):
 
 def test_the_error_on_an_unhashable_static_value_says_what_to_do():
     f = jk.jit(lambda n, x: x, static_argnums=0)
-    for value, mend in (
-        ([1], "tuple"),
-        ({"a": 1}, "dict"),
-        ({1}, "frozenset"),
-        (jnp.ones(2), "ordinary argument"),
-    ):
+    for value, mend in (([1], "tuple"), ({"a": 1}, "dict"), ({1}, "frozenset"), (jnp.ones(2), "ordinary argument")):
         with pytest.raises(ValueError, match=mend):
             f(value, 1.0)
 
@@ -397,50 +391,24 @@ def test_static_keywords_without_a_parameter_of_that_name(jax, jnp):
 # Each value comes several times: a Python scalar that comes again stays on the device.
 HOST_VALUES = {
     "signed zeros": (0.0, 0.0, 0.0, -0.0, -0.0, -0.0, 0.0, 0, 0, 0, -0.0),
-    "complex": (
-        1 + 0j,
-        1 + 0j,
-        1 + 0j,
-        complex(1, -0.0),
-        complex(-0.0, 1),
-        complex(-0.0, 1),
-        1j,
-        1j,
-        complex(0.0, 1),
-    ),
-    "of equal value": (
-        1,
-        1,
-        1,
-        1.0,
-        1.0,
-        1.0,
-        True,
-        True,
-        True,
-        1 + 0j,
-        np.float32(1),
-        np.int8(1),
-        np.bool_(True),
-        1,
-    ),
+    "complex": (1 + 0j, 1 + 0j, 1 + 0j, complex(1, -0.0), complex(-0.0, 1), complex(-0.0, 1), 1j, 1j, complex(0.0, 1)),
+    "of equal value": (1, 1, 1, 1.0, 1.0, 1.0, True, True, True, 1 + 0j, np.float32(1), np.int8(1), np.bool_(True), 1),
     "not a number": (math.nan, math.nan, math.nan, -math.nan, math.inf, math.inf, math.inf, -math.inf),
     "too large and too small": (1e40, 1e40, 1e40, -1e40, 1e-50, 1e-50, 1e-50, 2**31 - 1, -(2**31)),
     "subclasses": (type("I", (int,), {})(3), type("F", (float,), {})(2.5), type("F", (float,), {})(-0.0)) * 3,
     "an enum": tuple(enum.IntEnum("Color", "RED BLUE")) * 3,
-    "byte orders": (
-        np.ones(3, "<f4"),
-        np.array([1.5], np.float16),
-        np.arange(3, dtype="<i8"),
-        np.uint64(2**40),
-    ),
+    "byte orders": (np.ones(3, "<f4"), np.array([1.5], np.float16), np.arange(3, dtype="<i8"), np.uint64(2**40)),
     "layouts": (
         np.arange(6.0).reshape(2, 3).T,
         np.arange(6.0)[::-2],
         np.broadcast_to(np.float32(1), (2, 2)),
         np.zeros((0, 2)),
     ),
-    "subclasses of ndarray": (np.ones(2).view(type("S", (np.ndarray,), {})), np.frombuffer(b"\0" * 8, np.float32), np.array(2.0)),
+    "subclasses of ndarray": (
+        np.ones(2).view(type("S", (np.ndarray,), {})),
+        np.frombuffer(b"\0" * 8, np.float32),
+        np.array(2.0),
+    ),
 }
 
 
@@ -535,7 +503,9 @@ def test_a_jax_array_and_an_equal_array_share_an_entry(jax, jnp):
 
 def test_static_arguments_of_library_functions_are_what_their_signatures_say():
     """`fused` reads them from the code object: a misspelt name would go unnoticed."""
-    functions = [f._jitted for room in (jnp, jk.lax, jk.nn) for name in dir(room) if hasattr(f := getattr(room, name), "_jitted")]
+    functions = [
+        f._jitted for room in (jnp, jk.lax, jk.nn) for name in dir(room) if hasattr(f := getattr(room, name), "_jitted")
+    ]
     assert sum(not f.staged for f in functions) > 50
     for f in functions:
         spec = f.options.spec
@@ -544,7 +514,11 @@ def test_static_arguments_of_library_functions_are_what_their_signatures_say():
 
 def _with_rule(decorator, define):
     doubled = decorator(lambda v: v * 2)
-    rules = [lambda v: (v * 2, None), lambda _, ct: (ct * 2,)] if define == "defvjp" else [lambda v, t: (v[0] * 2, t[0] * 2)]
+    rules = (
+        [lambda v: (v * 2, None), lambda _, ct: (ct * 2,)]
+        if define == "defvjp"
+        else [lambda v, t: (v[0] * 2, t[0] * 2)]
+    )
     getattr(doubled, define)(*rules)
     return doubled
 

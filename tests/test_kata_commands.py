@@ -41,9 +41,7 @@ def test_start_again_leaves_what_is_written_and_puts_back_what_is_missing(learne
     assert "up to date" in learner("start")
 
 
-def test_an_upgrade_renews_texts_and_appends_new_exercises_to_a_file_that_is_theirs(
-    learner, tmp_path, monkeypatch
-):
+def test_an_upgrade_renews_texts_and_appends_new_exercises_to_a_file_that_is_theirs(learner, tmp_path, monkeypatch):
     newer = tmp_path / "newer"
     shutil.copytree(LABS, newer)
     older = tmp_path / "older"
@@ -163,9 +161,7 @@ def test_a_right_answer_passes_and_says_why_and_what_is_next(learner):
 
 
 def test_a_wrong_answer_shows_the_first_difference_whole(learner):
-    learner.write(
-        merge_lists="def merge_lists(mask, unchosen, chosen):\n    print('hello')\n    return 3 * mask\n"
-    )
+    learner.write(merge_lists="def merge_lists(mask, unchosen, chosen):\n    print('hello')\n    return 3 * mask\n")
     shown = learner("check", "90.1", status=1)
     assert "✗ FAIL  90.1 Merge lists" in shown
     assert "✗ fail: Items come in the order of the mask." in shown
@@ -272,7 +268,9 @@ def test_after_a_pass_the_checks_draw_other_numbers(learner):
     assert first != second
     learner.write(merge_lists=SWAPPED)
     reports = [learner.report("90.1") for _ in range(2)]
-    assert reports[0].verdict.results[0].value == reports[1].verdict.results[0].value  # what fails can be looked at twice
+    assert (
+        reports[0].verdict.results[0].value == reports[1].verdict.results[0].value
+    )  # what fails can be looked at twice
 
 
 def test_what_a_passing_function_prints_is_shown(learner):
@@ -418,17 +416,13 @@ def test_reset_brings_the_stub_back_and_keeps_the_rest_and_a_backup(learner):
     assert backup.read_bytes() == before
     assert backup.name in shown
     learner("reset", "90")
-    assert learner.lists.read_text(encoding="utf-8") == (LABS / "90_lists" / "exercises.py").read_text(
-        encoding="utf-8"
-    )
+    assert learner.lists.read_text(encoding="utf-8") == (LABS / "90_lists" / "exercises.py").read_text(encoding="utf-8")
     assert len(list((learner.root / ".jitkit" / "backups").iterdir())) == 2
 
 
 def test_reset_works_on_a_file_that_is_no_python_by_its_headings(learner):
     learner.write(merge_lists=MERGE)
-    text = learner.lists.read_text(encoding="utf-8").replace(
-        "def partition_list(", "def def partition_list(("
-    )
+    text = learner.lists.read_text(encoding="utf-8").replace("def partition_list(", "def def partition_list((")
     learner.lists.write_text(text, encoding="utf-8")
     learner("reset", "90.2")
     assert "1 to do" not in learner("check", "90.1")
@@ -466,9 +460,7 @@ def test_comments_and_empty_lines_do_not_undo_a_pass_and_a_changed_helper_does(l
     learner("check", "90.1")
     learner.lists.write_text("# a comment\n\n" + text, encoding="utf-8")
     assert "1 pass" in learner("status")
-    learner.lists.write_text(
-        text.replace("iter(unchosen), iter(chosen)", "iter(chosen), iter(unchosen)"), "utf-8"
-    )
+    learner.lists.write_text(text.replace("iter(unchosen), iter(chosen)", "iter(chosen), iter(unchosen)"), "utf-8")
     assert "1 changed" in learner("status")
 
 

@@ -89,12 +89,7 @@ DIFFERENT = [
     ),
     (np.eye(2), np.array([[1.0, 0], [5, 1]]), "result[1, 0]", "1 of 4 numbers differ"),
     (jnp.float32(1.0), jk.jit(lambda: 1.0)(), "result", "The type should be strong."),
-    (
-        jk.jit(lambda: 1.0)(),
-        jnp.float32(1.0),
-        "result",
-        "The type should be weak: it came from a Python number.",
-    ),
+    (jk.jit(lambda: 1.0)(), jnp.float32(1.0), "result", "The type should be weak: it came from a Python number."),
     (1, object(), "result", "A number is expected, and a builtins.object came."),
 ]
 
@@ -153,13 +148,7 @@ def two(x, y):
 
 
 OTHER_PROGRAM = [
-    (
-        jnp.sin,
-        jnp.cos,
-        "There is `cos` where `sin` should be.",
-        "b:f32[3] = sin a",
-        "b:f32[3] = cos a",
-    ),
+    (jnp.sin, jnp.cos, "There is `cos` where `sin` should be.", "b:f32[3] = sin a", "b:f32[3] = cos a"),
     (
         lambda x: jnp.sin(jnp.exp(x)) + 1,
         lambda x: jnp.sin(jnp.exp2(x)) + 1,
@@ -181,19 +170,13 @@ OTHER_PROGRAM = [
         "b:f32[3] = mul a 2.0:f32[]",
         "b:f32[3] = mul a 3.0:f32[]",
     ),
-    (
-        lambda x: x.sum(),
-        lambda x: x.reshape(3, 1).sum(0)[0],
-        "There is `",
-        "b:f32[] = reduce_sum[axes=(0,)] a",
-        None,
-    ),
+    (lambda x: x.sum(), lambda x: x.reshape(3, 1).sum(0)[0], "There is `", "b:f32[] = reduce_sum[axes=(0,)] a", None),
     (lambda x: x, jnp.sin, "Output 0 is a result of `sin`, and should be input 0.", "in (a,)", "in (a',)"),
     (lambda x: (x, x), lambda x: x, "The program should have 2 outputs, and has 1.", "in (a, a)", "in (a,)"),
     (lambda x: x + X, lambda x: x + (X + 1), "Operand 1 of `add` is ", None, None),
     (
         lambda x: x.sum(keepdims=False),
-        lambda x: lax.reduce_sum_p.bind(x, axes=(),),
+        lambda x: lax.reduce_sum_p.bind(x, axes=()),
         "The parameter `axes` of `reduce_sum` should be (0,), and is ().",
         None,
         None,
@@ -231,9 +214,7 @@ def test_a_literal_is_its_number_and_its_type():
 def test_inputs_and_weak_types_are_compared():
     one, other = jaxpr(lambda x: x, X), jaxpr(lambda x: x, 1.0)
     found = difference(jaxpr(lambda x: x, jnp.float32(1)), other)
-    assert found.sentence.startswith(
-        "Input 0 should be f32[], and is ~f32[] (`~` marks a weak type"
-    )
+    assert found.sentence.startswith("Input 0 should be f32[], and is ~f32[] (`~` marks a weak type")
     assert difference(one, jaxpr(two, X, X)).sentence == "The program should have 1 input, and has 2."
 
 

@@ -67,10 +67,7 @@ def test_a_programs_end_is_its_own(learner):
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
-    [
-        (("run", "nowhere.py"), "there is no file nowhere.py"),
-        (("run", "90_lists"), "90_lists is a folder"),
-    ],
+    [(("run", "nowhere.py"), "there is no file nowhere.py"), (("run", "90_lists"), "90_lists is a folder")],
 )
 def test_what_cannot_be_run_is_wrong_usage(learner, arguments, sentence):
     assert sentence in learner(*arguments, status=2)
@@ -144,7 +141,9 @@ def test_mine_within_run_does_nothing_a_second_time(learner):
 
 def test_functions_that_cannot_be_imported_together_are_a_sentence(learner):
     """Each passed by itself; then a helper's value raises."""
-    text = "import os\nlimit = int(os.environ.get('LIMIT', '3'))\n\n\n" + MERGE.replace("iter(unchosen)", "iter(unchosen[:limit * 99])")
+    text = "import os\nlimit = int(os.environ.get('LIMIT', '3'))\n\n\n" + MERGE.replace(
+        "iter(unchosen)", "iter(unchosen[:limit * 99])"
+    )
     learner.lists.write_text(text + "\n\n" + PARTITION)
     assert "PASS" in learner("check", "90.1")
     command = [sys.executable, "-c", "from jitkit.kata import mine"]

@@ -31,7 +31,9 @@ def body(text):
         ("return input()", "error", "The program ended in a RuntimeError."),
         pytest.param("breakpoint()", "error", "The program ended in a RuntimeError.", marks=pytest.mark.tail),
         ("import os\nos._exit(3)", "error", "with exit code 3: something called `exit`"),
-        pytest.param("import sys\nsys.exit('bye')", "error", "The program ended in a SystemExit.", marks=pytest.mark.tail),
+        pytest.param(
+            "import sys\nsys.exit('bye')", "error", "The program ended in a SystemExit.", marks=pytest.mark.tail
+        ),
         pytest.param(
             "return merge_lists(mask, chosen, unchosen)",
             "error",
@@ -39,10 +41,7 @@ def body(text):
             marks=pytest.mark.tail,
         ),
         pytest.param(
-            "raise KeyboardInterrupt",
-            "error",
-            "The program ended in a KeyboardInterrupt.",
-            marks=pytest.mark.tail,
+            "raise KeyboardInterrupt", "error", "The program ended in a KeyboardInterrupt.", marks=pytest.mark.tail
         ),
         ("raise type('My', (Exception,), {'__str__': lambda e: 1 / 0})", "error", "exit code 1"),
         ("import os\nos.close(0)\nos.close(1)\nos.close(2)\nreturn 3", "error", "closed its streams"),
@@ -85,9 +84,7 @@ def test_what_the_system_has_to_stop_is_a_verdict_too(learner, text, word, sente
 def test_what_is_printed_is_shown_in_part_and_does_not_end_the_check(learner):
     learner.write(merge_lists=MERGE.replace("    sources", "    print('line\\n' * 3000)\n    sources"))
     assert "✓ PASS" in learner("check", "90.1")
-    learner.write(
-        merge_lists=MERGE.replace("    sources", "    print('line\\n' * 3000)\n    chosen = []\n    sources")
-    )
+    learner.write(merge_lists=MERGE.replace("    sources", "    print('line\\n' * 3000)\n    chosen = []\n    sources"))
     shown = learner("check", "90.1", status=1)
     assert "more lines in the file below" in shown
     assert shown.count("        line\n") == 12
@@ -99,9 +96,7 @@ def test_what_is_printed_is_shown_in_part_and_does_not_end_the_check(learner):
 
 def test_after_a_check_that_dies_the_others_are_run(learner):
     learner.write(
-        merge_lists=MERGE.replace(
-            "    sources", "    import os\n    if len(mask) > 4: os._exit(1)\n    sources"
-        )
+        merge_lists=MERGE.replace("    sources", "    import os\n    if len(mask) > 4: os._exit(1)\n    sources")
     )
     assert [r.status for r in learner.report("90.1").verdict.results] == ["crash", "pass", "pass"]
 
@@ -111,9 +106,7 @@ def test_an_error_while_jitkit_is_imported_names_the_learners_line(learner):
     learner.lists.write_text(text, encoding="utf-8")
     learner.write(merge_lists=MERGE.replace("    sources", "    ONE\n    sources"))
     shown = learner("check", "90.1", status=1)
-    assert "jitkit could not be imported with your functions in it: ZeroDivisionError" in " ".join(
-        shown.split()
-    )
+    assert "jitkit could not be imported with your functions in it: ZeroDivisionError" in " ".join(shown.split())
     line = learner.lists.read_text(encoding="utf-8").splitlines().index("ONE = 1 / 0") + 1
     assert f"90_lists/exercises.py:{line}" in shown
 
@@ -130,10 +123,7 @@ def test_an_error_while_jitkit_is_imported_names_the_learners_line(learner):
         (HEAD.encode() + b"    return '\xe4'\n", "not in UTF-8: byte 0xe4 in line 2"),
         (HEAD.encode() + b"\tif mask:\n        return 1\n", "inconsistent use of tabs"),
         (b"x = '\0'\n", "null bytes"),
-        (
-            b"def merge_lists(mask):\n    return 1\n",
-            "`merge_lists` is called as `merge_lists(mask, unchosen, chosen)`",
-        ),
+        (b"def merge_lists(mask):\n    return 1\n", "`merge_lists` is called as `merge_lists(mask, unchosen, chosen)`"),
         (b"T = 3\n" + HEAD.encode() + b"    return T\n", "has a `T` of its own"),
     ],
     ids=str,

@@ -26,9 +26,7 @@ def test_what_was_written_is_read(file):
         known.current = "90.1"
         known.of("90.1").hints = 2
         known.predictions["90"] = "in proportion"
-    assert StateFile(file.folder).read() == State(
-        "90.1", {"90.1": Progress(hints=2)}, {"90": "in proportion"}
-    )
+    assert StateFile(file.folder).read() == State("90.1", {"90.1": Progress(hints=2)}, {"90": "in proportion"})
     assert not list(file.folder.glob("*.part"))
     assert not file.lock.exists()
 
@@ -87,9 +85,7 @@ def test_parts_that_make_no_sense_are_left_out_and_the_others_kept(file):
         "something": "else",
     }
     file.path.write_text(json.dumps(data), encoding="utf-8")
-    assert file.read() == State(
-        "", {"90.1": Progress(passed="abc"), "90.2": Progress()}, {"91": "yes"}, ["90.1"]
-    )
+    assert file.read() == State("", {"90.1": Progress(passed="abc"), "90.2": Progress()}, {"91": "yes"}, ["90.1"])
     assert file.messages == []
 
 

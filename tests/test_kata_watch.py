@@ -84,9 +84,7 @@ def test_watch_gives_a_verdict_on_what_was_saved_and_stays_on_it(learner):
         assert "lab 90: 0 of 2  90.1✗ 90.2○" in shown
         watching.press("h")
         assert "Which list does the first True take from?" in watching.until("q quit")
-        learner.lists.write_text(
-            "# a comment\n" + learner.lists.read_text(encoding="utf-8"), encoding="utf-8"
-        )
+        learner.lists.write_text("# a comment\n" + learner.lists.read_text(encoding="utf-8"), encoding="utf-8")
         assert "✗ FAIL  90.1" in watching.until("q quit")
         learner.write(partition_list=PARTITION, split_list=SPLIT)
         assert "✓ PASS  90.2" in watching.until("q quit")
@@ -199,9 +197,7 @@ def test_nothing_of_the_standard_library_is_left_to_import_when_functions_arrive
         "print(sorted(n for n in sys.modules if n.startswith('jitkit') and n not in reference.code))\n"
         "print('jitkit.kata.cli' in reference.code, 'jitkit.bench' in reference.code)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-E", "-c", program, str(ROOT)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-E", "-c", program, str(ROOT)], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["[]", "[]", "False False"]
 
 
@@ -234,8 +230,7 @@ def test_the_plugin_leaves_other_projects_alone(tmp_path):
     folder.mkdir(parents=True)
     (folder / "exercises.py").write_text("raise RuntimeError\n", encoding="utf-8")
     (tmp_path / "test_it.py").write_text(
-        "import sys\n\ndef test_nothing_came_along():\n    assert 'jitkit' not in sys.modules\n",
-        encoding="utf-8",
+        "import sys\n\ndef test_nothing_came_along():\n    assert 'jitkit' not in sys.modules\n", encoding="utf-8"
     )
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "pytest_jitkit", "-p", "no:cacheprovider"],
@@ -375,7 +370,9 @@ def test_a_notebook_in_a_workspace_shares_what_passes_with_it(cells, learner):
     assert learner.state.of("90.1").passed == learner.workspace.look().fingerprint(manifest_exercise(learner))
     assert "PASS" in learner("check", "90.1")
     cells(*[helped, MERGE.replace("merge_lists", "helper")] * 3)
-    assert "It is in 90_lists/exercises.py, too" in repr(notebook.check("90.1"))  # cells that are run again say nothing new
+    assert "It is in 90_lists/exercises.py, too" in repr(
+        notebook.check("90.1")
+    )  # cells that are run again say nothing new
     cells(MERGE)
     assert "has another version of 90.1, which stays as it is" in repr(notebook.check("90.1"))
     assert "def helper(" in learner.lists.read_text(encoding="utf-8")

@@ -136,9 +136,7 @@ def in_both_branches(jax):
 
 def closed_over_in_scan(jax):
     key = jax.random.key(0)
-    return jax.jit(
-        lambda: jax.lax.scan(lambda c, _: (c + jax.random.uniform(key), None), 0.0, None, length=3)
-    )()
+    return jax.jit(lambda: jax.lax.scan(lambda c, _: (c + jax.random.uniform(key), None), 0.0, None, length=3))()
 
 
 def carried_unchanged_in_scan(jax):
@@ -261,7 +259,9 @@ def test_an_eager_reuse_names_both_lines_and_the_mend():
     assert f"is used again at {__file__}:{start + 3}:" in rest
     assert "return first + jk.random.normal(key)" in rest
     assert "key, subkey = random.split(key)" in rest
-    assert rest.endswith(("errors.md#keyreuseerror", "errors.html#jax.errors.KeyReuseError"))  # without a clone, JAX's page
+    assert rest.endswith(
+        ("errors.md#keyreuseerror", "errors.html#jax.errors.KeyReuseError")
+    )  # without a clone, JAX's page
 
 
 def test_a_reuse_inside_of_jit_names_both_lines():

@@ -146,7 +146,9 @@ def test_an_exercise_that_says_it_does_without_xla_loads_no_jax():
 
 @pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.number)
 def test_a_table_of_helpers_has_no_bar_within_its_code(lab):
-    rows = [line for line in (lab.folder / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    rows = [
+        line for line in (lab.folder / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")
+    ]
     assert rows or lab.number == "00"
     assert [row for row in rows if "|" in row.split("`")[1]] == []
 

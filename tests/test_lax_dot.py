@@ -23,8 +23,7 @@ def numbers(shape, dtype=np.float32):
 
 @pytest.mark.parametrize("dtype", EACH_DTYPE)
 @pytest.mark.parametrize(
-    ("lhs", "rhs"),
-    [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((2, 0), (0, 4)), ((0, 3), (3, 2))],
+    ("lhs", "rhs"), [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((2, 0), (0, 4)), ((0, 3), (3, 2))]
 )
 def test_products_of_vectors_and_matrices_agree(dtype, lhs, rhs):
     assert_same(
@@ -65,11 +64,7 @@ DOTS = {
 def test_general_products_agree(name):
     lhs, rhs, dims = DOTS[name]
     assert_same(lambda lax_, x, y: lax_.dot_general(x, y, dims), numbers(lhs), numbers(rhs))
-    assert_same(
-        lambda lax_, x, y: lax_.dot(x, y, dimension_numbers=dims),
-        numbers(lhs, np.int8),
-        numbers(rhs, np.int8),
-    )
+    assert_same(lambda lax_, x, y: lax_.dot(x, y, dimension_numbers=dims), numbers(lhs, np.int8), numbers(rhs, np.int8))
 
 
 DOTS_REFUSED = {
@@ -119,9 +114,7 @@ def test_a_product_of_weakly_typed_arrays_is_weak():
 
 def test_matrices_are_multiplied_in_batches():
     assert_same(lambda lax_, x, y: lax_.batch_matmul(x, y), numbers((5, 2, 3)), numbers((5, 3, 4)))
-    assert_same(
-        lambda lax_, x, y: lax_.batch_matmul(x, y, precision="highest"), numbers((2, 3)), numbers((3, 4))
-    )
+    assert_same(lambda lax_, x, y: lax_.batch_matmul(x, y, precision="highest"), numbers((2, 3)), numbers((3, 4)))
     assert_same_error(lambda lax_, x, y: lax_.batch_matmul(x, y), numbers((3,)), numbers((3, 4)))
     assert_same_error(lambda lax_, x, y: lax_.batch_matmul(x, y), numbers((5, 2, 3)), numbers((3, 4)))
 
@@ -142,25 +135,19 @@ PRECISIONS = {
 
 @pytest.mark.parametrize("name", PRECISIONS)
 def test_precisions_are_recorded_and_obeyed(name):
-    assert_same(
-        lambda lax_, x, y: lax_.dot(x, y, precision=PRECISIONS[name](lax_)), numbers((2, 3)), numbers((3, 2))
-    )
+    assert_same(lambda lax_, x, y: lax_.dot(x, y, precision=PRECISIONS[name](lax_)), numbers((2, 3)), numbers((3, 2)))
 
 
 @pytest.mark.parametrize("precision", ["best", 3, ("high",), ("high", "best"), ("high", "low", "high")])
 def test_an_unknown_precision_is_refused(precision):
-    assert_same_error(
-        lambda lax_, x, y: lax_.dot(x, y, precision=precision), numbers((2, 3)), numbers((3, 2))
-    )
+    assert_same_error(lambda lax_, x, y: lax_.dot(x, y, precision=precision), numbers((2, 3)), numbers((3, 2)))
 
 
 @pytest.mark.parametrize("default", ["float32", "high", "BF16_BF16_F32"])
 def test_the_option_sets_the_precision_of_products_without_one(default):
     with jax.default_matmul_precision(default), config.override(default_matmul_precision=default):
         assert_same(
-            lambda lax_, x, y: [lax_.dot(x, y), lax_.dot(x, y, precision="default")],
-            numbers((2, 3)),
-            numbers((3, 2)),
+            lambda lax_, x, y: [lax_.dot(x, y), lax_.dot(x, y, precision="default")], numbers((2, 3)), numbers((3, 2))
         )
 
 
@@ -216,9 +203,7 @@ GROUPED = {
 def test_grouped_convolutions_agree(name):
     lhs, rhs, groups = GROUPED[name]
     assert_same(
-        lambda lax_, x, k: lax_.conv_general_dilated(x, k, (1, 1), "SAME", **groups),
-        numbers(lhs),
-        numbers(rhs),
+        lambda lax_, x, k: lax_.conv_general_dilated(x, k, (1, 1), "SAME", **groups), numbers(lhs), numbers(rhs)
     )
 
 
@@ -233,9 +218,7 @@ def test_grouped_convolutions_agree(name):
     ],
 )
 def test_convolutions_have_any_number_of_spatial_axes(lhs, rhs, strides):
-    assert_same(
-        lambda lax_, x, k: lax_.conv_general_dilated(x, k, strides, "VALID"), numbers(lhs), numbers(rhs)
-    )
+    assert_same(lambda lax_, x, k: lax_.conv_general_dilated(x, k, strides, "VALID"), numbers(lhs), numbers(rhs))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "float16", "bfloat16", "complex64"])

@@ -133,12 +133,21 @@ def test_python_scalars_are_literals_beside_arrays_of_their_dtype():
     x = np.float32([1, 2])
 
     def program(lax, x):
-        return [lax.add(x, 1.0), lax.mul(2.0, x), lax.pow(x, 2), lax.pow(x, 0.5), lax.clamp(0.0, x, 1.5), lax.max(x, np.float32(1))]
+        return [
+            lax.add(x, 1.0),
+            lax.mul(2.0, x),
+            lax.pow(x, 2),
+            lax.pow(x, 0.5),
+            lax.clamp(0.0, x, 1.5),
+            lax.max(x, np.float32(1)),
+        ]
 
     assert_same(program, x)
 
 
-@pytest.mark.parametrize("scalars", one_in(2, [(1.5, 2.0), (True, False), (3, 4), (1j, 2j), (np.float32(1), 2.0)]), ids=str)
+@pytest.mark.parametrize(
+    "scalars", one_in(2, [(1.5, 2.0), (True, False), (3, 4), (1j, 2j), (np.float32(1), 2.0)]), ids=str
+)
 def test_results_are_weakly_typed_when_all_operands_are(scalars):
     names = [name for name in BINARY if accepted_by_jax(applying([name]), *scalars)]
     assert_same(applying(names), *scalars, labels=names, eager=False)
@@ -243,7 +252,9 @@ def test_an_unknown_rounding_method_is_refused():
 
 
 # XLA without its optimisations cannot clamp bools
-@pytest.mark.parametrize("dtype", keeping(["bool", "int32", "uint8", "bfloat16", "float32"], "int32", "uint8", "bfloat16"))
+@pytest.mark.parametrize(
+    "dtype", keeping(["bool", "int32", "uint8", "bfloat16", "float32"], "int32", "uint8", "bfloat16")
+)
 def test_clamp_agrees_with_scalar_bounds_and_with_arrays(dtype):
     values = edge_values(dtype)
     low, high = values.dtype.type(0), values.dtype.type(1)

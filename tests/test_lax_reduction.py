@@ -24,15 +24,7 @@ from lax_oracle import (
 import jitkit
 from jitkit import lax
 
-REDUCTIONS = [
-    "reduce_sum",
-    "reduce_prod",
-    "reduce_max",
-    "reduce_min",
-    "reduce_and",
-    "reduce_or",
-    "reduce_xor",
-]
+REDUCTIONS = ["reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor"]
 CUMULATIVE = ["cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"]
 
 
@@ -96,9 +88,7 @@ def test_axes_out_of_range_or_named_twice_are_refused(axes):
 
 
 def test_reductions_of_weakly_typed_arrays_stay_weak_but_for_those_of_bits():
-    assert_same(
-        lambda lax_, x: [getattr(lax_, name)(lax_.broadcast(x, (3,)), (0,)) for name in REDUCTIONS], 2
-    )
+    assert_same(lambda lax_, x: [getattr(lax_, name)(lax_.broadcast(x, (3,)), (0,)) for name in REDUCTIONS], 2)
 
 
 def test_reduced_nans_and_infinities_agree():
@@ -120,8 +110,7 @@ def test_positions_of_extremes_agree_on_edge_values_of_each_dtype(dtype):
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_positions_have_the_dtype_asked_for_and_the_first_of_equals_wins(index_dtype, axis):
     assert_same(
-        lambda lax_, x: [lax_.argmin(x, axis, index_dtype), lax_.argmax(x, axis, index_dtype)],
-        numbers((3, 4, 5)),
+        lambda lax_, x: [lax_.argmin(x, axis, index_dtype), lax_.argmax(x, axis, index_dtype)], numbers((3, 4, 5))
     )
 
 
@@ -157,8 +146,7 @@ def test_cumulative_reductions_agree_in_each_dtype(dtype):
 
 
 @pytest.mark.parametrize(
-    ("shape", "axis"),
-    [((7,), 0), ((3, 4), 0), ((3, 4), 1), ((2, 3, 4), 1), ((0,), 0), ((3, 0), 1), ((3, 0), 0)],
+    ("shape", "axis"), [((7,), 0), ((3, 4), 0), ((3, 4), 1), ((2, 3, 4), 1), ((0,), 0), ((3, 0), 1), ((3, 0), 0)]
 )
 @pytest.mark.parametrize("reverse", [False, True])
 def test_cumulative_reductions_agree_along_any_axis_in_both_directions(shape, axis, reverse):
@@ -227,10 +215,7 @@ def test_reduce_with_any_function_agrees(name):
 def test_reduce_takes_trees_of_arrays_and_returns_such_a_tree():
     def program(lax_, x):
         out = lax_.reduce(
-            {"product": x, "count": x},
-            {"product": np.float32(1), "count": np.float32(0)},
-            multiply_and_count,
-            (0,),
+            {"product": x, "count": x}, {"product": np.float32(1), "count": np.float32(0)}, multiply_and_count, (0,)
         )
         assert set(out) == {"product", "count"}
         return [out["product"], out["count"]]
@@ -241,12 +226,9 @@ def test_reduce_takes_trees_of_arrays_and_returns_such_a_tree():
 def test_reductions_in_64_bits_agree():
     with x64():
         assert_same(
-            lambda lax_, x: [lax_.argmax(x, 0, np.int64), lax_.argmin(x, 0, "int32")],
-            numbers((5,), np.float64),
+            lambda lax_, x: [lax_.argmax(x, 0, np.int64), lax_.argmin(x, 0, "int32")], numbers((5,), np.float64)
         )
-        assert_same(
-            lambda lax_, x: lax_.reduce(x, 0.0, lambda a, b: lax_.mul(a, b), (0,)), numbers((5,), np.float64)
-        )
+        assert_same(lambda lax_, x: lax_.reduce(x, 0.0, lambda a, b: lax_.mul(a, b), (0,)), numbers((5,), np.float64))
         assert_same(lambda lax_, x: lax_.cumsum(x), numbers((5,), np.int64))
 
 
@@ -276,9 +258,7 @@ def test_a_reducer_that_dies_is_not_kept_alive():
 REFUSED_BY_REDUCE = {
     "trees that differ": lambda lax_, x: lax_.reduce((x, x), (np.float32(0),), lambda a, b: a, (0,)),
     "a start that is no scalar": lambda lax_, x: lax_.reduce(x, x, lambda a, b: lax_.add(a, b), (0,)),
-    "a start of another dtype": lambda lax_, x: lax_.reduce(
-        x, np.int32(0), lambda a, b: lax_.mul(a, b), (0,)
-    ),
+    "a start of another dtype": lambda lax_, x: lax_.reduce(x, np.int32(0), lambda a, b: lax_.mul(a, b), (0,)),
 }
 
 

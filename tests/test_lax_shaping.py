@@ -64,7 +64,9 @@ def test_conversion_agrees_when_called_eagerly(target):
 SCALARS = [True, 2, 300, -1, 2.5, 1j, np.float32(2), np.int64(7), np.float64(0.1), np.bool_(True), np.uint8(3)]
 
 
-@pytest.mark.parametrize("target", keeping(["bool", "uint8", "int32", "bfloat16", "float32", "complex64"], "bool", "uint8", "bfloat16"))
+@pytest.mark.parametrize(
+    "target", keeping(["bool", "uint8", "int32", "bfloat16", "float32", "complex64"], "bool", "uint8", "bfloat16")
+)
 @pytest.mark.parametrize("scalar", SCALARS, ids=repr)
 def test_known_scalars_become_literals_of_the_new_dtype(scalar, target):
     def program(lax):
@@ -83,8 +85,12 @@ def test_zero_dimensional_numpy_arrays_are_folded_and_others_are_constants():
     one, many = np.array(2.5, np.float32), np.float32([1, 2])
 
     def program(lax, x):
-        return [lax.convert_element_type(one, np.float16), lax.convert_element_type(many, np.float16),
-                lax.convert_element_type(many, np.float32), lax.mul(x, lax.convert_element_type(2, np.float32))]
+        return [
+            lax.convert_element_type(one, np.float16),
+            lax.convert_element_type(many, np.float16),
+            lax.convert_element_type(many, np.float32),
+            lax.mul(x, lax.convert_element_type(2, np.float32)),
+        ]
 
     assert_same(program, many)
 
@@ -120,7 +126,9 @@ def test_dropping_an_imaginary_part_is_warned_of():
         jitkit.lax.convert_element_type(np.complex64([1j]), np.float32)
 
 
-@pytest.mark.parametrize("bad", [("text", np.float32), (np.float32([1]), "str"), (np.float32([1]), None), (1.0, object)], ids=str)
+@pytest.mark.parametrize(
+    "bad", [("text", np.float32), (np.float32([1]), "str"), (np.float32([1]), None), (1.0, object)], ids=str
+)
 def test_what_cannot_be_converted_is_refused(bad):
     assert_same_error(lambda lax: lax.convert_element_type(*bad))
 
@@ -274,7 +282,11 @@ SHAPINGS = {
     "expand_dims of a scalar": lambda lax, x: lax.expand_dims(1.0, [0, 1]),
     "squeeze": lambda lax, x: lax.squeeze(lax.reshape(x, (1, 2, 1, 3)), (-2, 0)),
     "squeeze nothing": lambda lax, x: [lax.squeeze(x, ()), lax.squeeze(1.5, ())],
-    "transpose": lambda lax, x: [lax.transpose(x, (1, 0)), lax.transpose(x, np.array([1, 0])), lax.transpose(x, [0, 1])],
+    "transpose": lambda lax, x: [
+        lax.transpose(x, (1, 0)),
+        lax.transpose(x, np.array([1, 0])),
+        lax.transpose(x, [0, 1]),
+    ],
     "rev": lambda lax, x: [lax.rev(x, (0,)), lax.rev(x, [0, 1]), lax.rev(x, ())],
 }
 
@@ -288,7 +300,9 @@ def test_shapings_agree(program):
 def test_shapings_agree_for_other_dtypes(dtype):
     names = ["reshape", "transpose", "rev", "expand_dims"]
     assert_same(lambda lax, x: [SHAPINGS[name](lax, x) for name in names[:1]], array(2, 3, dtype=dtype))
-    assert_same(lambda lax, x: [lax.transpose(x, (1, 0)), lax.rev(x, (1,)), lax.tile(x, (2, 2))], array(2, 3, dtype=dtype))
+    assert_same(
+        lambda lax, x: [lax.transpose(x, (1, 0)), lax.rev(x, (1,)), lax.tile(x, (2, 2))], array(2, 3, dtype=dtype)
+    )
 
 
 @pytest.mark.parametrize("program", [SHAPINGS["transpose"], SHAPINGS["rev"], lambda lax, x: lax.reshape(x, (5, 0))])
@@ -325,7 +339,9 @@ def test_shapings_that_do_not_fit_are_refused(program):
 
 def test_reshape_to_another_number_of_elements_is_refused_while_tracing():
     # JAX traces this, and fails in MLIR's verifier when it lowers.
-    with pytest.raises(TypeError, match=r"reshape total size must be unchanged, got new_sizes=\(5,\) for shape \(2, 3\)"):
+    with pytest.raises(
+        TypeError, match=r"reshape total size must be unchanged, got new_sizes=\(5,\) for shape \(2, 3\)"
+    ):
         jitkit.make_jaxpr(lambda x: jitkit.lax.reshape(x, (5,)))(array(2, 3))
 
 
@@ -374,7 +390,9 @@ def test_joinings_agree_for_other_dtypes(dtype):
 
 def test_joinings_of_empty_arrays_agree():
     x = array(0, 3)
-    assert_same(lambda lax, x: [lax.concatenate([x, x], 0), lax.stack([x, x]), lax.tile(x, (2, 2)), *lax.unstack(x, 0)], x)
+    assert_same(
+        lambda lax, x: [lax.concatenate([x, x], 0), lax.stack([x, x]), lax.tile(x, (2, 2)), *lax.unstack(x, 0)], x
+    )
     assert_same(lambda lax, x: [lax.pad(x, 1.0, [(2, 0, 5), (0, 0, 0)]), *lax.split(x, (0, 0), 0)], x)
 
 
@@ -431,7 +449,11 @@ def test_creations_agree(program):
 
 
 def test_full_like_takes_the_weak_type_of_tracers():
-    assert_same(lambda lax, x, y: [lax.full_like(x, 2), lax.full_like(y, 2.7), lax.full_like(x, 1.5, np.float16)], 3.0, np.int32([1]))
+    assert_same(
+        lambda lax, x, y: [lax.full_like(x, 2), lax.full_like(y, 2.7), lax.full_like(x, 1.5, np.float16)],
+        3.0,
+        np.int32([1]),
+    )
 
 
 def test_wide_dtypes_are_narrowed_and_kept_in_x64_mode():

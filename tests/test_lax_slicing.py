@@ -25,9 +25,7 @@ CUBE = numbers((3, 4, 5))
 
 
 def agree(programs):
-    return pytest.mark.parametrize(
-        "program", [pytest.param(program, id=name) for name, program in programs.items()]
-    )
+    return pytest.mark.parametrize("program", [pytest.param(program, id=name) for name, program in programs.items()])
 
 
 # --- slice --------------------------------------------------------------------------------------------------
@@ -56,22 +54,14 @@ def test_slices_of_a_table_agree(program):
 def test_slices_keep_every_dtype(dtype):
     values = edge_values(dtype)
     assert_same(
-        lambda lax_, x: [
-            lax_.slice(x, (1,), (2,)),
-            lax_.dynamic_slice(x, (1,), (1,)),
-            lax_.slice_in_dim(x, 0, 2),
-        ],
+        lambda lax_, x: [lax_.slice(x, (1,), (2,)), lax_.dynamic_slice(x, (1,), (1,)), lax_.slice_in_dim(x, 0, 2)],
         values,
     )
 
 
 def test_slices_of_scalars_and_of_weakly_typed_arrays_agree():
     assert_same(
-        lambda lax_, x: [
-            lax_.slice(x, (), ()),
-            lax_.dynamic_slice(x, (), ()),
-            lax_.dynamic_update_slice(x, x, ()),
-        ],
+        lambda lax_, x: [lax_.slice(x, (), ()), lax_.dynamic_slice(x, (), ()), lax_.dynamic_update_slice(x, x, ())],
         np.float32(3),
     )
     assert_same(
@@ -140,10 +130,7 @@ def test_corners_out_of_range_are_moved_and_negative_ones_count_from_the_end(ind
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32])
 def test_corners_have_any_integer_dtype(dtype):
     assert_same(
-        lambda lax_, x, i: [
-            lax_.dynamic_slice(x, (i, i), (2, 3)),
-            lax_.dynamic_slice_in_dim(x, i, 3, axis=1),
-        ],
+        lambda lax_, x, i: [lax_.dynamic_slice(x, (i, i), (2, 3)), lax_.dynamic_slice_in_dim(x, i, 3, axis=1)],
         TABLE,
         dtype(1),
     )
@@ -160,9 +147,7 @@ def test_corners_are_sequences_of_scalars_or_one_array():
 
 def test_a_weakly_typed_corner_agrees():
     assert_same(
-        lambda lax_, x, i: [lax_.dynamic_slice(x, (i, 0), (2, 3)), lax_.dynamic_slice_in_dim(x, i, 2)],
-        TABLE,
-        1,
+        lambda lax_, x, i: [lax_.dynamic_slice(x, (i, 0), (2, 3)), lax_.dynamic_slice_in_dim(x, i, 2)], TABLE, 1
     )
 
 
@@ -180,10 +165,7 @@ def test_windows_and_indices_in_64_bits_agree():
     table = TABLE.astype(np.float64)
     with x64():
         assert_same(
-            lambda lax_, x, i: [
-                lax_.dynamic_slice(x, (i, i), (2, 3)),
-                lax_.dynamic_slice(x, (1, -3), (2, 3)),
-            ],
+            lambda lax_, x, i: [lax_.dynamic_slice(x, (i, i), (2, 3)), lax_.dynamic_slice(x, (1, -3), (2, 3))],
             table,
             np.array(-2),
         )
@@ -313,30 +295,10 @@ GATHERS_REFUSED = {
     "too few offsets": (TABLE, np.zeros((2, 1), np.int32), ((), (0,), (0,)), (1, 7)),
     "a window larger than the array": (TABLE, np.zeros((2, 1), np.int32), ((1,), (0,), (0,)), (1, 8)),
     "a collapsed axis of size 2": (TABLE, np.zeros((2, 1), np.int32), ((1,), (0,), (0,)), (2, 7)),
-    "batches along the index vector": (
-        CUBE,
-        np.zeros((3, 2, 1), np.int32),
-        ((2,), (1,), (1,), (0,), (2,)),
-        (1, 1, 5),
-    ),
-    "batches of other sizes": (
-        CUBE,
-        np.zeros((2, 3, 1), np.int32),
-        ((2,), (1,), (1,), (0,), (0,)),
-        (1, 1, 5),
-    ),
-    "batches that are collapsed too": (
-        CUBE,
-        np.zeros((3, 2, 1), np.int32),
-        ((2,), (0,), (1,), (0,), (0,)),
-        (1, 1, 5),
-    ),
-    "batches of one side only": (
-        CUBE,
-        np.zeros((3, 2, 1), np.int32),
-        ((2,), (1,), (1,), (0,), ()),
-        (1, 1, 5),
-    ),
+    "batches along the index vector": (CUBE, np.zeros((3, 2, 1), np.int32), ((2,), (1,), (1,), (0,), (2,)), (1, 1, 5)),
+    "batches of other sizes": (CUBE, np.zeros((2, 3, 1), np.int32), ((2,), (1,), (1,), (0,), (0,)), (1, 1, 5)),
+    "batches that are collapsed too": (CUBE, np.zeros((3, 2, 1), np.int32), ((2,), (0,), (1,), (0,), (0,)), (1, 1, 5)),
+    "batches of one side only": (CUBE, np.zeros((3, 2, 1), np.int32), ((2,), (1,), (1,), (0,), ()), (1, 1, 5)),
     "batches of size 2": (CUBE, np.zeros((3, 2, 1), np.int32), ((2,), (1,), (1,), (0,), (0,)), (2, 1, 5)),
 }
 
@@ -344,17 +306,13 @@ GATHERS_REFUSED = {
 @pytest.mark.parametrize("name", GATHERS_REFUSED)
 def test_gathers_that_do_not_fit_are_refused(name):
     operand, indices, dims, sizes = GATHERS_REFUSED[name]
-    assert_same_error(
-        lambda lax_, x, i: lax_.gather(x, i, gather_numbers(lax_, *dims), sizes), operand, indices
-    )
+    assert_same_error(lambda lax_, x, i: lax_.gather(x, i, gather_numbers(lax_, *dims), sizes), operand, indices)
 
 
 def test_an_unknown_mode_is_refused():
     index = np.zeros((2, 1), np.int32)
     assert_same_error(
-        lambda lax_, x, i: lax_.gather(x, i, gather_numbers(lax_, (1,), (0,), (0,)), (1, 7), mode="wrap"),
-        TABLE,
-        index,
+        lambda lax_, x, i: lax_.gather(x, i, gather_numbers(lax_, (1,), (0,), (0,)), (1, 7), mode="wrap"), TABLE, index
     )
 
 
@@ -378,7 +336,9 @@ def scatter_numbers(lax_, window, inserted, to_operand, operand_batching=(), ind
     return lax_.ScatterDimensionNumbers(window, inserted, to_operand, operand_batching, indices_batching)
 
 
-@pytest.mark.parametrize(("name", "mode"), one_row_in(2, list(itertools.product(SCATTERS, ("clip", "drop", "promise_in_bounds")))))
+@pytest.mark.parametrize(
+    ("name", "mode"), one_row_in(2, list(itertools.product(SCATTERS, ("clip", "drop", "promise_in_bounds"))))
+)
 def test_scatters_agree_in_every_mode_in_and_out_of_bounds(name, mode):
     operand, indices, update_shape, dims = SCATTERS[name]
 
@@ -390,10 +350,7 @@ def test_scatters_agree_in_every_mode_in_and_out_of_bounds(name, mode):
 
     if mode == "clip":  # where clipped windows overlap, a plain scatter may leave either
         assert_same(
-            lambda lax_, *xs: program(lax_, *xs)[1:],
-            operand,
-            np.array(indices, np.int32),
-            numbers(update_shape),
+            lambda lax_, *xs: program(lax_, *xs)[1:], operand, np.array(indices, np.int32), numbers(update_shape)
         )
     else:
         assert_same(program, operand, np.array(indices, np.int32), numbers(update_shape))
@@ -443,12 +400,7 @@ def test_a_function_is_applied_to_the_elements_that_are_named():
     def program(lax_, x, i):
         dims = scatter_numbers(lax_, (1,), (0,), (0,))
         return lax_.scatter_apply(
-            x,
-            i,
-            lambda y: lax_.mul(lax_.neg(y), np.float32(2)),
-            dims,
-            update_shape=(2, 7),
-            unique_indices=True,
+            x, i, lambda y: lax_.mul(lax_.neg(y), np.float32(2)), dims, update_shape=(2, 7), unique_indices=True
         )
 
     assert_same(program, TABLE, np.array([[1], [3]], np.int32))

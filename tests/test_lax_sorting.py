@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lax_oracle import (
-    EACH_DTYPE,
-    EACH_DTYPE_X64,
-    NARROW_DTYPES,
-    assert_same,
-    assert_same_error,
-    edge_values,
-    x64,
-)
+from lax_oracle import EACH_DTYPE, EACH_DTYPE_X64, NARROW_DTYPES, assert_same, assert_same_error, edge_values, x64
 
 
 def shuffled(values, seed=0):
@@ -65,9 +57,7 @@ def test_several_arrays_move_together_in_the_order_of_the_first_ones(num_keys):
 
 
 def test_complex_numbers_are_keys_by_their_real_then_their_imaginary_parts():
-    values = np.array(
-        [1 + 2j, 1 - 1j, 0 + 5j, complex(np.nan, 0), complex(1, np.nan), -0.0 + 1j], np.complex64
-    )
+    values = np.array([1 + 2j, 1 - 1j, 0 + 5j, complex(np.nan, 0), complex(1, np.nan), -0.0 + 1j], np.complex64)
     assert_same(lambda lax_, x, y: lax_.sort((x, y), num_keys=2), values, np.arange(6, dtype=np.float32))
 
 

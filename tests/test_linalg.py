@@ -203,12 +203,17 @@ def test_what_jax_refuses_is_refused_in_its_words(program):
 
 def test_swaps_of_rows_become_their_order():
     for swaps in (np.int32([2, 2, 2]), np.int32([[1, 1, 3], [0, 1, 2]]), np.int32([])):
-        ours, theirs = (library.lax.linalg.lu_pivots_to_permutation(library.numpy.asarray(swaps), 4) for library in (jitkit, jax))
+        ours, theirs = (
+            library.lax.linalg.lu_pivots_to_permutation(library.numpy.asarray(swaps), 4) for library in (jitkit, jax)
+        )
         np.testing.assert_array_equal(ours, theirs)
 
 
 def test_batches_of_different_sizes_are_refused():
-    with pytest.raises(TypeError, match=r"All inputs to triangular_solve must have the same batch dimensions, but got \[\(1,\), \(2,\)\]"):
+    with pytest.raises(
+        TypeError,
+        match=r"All inputs to triangular_solve must have the same batch dimensions, but got \[\(1,\), \(2,\)\]",
+    ):
         jitkit.lax.linalg.triangular_solve(np.ones((1, 2, 2), "f"), np.ones((2, 2, 2), "f"))
 
 

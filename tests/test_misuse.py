@@ -170,9 +170,7 @@ PROGRAMS = {
     "static values that cannot be compared": lambda jax, jnp: twice_static(jax, ComparedWithAnError),
     "static values that compare to an array": lambda jax, jnp: twice_static(jax, ComparedToAnArray),
     "a static list by name": lambda jax, jnp: jax.jit(lambda x, n: x, static_argnames="n")(1.0, n=[1]),
-    "a static tracer": lambda jax, jnp: jax.jit(
-        lambda y: jax.jit(lambda x, n: x, static_argnums=1)(1.0, [y])
-    )(2),
+    "a static tracer": lambda jax, jnp: jax.jit(lambda y: jax.jit(lambda x, n: x, static_argnums=1)(1.0, [y]))(2),
     "too few arguments": lambda jax, jnp: jax.jit(lambda x, n: x)(1.0),
     "too many arguments": lambda jax, jnp: jax.jit(lambda x: x)(1.0, 2),
     "an unknown keyword": lambda jax, jnp: jax.jit(lambda x: x)(1.0, y=2),
@@ -189,9 +187,7 @@ PROGRAMS = {
     "a donated array, passed on": lambda jax, jnp: donated(jax, jax.jit(lambda x: x)),
     "a donated array, closed over": lambda jax, jnp: donated(jax, lambda x: jax.jit(lambda y: x + y)(1.0)),
     "an error of the user's": lambda jax, jnp: jax.jit(lambda x: {}["missing"])(1.0),
-    "an error of the user's in a loop": lambda jax, jnp: jax.lax.fori_loop(
-        0, 3, lambda i, c: {}["missing"], 1.0
-    ),
+    "an error of the user's in a loop": lambda jax, jnp: jax.lax.fori_loop(0, 3, lambda i, c: {}["missing"], 1.0),
     "a swapped axis that is not there": lambda jax, jnp: jnp.ones((2, 3)).swapaxes(0, 5),
     "a matrix with a traced size": lambda jax, jnp: jax.jit(lambda n: jnp.eye(n))(3),
     "a shape with a traced size": lambda jax, jnp: jax.jit(lambda n: jnp.broadcast_to(1.0, (n, 3)))(3),
@@ -452,10 +448,7 @@ TEXTS = {
     "staticmethod": (
         lambda: jk.jit(staticmethod(f)),
         "TypeError",
-        (
-            "staticmethod arguments are not supported, got <staticmethod(<function f>)>\n"
-            "Write @staticmethod above @jit."
-        ),
+        ("staticmethod arguments are not supported, got <staticmethod(<function f>)>\nWrite @staticmethod above @jit."),
     ),
     "generator": (
         lambda: jk.jit(gen),
@@ -512,11 +505,7 @@ TEXTS = {
             "https://docs.jax.dev/en/latest/faq.html#buffer-donation."
         ),
     ),
-    "deleted": (
-        deleted,
-        "RuntimeError",
-        DELETED,
-    ),
+    "deleted": (deleted, "RuntimeError", DELETED),
     "donated twice": (
         lambda: donated_twice(jk),
         "RuntimeError" if since(0, 11) else "ValueError",
@@ -673,15 +662,7 @@ TEXTS = {
 }
 
 
-ERRORS = (
-    TypeError,
-    ValueError,
-    OverflowError,
-    AttributeError,
-    NotImplementedError,
-    RuntimeError,
-    UserWarning,
-)
+ERRORS = (TypeError, ValueError, OverflowError, AttributeError, NotImplementedError, RuntimeError, UserWarning)
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -126,7 +126,10 @@ mapped = jax.vmap(lambda x: x * 2)
 theirs = jax.numpy
 
 MIXED = {
-    "a ufunc": (lambda x: theirs.sin(x), "theirs: is `jax.numpy`. Change its import to `import jitkit.numpy as theirs`."),
+    "a ufunc": (
+        lambda x: theirs.sin(x),
+        "theirs: is `jax.numpy`. Change its import to `import jitkit.numpy as theirs`.",
+    ),
     "indexing": (lambda x: theirs.arange(3)[x.astype(int)], "theirs: is `jax.numpy`"),
     "array": (lambda x: theirs.array([x]), "theirs: is `jax.numpy`"),
     "lax": (lambda x: jax_lax.add(x, x), "jax_lax: is `jax.lax`. Change its import to `import jitkit.lax as jax_lax`."),
@@ -138,7 +141,10 @@ MIXED = {
     "grad": (lambda x: jax.grad(lambda y: y.sum())(x), "jax: is `jax`. Change its import to `import jitkit as jax`."),
     "missing module": (lambda x: jax.image.resize(x, (3,), "linear"), "jax: is `jax`."),
     "random": (lambda x: jax.random.normal(x), "jax: is `jax`."),
-    "special": (lambda x: jax_special.erf(x), "jax_special: is `jax.scipy.special`. Change its import to `import jitkit.scipy"),
+    "special": (
+        lambda x: jax_special.erf(x),
+        "jax_special: is `jax.scipy.special`. Change its import to `import jitkit.scipy",
+    ),
     "one special": (lambda x: xlogy(x, x), "xlogy: is JAX's. Take `xlogy` from jitkit.scipy.special."),
     "linalg": (lambda x: theirs.linalg.inv(x[None] * x[:, None]), "theirs: is `jax.numpy`"),
     "fft": (lambda x: theirs.fft.fft(x), "theirs: is `jax.numpy`"),
@@ -161,12 +167,7 @@ def test_a_function_of_jax_on_a_traced_value_says_which_import_to_change(name):
 
 def test_the_import_is_found_in_a_call_of_several_lines():
     def loss(x):
-        return jnp.sum(
-            x
-            + theirs.sin(
-                x,
-            )
-        )
+        return jnp.sum(x + theirs.sin(x))
 
     with pytest.raises(TypeError, match=r"theirs: is `jax\.numpy`"):
         jitkit.jit(loss)(1.0)
@@ -175,7 +176,9 @@ def test_the_import_is_found_in_a_call_of_several_lines():
 @pytest.mark.parametrize("function", [step, theirs.sin, theirs.add, theirs.fft.fft, jax_special.erf, jax_lax.exp])
 def test_jitting_a_function_of_jax_says_so(function):
     operands = (1.0, 1.0) if function is theirs.add else (1.0,)
-    sentence = r"^.*\n\nA function of JAX's was called on a value that jitkit traces: .* is computed\.\nTake from jitkit "
+    sentence = (
+        r"^.*\n\nA function of JAX's was called on a value that jitkit traces: .* is computed\.\nTake from jitkit "
+    )
     with pytest.raises(TypeError, match=sentence):
         jitkit.jit(function)(*operands)
 
@@ -185,7 +188,9 @@ def test_jitting_a_function_of_jax_says_so(function):
 def test_what_jax_asks_a_tracer_without_axes_is_no_riddle(function, transformed):
     """It is Python that asks for the length, or the elements, of such a value."""
     x = np.ones(3, np.float32) if transformed is jitkit.vmap else 1.0
-    with pytest.raises(TypeError, match=r"^(len|iteration).*\n\nA function of JAX's was called .*\n  function: is JAX's"):
+    with pytest.raises(
+        TypeError, match=r"^(len|iteration).*\n\nA function of JAX's was called .*\n  function: is JAX's"
+    ):
         transformed(lambda x: function(x))(x)
 
 
@@ -216,7 +221,9 @@ def my_error(x):
 def test_a_transformation_of_jax_on_our_function_says_where_to_take_it_from(transformation, name):
     x = jax.numpy.ones(3) if transformation is jax.vmap else 1.0
     for function in (jitkit.jit(lambda x: x * 2), lambda x: jnp.sin(x)):
-        with pytest.raises(TypeError, match=re.escape(f"`{name}`, or what is like it, was applied to a function of jitkit")):
+        with pytest.raises(
+            TypeError, match=re.escape(f"`{name}`, or what is like it, was applied to a function of jitkit")
+        ):
             transformation(function)(x)
 
 
@@ -253,7 +260,8 @@ def test_what_of_ours_meets_a_tracer_of_jax_s_says_so_and_no_other_sentence(name
 
 
 @pytest.mark.parametrize(
-    "use", [lambda x, i: x[i], lambda x, i: x.at[i].set(0.0), lambda x, i: x + i, lambda x, i: i + x, lambda x, i: i < x]
+    "use",
+    [lambda x, i: x[i], lambda x, i: x.at[i].set(0.0), lambda x, i: x + i, lambda x, i: i + x, lambda x, i: i < x],
 )
 def test_a_loop_of_jax_s_in_a_function_of_ours_says_so(use):
     def f(x):
@@ -264,7 +272,10 @@ def test_a_loop_of_jax_s_in_a_function_of_ours_says_so(use):
 
 
 def test_an_array_of_ours_is_a_constant_for_jax():
-    assert [float(jax.jit(f)(1.0)[2]) for f in (lambda x: x + jnp.arange(3.0), lambda x: jnp.arange(3.0) * x)] == [3.0, 2.0]
+    assert [float(jax.jit(f)(1.0)[2]) for f in (lambda x: x + jnp.arange(3.0), lambda x: jnp.arange(3.0) * x)] == [
+        3.0,
+        2.0,
+    ]
 
 
 def test_an_array_of_jax_s_that_is_indexed_by_a_traced_value_says_how():
@@ -285,7 +296,9 @@ def test_what_an_installed_library_calls_is_not_the_user_s_to_change(tmp_path, m
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, "doubling", raising=False)
     doubling = importlib.import_module("doubling")
-    with pytest.raises((TypeError, ValueError), match=r"It was called by doubling \(.*doubling\.py:4\), which computes") as raised:
+    with pytest.raises(
+        (TypeError, ValueError), match=r"It was called by doubling \(.*doubling\.py:4\), which computes"
+    ) as raised:
         jitkit.jit(doubling.double)(np.float32(1))
     assert "Change its import" not in str(raised.value)
 
@@ -334,9 +347,7 @@ def test_a_key_of_jax_says_how_to_make_one_of_ours(use):
     assert (jitkit.random.normal(ours, (2,)) == jax.random.normal(jax.random.key(3), (2,))).all()
 
 
-@pytest.mark.parametrize(
-    "use", [jax.random.normal, jax.random.split, jax.random.key_data, jax.numpy.asarray]
-)
+@pytest.mark.parametrize("use", [jax.random.normal, jax.random.split, jax.random.key_data, jax.numpy.asarray])
 def test_a_key_of_ours_that_jax_is_given_says_how_to_make_one_of_jax_s(use):
     key = jitkit.random.key(3)
     with pytest.raises(TypeError, match=r"^A random key of jitkit, key<fry>\[\], was given to JAX") as raised:
@@ -353,7 +364,9 @@ def test_a_key_of_ours_that_jax_is_given_says_how_to_make_one_of_jax_s(use):
 
 
 def test_a_name_that_only_jax_has_is_said_to_be_missing():
-    with pytest.raises(AttributeError, match=r"no attribute 'apply_along_axis'\nJAX has `jax.numpy.apply_along_axis`, and"):
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'apply_along_axis'\nJAX has `jax.numpy.apply_along_axis`, and"
+    ):
         _ = jnp.apply_along_axis
     assert not hasattr(jnp, "apply_along_axis")
 
@@ -389,7 +402,9 @@ def test_an_import_of_a_missing_module_gets_the_same_sentence():
 
 
 def test_a_name_that_is_elsewhere_or_misspelt_is_named():
-    with pytest.raises(AttributeError, match=r"^module 'jitkit.numpy' has no attribute 'relu'\nThere is `jitkit.nn.relu`.$"):
+    with pytest.raises(
+        AttributeError, match=r"^module 'jitkit.numpy' has no attribute 'relu'\nThere is `jitkit.nn.relu`.$"
+    ):
         _ = jnp.relu
     with pytest.raises(AttributeError, match=r"has no attribute 'relux'\nDid you mean `relu`\?$"):
         _ = jitkit.nn.relux

@@ -94,8 +94,7 @@ def marks(graded):
     """What the export says: score and highest score, by student and assignment."""
     with open(graded.folder / "grades.csv", encoding="utf-8", newline="") as file:
         return {
-            (row["student_id"], row["assignment"]): (row["score"], row["max_score"])
-            for row in csv.DictReader(file)
+            (row["student_id"], row["assignment"]): (row["score"], row["max_score"]) for row in csv.DictReader(file)
         }
 
 
@@ -158,6 +157,10 @@ def test_the_notebook_for_learners_runs_from_its_first_cell_to_its_last(lab):
     nbclient.NotebookClient(notebook, timeout=300, resources=resources).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     shown = [output["data"]["text/plain"] for output in outputs if "data" in output]
-    assert [output["ename"] for output in outputs if output.output_type == "error" and output["ename"] == "NameError"] == []
-    assert sum("still to be written" in " ".join(output.split()) for output in shown) == len(lab.exercises)  # lines are wrapped
+    assert [
+        output["ename"] for output in outputs if output.output_type == "error" and output["ename"] == "NameError"
+    ] == []
+    assert sum("still to be written" in " ".join(output.split()) for output in shown) == len(
+        lab.exercises
+    )  # lines are wrapped
     assert any("Guess first" in output for output in shown) == (lab.experiment is not None)

@@ -54,12 +54,7 @@ def test_functions_over_an_axis_agree_with_jax(name):
 def test_functions_with_parameters_agree_with_jax():
     check(
         [
-            (
-                "logsumexp of weights",
-                lambda jnp, x, b: nn_of(jnp).logsumexp(x, b=b),
-                SMALL,
-                SMALL - np.float32(0.25),
-            ),
+            ("logsumexp of weights", lambda jnp, x, b: nn_of(jnp).logsumexp(x, b=b), SMALL, SMALL - np.float32(0.25)),
             (
                 "logsumexp with a sign",
                 lambda jnp, x, b: nn_of(jnp).logsumexp(x, b=b, return_sign=True),
@@ -67,11 +62,7 @@ def test_functions_with_parameters_agree_with_jax():
                 SMALL - np.float32(0.25),
             ),
             ("logsumexp keeping axes", lambda jnp, x: nn_of(jnp).logsumexp(x, axis=1, keepdims=True), MATRIX),
-            (
-                "logsumexp of complex numbers",
-                lambda jnp, x: nn_of(jnp).logsumexp(x),
-                np.complex64([1 + 2j, -3]),
-            ),
+            ("logsumexp of complex numbers", lambda jnp, x: nn_of(jnp).logsumexp(x), np.complex64([1 + 2j, -3])),
             ("gelu, exactly", lambda jnp, x: nn_of(jnp).gelu(x, approximate=False), SMALL),
             ("elu", lambda jnp, x: nn_of(jnp).elu(x, 2.0), SMALL),
             ("leaky_relu", lambda jnp, x: nn_of(jnp).leaky_relu(x, 0.25), SMALL),
@@ -98,8 +89,4 @@ def test_one_hot_agrees_with_jax():
 
 def test_every_function_of_jax_nn_is_there_but_for_those_that_need_a_gpu_or_random_numbers():
     missing = {name for name in dir(jax.nn) if not name.startswith("_")} - set(dir(jitkit.nn))
-    assert missing == {
-        "get_scaled_dot_general_config",
-        "scaled_dot_general",
-        "scaled_matmul",
-    }
+    assert missing == {"get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul"}

@@ -111,17 +111,9 @@ def measured(tmp_path_factory):
             f'<script type="text/plain" id="found"></script><script>{MEASURE}</script>',
             encoding="utf-8",
         )
-        command = [
-            BROWSER,
-            "--headless=new",
-            "--disable-gpu",
-            f"--user-data-dir={folder}/profile",
-            "--dump-dom",
-        ]
+        command = [BROWSER, "--headless=new", "--disable-gpu", f"--user-data-dir={folder}/profile", "--dump-dom"]
         command += ["--no-sandbox"] if os.geteuid() == 0 else []
-        done = subprocess.run(
-            [*command, page.as_uri()], capture_output=True, text=True, timeout=120, check=True
-        )
+        done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=120, check=True)
         text = re.search(r'id="found">(.*?)</script>', done.stdout)[1]
         found[light] = json.loads(html.unescape(text))
     return found

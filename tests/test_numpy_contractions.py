@@ -55,11 +55,7 @@ def test_products_by_operators_and_with_options_agree_with_jax():
         [
             ("@", lambda jnp, x: x @ x.T, MATRIX),
             ("dot as a method", lambda jnp, x: x.dot(x.T), MATRIX),
-            (
-                "dot in another dtype",
-                lambda jnp, x: jnp.dot(x, x, preferred_element_type=np.float32),
-                BFLOATS,
-            ),
+            ("dot in another dtype", lambda jnp, x: jnp.dot(x, x, preferred_element_type=np.float32), BFLOATS),
             ("matmul of a precision", lambda jnp, x: jnp.matmul(x, x.T, precision="highest"), MATRIX),
             (
                 "tensordot over lists of axes",
@@ -111,16 +107,8 @@ def test_einsum_agrees_with_jax():
                 for text, *operands in SUBSCRIPTS
             ],
             ("einsum with lists", lambda jnp, x: jnp.einsum(x, [0, 1], x, [2, 1], [0, 2]), MATRIX),
-            (
-                "einsum from left to right",
-                lambda jnp, x: jnp.einsum("ij,jk,kl", x, x.T, x, optimize=False),
-                MATRIX,
-            ),
-            (
-                "einsum in an order",
-                lambda jnp, x: jnp.einsum("ij,jk,kl", x, x.T, x, optimize=[(1, 2), (0, 1)]),
-                MATRIX,
-            ),
+            ("einsum from left to right", lambda jnp, x: jnp.einsum("ij,jk,kl", x, x.T, x, optimize=False), MATRIX),
+            ("einsum in an order", lambda jnp, x: jnp.einsum("ij,jk,kl", x, x.T, x, optimize=[(1, 2), (0, 1)]), MATRIX),
         ]
     )
 

@@ -134,9 +134,7 @@ def test_astype_agrees_with_jax(dtype):
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["bool_", "int8", "uint8", "int32", "float16", "bfloat16", "float32", "complex64"]
-)
+@pytest.mark.parametrize("name", ["bool_", "int8", "uint8", "int32", "float16", "bfloat16", "float32", "complex64"])
 def test_dtype_names_make_arrays(name):
     check(
         [
@@ -148,19 +146,7 @@ def test_dtype_names_make_arrays(name):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "bool_",
-        "int8",
-        "uint32",
-        "int64",
-        "float32",
-        "float64",
-        "bfloat16",
-        "complex64",
-        "float8_e4m3fn",
-        "int4",
-    ],
+    "name", ["bool_", "int8", "uint32", "int64", "float32", "float64", "bfloat16", "complex64", "float8_e4m3fn", "int4"]
 )
 def test_dtype_names_are_equal_to_and_hash_like_numpy_types(name):
     ours, theirs = getattr(jnp, name), getattr(jax.numpy, name)
@@ -190,21 +176,11 @@ def test_fills_agree_with_jax(shape):
 
 
 def test_fills_like_another_array_agree_with_jax():
-    likes = {
-        "floats": FLOATS,
-        "ints": INTS,
-        "a Python float": 2.5,
-        "a Python int": 2,
-        "bools": np.array([True]),
-    }
+    likes = {"floats": FLOATS, "ints": INTS, "a Python float": 2.5, "a Python int": 2, "bools": np.array([True])}
     check(
         [
             *[
-                (
-                    f"{name} {kind} {options}",
-                    lambda j, x, name=name, options=options: getattr(j, name)(x, **options),
-                    x,
-                )
+                (f"{name} {kind} {options}", lambda j, x, name=name, options=options: getattr(j, name)(x, **options), x)
                 for name in ("zeros_like", "ones_like", "empty_like")
                 for kind, x in likes.items()
                 for options in ({}, {"dtype": "int8"}, {"shape": (2,)})
@@ -212,12 +188,7 @@ def test_fills_like_another_array_agree_with_jax():
             ("full of an array", lambda j, x: j.full((2, 4), x), FLOATS),
             ("full_like", lambda j, x: j.full_like(x, 2.5), INTS),
             ("full_like with a dtype", lambda j, x: j.full_like(x, 2.5, dtype=float), INTS),
-            (
-                "full_like of an array",
-                lambda j, x, y: j.full_like(x, y),
-                np.ones((2, 3), np.float32),
-                FLOATS[:3],
-            ),
+            ("full_like of an array", lambda j, x, y: j.full_like(x, y), np.ones((2, 3), np.float32), FLOATS[:3]),
         ],
         eager=False,
     )
@@ -250,10 +221,7 @@ def test_ranges_agree_with_jax():
     check(
         [
             *[
-                (
-                    f"linspace {args} {options}",
-                    lambda j, args=args, options=options: j.linspace(*args, **options),
-                )
+                (f"linspace {args} {options}", lambda j, args=args, options=options: j.linspace(*args, **options))
                 for args in ((0, 1, 5), (0.0, 2.0), (0, 1, 1), (0, 1, 0), (1, 10, 4))
                 for options in ({}, {"endpoint": False}, {"dtype": int}, {"retstep": True})
             ],
@@ -274,10 +242,7 @@ def test_grids_and_triangles_agree_with_jax():
                 (f"eye {args}", lambda j, args=args: j.eye(*args))
                 for args in ((3,), (3, 4), (3, 4, 1), (3, 3, -1), (0,))
             ],
-            *[
-                (f"tri {args}", lambda j, args=args: j.tri(*args))
-                for args in ((3,), (3, 4), (3, 4, 1), (3, 3, -1))
-            ],
+            *[(f"tri {args}", lambda j, args=args: j.tri(*args)) for args in ((3,), (3, 4), (3, 4, 1), (3, 3, -1))],
             ("eye of ints", lambda j: j.eye(3, dtype=int)),
             ("identity", lambda j: j.identity(3)),
             ("meshgrid", lambda j, x, y: j.meshgrid(x, y), FLOATS, INTS),
@@ -307,13 +272,9 @@ def test_an_array_of_a_numpy_array_does_not_change_with_it():
 
 
 def test_a_loss_of_64_bits_is_said_aloud():
-    with pytest.warns(
-        UserWarning, match="Explicitly requested dtype float64 requested in zeros is not available"
-    ):
+    with pytest.warns(UserWarning, match="Explicitly requested dtype float64 requested in zeros is not available"):
         assert jnp.zeros(3, dtype="float64").dtype == np.float32
-    with pytest.warns(
-        UserWarning, match="Explicitly requested dtype int64 requested in astype is not available"
-    ):
+    with pytest.warns(UserWarning, match="Explicitly requested dtype int64 requested in astype is not available"):
         assert jnp.ones(3).astype("int64").dtype == np.int32
 
 
@@ -352,7 +313,9 @@ def test_an_array_of_numpys_is_one_constant_however_often_it_is_met():
     c = np.ones(3, np.float32)
     for lib in (jitkit, jax):
         xp = lib.numpy
-        jaxpr = lib.make_jaxpr(lambda x, xp=xp: xp.array(c) * xp.array(c) + xp.asarray(c) + xp.sin(c) + xp.array(c, ndmin=2) * x)(c)
+        jaxpr = lib.make_jaxpr(
+            lambda x, xp=xp: xp.array(c) * xp.array(c) + xp.asarray(c) + xp.sin(c) + xp.array(c, ndmin=2) * x
+        )(c)
         found.append((len(jaxpr.consts), str(jaxpr)))
         shared = lib.jit(lambda x, xp=xp: xp.array(c) + x)
         before = np.asarray(shared(1.0))

@@ -94,9 +94,7 @@ def test_reading_and_updating_by_a_known_index_agrees_with_jax(index):
 @pytest.mark.parametrize("index", IN_THREE)
 def test_three_axes_are_indexed_as_jax_indexes_them(index):
     known = IN_THREE[index]
-    check(
-        [("get", lambda jnp, x: x[known], CUBE), ("multiply", lambda jnp, x: x.at[known].multiply(2), CUBE)]
-    )
+    check([("get", lambda jnp, x: x[known], CUBE), ("multiply", lambda jnp, x: x.at[known].multiply(2), CUBE)])
 
 
 def test_traced_indices_agree_with_jax():
@@ -126,9 +124,7 @@ def test_traced_indices_agree_with_jax():
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max"]
-)
+@pytest.mark.parametrize("name", ["set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max"])
 def test_updates_agree_with_jax(name):
     check(
         [
@@ -173,12 +169,7 @@ def test_updates_convert_and_broadcast_as_jax_does():
                 VECTOR,
                 np.array([1, 9]),
             ),
-            (
-                "get of integers out of bounds",
-                lambda jnp, x, i: x.at[i].get(mode="fill"),
-                POSITIONS,
-                np.array([1, 9]),
-            ),
+            ("get of integers out of bounds", lambda jnp, x, i: x.at[i].get(mode="fill"), POSITIONS, np.array([1, 9])),
             ("into bfloat16", lambda jnp, x: x.at[0].add(2), np.array([1.5, 2], ml_dtypes.bfloat16)),
             ("a weakly typed value", lambda jnp, x, y: x.at[0].set(y), VECTOR, 3),
         ]
@@ -196,12 +187,7 @@ def test_take_agrees_with_jax():
             ("take along an axis", lambda jnp, x, i: jnp.take(x, i, axis=1), MATRIX, POSITIONS),
             ("take one", lambda jnp, x: jnp.take(x, 2), MATRIX),
             ("take as a method", lambda jnp, x, i: x.take(i, 0), MATRIX, POSITIONS % 3),
-            (
-                "take a matrix of positions",
-                lambda jnp, x, i: jnp.take(x, i, axis=-1),
-                MATRIX,
-                POSITIONS.reshape(2, 2),
-            ),
+            ("take a matrix of positions", lambda jnp, x, i: jnp.take(x, i, axis=-1), MATRIX, POSITIONS.reshape(2, 2)),
             ("take_along_axis", lambda jnp, x, i: jnp.take_along_axis(x, i[None, :], 1), MATRIX, POSITIONS),
             (
                 "take_along_axis of rows",
@@ -216,11 +202,7 @@ def test_take_agrees_with_jax():
                 np.int32([[0, 1], [2, 3], [0, 0]]),
             ),
             ("take_along_axis of all", lambda jnp, x, i: jnp.take_along_axis(x, i, None), MATRIX, POSITIONS),
-            (
-                "take_along_axis by argsort",
-                lambda jnp, x: jnp.take_along_axis(x, jnp.argsort(x, 1), 1),
-                MATRIX,
-            ),
+            ("take_along_axis by argsort", lambda jnp, x: jnp.take_along_axis(x, jnp.argsort(x, 1), 1), MATRIX),
             (
                 "take_along_axis of three axes",
                 lambda jnp, x, i: jnp.take_along_axis(x, i, 1),

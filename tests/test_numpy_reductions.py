@@ -44,15 +44,7 @@ def reducing(name, **options):
     return lambda jnp, x: getattr(jnp, name)(x, **options)
 
 
-RUN = {
-    "floats",
-    "integers",
-    "uint8",
-    "bools",
-    "float16",
-    "nan",
-    "a Python int",
-}  # equal jaxprs are equal programs
+RUN = {"floats", "integers", "uint8", "bools", "float16", "nan", "a Python int"}  # equal jaxprs are equal programs
 
 
 @pytest.mark.parametrize("kind", one_in(2, list(OPERANDS)))
@@ -175,16 +167,8 @@ def test_the_rarer_reductions_agree_with_jax():
                 for name in ("nanargmax", "nanargmin")
                 for axis in (None, 0, 1)
             ],
-            (
-                "nanargmax of integers",
-                lambda jnp, x: jnp.nanargmax(x, axis=1, keepdims=True),
-                MATRIX.astype(int),
-            ),
+            ("nanargmax of integers", lambda jnp, x: jnp.nanargmax(x, axis=1, keepdims=True), MATRIX.astype(int)),
             ("cumulative_sum", lambda jnp, x: jnp.cumulative_sum(x), np.int8([1, -2, 3])),
-            (
-                "cumulative_sum from 0",
-                lambda jnp, x: jnp.cumulative_sum(x, axis=1, include_initial=True),
-                MATRIX,
-            ),
+            ("cumulative_sum from 0", lambda jnp, x: jnp.cumulative_sum(x, axis=1, include_initial=True), MATRIX),
         ]
     )

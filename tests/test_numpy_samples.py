@@ -37,12 +37,7 @@ def test_convolutions_agree_with_jax(mode):
     check(rows, eager=False)
     check(
         [
-            (
-                "convolve by default",
-                lambda jnp, a, v: (jnp.convolve(a, v), jnp.correlate(a, v)),
-                VECTOR,
-                INTS,
-            ),
+            ("convolve by default", lambda jnp, a, v: (jnp.convolve(a, v), jnp.correlate(a, v)), VECTOR, INTS),
             (
                 "convolve in a dtype",
                 lambda jnp, a, v: jnp.convolve(a, v, preferred_element_type="float32", precision="high"),
@@ -73,12 +68,7 @@ def test_derivatives_and_integrals_agree_with_jax():
             ("trapezoid of ints", lambda jnp, y: jnp.trapezoid(y, dx=3), INTS),
             ("trapezoid at positions", lambda jnp, y, x: jnp.trapezoid(y, x), VECTOR, POSITIONS),
             ("trapezoid along an axis", lambda jnp, y: jnp.trapezoid(y, axis=0), MATRIX),
-            (
-                "trapezoid at positions of each row",
-                lambda jnp, y, x: jnp.trapezoid(y, x, axis=0),
-                MATRIX,
-                MATRIX + 1,
-            ),
+            ("trapezoid at positions of each row", lambda jnp, y, x: jnp.trapezoid(y, x, axis=0), MATRIX, MATRIX + 1),
             ("trapezoid with distances", lambda jnp, y, x: jnp.trapezoid(y, dx=x), MATRIX, POSITIONS[:3]),
             ("trapezoid with one distance", lambda jnp, y, x: jnp.trapezoid(y, dx=x), MATRIX, POSITIONS[1:2]),
             ("ediff1d", lambda jnp, x: jnp.ediff1d(x), MATRIX),
@@ -115,13 +105,7 @@ def test_interpolation_agrees_with_jax():
                 POSITIONS[[0, 3, 1, 2]],
                 VECTOR[:4],
             ),
-            (
-                "interp of complex values",
-                lambda jnp, x, xp, fp: jnp.interp(x, xp, fp),
-                points,
-                POSITIONS[:3],
-                COMPLEX,
-            ),
+            ("interp of complex values", lambda jnp, x, xp, fp: jnp.interp(x, xp, fp), points, POSITIONS[:3], COMPLEX),
         ]
     )
 
@@ -148,22 +132,13 @@ def test_covariances_and_histograms_agree_with_jax():
             ("cov of no observations", lambda jnp, x: jnp.cov(x), data[:, :0]),
             ("corrcoef", lambda jnp, x: jnp.corrcoef(x), data),
             ("corrcoef of one variable", lambda jnp, x: jnp.corrcoef(x), VECTOR),
-            (
-                "corrcoef of complex variables",
-                lambda jnp, x: jnp.corrcoef(x),
-                np.stack([COMPLEX, COMPLEX[::-1]]),
-            ),
+            ("corrcoef of complex variables", lambda jnp, x: jnp.corrcoef(x), np.stack([COMPLEX, COMPLEX[::-1]])),
             ("histogram", lambda jnp, x: jnp.histogram(x, bins=4), VECTOR),
             ("histogram of ints", lambda jnp, x: jnp.histogram(x), INTS),
             ("histogram of equal values", lambda jnp, x: jnp.histogram(x * 0, bins=2), INTS),
             ("histogram in a range", lambda jnp, x: jnp.histogram(x, bins=3, range=(0, 4)), VECTOR),
             ("histogram of given bins", lambda jnp, x, b: jnp.histogram(x, b), VECTOR, POSITIONS),
-            (
-                "histogram with weights",
-                lambda jnp, x, w: jnp.histogram(x, 3, weights=w, density=True),
-                VECTOR,
-                INTS,
-            ),
+            ("histogram with weights", lambda jnp, x, w: jnp.histogram(x, 3, weights=w, density=True), VECTOR, INTS),
             ("edges of a histogram", lambda jnp, x: jnp.histogram_bin_edges(x, 5), MATRIX),
         ]
     )
@@ -172,12 +147,7 @@ def test_covariances_and_histograms_agree_with_jax():
 def test_divisors_and_polynomials_agree_with_jax():
     check(
         [
-            (
-                "gcd",
-                lambda jnp, x, y: jnp.gcd(x, y),
-                np.int32([12, -18, 0, 7, 0]),
-                np.int32([18, 12, 5, 1, 0]),
-            ),
+            ("gcd", lambda jnp, x, y: jnp.gcd(x, y), np.int32([12, -18, 0, 7, 0]), np.int32([18, 12, 5, 1, 0])),
             ("gcd with a number", lambda jnp, x: jnp.gcd(x, 6), INTS),
             ("gcd of bytes", lambda jnp, x: jnp.gcd(x, x.T), np.uint8([[2, 4], [6, 9]])),
             ("lcm", lambda jnp, x, y: jnp.lcm(x, y), np.int32([4, -6, 0, 0]), np.int32([6, 4, 5, 0])),
@@ -207,11 +177,7 @@ def test_sets_under_jit_agree_with_jax():
             ),
             ("unique columns", lambda jnp, x: jnp.unique(x, size=2, axis=1), INTS[[[0, 3], [1, 4]]]),
             ("unique nans", lambda jnp, x: jnp.unique(x, size=6), NANS),
-            (
-                "unique nans that differ",
-                lambda jnp, x: jnp.unique(x, size=6, equal_nan=False, fill_value=7),
-                NANS,
-            ),
+            ("unique nans that differ", lambda jnp, x: jnp.unique(x, size=6, equal_nan=False, fill_value=7), NANS),
             ("unique of nothing", lambda jnp, x: jnp.unique(x, size=2, fill_value=3, **everything), INTS[:0]),
             ("unique complex", lambda jnp, x: jnp.unique(x, size=3, **everything), COMPLEX[[0, 1, 0]]),
             ("union1d", lambda jnp, x, y: jnp.union1d(x, y, size=7), INTS, VECTOR),

@@ -101,12 +101,7 @@ def test_joining_agrees_with_jax():
             ("append", lambda jnp, x: jnp.append(x, 1), VECTOR),
             ("stack", lambda jnp, x: jnp.stack([x, x]), VECTOR),
             ("stack along the last axis", lambda jnp, x: jnp.stack([x, x * 2], axis=-1), MATRIX),
-            (
-                "stack of several dtypes",
-                lambda jnp, x, y: jnp.stack([x, y, y]),
-                INTS.astype(np.float32),
-                INTS,
-            ),
+            ("stack of several dtypes", lambda jnp, x, y: jnp.stack([x, y, y]), INTS.astype(np.float32), INTS),
             ("stack of the rows of one array", lambda jnp, x: jnp.stack(x, axis=1), CUBE),
             *[
                 (name, lambda jnp, x, name=name: getattr(jnp, name)([x, x]), x)
@@ -171,11 +166,7 @@ def test_padding_agrees_with_jax(mode, options):
     check(
         [
             *[
-                (
-                    f"pad {mode} {width}",
-                    lambda jnp, x, width=width: jnp.pad(x, width, mode=mode, **options),
-                    MATRIX,
-                )
+                (f"pad {mode} {width}", lambda jnp, x, width=width: jnp.pad(x, width, mode=mode, **options), MATRIX)
                 for width in widths
             ],
             (f"pad {mode} of integers", lambda jnp, x: jnp.pad(x, 1, mode, **options), INTS),
@@ -196,11 +187,7 @@ def test_sorting_agrees_with_jax():
     check(
         [
             *[
-                (
-                    f"{name} of {x.dtype}",
-                    lambda jnp, x, name=name, options=options: getattr(jnp, name)(x, **options),
-                    x,
-                )
+                (f"{name} of {x.dtype}", lambda jnp, x, name=name, options=options: getattr(jnp, name)(x, **options), x)
                 for name in ("sort", "argsort")
                 for x in kinds
                 for options in ({}, {"descending": True})
@@ -240,12 +227,7 @@ def test_searching_agrees_with_jax(side):
         [
             *rows,
             ("searching for a number in all", searching(method="compare_all"), VECTOR, 2.5),
-            (
-                "searchsorted by a sorter",
-                lambda jnp, a, i: jnp.searchsorted(a, 2, sorter=i),
-                VECTOR,
-                np.arange(4),
-            ),
+            ("searchsorted by a sorter", lambda jnp, a, i: jnp.searchsorted(a, 2, sorter=i), VECTOR, np.arange(4)),
             (
                 "digitize",
                 lambda jnp, x, bins: jnp.digitize(x, bins, right=side == "right"),

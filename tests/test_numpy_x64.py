@@ -29,10 +29,7 @@ REDUCTIONS = [
 def test_functions_of_one_operand_agree_with_jax_in_x64_mode(operand):
     with x64():
         check(
-            [
-                (name, lambda jnp, x, name=name: getattr(jnp, name)(x), operand)
-                for name in ELEMENTWISE + REDUCTIONS
-            ],
+            [(name, lambda jnp, x, name=name: getattr(jnp, name)(x), operand) for name in ELEMENTWISE + REDUCTIONS],
             run=False,
         )
 
@@ -72,38 +69,17 @@ def test_creation_and_indexing_agree_with_jax_in_x64_mode():
     with x64():
         check(
             [
-                (
-                    "array",
-                    lambda jnp: (jnp.array([1, 2]), jnp.array([1.5]), jnp.array(1), jnp.array(np.float32(1))),
-                ),
+                ("array", lambda jnp: (jnp.array([1, 2]), jnp.array([1.5]), jnp.array(1), jnp.array(np.float32(1)))),
                 ("arange", lambda jnp: (jnp.arange(3), jnp.arange(0, 1, 0.5), jnp.arange(3, dtype="int32"))),
-                (
-                    "fills",
-                    lambda jnp: (jnp.zeros(2), jnp.ones(2, int), jnp.full(2, 1.5), jnp.eye(2)),
-                ),
+                ("fills", lambda jnp: (jnp.zeros(2), jnp.ones(2, int), jnp.full(2, 1.5), jnp.eye(2))),
                 ("tri_wide", lambda jnp: jnp.tri(2)),
                 ("tril", lambda jnp, x: (jnp.tril(x), jnp.triu(x, 1), jnp.diag(x), jnp.trace(x)), MATRIX),
                 ("a float64 index", lambda jnp, x, i: (x[i], x[i, 1:], x.at[i].set(1)), MATRIX, 1),
                 ("int64 indices", lambda jnp, x, i: (x[i], x.at[i].add(1), jnp.take(x, i)), FLOATS, INTS % 4),
-                (
-                    "take_along_axis",
-                    lambda jnp, x, i: jnp.take_along_axis(x, i, 1),
-                    MATRIX,
-                    np.array([[0], [1], [2]]),
-                ),
+                ("take_along_axis", lambda jnp, x, i: jnp.take_along_axis(x, i, 1), MATRIX, np.array([[0], [1], [2]])),
                 ("argsort", lambda jnp, x: (jnp.argsort(x), jnp.sort(x), jnp.argmin(x)), FLOATS),
-                (
-                    "roll by a traced place",
-                    lambda jnp, x, s: jnp.roll(x, s.astype(int)),
-                    FLOATS,
-                    np.int64(1),
-                ),
-                (
-                    "matmul",
-                    lambda jnp, x, y: (x @ x.T, jnp.einsum("ij,j", x, y), jnp.dot(x, 2)),
-                    MATRIX,
-                    FLOATS,
-                ),
+                ("roll by a traced place", lambda jnp, x, s: jnp.roll(x, s.astype(int)), FLOATS, np.int64(1)),
+                ("matmul", lambda jnp, x, y: (x @ x.T, jnp.einsum("ij,j", x, y), jnp.dot(x, 2)), MATRIX, FLOATS),
                 ("repeat", lambda jnp, x: jnp.repeat(x, 2), FLOATS),
                 ("pad", lambda jnp, x: (jnp.pad(x, 1), jnp.pad(x, 1, mode="edge")), FLOATS),
                 ("one_hot", lambda jnp, i: nn_of(jnp).one_hot(i, 4), INTS),

@@ -32,9 +32,7 @@ def test_one_process_drives_all_devices(jax, jnp):
     )
 
 
-@pytest.mark.parametrize(
-    "precision", ["float32", "highest", "high", "tensorfloat32", "bfloat16", "default", None]
-)
+@pytest.mark.parametrize("precision", ["float32", "highest", "high", "tensorfloat32", "bfloat16", "default", None])
 def test_the_precision_of_products_is_that_of_the_block(precision):
     with jax.default_matmul_precision(precision), jitkit.default_matmul_precision(precision):
         ours, theirs = (str(lib.make_jaxpr(lambda x: x @ x)(ROWS)) for lib in (jitkit, jax))
@@ -63,13 +61,21 @@ def test_ranks_that_differ_can_be_refused_in_a_block(jax, jnp):
     return add("allow"), kind, line.split(" For more")[0]  # the address of the page depends on the version
 
 
-OPERANDS = [True, 1, 1.0, 1j, *(np.ones(2, name) for name in ("bool", "int8", "uint32", "int32", "float16", "float32", "complex64"))]
+OPERANDS = [
+    True,
+    1,
+    1.0,
+    1j,
+    *(np.ones(2, name) for name in ("bool", "int8", "uint32", "int32", "float16", "float32", "complex64")),
+]
 MIXED = {
     "add": lambda jnp, x, y: x + y,
     "where": lambda jnp, x, y: jnp.where(True, x, y),
     "concatenate": lambda jnp, x, y: jnp.concatenate([jnp.atleast_1d(x), jnp.atleast_1d(y)]),
     "result_type": lambda jnp, x, y: str(jnp.result_type(x, y)),
-    "promote_types": lambda jnp, x, y: str(jnp.promote_types(getattr(x, "dtype", type(x)), getattr(y, "dtype", type(y)))),
+    "promote_types": lambda jnp, x, y: str(
+        jnp.promote_types(getattr(x, "dtype", type(x)), getattr(y, "dtype", type(y)))
+    ),
     "of three": lambda jnp, x, y: str(jnp.result_type(x, y, 1.0)),
 }
 
@@ -139,10 +145,7 @@ def test_new_arrays_are_on_the_default_device(jax, jnp):
 
 
 def test_another_default_device_is_refused():
-    with (
-        pytest.raises(NotImplementedError, match="device_put"),
-        jitkit.default_device(object()),
-    ):
+    with pytest.raises(NotImplementedError, match="device_put"), jitkit.default_device(object()):
         raise AssertionError("the block is not entered")
 
 
@@ -236,7 +239,9 @@ def test_every_precision_that_an_option_may_name_is_one_of_a_product():
     for name in config._PRECISIONS:
         with jax.default_matmul_precision(name), jitkit.default_matmul_precision(name):
             theirs = jax.make_jaxpr(jax.numpy.dot)(np.ones(2, np.float32), np.ones(2, np.float32))
-            assert str(jitkit.make_jaxpr(jitkit.numpy.dot)(np.ones(2, np.float32), np.ones(2, np.float32))) == str(theirs)
+            assert str(jitkit.make_jaxpr(jitkit.numpy.dot)(np.ones(2, np.float32), np.ones(2, np.float32))) == str(
+                theirs
+            )
 
 
 def test_every_option_has_values_that_are_refused():
@@ -252,9 +257,7 @@ def imported_with(**variables):
 
 
 def test_a_variable_that_is_none_of_ours_is_warned_of_once_with_the_nearest():
-    done = imported_with(
-        JITKIT_NONSENSE="1", JITKIT_ENABLE_X46="1", JITKIT_COMPILATION_CACHE_DIR="x", JITKIT_LABS="x"
-    )
+    done = imported_with(JITKIT_NONSENSE="1", JITKIT_ENABLE_X46="1", JITKIT_COMPILATION_CACHE_DIR="x", JITKIT_LABS="x")
     warnings = [line.partition("Warning: ")[2] for line in done.stderr.splitlines() if "Warning: " in line]
     assert [text.split(" there are")[0] for text in warnings] == [
         "jitkit knows no environment variable JITKIT_COMPILATION_CACHE_DIR; did you mean JITKIT_CACHE_DIR?",
@@ -286,8 +289,5 @@ def test_types_for_annotations_are_those_of_jax():
     def members(alias):
         return {(typing.get_origin(part) or part).__name__.split(".")[-1] for part in typing.get_args(alias)}
 
-    assert members(jitkit.typing.ArrayLike) == members(jax.typing.ArrayLike) - {
-        "TypedNdArray",
-        "LiteralArray",
-    }
+    assert members(jitkit.typing.ArrayLike) == members(jax.typing.ArrayLike) - {"TypedNdArray", "LiteralArray"}
     assert members(jitkit.typing.DTypeLike) == members(jax.typing.DTypeLike)

@@ -252,7 +252,9 @@ def test_implementations_that_are_not_here_are_refused_by_name():
 # --- samplers -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", keeping([(), (1,), (0,), (2, 0, 3), (2, 3, 4), (1001,)], (), (2, 0, 3), (1001,)), ids=str)
+@pytest.mark.parametrize(
+    "shape", keeping([(), (1,), (0,), (2, 0, 3), (2, 3, 4), (1001,)], (), (2, 0, 3), (1001,)), ids=str
+)
 @pytest.mark.parametrize("sampler", ["bits(key, {})", "normal(key, {})", "randint(key, {}, -3, 40)"])
 def test_samplers_give_the_bits_of_jax_in_every_shape(sampler, shape):
     assert_same_value(f"random.{sampler.format(shape)}")
@@ -340,7 +342,9 @@ SAMPLERS = lines("""
     """)
 
 
-PRINTED_APART = ", p="  # searches in sums of the weights, which JAX 0.12 writes as one operation of its own: docs/parity.md
+PRINTED_APART = (
+    ", p="  # searches in sums of the weights, which JAX 0.12 writes as one operation of its own: docs/parity.md
+)
 
 
 # a jaxpr that is JAX's gives JAX's bits: the values of some are enough

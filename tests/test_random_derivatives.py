@@ -73,9 +73,7 @@ def derivative(library, program, args, kind):
 
 @hypothesis.seed(7)
 @hypothesis.given(st.data())
-@hypothesis.settings(
-    max_examples=int(os.environ.get("FUZZ", "50")), database=None, phases=[hypothesis.Phase.generate]
-)
+@hypothesis.settings(max_examples=int(os.environ.get("FUZZ", "50")), database=None, phases=[hypothesis.Phase.generate])
 def test_the_derivative_of_a_random_program_is_that_of_jax(data):
     arity = data.draw(st.integers(1, 3))
     program, args = data.draw(programs(arity)), [data.draw(arguments()) for _ in range(arity)]

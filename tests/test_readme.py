@@ -60,9 +60,7 @@ def test_what_the_readme_points_at_is_there():
 
 
 def test_the_commands_of_the_readme_exist():
-    verbs = set(
-        re.findall(r"`?jitkit (tour|bench|start|watch|check|hint|show|reset|status|export)\b", README)
-    )
+    verbs = set(re.findall(r"`?jitkit (tour|bench|start|watch|check|hint|show|reset|status|export)\b", README))
     assert verbs
     assert verbs <= set(cli.VERBS)
     targets = set(re.findall(r"^make (\w+)", README, re.MULTILINE))

@@ -114,9 +114,7 @@ def test_a_jaxpr_is_highlighted():
 
 def test_stablehlo_is_highlighted():
     pieces = Reader(shown("lowered")._repr_html_()).pieces
-    assert {"module", "func.func", "stablehlo.sine", '"stablehlo.while"', "call", "return"} <= set(
-        pieces["operation"]
-    )
+    assert {"module", "func.func", "stablehlo.sine", '"stablehlo.while"', "call", "return"} <= set(pieces["operation"])
     assert {"tensor<3xf32>", "tensor<i32>", "tensor<3xi1>"} <= set(pieces["type"])
     assert {"@jit_program", "@main", "@_where", "^bb0"} <= set(pieces["keyword"])
     assert {"dims", "jax.result_info"} <= set(pieces["parameter"])
@@ -147,19 +145,14 @@ def test_an_operation_of_hlo_tells_its_equation_and_its_line():
     remarks = Reader(shown("compiled")._repr_html_()).remarks
     told = {remark for remarks_of_one in remarks.values() for remark in remarks_of_one}
     source = "y = lax.fori_loop(0, 3, lambda i, c: c * jnp.sin(x) + i, x)"
-    assert f"jit(program)/while/body/mul\nat {__file__}:{line}\n{source}" in {
-        t.partition("\nbackend")[0] for t in told
-    }
+    assert f"jit(program)/while/body/mul\nat {__file__}:{line}\n{source}" in {t.partition("\nbackend")[0] for t in told}
     assert not any("metadata=" in remark for remark in told)
 
 
 def test_what_hlo_says_at_the_end_of_a_line_goes_into_the_remark():
     end = 'metadata={op_name="jit(f)/while"}, backend_config={"known_trip_count":{"n":"3"}}'
     for text, remark in [
-        (
-            f"  %w = f32[3]{{0}} while(%t), {end}",
-            'jit(f)/while\nbackend_config={"known_trip_count":{"n":"3"}}',
-        ),
+        (f"  %w = f32[3]{{0}} while(%t), {end}", 'jit(f)/while\nbackend_config={"known_trip_count":{"n":"3"}}'),
         ('  %w = f32[3]{0} while(%t), backend_config={"a":1}', 'backend_config={"a":1}'),
         ('  %w = f32[3]{0} while(%t), metadata={op_type="x"}', 'metadata={op_type="x"}'),
         ("  %w = f32[3]{0} while(%t)", ""),
@@ -275,11 +268,7 @@ def test_the_colours_can_be_read_on_light_and_on_dark():
         "light": ("#ffffff", "#f5f5f5"),
         "dark": ("#111111", "#1e1e1e"),
     }
-    assert [re.findall("vscode-(light|dark)", selector) for selector, _ in themes] == [
-        [],
-        ["light"],
-        ["dark"],
-    ]
+    assert [re.findall("vscode-(light|dark)", selector) for selector, _ in themes] == [[], ["light"], ["dark"]]
     for (_, colors), (theme, pages) in zip(themes, backgrounds.items(), strict=True):
         tones = re.findall("#[0-9a-f]{6}", colors)
         assert len(tones) == 4

@@ -108,26 +108,16 @@ WINDOWS = {
     for options in (
         {"window_dimensions": (2, 2)},
         {"window_dimensions": (2, 3), "window_strides": (2, 1), "padding": "SAME"},
-        {
-            "window_dimensions": (1, 2),
-            "padding": ((1, 2), (0, 3)),
-            "window_dilation": (1, 2),
-            "base_dilation": (2, 1),
-        },
+        {"window_dimensions": (1, 2), "padding": ((1, 2), (0, 3)), "window_dilation": (1, 2), "base_dilation": (2, 1)},
     )
 }
 WINDOWS |= {
     "ints": (lambda lib, x: lib.lax.reduce_window(x, 0, lib.lax.add, (2, 2)), (MATRIX.astype(int),)),
     "a tree": (
-        lambda lib, x: lib.lax.reduce_window(
-            (x, x), (0.0, 1.0), lambda p, q: (p[0] + q[0], p[1] * q[1]), (2, 2)
-        ),
+        lambda lib, x: lib.lax.reduce_window((x, x), (0.0, 1.0), lambda p, q: (p[0] + q[0], p[1] * q[1]), (2, 2)),
         (MATRIX,),
     ),
-    "a program in Python": (
-        lambda lib, x: lib.lax.reduce_window(x, 0.0, lambda p, q: p + 2 * q, (2, 2)),
-        (MATRIX,),
-    ),
+    "a program in Python": (lambda lib, x: lib.lax.reduce_window(x, 0.0, lambda p, q: p + 2 * q, (2, 2)), (MATRIX,)),
 }
 ATTENTION = {
     "plain": (lambda lib, q, k: lib.nn.dot_product_attention(q, k, k), (QUERY, KEY)),
@@ -207,17 +197,13 @@ def test_programs_and_results_are_those_of_jax(table):
     operands = [xs for _, xs in good.values()]
 
     def everything(library):
-        return lambda values: [
-            program(library, *xs) for (program, _), xs in zip(good.values(), values, strict=True)
-        ]
+        return lambda values: [program(library, *xs) for (program, _), xs in zip(good.values(), values, strict=True)]
 
     ours, theirs = (library.jit(everything(library))(operands) for library in (jitkit, jax))
     for name, a, b in zip(good, ours, theirs, strict=True):
         for x, y in zip(jitkit.tree.leaves(a), jax.tree.leaves(b), strict=True):
             assert describe(x) == describe(y), name
-            np.testing.assert_array_equal(
-                np.asarray(x).astype("f"), np.asarray(y).astype("f"), err_msg=name
-            )
+            np.testing.assert_array_equal(np.asarray(x).astype("f"), np.asarray(y).astype("f"), err_msg=name)
 
 
 ERRORS = {

@@ -15,9 +15,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[1]
 SHELL = shutil.which("sh")
 
-pytestmark = pytest.mark.skipif(
-    os.name != "posix" or not SHELL, reason="needs POSIX: the Makefile and its scripts"
-)
+pytestmark = pytest.mark.skipif(os.name != "posix" or not SHELL, reason="needs POSIX: the Makefile and its scripts")
 
 OLD = 'case "$*" in *exit*) exit 1;; *print*) echo 3.9;; *) echo Python 3.9.2;; esac'
 BROKEN = "echo 'pyenv: command not found'; exit 127"  # a shim of pyenv for a version that is not active
@@ -157,8 +155,7 @@ def test_make_alone_lists_the_targets(clone):
     done = make(clone)
     assert done.returncode == 0
     assert all(
-        f"make {target} " in done.stdout
-        for target in ("tour", "test", "test-all", "lint", "fuzz", "bench", "clean")
+        f"make {target} " in done.stdout for target in ("tour", "test", "test-all", "lint", "fuzz", "bench", "clean")
     )
 
 

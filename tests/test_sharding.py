@@ -110,7 +110,10 @@ def test_a_jit_with_shardings_in_another_one_is_what_it_is_in_jax():
     program = str(ROOT / "tests" / "sharded_inside.py")
     ours, theirs = (run(program, name) for name in ("jitkit", "jax"))
     assert len(theirs) > 500
-    values = [[line for line in lines if not JAXPRS_ARE_OURS and line.startswith("value")] or lines for lines in (ours, theirs)]
+    values = [
+        [line for line in lines if not JAXPRS_ARE_OURS and line.startswith("value")] or lines
+        for lines in (ours, theirs)
+    ]
     assert values[0] == values[1]
 
 
@@ -127,7 +130,11 @@ def test_a_constraint_is_written_around_the_call_of_a_function_with_shardings():
     text = "\n".join(run("-c", textwrap.dedent(program)))
     assert "mhlo.num_partitions = 8" in text
     assert 'sdy.mesh @mesh = <["x"=8]>' in text
-    order = ('%0 = sdy.sharding_constraint %arg0 <@mesh, [{"x"}]>', "call @", "%2 = sdy.sharding_constraint %1 <@mesh, [{}]>")
+    order = (
+        '%0 = sdy.sharding_constraint %arg0 <@mesh, [{"x"}]>',
+        "call @",
+        "%2 = sdy.sharding_constraint %1 <@mesh, [{}]>",
+    )
     assert sorted(map(text.index, order)) == list(map(text.index, order))
 
 

@@ -103,7 +103,9 @@ def same_program(name, cases):
     for library in (jitkit, jax):
         fun, *args = case(library, make(library))
         values = raised(values_of, library, fun, args)
-        found.append((values, raised(lambda library, fun, args: str(library.make_jaxpr(fun)(*args)), library, fun, args)))
+        found.append(
+            (values, raised(lambda library, fun, args: str(library.make_jaxpr(fun)(*args)), library, fun, args))
+        )
     (ours, our_jaxpr), (theirs, their_jaxpr) = found
     if theirs[0] == "nothing was raised":
         for a, b in zip(ours[1], theirs[1], strict=True):

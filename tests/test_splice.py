@@ -142,9 +142,7 @@ def test_a_traceback_has_the_learners_file_and_line(load, tmp_path):
 
 def test_lines_of_the_reference_stay_where_they_are(load):
     shapes = load("def area(radius, /, *, factor=1.0):\n    raise KeyError\n", "area")
-    assert shapes.volume.__wrapped__.__code__.co_firstlineno == 1 + REFERENCE.splitlines().index(
-        '@register("outer")'
-    )
+    assert shapes.volume.__wrapped__.__code__.co_firstlineno == 1 + REFERENCE.splitlines().index('@register("outer")')
     with pytest.raises(KeyError) as info:
         shapes.volume(1.0)
     assert traceback.extract_tb(info.value.__traceback__)[1].line == "return area(radius) * height"
@@ -180,7 +178,11 @@ def test_helpers_imports_and_constants_come_along_when_they_are_used(load):
 @pytest.mark.parametrize(
     ("once", "more", "helpers"),
     [
-        ("import math\nLIMIT = 3\ndef g(): return h()\ndef h(): return math.pi\n", "", 4),  # h is there when g is called
+        (
+            "import math\nLIMIT = 3\ndef g(): return h()\ndef h(): return math.pi\n",
+            "",
+            4,
+        ),  # h is there when g is called
         ("LIMIT = 3\ndef g(x=LIMIT): return x\n", "", 2),
         ("LIMIT = 3\nLIMIT = LIMIT + 1\ndef g(): return LIMIT\n", "", 5),  # it counts on
         ("LIMIT = 3\ndef g(x=LIMIT): return x\n", "LIMIT = 4\n", 5),  # the default is another one in between
@@ -344,7 +346,9 @@ def test_an_import_by_a_name_of_the_modules_is_the_learners_in_the_learners_func
     assert shapes.registry == [("outer", shapes.volume)]
 
 
-@pytest.mark.parametrize("helper", ["PI = math.pi", "class Helper(math.Base):\n    pass", "def helper(x=math.pi):\n    pass"])
+@pytest.mark.parametrize(
+    "helper", ["PI = math.pi", "class Helper(math.Base):\n    pass", "def helper(x=math.pi):\n    pass"]
+)
 def test_such_an_import_is_refused_where_no_function_can_have_it(load, helper):
     name = "PI" if helper.startswith("PI") else helper.split()[1].partition("(")[0]
     with pytest.raises(SpliceError, match=r"`math` is `math` in the module around this exercise.*by another name"):
@@ -434,18 +438,12 @@ def test_a_syntax_error_has_its_place(source):
 @pytest.mark.parametrize("target", ["nothing", "Shape.nothing", "Shape", "registry", "area.inner"])
 def test_a_target_that_the_reference_does_not_have(load, target):
     classes = "class Shape:\n    def nothing(self): pass\nclass area:\n    def inner(self): pass\n"
-    source = (
-        "def Shape(): pass\n"
-        if target == "Shape"
-        else f"{classes}def nothing(): pass\ndef registry(): pass\n"
-    )
+    source = "def Shape(): pass\n" if target == "Shape" else f"{classes}def nothing(): pass\ndef registry(): pass\n"
     with pytest.raises(SpliceError, match="reference"):
         load(source, target, exercises=(target,))
 
 
-@pytest.mark.parametrize(
-    "text", ["", "jitkit", "jitkit:", ":f", "jitkit:a b", "jit-kit:f", "jitkit:f.", "a:b:c"]
-)
+@pytest.mark.parametrize("text", ["", "jitkit", "jitkit:", ":f", "jitkit:a b", "jit-kit:f", "jitkit:f.", "a:b:c"])
 def test_a_target_is_a_module_and_a_name(text):
     with pytest.raises(ValueError, match="expected a target like"):
         Target.parse(text)

@@ -52,9 +52,7 @@ def test_each_station_tells_the_signature(jax, jnp):
 @same_as_jax
 def test_a_traced_function_shows_its_jaxpr(jax, jnp):
     traced = jax.jit(step).trace(*arguments(jnp))
-    return str(traced.jaxpr), [
-        plain(a) for a in traced.jaxpr.in_avals
-    ]
+    return str(traced.jaxpr), [plain(a) for a in traced.jaxpr.in_avals]
 
 
 @same_as_jax
@@ -76,33 +74,20 @@ def test_static_arguments_are_not_part_of_the_trees(jax, jnp):
 def test_the_stages_share_a_trace_with_the_call(jax, jnp):
     log = []
     f = jax.jit(lambda x: log.append(x) or x + 1)
-    (
-        f.trace(1.0),
-        f.lower(1.0),
-        f.eval_shape(1.0),
-        f(1.0),
-        f.trace(2.0).lower().compile()(3.0),
-        f.lower(jnp.ones(2)),
-    )
+    (f.trace(1.0), f.lower(1.0), f.eval_shape(1.0), f(1.0), f.trace(2.0).lower().compile()(3.0), f.lower(jnp.ones(2)))
     return len(log), f._cache_size()
 
 
 # --- StableHLO --------------------------------------------------------------------------------------------------
 
 PROGRAMS = {
-    "selu": lambda jax, jnp: (
-        (lambda x: 1.05 * jnp.where(x > 0, x, 1.67 * jnp.exp(x) - 1.67)),
-        (jnp.arange(5.0),),
-    ),
+    "selu": lambda jax, jnp: ((lambda x: 1.05 * jnp.where(x > 0, x, 1.67 * jnp.exp(x) - 1.67)), (jnp.arange(5.0),)),
     "a tree": lambda jax, jnp: (step, arguments(jnp)),
     "a network": lambda jax, jnp: (
         (lambda ws, x: jnp.sum(jnp.tanh(jnp.tanh(x @ ws[0]) @ ws[1]) ** 2)),
         ([jnp.ones((4, 8)), jnp.ones((8, 2))], jnp.ones((3, 4))),
     ),
-    "nested": lambda jax, jnp: (
-        (lambda x: (jax.jit(jnp.sin)(x) * jax.jit(jnp.cos)(x)).sum()),
-        (jnp.arange(100.0),),
-    ),
+    "nested": lambda jax, jnp: ((lambda x: (jax.jit(jnp.sin)(x) * jax.jit(jnp.cos)(x)).sum()), (jnp.arange(100.0),)),
     "nothing": lambda jax, jnp: ((lambda: ()), ()),
     "identity": lambda jax, jnp: ((lambda x: x), (jnp.ones(3),)),
     "a constant": lambda jax, jnp: ((lambda x: x + np.arange(3.0)), (jnp.ones(3),)),
@@ -187,8 +172,7 @@ def test_every_operation_knows_the_line_that_it_came_from():
     assert "loc(" not in lowered.as_text()
     optimised = lowered.compile().as_text()
     assert re.search(
-        rf'op_name="jit\(f\)/sin" source_file=".*test_stages\.py" source_line={line_of("the sine")}',
-        optimised,
+        rf'op_name="jit\(f\)/sin" source_file=".*test_stages\.py" source_line={line_of("the sine")}', optimised
     )
 
 
@@ -220,9 +204,7 @@ def test_donation_is_an_attribute_of_the_argument():
     lowered = jk.jit(lambda x, y: (y, x + y), donate_argnums=(0, 1)).lower(jnp.ones(3), jnp.ones(3))
     text = lowered.as_text()
     assert text.count("tf.aliasing_output") == 2
-    assert {"tf.aliasing_output = 0", "tf.aliasing_output = 1"} == set(
-        re.findall(r"tf.aliasing_output = \d", text)
-    )
+    assert {"tf.aliasing_output = 0", "tf.aliasing_output = 1"} == set(re.findall(r"tf.aliasing_output = \d", text))
 
 
 # --- calling a compiled function --------------------------------------------------------------------------------
@@ -358,7 +340,9 @@ def test_a_struct_that_reaches_a_nested_jit_is_a_constant_without_a_value(jax, j
     def f(x):
         return double(s) + double(s) * x, jax.jit(lambda y: {"a": y})(weak), s
 
-    ends = [raised(function, 1.0)[1].split("\n")[0] for function in (jax.jit(f), jax.jit(f).lower, jax.jit(lambda x: s))]
+    ends = [
+        raised(function, 1.0)[1].split("\n")[0] for function in (jax.jit(f), jax.jit(f).lower, jax.jit(lambda x: s))
+    ]
     return jax.eval_shape(f, 1.0), str(jax.make_jaxpr(f)(1.0)), ends
 
 

@@ -206,17 +206,13 @@ def test_only_the_runtime_imports_jax():
 def test_the_runtime_uses_jax_for_devices_and_buffers_only():
     """Never its jit, tracing, jax.numpy, jax.lax, trees or random: those are what jitkit is."""
     room = [name for name in SOURCES if name.split(".")[0] == "runtime"]
-    modules = {
-        target for name in room for _, target in imports(name) if target.split(".")[0] in ("jax", "jaxlib")
-    }
+    modules = {target for name in room for _, target in imports(name) if target.split(".")[0] in ("jax", "jaxlib")}
     assert modules <= GATE_MODULES
     used = {
         node.attr
         for name in room
         for node in ast.walk(tree_of(name))
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Attribute)
-        and node.value.attr == "jax"
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr == "jax"
     }
     assert used
     assert used <= GATE_NAMES
@@ -289,12 +285,8 @@ def test_without_jax_the_gate_says_what_is_missing():
 
 def test_importing_jitkit_does_not_import_jax_where_it_is_installed():
     """Half of the time until the first line of a script runs would go there."""
-    program = (
-        "import sys, jitkit, jitkit.numpy; print({m.split('.')[0] for m in sys.modules} & {'jax', 'jaxlib'})"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
-    )
+    program = "import sys, jitkit, jitkit.numpy; print({m.split('.')[0] for m in sys.modules} & {'jax', 'jaxlib'})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "set()"
 
 
@@ -396,7 +388,10 @@ def test_any_room_can_be_the_first_that_is_entered():
             if os.wait()[1]:
                 print(first)
         """
-    rooms = sorted({f"jitkit.{name.split('.')[0]}" for name in MODULES} | {f"jitkit.{name}" for name in ("lax.linalg", "numpy.fft")})
+    rooms = sorted(
+        {f"jitkit.{name.split('.')[0]}" for name in MODULES}
+        | {f"jitkit.{name}" for name in ("lax.linalg", "numpy.fft")}
+    )
     command = [sys.executable, "-c", textwrap.dedent(program), *rooms]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
     assert (done.stdout, len(rooms) > 20) == ("", True), done.stderr
@@ -447,7 +442,9 @@ def test_whoever_has_a_primitive_has_all_of_its_rules():
     module, with another one through a slot, or with `derivatives`.
     """
     rooms = [f"jitkit.{name}" for name, path in SOURCES.items() if name in MODULES]
-    done = subprocess.run([sys.executable, "-c", RULES_OF_A_PROCESS, *rooms], capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", RULES_OF_A_PROCESS, *rooms], capture_output=True, text=True, cwd=ROOT, check=True
+    )
     assert re.fullmatch(r"1\d\d primitives\n", done.stdout), done.stdout
 
 
@@ -496,16 +493,10 @@ def defined_names(path: pathlib.Path) -> set[str]:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 found.add(node.name)
                 if isinstance(node, ast.ClassDef):
-                    found |= {
-                        f"{node.name}.{inner.name}"
-                        for inner in node.body
-                        if isinstance(inner, ast.FunctionDef)
-                    }
+                    found |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
             elif isinstance(node, (ast.Assign, ast.AnnAssign)):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                found |= {
-                    name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
-                }
+                found |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
             elif isinstance(node, (ast.If, ast.Try)):
                 bodies += [node.body, node.orelse]
     return found
@@ -557,9 +548,7 @@ def test_every_assertion_says_what_we_believed():
     """An assertion that fails accuses us: it must say of what."""
 
     def silent(name):
-        return [
-            node.lineno for node in ast.walk(tree_of(name)) if isinstance(node, ast.Assert) and node.msg is None
-        ]
+        return [node.lineno for node in ast.walk(tree_of(name)) if isinstance(node, ast.Assert) and node.msg is None]
 
     assert found_in(SOURCES, silent) == {}
 

@@ -90,9 +90,7 @@ def test_code_of_another_kind_of_chip_is_not_available(compiled):
 
 
 def test_a_program_for_a_target_cannot_be_called(compiled):
-    with pytest.raises(
-        TypeError, match=r"'loss' was compiled for cpu, ahead of time, and cannot be called here"
-    ):
+    with pytest.raises(TypeError, match=r"'loss' was compiled for cpu, ahead of time, and cannot be called here"):
         compiled(np.ones((16, 16)), np.ones((16, 16)))
 
 
@@ -137,13 +135,8 @@ def test_a_plugin_of_another_version_than_jaxlib_is_not_used(monkeypatch):
 
 
 def test_what_the_compiler_objects_to_is_passed_on():
-    with (
-        Compilers() as compilers,
-        pytest.raises(TargetError, match=r"refused 'f':\n.*stablehlo.nothing") as raised,
-    ):
-        compilers.compile(
-            "f", 'module { func.func @main() { "stablehlo.nothing"() : () -> () } }', TARGETS["cpu"]
-        )
+    with Compilers() as compilers, pytest.raises(TargetError, match=r"refused 'f':\n.*stablehlo.nothing") as raised:
+        compilers.compile("f", 'module { func.func @main() { "stablehlo.nothing"() : () -> () } }', TARGETS["cpu"])
     assert raised.value.reason == "refused"
 
 
@@ -199,10 +192,7 @@ def test_a_compiler_that_crashes_leaves_us_alone_and_its_last_words(another_work
 
 def test_a_compiler_that_ends_without_a_word_is_a_crash(another_worker):
     another_worker("")
-    with (
-        Compilers() as compilers,
-        pytest.raises(TargetError, match=r"ended with status 0 .*\. It said nothing"),
-    ):
+    with Compilers() as compilers, pytest.raises(TargetError, match=r"ended with status 0 .*\. It said nothing"):
         compilers.compile("f", TEXT, TARGETS["cpu"])
 
 
@@ -219,9 +209,7 @@ def test_what_a_compiler_prints_goes_nowhere_near_the_terminal(another_worker, c
 def test_arrays_spread_over_devices_are_not_for_one_chip():
     lowered = jitkit.jit(lambda x: x + 1).trace(X).lower()
     lowered._module.partitions = 8
-    with pytest.raises(
-        NotImplementedError, match="spread over 8 devices, and is compiled ahead of time for one chip"
-    ):
+    with pytest.raises(NotImplementedError, match="spread over 8 devices, and is compiled ahead of time for one chip"):
         lowered.compile(target="cpu")
 
 
@@ -271,9 +259,7 @@ def test_a_plugin_for_a_gpu_that_is_not_there_is_left_alone(tmp_path):
     """It is installed to compile ahead of time; jax would start it, and it would complain on the terminal."""
     plugin = tmp_path / "jax_plugins" / "xla_cuda12" / "__init__.py"
     plugin.parent.mkdir(parents=True)
-    plugin.write_text(
-        "import sys\ndef initialize():\n    sys.initialized = True\n    raise RuntimeError('noise')\n"
-    )
+    plugin.write_text("import sys\ndef initialize():\n    sys.initialized = True\n    raise RuntimeError('noise')\n")
     env = {k: v for k, v in os.environ.items() if k != "JAX_PLATFORMS"}
     env["PYTHONPATH"] = os.pathsep.join([str(tmp_path), str(pathlib.Path(jitkit.__file__).parents[1])])
     command = [sys.executable, "-c", textwrap.dedent(PLUGINS)]
@@ -492,13 +478,13 @@ def model(tmp_path):
         (["{model}:gain"], 1, "has no function 'gain'. It has loss, broken."),
         (["{model}:loss"], 1, "loss was called with no arguments. Give a type for each array: --shapes"),
         (["{model}:loss", "--shapes", "f32[2,2]"], 1, "missing 1 required positional argument: 'x'"),
-        (
-            ["{model}:loss", "--shapes", "f32[2,2],f32[3]"],
-            1,
-            "TypeError: dot_general requires contracting dim",
-        ),
+        (["{model}:loss", "--shapes", "f32[2,2],f32[3]"], 1, "TypeError: dot_general requires contracting dim"),
         (["{model}:broken", "--shapes", "f32[2]"], 1, "AttributeError"),
-        (["{model}:broken", "--shapes", "f32[2]"], 1, "broken was called with float32[2], and raised at line 9; --shapes"),
+        (
+            ["{model}:broken", "--shapes", "f32[2]"],
+            1,
+            "broken was called with float32[2], and raised at line 9; --shapes",
+        ),
     ],
 )
 def test_wrong_arguments_are_answered_in_a_sentence(arguments, status, words, model, capsys):
@@ -632,8 +618,7 @@ def test_without_arguments_it_shows_an_example_and_how_to_get_what_is_missing(ca
     assert "layer(x: float32[256,512]" in shown
     assert "No compilers for gpu:h100, tpu:v5e, tpu:v6e here." in shown
     assert (
-        sys.platform != "linux"
-        or 'pip install "jax[cuda12-local]" "nvidia-cuda-nvcc-cu12>=12.6" "jax[tpu]"' in shown
+        sys.platform != "linux" or 'pip install "jax[cuda12-local]" "nvidia-cuda-nvcc-cu12>=12.6" "jax[tpu]"' in shown
     )
 
 
@@ -660,9 +645,7 @@ def test_as_json_it_says_the_same_as_data(model, capsys, monkeypatch):
 def test_the_tour_says_how_to_get_the_other_chips(monkeypatch):
     monkeypatch.setattr(table, "_is_there", lambda module: module == "jaxlib")
     stream = io.StringIO()
-    tour_targets.show(
-        Screen(stream, width=80, interactive=False, color=False, unicode=True), np.ones(3, np.float32)
-    )
+    tour_targets.show(Screen(stream, width=80, interactive=False, color=False, unicode=True), np.ones(3, np.float32))
     assert "Other chips" in stream.getvalue()
     assert "`make compilers` installs them" in " ".join(stream.getvalue().split())
 

@@ -28,9 +28,7 @@ class Stream(io.StringIO):
 
 def screen(width=60, **what):
     stream = Stream(terminal=False)
-    return Screen(
-        stream, **{"width": width, "interactive": False, "color": False, "unicode": True, **what}
-    ), stream
+    return Screen(stream, **{"width": width, "interactive": False, "color": False, "unicode": True, **what}), stream
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,9 @@ def test_the_loops_compute_what_they_should():
 
 def test_the_network_learns_and_its_step_is_compiled_once(tour):
     assert "traced once, compiled once" in " ".join(tour[1].split())
-    shares = re.search(r"Of the points, (\d+)% were on the right side before, and (\d+)% are now", " ".join(tour[1].split()))
+    shares = re.search(
+        r"Of the points, (\d+)% were on the right side before, and (\d+)% are now", " ".join(tour[1].split())
+    )
     assert int(shares[1]) < 80 < 98 <= int(shares[2])
     losses = [float(value) for value in re.findall(r"loss before step +\d+ +([\d.]+)", tour[1])]
     assert len(losses) == 8
@@ -182,20 +184,14 @@ def test_the_fusion_is_found_and_its_lines_know_their_equations():
 
 
 def test_a_program_without_a_fusion_has_none():
-    fused, entry = tour_arrows.fusion_and_entry(
-        "ENTRY %main (x: f32[]) -> f32[] {\n  ROOT %s = f32[] sine(%x)\n}\n"
-    )
+    fused, entry = tour_arrows.fusion_and_entry("ENTRY %main (x: f32[]) -> f32[] {\n  ROOT %s = f32[] sine(%x)\n}\n")
     assert fused == []
     assert len(entry) == 3
 
 
 def times(numpy, eager, jitted, first=0.05):
-    spread = {
-        name: Spread.of([value]) for name, value in (("numpy", numpy), ("eager", eager), ("jitted", jitted))
-    }
-    return tour_clock.Times(
-        **spread, first=first, stages={"tracing": 0.01, "compilation": 0.03}, difference=0.0
-    )
+    spread = {name: Spread.of([value]) for name, value in (("numpy", numpy), ("eager", eager), ("jitted", jitted))}
+    return tour_clock.Times(**spread, first=first, stages={"tracing": 0.01, "compilation": 0.03}, difference=0.0)
 
 
 def test_the_verdict_says_what_was_measured():
@@ -213,9 +209,7 @@ def test_the_verdict_does_not_boast_where_jit_lost():
 
 def test_the_first_call_is_shown_stage_by_stage():
     stream = io.StringIO()
-    tour_clock.show(
-        Screen(stream, width=80, interactive=False, color=False, unicode=True), times(8e-3, 5e-3, 1e-3)
-    )
+    tour_clock.show(Screen(stream, width=80, interactive=False, color=False, unicode=True), times(8e-3, 5e-3, 1e-3))
     assert (
         "The first jitted call, for which XLA compiled anew, took 50.0 ms: trace 10.0 ms, compile 30.0 ms, the rest, "
         "with the run 10.0 ms."

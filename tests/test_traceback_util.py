@@ -173,13 +173,7 @@ def test_mode_on_hides_frames_without_a_note():
 def test_mode_off_shows_everything():
     with config.override(traceback_filtering="off"):
         error = raised(own.call, user_fails)
-    assert functions_in(error.__traceback__) == [
-        "raised",
-        "call_and_filter_traceback",
-        "call",
-        "inner",
-        "user_fails",
-    ]
+    assert functions_in(error.__traceback__) == ["raised", "call_and_filter_traceback", "call", "inner", "user_fails"]
     assert not hasattr(error, "__notes__")
     assert not hasattr(error, "__jitkit_traceback__")
 

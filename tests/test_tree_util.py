@@ -105,10 +105,7 @@ class Lazy(Base):
 
 
 def keyed_flatten(module: Any) -> Any:
-    return lambda node: (
-        [(module.GetAttrKey("first"), node.children[0]), ("raw", node.children[1])],
-        node.data,
-    )
+    return lambda node: ([(module.GetAttrKey("first"), node.children[0]), ("raw", node.children[1])], node.data)
 
 
 class Keyed(Base):
@@ -267,9 +264,7 @@ def test_counts_children_and_node_data_are_those_of_jax(tree: Any) -> None:
 def test_key_paths_are_those_of_jax(tree: Any) -> None:
     agree(lambda tu: tu.tree_flatten_with_path(tree))
     agree(lambda tu: [tu.keystr(path) for path, _ in tu.tree_leaves_with_path(tree)])
-    agree(
-        lambda tu: [tu.keystr(path, simple=True, separator="/") for path, _ in tu.tree_leaves_with_path(tree)]
-    )
+    agree(lambda tu: [tu.keystr(path, simple=True, separator="/") for path, _ in tu.tree_leaves_with_path(tree)])
 
 
 @each_tree
@@ -294,9 +289,7 @@ def test_one_level_comes_apart_as_in_jax(tree: Any) -> None:
 def test_walk_and_compose_are_those_of_jax(tree: Any) -> None:
     def walk(tu: Any) -> Any:
         leaves, treedef = tu.tree_flatten(tree)
-        return treedef.walk(
-            lambda children, data: ("node", children, data), lambda leaf: ("leaf", leaf), leaves
-        )
+        return treedef.walk(lambda children, data: ("node", children, data), lambda leaf: ("leaf", leaf), leaves)
 
     agree(walk)
     agree(lambda tu: tu.tree_structure(tree).compose(tu.tree_structure([1, {"k": None}])))
@@ -347,15 +340,13 @@ def test_keys_that_cannot_be_sorted_are_an_error(tree: Any) -> None:
 def test_unflatten_takes_any_iterable_of_the_right_length(leaves: Any) -> None:
     agree(lambda tu: tu.tree_unflatten(tu.tree_structure([1, {"a": 2}]), leaves))
     agree(lambda tu: tu.tree_structure(([], {})).unflatten(leaves))
-    agree(
-        lambda tu: tu.tree_structure([1, (2,)]).walk(
-            lambda children, data: children, lambda leaf: leaf, leaves
-        )
-    )
+    agree(lambda tu: tu.tree_structure([1, (2,)]).walk(lambda children, data: children, lambda leaf: leaf, leaves))
 
 
 def test_a_single_leaf_wants_one_leaf() -> None:
-    with pytest.raises(ValueError, match=r"^Too few leaves for PyTreeDef; expected 1, got 0$" if wording.compared else None):
+    with pytest.raises(
+        ValueError, match=r"^Too few leaves for PyTreeDef; expected 1, got 0$" if wording.compared else None
+    ):
         ours.tree_structure(1).unflatten([])  # JAX 0.10 crashes here
     agree(lambda tu: tu.tree_structure(1).unflatten([1, 2]))
 
@@ -363,8 +354,7 @@ def test_a_single_leaf_wants_one_leaf() -> None:
 def test_results_are_sorted_by_key_but_ordered_dicts_keep_their_order() -> None:
     agree(
         lambda tu: [
-            list(tu.tree_map(lambda x: x, tree))
-            for tree in ({"b": 1, "a": 2}, od(b=1, a=2), dd(int, b=1, a=2))
+            list(tu.tree_map(lambda x: x, tree)) for tree in ({"b": 1, "a": 2}, od(b=1, a=2), dd(int, b=1, a=2))
         ]
     )
 
@@ -441,10 +431,7 @@ def test_mapping_over_two_trees_gives_the_value_or_the_error_of_jax(one: Any, tw
 @each_pair
 def test_structures_are_equal_where_they_are_in_jax(one: Any, two: Any) -> None:
     agree(
-        lambda tu: (
-            tu.tree_structure(one) == tu.tree_structure(two),
-            tu.tree_structure(one) != tu.tree_structure(two),
-        )
+        lambda tu: (tu.tree_structure(one) == tu.tree_structure(two), tu.tree_structure(one) != tu.tree_structure(two))
     )
 
 
@@ -478,12 +465,7 @@ def test_is_leaf_is_respected_when_a_mismatch_is_put_in_words() -> None:
 def test_equality_errors_of_structures_call_a_leaf_a_leaf() -> None:
     structure = ours.tree_structure
     assert list(ours.equality_errors_pytreedef(structure([1, {"a": 2}]), structure([1, {"a": (2,)}]))) == [
-        (
-            (ours.SequenceKey(1), ours.DictKey("a")),
-            "pytree leaf",
-            "<class 'tuple'>",
-            "their Python types differ",
-        )
+        ((ours.SequenceKey(1), ours.DictKey("a")), "pytree leaf", "<class 'tuple'>", "their Python types differ")
     ]
 
 
@@ -500,24 +482,12 @@ def test_equality_errors_of_structures_call_a_leaf_a_leaf() -> None:
             {"p": [{"q": 1}, (2, 3)]},
             ["x['p'][0] was a leaf and is a dict", "x['p'][1][1] was None and is a leaf"],
         ),
-        (
-            od(a=1, b=2),
-            od(b=2, a=1),
-            ["x had its keys in the order ['a'] ['b'] and has them in the order ['b'] ['a']"],
-        ),
+        (od(a=1, b=2), od(b=2, a=1), ["x had its keys in the order ['a'] ['b'] and has them in the order ['b'] ['a']"]),
         (od(a=1), od(b=2), ["x['a'] is missing", "x['b'] is new"]),
-        (
-            dd(int),
-            dd(set),
-            ["x is a defaultdict whose metadata were (<class 'int'>, ()) and are (<class 'set'>, ())"],
-        ),
+        (dd(int), dd(set), ["x is a defaultdict whose metadata were (<class 'int'>, ()) and are (<class 'set'>, ())"]),
         (Point(1, 2), Plain(1, 2), ["x was a Point and is a Plain"]),
         (Point(1, [2]), Point(1, [2, 3]), ["x.y was a list of 1 and is a list of 2"]),
-        (
-            Data(1, 2),
-            Data(1, (2,), "eval"),
-            ["x.mode was 'train' and is 'eval'", "x.b was a leaf and is a tuple"],
-        ),
+        (Data(1, 2), Data(1, (2,), "eval"), ["x.mode was 'train' and is 'eval'", "x.b was a leaf and is a tuple"]),
         (Static("a"), Static("b"), ["x was 'a' and is 'b'"]),
         (Custom(1), Custom(1, 2), ["x was a Custom of 1 and is a Custom of 2"]),
         (Custom(1, data="m"), Custom(1, data="n"), ["x is a Custom whose metadata were 'm' and are 'n'"]),
@@ -562,20 +532,12 @@ def test_reductions_are_those_of_jax() -> None:
         agree(lambda tu, tree=tree: tu.tree_reduce(join, tree, None))
         agree(lambda tu, tree=tree: tu.tree_reduce_associative(join, tree))
         agree(lambda tu, tree=tree: tu.tree_reduce_associative(join, tree, identity=None))
-        agree(
-            lambda tu, tree=tree: (
-                tu.tree_all(tree),
-                tu.tree_all(tree, is_leaf=is_none),
-                tu.tree_all([tree, 0]),
-            )
-        )
+        agree(lambda tu, tree=tree: (tu.tree_all(tree), tu.tree_all(tree, is_leaf=is_none), tu.tree_all([tree, 0])))
 
 
 def test_transposition_is_that_of_jax() -> None:
     def transpose(tu: Any, inner: Any, tree: Any) -> Any:
-        return tu.tree_transpose(
-            tu.tree_structure([0, 0]), None if inner is None else tu.tree_structure(inner), tree
-        )
+        return tu.tree_transpose(tu.tree_structure([0, 0]), None if inner is None else tu.tree_structure(inner), tree)
 
     for inner in ((0, 0, 0), (0, 0), {"a": 0, "b": (0, 0)}, None):
         for tree in ([(1, 2, 3), (4, 5, 6)], [(1, 2, 3), [4, 5, 6]], [1, 2]):
@@ -599,11 +561,7 @@ def test_structures_are_built_from_structures_as_in_jax() -> None:
         ]
 
     agree(build)
-    agree(
-        lambda tu: type(tu.tree_structure(1)).from_node_data_and_children(
-            tu.default_registry, (int, None), []
-        )
-    )
+    agree(lambda tu: type(tu.tree_structure(1)).from_node_data_and_children(tu.default_registry, (int, None), []))
 
 
 def test_all_leaves_is_that_of_jax() -> None:
@@ -616,13 +574,9 @@ def test_all_leaves_is_that_of_jax() -> None:
 
 
 def test_the_registry_object_answers_as_in_jax() -> None:
+    agree(lambda tu: [tu.default_registry.flatten_one_level(x) for x in (1, [2], {"b": 1, "a": 2}, Custom(3))])
     agree(
-        lambda tu: [tu.default_registry.flatten_one_level(x) for x in (1, [2], {"b": 1, "a": 2}, Custom(3))]
-    )
-    agree(
-        lambda tu: [
-            tu.default_registry.flatten_one_level_with_keys(x) for x in (1, [2], {"b": 1, "a": 2}, Custom(3))
-        ]
+        lambda tu: [tu.default_registry.flatten_one_level_with_keys(x) for x in (1, [2], {"b": 1, "a": 2}, Custom(3))]
     )
     agree(lambda tu: tu.default_registry.flatten([1, (2,)]))
 
@@ -637,8 +591,7 @@ def test_key_entries_are_those_of_jax() -> None:
             tu.FlattenedIndexKey(2),
         ]
         equal = [
-            [one == two for two in [*keys, tu.DictKey(1), tu.SequenceKey(idx=1), tu.DictKey(key="a")]]
-            for one in keys
+            [one == two for two in [*keys, tu.DictKey(1), tu.SequenceKey(idx=1), tu.DictKey(key="a")]] for one in keys
         ]
         copies = [
             pickle.loads(pickle.dumps(key)) == key and copy.deepcopy(key) == key and {key: 1}[copy.copy(key)]
@@ -717,17 +670,14 @@ def test_every_public_name_of_jax_is_there_with_the_same_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    "cls",
-    [Custom, Data, Static, list, dict, tuple, type(None), collections.OrderedDict, collections.defaultdict],
+    "cls", [Custom, Data, Static, list, dict, tuple, type(None), collections.OrderedDict, collections.defaultdict]
 )
 def test_a_type_is_registered_once(cls: Any) -> None:
     assert agree(lambda tu: tu.register_pytree_node(cls, lambda x: x, lambda d, c: c))[0] == "ValueError"
     agree(lambda tu: tu.register_static(cls))
     agree(
         lambda tu: (
-            tu.register_dataclass(cls, [], [])
-            if not dataclasses.is_dataclass(cls)
-            else tu.register_dataclass(cls)
+            tu.register_dataclass(cls, [], []) if not dataclasses.is_dataclass(cls) else tu.register_dataclass(cls)
         )
     )
 
@@ -774,9 +724,7 @@ def test_what_a_flatten_function_returns_is_checked_as_in_jax(result: Any) -> No
     agree(program)
 
 
-@pytest.mark.parametrize(
-    "result", [3, [1], ([(1, 2)], None), ([("k", (2, 3))], "data"), ((), None)], ids=repr
-)
+@pytest.mark.parametrize("result", [3, [1], ([(1, 2)], None), ([("k", (2, 3))], "data"), ((), None)], ids=repr)
 def test_what_a_flatten_function_with_keys_returns_is_checked_as_in_jax(result: Any) -> None:
     def program(tu: Any) -> Any:
         class Bad:
@@ -878,10 +826,7 @@ def test_dropped_fields_of_an_inferred_dataclass_are_no_children() -> None:
 
 @each_tree
 def test_equal_structures_are_one_object(tree: Any) -> None:
-    one, two = (
-        ours.tree_structure(tree),
-        ours.tree_structure(tree if isinstance(tree, Static) else copy.copy(tree)),
-    )
+    one, two = (ours.tree_structure(tree), ours.tree_structure(tree if isinstance(tree, Static) else copy.copy(tree)))
     assert one is two
     assert hash(one) == hash(two)
     assert ours.tree_flatten_with_path(tree)[1] is one
@@ -952,9 +897,7 @@ class Config:
     ids=["own equality", "no hash", "no hash inside"],
 )
 def test_metadata_that_define_equality_are_asked_and_kept(one: Any, two: Any, three: Any) -> None:
-    first, second, third = (
-        ours.tree_structure([Custom(0, data=data), {"k": 0}]) for data in (one, two, three)
-    )
+    first, second, third = (ours.tree_structure([Custom(0, data=data), {"k": 0}]) for data in (one, two, three))
     assert first == second
     assert hash(first) == hash(second)
     assert first not in (third, 5)
@@ -1115,9 +1058,7 @@ def test_two_random_trees_match_and_differ_as_in_jax(one: Any, two: Any) -> None
     agree(lambda tu: tu.tree_structure(one).flatten_up_to(two))
     agree(lambda tu: tu.tree_map(lambda *leaves: leaves, one, two))
     same = ours.tree_structure(one) == ours.tree_structure(two)
-    assert bool(ours.explain_difference(ours.tree_structure(one), ours.tree_structure(two), "x")) == (
-        not same
-    )
+    assert bool(ours.explain_difference(ours.tree_structure(one), ours.tree_structure(two), "x")) == (not same)
 
 
 @hypothesis.settings(max_examples=150, deadline=None)

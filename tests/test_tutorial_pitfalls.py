@@ -79,13 +79,7 @@ def test_a_list_of_intermediate_results_holds_tracers(jax, jnp):
     x = step(step(jnp.float32(1.0)))
     kinds = [type(y).__name__ in ("JitTracer", "DynamicJaxprTracer") for y in history]
     later = [raised(lambda: history[0] + 1), raised(lambda: jax.jit(lambda z: z + history[0])(1.0))]
-    return (
-        float(x),
-        len(history),
-        kinds,
-        history[0].shape,
-        [(kind, text.split(".")[0]) for kind, text in later],
-    )
+    return (float(x), len(history), kinds, history[0].shape, [(kind, text.split(".")[0]) for kind, text in later])
 
 
 @same_as_jax
@@ -315,9 +309,7 @@ def test_a_registered_class_is_traced_like_any_container(jax, jnp):
             return self.factor * x if self.on else x
 
     traces = []
-    jax.tree_util.register_pytree_node(
-        Scale, lambda s: ((s.factor,), s.on), lambda on, children: Scale(*children, on)
-    )
+    jax.tree_util.register_pytree_node(Scale, lambda s: ((s.factor,), s.on), lambda on, children: Scale(*children, on))
     calls = [(2.0, True), (3.0, True), (3.0, False), (3, True)]
     return [Scale(*c).apply(4.0) for c in calls], traces, jax.tree.leaves(Scale(2.0, True))
 
@@ -346,9 +338,7 @@ def test_only_the_loop_body_may_be_jitted_when_the_count_is_a_value(jax, jnp):
             i = body(i)
         return i
 
-    static = jax.jit(
-        looped, static_argnames=("x", "n")
-    )  # under a trace, what `body` returns is a tracer again
+    static = jax.jit(looped, static_argnames=("x", "n"))  # under a trace, what `body` returns is a tracer again
     return looped(1, 50), body._cache_size(), raised(jax.jit(looped), 1, 50), raised(static, 1, 50)
 
 

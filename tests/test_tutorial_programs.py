@@ -101,9 +101,7 @@ def is_even(jax, jnp, n):
 @program(3.0)
 def grade(jax, jnp, x):
     return jax.lax.switch(
-        jnp.digitize(x, jnp.array([1.0, 2.5, 4.0])),
-        [lambda v: v, jnp.square, jnp.negative, lambda v: v * 0],
-        x,
+        jnp.digitize(x, jnp.array([1.0, 2.5, 4.0])), [lambda v: v, jnp.square, jnp.negative, lambda v: v * 0], x
     )
 
 
@@ -200,9 +198,7 @@ def game_of_life(jax, jnp, board):
     return jax.lax.scan(step, board, length=4)
 
 
-@program(
-    np.linspace(-2, 1, 6, dtype=np.float32)[None] + 1j * np.linspace(-1, 1, 5, dtype=np.float32)[:, None]
-)
+@program(np.linspace(-2, 1, 6, dtype=np.float32)[None] + 1j * np.linspace(-1, 1, 5, dtype=np.float32)[:, None])
 def mandelbrot(jax, jnp, c):
     def step(_, state):
         z, count = state

@@ -103,14 +103,7 @@ def test_a_static_argument_may_decide(jax, jnp):
     def g_decorated(x, n):
         return g(x, n)
 
-    results = [
-        f_jitted(10),
-        f_jitted(-10),
-        f_jitted(10),
-        g_numbered(10, 20),
-        g_named(10, n=20),
-        g_named(10, 20),
-    ]
+    results = [f_jitted(10), f_jitted(-10), f_jitted(10), g_numbered(10, 20), g_named(10, n=20), g_named(10, 20)]
     return (
         results,
         g_decorated(10, 20),
@@ -165,16 +158,9 @@ def test_a_network_of_dictionaries_is_one_argument(jax, jnp):
             x = jnp.maximum(x @ layer["w"] + layer["b"], 0)
         return x @ params[-1]["w"] + params[-1]["b"]
 
-    params = [
-        {"w": jnp.full((3, 4), 0.1), "b": jnp.zeros(4)},
-        {"w": jnp.full((4, 2), -0.2), "b": jnp.ones(2)},
-    ]
+    params = [{"w": jnp.full((3, 4), 0.1), "b": jnp.zeros(4)}, {"w": jnp.full((4, 2), -0.2), "b": jnp.ones(2)}]
     x = jnp.arange(6.0).reshape(2, 3)
-    return (
-        jax.jit(predict)(params, x),
-        str(jax.make_jaxpr(predict)(params, x)),
-        jax.jit(predict)(params, x[:1]),
-    )
+    return (jax.jit(predict)(params, x), str(jax.make_jaxpr(predict)(params, x)), jax.jit(predict)(params, x[:1]))
 
 
 @same_as_jax
@@ -240,9 +226,7 @@ MISTAKES = {
 
 
 # Sentences of jax 0.10, which jitkit has, that later versions say in other words.
-REWORDED = {
-    "a slice": "Array slice indices must have static start/stop/step to be used with NumPy indexing syntax."
-}
+REWORDED = {"a slice": "Array slice indices must have static start/stop/step to be used with NumPy indexing syntax."}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -315,8 +299,7 @@ def test_a_traceback_ends_in_the_user_s_line_and_shows_none_of_ours():
     with pytest.raises(TypeError) as caught:
         jitkit.jit(f)(1.0)
     files = [
-        entry.path.__fspath__() if hasattr(entry.path, "__fspath__") else str(entry.path)
-        for entry in caught.traceback
+        entry.path.__fspath__() if hasattr(entry.path, "__fspath__") else str(entry.path) for entry in caught.traceback
     ]
     assert files[-1] == __file__
     assert all("jitkit/jitkit" not in file and "/jitkit/pjit" not in file for file in files)

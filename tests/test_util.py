@@ -57,9 +57,7 @@ def test_an_error_of_the_mapped_function_passes_through() -> None:
     ids=repr,
 )
 def test_lists_are_split_and_merged_as_in_jax(name: str, arguments: Any) -> None:
-    assert outcome(lambda: getattr(ours, name)(*arguments)) == outcome(
-        lambda: getattr(theirs, name)(*arguments)
-    )
+    assert outcome(lambda: getattr(ours, name)(*arguments)) == outcome(lambda: getattr(theirs, name)(*arguments))
 
 
 def test_a_mask_of_the_wrong_length_is_a_bug_that_says_so() -> None:

@@ -62,9 +62,7 @@ def difference(ours, theirs, where="the result"):
                 return f"{where} has the keys {list(ours)}, and in JAX {list(theirs)}"
             pairs = zip(ours.values(), theirs.values(), strict=True)
         for i, (a, b) in enumerate(pairs):
-            found = difference(
-                a, b, f"{where}[{list(ours)[i]!r}]" if isinstance(ours, dict) else f"{where}[{i}]"
-            )
+            found = difference(a, b, f"{where}[{list(ours)[i]!r}]" if isinstance(ours, dict) else f"{where}[{i}]")
             if found:
                 return found
     return None if ours == theirs else f"{where} is\n{ours}\nand in JAX\n{theirs}"

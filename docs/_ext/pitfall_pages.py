@@ -31,11 +31,19 @@ def section(result: Result) -> str:
     rows = [
         f"| {name} | {n.traces} | {n.compiles} | {took} |"
         for name, n, took in (
-            ("falls in", counts(result.slow), "ends in an error" if result.slow.error else duration(result.slow_seconds.median)),
+            (
+                "falls in",
+                counts(result.slow),
+                "ends in an error" if result.slow.error else duration(result.slow_seconds.median),
+            ),
             ("mended", counts(result.mended), duration(result.mended_seconds.median)),
         )
     ]
-    what = {"wrong": "Its fault is what it gives.", "error": "It ends in an error.", "grows": "It compiles at every call."}
+    what = {
+        "wrong": "Its fault is what it gives.",
+        "error": "It ends in an error.",
+        "grows": "It compiles at every call.",
+    }
     said = "\n".join(f"> {_escaped(line)}" for line in explanation(result.slow))
     return f"""### {pitfall.title[0].upper()}{pitfall.title[1:]}
 
@@ -71,7 +79,8 @@ def _figures(result: Result) -> str:
         return ""
     words = f"Time of each call of both programs: {result.pitfall.title}"
     return "\n".join(
-        f"![{words}](pitfalls/{result.pitfall.name}-{ground.name}.png){{.only-{ground.name} .plot}}" for ground in GROUNDS
+        f"![{words}](pitfalls/{result.pitfall.name}-{ground.name}.png){{.only-{ground.name} .plot}}"
+        for ground in GROUNDS
     )
 
 

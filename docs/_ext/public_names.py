@@ -133,7 +133,11 @@ def _items(block: str) -> str:
 def _source(name: str, value: Any) -> str:
     """A link to the line where a name is given its value: in the module that it says it is from, or in another one that has it."""
     own = sys.modules.get(str(getattr(value, "__module__", "")))
-    others = [module for key, module in sorted(sys.modules.items()) if key.startswith("jitkit.") and vars(module).get(name) is value]
+    others = [
+        module
+        for key, module in sorted(sys.modules.items())
+        if key.startswith("jitkit.") and vars(module).get(name) is value
+    ]
     for module in filter(None, [own, *others]):
         path = pathlib.Path(str(module.__file__)).resolve()
         for written in (name, getattr(value, "__qualname__", name)):
@@ -148,7 +152,9 @@ def _write(app: Any) -> None:
         write(f"api/{package}.md", page_of(package))
     rows = "\n".join(PACKAGES)
     table = "\n".join(f"| [`{p}`]({p}.md) | {_first_line(p)} |" for p in PACKAGES)
-    write("api/index.md", f"""# Public names
+    write(
+        "api/index.md",
+        f"""# Public names
 
 Each package carries the names of the JAX package that it stands for. What of JAX's is here, and was compared:
 [parity](../../parity.md).
@@ -162,7 +168,8 @@ Each package carries the names of the JAX package that it stands for. What of JA
 
 {rows}
 ```
-""")
+""",
+    )
 
 
 def _first_line(package: str) -> str:

@@ -40,7 +40,9 @@ class _Source(SphinxRole):
         self.env.note_dependency(str(path))  # a line that moves makes the page again
         wanted = vars(self.env).setdefault("source_files", set())
         wanted.add(place)
-        address = self.env.app.builder.get_relative_uri(self.env.docname, page_of(place)) + (f"#L-{line}" if line else "")
+        address = self.env.app.builder.get_relative_uri(self.env.docname, page_of(place)) + (
+            f"#L-{line}" if line else ""
+        )
         return [nodes.reference("", "", nodes.literal(text=label), refuri=address, internal=True)], []
 
 

@@ -35,7 +35,9 @@ def read(path):
 
 def pages(site):
     """All but the Explorer's, which is a program that has tests of its own."""
-    return [path for path in sorted(site.rglob("*.html")) if not {"_static", "explorer"} & set(path.relative_to(site).parts)]
+    return [
+        path for path in sorted(site.rglob("*.html")) if not {"_static", "explorer"} & set(path.relative_to(site).parts)
+    ]
 
 
 def test_every_link_leads_somewhere(site):
@@ -46,7 +48,9 @@ def test_every_link_leads_somewhere(site):
             if re.match(r"(https?|mailto|data|javascript):", link):
                 continue
             target = page if not address else page.parent / unquote(address.partition("?")[0])
-            if not target.is_file() or (anchor and target.suffix == ".html" and unquote(anchor) not in read(target).ids):
+            if not target.is_file() or (
+                anchor and target.suffix == ".html" and unquote(anchor) not in read(target).ids
+            ):
                 broken.append((page.name, link))
     assert broken == []
 
@@ -92,7 +96,9 @@ def defined_at(lines, number):
 
 def test_links_into_the_code_end_at_the_line_where_the_name_is(site):
     """The page as it is written names what it links to; the line that the site's link ends at defines just that."""
-    asked = re.findall(r"\]\(\.\./([\w/]+)\.py#([\w.]+)\)", (site.parents[1] / "reading.md").read_text(encoding="utf-8"))
+    asked = re.findall(
+        r"\]\(\.\./([\w/]+)\.py#([\w.]+)\)", (site.parents[1] / "reading.md").read_text(encoding="utf-8")
+    )
     text = (site / "reading.html").read_text(encoding="utf-8")
     links = re.findall(r'href="source/([\w/]+)\.html#L-(\d+)"><code', text)
     assert len(asked) > 20

@@ -15,15 +15,7 @@ from jitkit.kata.engine.manifest import Exercise, Lab, nearest
 from jitkit.kata.engine.own_names import source_path
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.splice import splice_source
-from jitkit.kata.engine.submission import (
-    LearnerFile,
-    SpliceError,
-    Submission,
-    Target,
-    is_stub,
-    names_bound,
-    tree_of,
-)
+from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, is_stub, names_bound, tree_of
 
 from . import holes
 from .files import Invalid, shown
@@ -50,9 +42,7 @@ class Answers:
         modules = {t.module for e in lab.exercises for t in e.targets}
         hinted = [s for s in self.sources if s.hint == lab.number or s.module in modules]
         names = {t.path[-1] for e in lab.exercises for t in e.targets}
-        free = [
-            s for s in self.sources if not s.hint and not s.module and names & set(DEFINES.findall(s.text))
-        ]
+        free = [s for s in self.sources if not s.hint and not s.module and names & set(DEFINES.findall(s.text))]
         return hinted or free
 
     def has(self, lab: Lab) -> bool:
@@ -74,14 +64,7 @@ class Answers:
 
     def exercise(self, lab: Lab, exercise: Exercise) -> dict[str, Any]:
         """What there is for an exercise."""
-        item: dict[str, Any] = {
-            "status": READY,
-            "sentence": "",
-            "line": None,
-            "flags": [],
-            "grams": [],
-            "path": "",
-        }
+        item: dict[str, Any] = {"status": READY, "sentence": "", "line": None, "flags": [], "grams": [], "path": ""}
         functions: dict[Target, LearnerFile] = {}
         for target in exercise.targets:
             try:
@@ -100,9 +83,7 @@ class Answers:
         if all(s.module for s in self.sources if s.path == item["path"]) and all(
             is_ours(f, t) for t, f in functions.items()
         ):
-            sentence = (
-                "It is the reference's, word for word: in a package of your own that counts as not written."
-            )
+            sentence = "It is the reference's, word for word: in a package of your own that counts as not written."
             flags = [*item["flags"], "the reference's, word for word"]
             return item | {"status": TODO, "sentence": sentence, "flags": flags}
         try:
@@ -129,9 +110,7 @@ class Answers:
             if source.module not in ("", target.module):
                 continue
             if target.path[-1] in source.broken:
-                error = SpliceError(
-                    source.broken[target.path[-1]][0], source.path, source.broken[target.path[-1]][1]
-                )
+                error = SpliceError(source.broken[target.path[-1]][0], source.path, source.broken[target.path[-1]][1])
                 continue
             file = self.file(source, lab)
             if isinstance(file, SpliceError):
@@ -160,7 +139,6 @@ class Answers:
         hint = f" Is it `{near}` now? Name it `{target.name}` again." if near else ""
         raise LookupError(f"There is no function `{target.name}` in it.{hint}")
 
-
     def others(self, lab: Lab, functions: Mapping[Target, LearnerFile]) -> list[str]:
         """Flags for files of no lab's name (`00_hello (1)/`, say) that have other versions of functions that were taken elsewhere."""
         flags = []
@@ -175,14 +153,8 @@ class Answers:
             for target in sorted(named):
                 other = file.functions.get(target.name)
                 taken = functions[target]
-                if (
-                    other is not None
-                    and not is_stub(other)
-                    and ast.dump(other) != ast.dump(taken.find(target))
-                ):
-                    flags.append(
-                        f"`{target.name}` is also in {source.path}, and differently; {taken.path} was graded"
-                    )
+                if other is not None and not is_stub(other) and ast.dump(other) != ast.dump(taken.find(target)):
+                    flags.append(f"`{target.name}` is also in {source.path}, and differently; {taken.path} was graded")
         more = [f"and {len(flags) - _MOST_COPIES} more of these"] if len(flags) > _MOST_COPIES else []
         return [*flags[:_MOST_COPIES], *more]
 
@@ -205,9 +177,7 @@ def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
         bound = {getattr(node, "name", "")} | {
             n.id
             for n in ast.walk(node)
-            if isinstance(node, ast.Assign | ast.AnnAssign)
-            and isinstance(n, ast.Name)
-            and isinstance(n.ctx, ast.Store)
+            if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         }
         if bound & tops or not bound & known:
             body.append(node)

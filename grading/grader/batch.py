@@ -79,7 +79,9 @@ def unpacked(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
     if path.is_dir():
         return path
     try:
-        with path.open("rb") as file:  # another zip of this name has a folder of its own: what was handed in then is not in it
+        with path.open(
+            "rb"
+        ) as file:  # another zip of this name has a folder of its own: what was handed in then is not in it
             target = target / hashlib.file_digest(file, "sha256").hexdigest()[:8]
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
@@ -110,7 +112,9 @@ def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Pat
     place = target / files.safe_path(info.filename)
     if info.is_dir() or (info.external_attr >> 16) & 0o170000 & ~0o100000:
         return
-    target.joinpath(*place.relative_to(target).parts[:-1][:1]).mkdir(exist_ok=True)  # whose it is is known, whatever it is
+    target.joinpath(*place.relative_to(target).parts[:-1][:1]).mkdir(
+        exist_ok=True
+    )  # whose it is is known, whatever it is
     place.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(info) as source, place.open("wb") as copy:
         try:
@@ -178,9 +182,7 @@ def _as_completed(
                     break
             if not waiting:
                 return
-            finished, waiting = concurrent.futures.wait(
-                waiting, return_when=concurrent.futures.FIRST_COMPLETED
-            )
+            finished, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
             for future in finished:
                 yield future.result()
     finally:

@@ -74,9 +74,7 @@ class Bench:
         from scratch."""
         key = packages, imported
         while key not in self.zygotes:
-            base = (
-                self.images.with_holes(self.kept()) if imported and packages != JAXLIB else self.images.base
-            )
+            base = self.images.with_holes(self.kept()) if imported and packages != JAXLIB else self.images.base
             if packages == JAXLIB:
                 base = self.images.ladder
             zygote = Zygote(base, packages, self.backend, imported)

@@ -61,9 +61,7 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
     for stub in sorted(PACKAGE.rglob("*.pyi")):  # where names of packages come from; no code
         binds.append((str(stub), f"/jitkit/{stub.relative_to(PACKAGE).as_posix()}"))
     binds += [(str(INSIDE), "/jail/inside"), (str(folder / "base"), "/jail/base")]
-    for parent in dict.fromkeys(
-        str(p) for _, place in binds for p in reversed(pathlib.PurePath(place).parents)
-    ):
+    for parent in dict.fromkeys(str(p) for _, place in binds for p in reversed(pathlib.PurePath(place).parents)):
         command += ["--perms", "0755", "--dir", parent]  # bubblewrap would make them for its own user only
     for path, place in binds:
         command += ["--ro-bind", path, place]

@@ -44,9 +44,7 @@ def add_parsers(commands: Any) -> None:
         metavar="SUBMISSIONS",
         help="a folder with one folder, archive or file a student; or a zip of it",
     )
-    grade.add_argument(
-        "--out", type=pathlib.Path, required=True, metavar="DIR", help="where the grades are kept"
-    )
+    grade.add_argument("--out", type=pathlib.Path, required=True, metavar="DIR", help="where the grades are kept")
     _how(grade)
     report = commands.add_parser("report", help="write pages to look at: the class, each student, feedback")
     report.add_argument("grades", type=pathlib.Path, metavar="DIR")
@@ -73,27 +71,17 @@ def add_parsers(commands: Any) -> None:
     serve = commands.add_parser("serve-gradescope", help="write the files of an autograder of Gradescope's")
     serve.add_argument("folder", type=pathlib.Path, metavar="DIR")
     serve.add_argument("--lab", action="append", default=[], metavar="NN")
-    serve.add_argument(
-        "--unsandboxed", action="store_true", help="the container that Gradescope runs is the only wall"
-    )
+    serve.add_argument("--unsandboxed", action="store_true", help="the container that Gradescope runs is the only wall")
     image = commands.add_parser("image", help="write the recipe of an image in which the grader runs")
     image.add_argument("folder", type=pathlib.Path, metavar="DIR")
 
 
 def _how(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--lab", action="append", default=[], metavar="NN", help="only this lab; may be said again"
-    )
-    parser.add_argument(
-        "--course", type=pathlib.Path, metavar="course.toml", help="who, until when, how points count"
-    )
-    parser.add_argument(
-        "--workers", type=int, default=os.cpu_count() or 2, help="submissions at the same time"
-    )
+    parser.add_argument("--lab", action="append", default=[], metavar="NN", help="only this lab; may be said again")
+    parser.add_argument("--course", type=pathlib.Path, metavar="course.toml", help="who, until when, how points count")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="submissions at the same time")
     parser.add_argument("--quiet", action="store_true", help="say nothing while it goes well")
-    parser.add_argument(
-        "--unsandboxed", action="store_true", help="run submissions as you, with no wall around them"
-    )
+    parser.add_argument("--unsandboxed", action="store_true", help="run submissions as you, with no wall around them")
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",
@@ -132,29 +120,18 @@ def _grade(arguments: argparse.Namespace) -> int:
     if not arguments.submissions.exists():
         raise Invalid(f"there is no {arguments.submissions}")
     policy_file = arguments.course or next(
-        (f for f in (arguments.submissions / FILE, arguments.out / FILE) if f.is_file()),
-        arguments.submissions / FILE,
+        (f for f in (arguments.submissions / FILE, arguments.out / FILE) if f.is_file()), arguments.submissions / FILE
     )
     _check_labs(arguments.lab, labs_and_ladder(ROOT / "labs"))
     program = _container(arguments)
     if program is not None:
         place, out = arguments.submissions.absolute(), arguments.out.absolute()
-        words = [
-            "grade",
-            str(place),
-            "--out",
-            str(out),
-            "--course",
-            str(policy_file.absolute()),
-            *_options(arguments),
-        ]
+        words = ["grade", str(place), "--out", str(out), "--course", str(policy_file.absolute()), *_options(arguments)]
         course = [policy_file.absolute().parent] if policy_file.is_file() else []
         return container.grade(program, words, [place, *course], out)
     backend = _backend(arguments)
     with Store(arguments.out, write=True) as store:
-        folder = batch.unpacked(
-            arguments.submissions, arguments.out / "unpacked" / arguments.submissions.stem
-        )
+        folder = batch.unpacked(arguments.submissions, arguments.out / "unpacked" / arguments.submissions.stem)
         found = batch.entries(folder)
         return _run(store, found, policy_file, arguments, backend)
 
@@ -177,13 +154,9 @@ def _regrade(arguments: argparse.Namespace) -> int:
         found = [batch.Entry(student, pathlib.Path(path)) for student, path in paths]
         gone = [entry for entry in found if not entry.path.exists()]
         for entry in gone:
-            print(
-                f"{entry.student}: {entry.path} is not there any more; the old grade stands.", file=sys.stderr
-            )
+            print(f"{entry.student}: {entry.path} is not there any more; the old grade stands.", file=sys.stderr)
         policy_file = arguments.course or pathlib.Path(store.meta("policy") or FILE)
-        return _run(store, [e for e in found if e not in gone], policy_file, arguments, backend) or int(
-            bool(gone)
-        )
+        return _run(store, [e for e in found if e not in gone], policy_file, arguments, backend) or int(bool(gone))
 
 
 def _container(arguments: argparse.Namespace) -> str | None:
@@ -201,10 +174,7 @@ def _options(arguments: argparse.Namespace) -> list[str]:
 def _backend(arguments: argparse.Namespace) -> str:
     """BUBBLEWRAP where the jail holds; NONE where that was said in so many words. JailError else."""
     if arguments.unsandboxed:
-        print(
-            "WARNING: submissions run as you, with no wall around them. Every export will say so.",
-            file=sys.stderr,
-        )
+        print("WARNING: submissions run as you, with no wall around them. Every export will say so.", file=sys.stderr)
         return NONE
     try:
         leaks = self_test()
@@ -216,11 +186,7 @@ def _backend(arguments: argparse.Namespace) -> str:
 
 
 def _run(
-    store: Store,
-    found: Sequence[batch.Entry],
-    policy_file: pathlib.Path,
-    arguments: argparse.Namespace,
-    backend: str,
+    store: Store, found: Sequence[batch.Entry], policy_file: pathlib.Path, arguments: argparse.Namespace, backend: str
 ) -> int:
     everything = labs_and_ladder(ROOT / "labs")
     policy = read_policy(policy_file, everything)
@@ -260,9 +226,7 @@ def _run(
 def _check_labs(wanted: Sequence[str], labs: Sequence[Lab]) -> None:
     for number in wanted:
         if number not in {lab.number for lab in labs}:
-            raise LookupError(
-                f"there is no lab {number!r}; the labs are {', '.join(lab.number for lab in labs)}"
-            )
+            raise LookupError(f"there is no lab {number!r}; the labs are {', '.join(lab.number for lab in labs)}")
 
 
 # --- what was graded ------------------------------------------------------------------------------------------------------
@@ -270,9 +234,7 @@ def _check_labs(wanted: Sequence[str], labs: Sequence[Lab]) -> None:
 
 def _standing(store: Store) -> tuple[list[Record], Policy, Sequence[Lab]]:
     labs = labs_and_ladder(ROOT / "labs")
-    policy = (
-        read_policy(pathlib.Path(store.meta("policy") or FILE), labs) if store.meta("policy") else Policy()
-    )
+    policy = read_policy(pathlib.Path(store.meta("policy") or FILE), labs) if store.meta("policy") else Policy()
     points = {lab.number: float(sum(e.points for e in lab.exercises)) for lab in labs}
     return standing(store.grades(), policy, points), policy, labs
 
@@ -358,13 +320,9 @@ def _explain(arguments: argparse.Namespace) -> int:
             print(f"  flag: {flag}")
         again = _replayed(store, policy, labs, g)
     for check in g.checks:
-        print(
-            f"  {check['status']:5} {check['name']}{' (hidden)' if check['hidden'] else ''}: {check['about']}"
-        )
+        print(f"  {check['status']:5} {check['name']}{' (hidden)' if check['hidden'] else ''}: {check['about']}")
         if check["status"] != "PASS":
-            print(
-                "\n".join(f"        {line}" for line in exports.told(check | {"hidden": False}).splitlines())
-            )
+            print("\n".join(f"        {line}" for line in exports.told(check | {"hidden": False}).splitlines()))
     print(f"  {again}")
     return 0
 

@@ -69,9 +69,7 @@ def grade(program: str, words: Sequence[str], read: Sequence[pathlib.Path], writ
     image = image_name()
     if subprocess.run([program, "image", "inspect", image], capture_output=True, check=False).returncode:
         print(f"bubblewrap is not installed: {program} builds an image that has it, once.", file=sys.stderr)
-        with (
-            tempfile.TemporaryDirectory() as folder
-        ):  # of what the image needs, and nothing else that lies in a clone
+        with tempfile.TemporaryDirectory() as folder:  # of what the image needs, and nothing else that lies in a clone
             for path in sources():
                 copy = pathlib.Path(folder, path.relative_to(ROOT))
                 copy.parent.mkdir(parents=True, exist_ok=True)

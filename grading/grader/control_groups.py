@@ -23,12 +23,9 @@ class ControlGroup:
         name = f"jitkit-{os.getpid()}-{next(_NUMBERS)}"
         with contextlib.suppress(OSError):
             if (_GROUPS / "cgroup.controllers").is_file():
-                own = (
-                    pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::")[2].strip()
-                )
+                own = pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::")[2].strip()
                 self._make(
-                    (_GROUPS / own.lstrip("/")).parent / name,
-                    {"pids.max": self.PROCESSES, "memory.max": self.MEMORY},
+                    (_GROUPS / own.lstrip("/")).parent / name, {"pids.max": self.PROCESSES, "memory.max": self.MEMORY}
                 )
             else:
                 self._make(_GROUPS / "pids" / name, {"pids.max": self.PROCESSES})

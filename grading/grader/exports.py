@@ -67,25 +67,11 @@ def to_csv(records: Sequence[Record], sandbox: str) -> str:
     for r in records:
         g = r.grade
         passed = sum(check["status"] == "PASS" for check in g.checks)
-        reason = g.sentence or "; ".join(
-            f"{c['name']}: {c['status']}" for c in g.checks if c["status"] != "PASS"
-        )
+        reason = g.sentence or "; ".join(f"{c['name']}: {c['status']}" for c in g.checks if c["status"] != "PASS")
         how = UNSANDBOXED if sandbox == "none" else sandbox
         flags = "; ".join(r.flags)
         rows.append(
-            [
-                g.student,
-                g.lab,
-                g.exercise,
-                r.points,
-                r.max,
-                g.outcome,
-                passed,
-                len(g.checks),
-                flags,
-                reason[:500],
-                how,
-            ]
+            [g.student, g.lab, g.exercise, r.points, r.max, g.outcome, passed, len(g.checks), flags, reason[:500], how]
         )
     return table([head, *rows])
 
@@ -101,14 +87,7 @@ def to_canvas(records: Sequence[Record], policy: Policy, sandbox: str) -> str:
     rows: list[list[Any]] = [head, ["    Points Possible", "", "", "", "", *(most[lab] for lab in labs)]]
     for student, found in by_student.items():
         rows.append(
-            [
-                names.get(student) or student,
-                "",
-                student,
-                student,
-                "",
-                *(found.get(lab, (None, 0))[0] for lab in labs),
-            ]
+            [names.get(student) or student, "", student, student, "", *(found.get(lab, (None, 0))[0] for lab in labs)]
         )
     return table(rows)
 
@@ -169,21 +148,13 @@ def told(check: dict[str, Any]) -> str:
 
 def to_junit(records: Sequence[Record], sandbox: str) -> str:
     """A suite for each exercise of each student, a case for each check."""
-    root = ElementTree.Element(
-        "testsuites", name=f"jitkit ({UNSANDBOXED})" if sandbox == "none" else "jitkit"
-    )
+    root = ElementTree.Element("testsuites", name=f"jitkit ({UNSANDBOXED})" if sandbox == "none" else "jitkit")
     for r in records:
         g = r.grade
         name = _xml(f"{g.student} {g.exercise or 'submission'}")
         suite = ElementTree.SubElement(root, "testsuite", name=name)
         cases = g.checks or (
-            {
-                "name": "submission",
-                "status": g.outcome,
-                "sentence": g.sentence,
-                "hidden": False,
-                "seconds": 0.0,
-            },
+            {"name": "submission", "status": g.outcome, "sentence": g.sentence, "hidden": False, "seconds": 0.0},
         )
         failures = errors = 0
         for check in cases:

@@ -74,9 +74,7 @@ def read_files(path: pathlib.Path) -> list[Found]:
     elif stat.S_ISREG(mode):
         found = list(_of_file(path, path.name, budget, 0))
     else:
-        raise Invalid(
-            f"{shown(path.name)} is neither a file nor a folder: links and devices are not followed."
-        )
+        raise Invalid(f"{shown(path.name)} is neither a file nor a folder: links and devices are not followed.")
     if not found and budget.unopened:
         name = shown(budget.unopened[0])
         raise Invalid(f"{name} is an archive of a kind that is not opened here. Hand in a zip, or the files.")
@@ -94,21 +92,15 @@ class _Budget:
     def count(self, name: str, size: int) -> None:
         self.files += 1
         if self.files > _MOST_FILES:
-            raise Invalid(
-                f"There are more than {_MOST_FILES:,} files in it. Hand in the files of the labs only."
-            )
+            raise Invalid(f"There are more than {_MOST_FILES:,} files in it. Hand in the files of the labs only.")
         if name.lower().endswith(_UNOPENED):
             self.unopened.append(name)
         if name.lower().endswith(_READ):
             if size > _longest(name):
-                raise Invalid(
-                    f"{shown(name)} has {size:,} bytes; a file of answers may have {_longest(name):,}."
-                )
+                raise Invalid(f"{shown(name)} has {size:,} bytes; a file of answers may have {_longest(name):,}.")
             self.bytes += size
         if self.bytes > _MOST_BYTES:
-            raise Invalid(
-                f"Unpacked it is more than {_MOST_BYTES:,} bytes. Hand in the files of the labs only."
-            )
+            raise Invalid(f"Unpacked it is more than {_MOST_BYTES:,} bytes. Hand in the files of the labs only.")
 
 
 def _of_folder(folder: pathlib.Path, budget: _Budget) -> Iterator[Found]:
@@ -161,9 +153,7 @@ def _of_archive(data: bytes, name: str, budget: _Budget, depth: int) -> Iterator
         NotImplementedError,
         RuntimeError,
     ) as error:
-        raise Invalid(
-            f"{shown(name)} cannot be unpacked: {type(error).__name__}: {shown(str(error))}"
-        ) from None
+        raise Invalid(f"{shown(name)} cannot be unpacked: {type(error).__name__}: {shown(str(error))}") from None
 
 
 class _Content:

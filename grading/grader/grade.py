@@ -76,9 +76,7 @@ class Course(Trials):
         the checks that one process may run, "executables": what XLA made in them, sealed, "values": by check}`. JailError where it fails
         its own checks."""
         with self.locks[exercise.id]:
-            if (
-                len(self.failures.get(exercise.id, ())) >= _MOST_TRIES
-            ):  # else each submission would wait for it again
+            if len(self.failures.get(exercise.id, ())) >= _MOST_TRIES:  # else each submission would wait for it again
                 raise self.failures[exercise.id][-1]
             if exercise.id not in self.known:
                 key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions} {VALUES} {_machine()}"
@@ -153,11 +151,7 @@ class Course(Trials):
         codes = {str(t): code for t in exercise.targets if (code := self.images.codes.get(t)) is not None}
         fits = all(t in self.images.codes or t.module.startswith(LATE) for t in exercise.targets)
         patch = marshal.dumps({"functions": codes, "helpers": []}) if fits else b""
-        return {
-            "modules": base64.b64encode(marshal.dumps(modules)),
-            "patch": base64.b64encode(patch),
-            "files": [],
-        }
+        return {"modules": base64.b64encode(marshal.dumps(modules)), "patch": base64.b64encode(patch), "files": []}
 
     # --- a submission --------------------------------------------------------------------------------------------------
 
@@ -179,15 +173,7 @@ class Course(Trials):
                 return self._grade(bench, student, path, only, known or (lambda key: None))
             except Exception as error:  # one submission never stops the batch, whatever we did not think of
                 row = _row(
-                    student,
-                    "",
-                    path,
-                    None,
-                    None,
-                    INFRA,
-                    "The grader had a fault; it will be graded again.",
-                    None,
-                    0.0,
+                    student, "", path, None, None, INFRA, "The grader had a fault; it will be graded again.", None, 0.0
                 )
                 return Graded(student, [], [row], (f"{type(error).__name__}: {error}",))
 
@@ -207,9 +193,7 @@ class Course(Trials):
                     for e in lab.exercises
                 )
             )
-            row = _row(
-                student, submission, path, None, None, INVALID, found["sentence"], 0.0, total, found["flags"]
-            )
+            row = _row(student, submission, path, None, None, INVALID, found["sentence"], 0.0, total, found["flags"])
             row["handed_in"] = found.get("handed_in", 0.0)
             return Graded(student, [], [row])
         deadline = time.monotonic() + self.settings.submission_seconds
@@ -288,9 +272,7 @@ class Course(Trials):
         checks = [check for _, check in self.checks(exercise)]
         if item["status"] != answers.READY:
             status = FAIL if item["status"] == answers.TODO else CRASH
-            rows = [
-                _told(CheckResult(c, status, item["sentence"], None, place_of(item["line"]))) for c in checks
-            ]
+            rows = [_told(CheckResult(c, status, item["sentence"], None, place_of(item["line"]))) for c in checks]
             return {"status": OK, "sentence": item["sentence"], "checks": rows, "seconds": 0.0}
         verdicts: list[CheckResult] = []
         for attempt in range(2):
@@ -314,9 +296,7 @@ class Course(Trials):
             "seconds": time.monotonic() - began,
         }
 
-    def whole_item(
-        self, bench: Bench, exercise: Exercise, item: dict[str, Any], path: pathlib.Path
-    ) -> dict[str, Any]:
+    def whole_item(self, bench: Bench, exercise: Exercise, item: dict[str, Any], path: pathlib.Path) -> dict[str, Any]:
         """The same with the code of its modules. JailError where the submission is another one now."""
         self.whole.add(exercise.id)
         again = bench.read(path, [exercise.lab], [exercise.id])["exercises"].get(exercise.id, {})
@@ -324,9 +304,7 @@ class Course(Trials):
             raise JailError(f"{path} was changed while it was graded")
         return dict(again)
 
-    def stored(
-        self, key: str, exercise: Exercise, item: dict[str, Any], result: dict[str, Any]
-    ) -> dict[str, Any]:
+    def stored(self, key: str, exercise: Exercise, item: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
         """A row of the table of results."""
         return {
             "key": key, "exercise": exercise.id, "code": item.get("digest", ""), "checks_version": self.version(exercise),

@@ -127,9 +127,7 @@ def sources() -> Iterator[pathlib.Path]:
     """What of a clone the grader needs."""
     for top in ("jitkit", "grading", "labs"):
         for path in sorted((ROOT / top).rglob("*")):
-            if path.is_file() and not any(
-                part.startswith(_LEFT_OUT) for part in path.relative_to(ROOT).parts
-            ):
+            if path.is_file() and not any(part.startswith(_LEFT_OUT) for part in path.relative_to(ROOT).parts):
                 yield path
     yield solution_file()  # the control of the ladder; no jail has it
     for name in ("pyproject.toml", "README.md", "LICENSE", "pytest_jitkit.py", "CHANGELOG.md"):

@@ -73,11 +73,7 @@ class Images:
         """What is sent beside `base`: the reference's modules but those that are the student's, and no answer to
         other exercises that are in the course's own folder."""
         own = {t.module for t in exercise.targets} if exercise is not None else set()
-        rest = {
-            name: self.modules[name]
-            for name in self.taken
-            if name not in own and not name.startswith(holes.LATE)
-        }
+        rest = {name: self.modules[name] for name in self.taken if name not in own and not name.startswith(holes.LATE)}
         return rest | spliced
 
     def with_holes(self, kept: Collection[str], how: str = holes.EMPTY) -> Modules:
@@ -87,9 +83,7 @@ class Images:
             if str(target) not in kept:
                 by_module.setdefault(target.module, {})[target] = how
         found = {
-            name: m
-            for name, m in self.modules.items()
-            if not (name in self.taken and name.startswith(holes.LATE))
+            name: m for name, m in self.modules.items() if not (name in self.taken and name.startswith(holes.LATE))
         }
         for name, targets in by_module.items():
             path, is_package, _ = found[name]
@@ -216,9 +210,7 @@ def _parts(source: str, strip: bool) -> tuple[_Part, ...]:
         if not _is_docstring(node):
             calls = (c.func for c in ast.walk(node) if isinstance(c, ast.Call))
             called = frozenset(f.id for f in calls if isinstance(f, ast.Name))
-            found.append(
-                _Part(node, _is_check(node), frozenset(_binds(node)), frozenset(_uses(node)), called)
-            )
+            found.append(_Part(node, _is_check(node), frozenset(_binds(node)), frozenset(_uses(node)), called))
     return tuple(found)
 
 

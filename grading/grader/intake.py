@@ -45,10 +45,7 @@ def read_submission(
     try:
         found = read_files(path)
         digest = hashlib.sha256(
-            b"".join(
-                f.path.encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(f.data).digest()
-                for f in found
-            )
+            b"".join(f.path.encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(f.data).digest() for f in found)
         ).hexdigest()[:24]
         if not found:
             raise Invalid("There is no Python file and no notebook in it.")
@@ -93,8 +90,7 @@ def read_submission(
         asked = [lab for lab in labs if not wanted or lab.number in wanted]
         known = {t.path[-1] for lab in asked for e in lab.exercises for t in e.targets}
         near = next(
-            (f"; is `{n}` to be `{nearest(n, known)}`?" for n in sorted(names - known) if nearest(n, known)),
-            ".",
+            (f"; is `{n}` to be `{nearest(n, known)}`?" for n in sorted(names - known) if nearest(n, known)), "."
         )
         if names & known:
             name = min(names & known)
@@ -139,13 +135,7 @@ def serve(labs_folder: str) -> int:
         if status or not data or len(data) > _LONGEST_FRAME:
             signal_ = os.waitstatus_to_exitcode(status)
             data = json.dumps(
-                {
-                    "status": INVALID,
-                    "sentence": _DIED,
-                    "exercises": {},
-                    "flags": [],
-                    "digest": f"ended {signal_}",
-                }
+                {"status": INVALID, "sentence": _DIED, "exercises": {}, "flags": [], "digest": f"ended {signal_}"}
             ).encode()
         sys.stdout.buffer.write(struct.pack(">Q", len(data)) + data)
         sys.stdout.buffer.flush()

@@ -214,9 +214,7 @@ class Zygote:
       called: the holes that were called while it was imported.
     """
 
-    def __init__(
-        self, base: Modules, packages: str, backend: str = BUBBLEWRAP, imported: bool = False
-    ) -> None:
+    def __init__(self, base: Modules, packages: str, backend: str = BUBBLEWRAP, imported: bool = False) -> None:
         self.packages = packages
         self.backend = backend
         self.imported = imported
@@ -245,11 +243,7 @@ class Zygote:
         self.control.settimeout(_START_SECONDS)
         word, _, called = self.line().partition(b" ")
         if word != b"ready":
-            said = (
-                self.process.stderr.read(2000).decode("utf-8", "replace")
-                if self.process.stderr is not None
-                else ""
-            )
+            said = self.process.stderr.read(2000).decode("utf-8", "replace") if self.process.stderr is not None else ""
             self.close()
             raise JailError(f"the jail did not start: {said.strip() or 'it says nothing'}")
         self.called = frozenset(json.loads(called))
@@ -274,9 +268,7 @@ class Zygote:
             *STANDARD_LIBRARY,
             *_PRELOAD[self.packages],
         ]
-        return self.group.wrap(
-            [*bubblewrap(self.folder, self.packages, _ENVIRONMENT), *run] if jailed else run
-        )
+        return self.group.wrap([*bubblewrap(self.folder, self.packages, _ENVIRONMENT), *run] if jailed else run)
 
     def line(self) -> bytes:
         """A line from the zygote, or nothing where it is gone."""
@@ -301,9 +293,7 @@ class Zygote:
             "cpu": math.ceil(limits.seconds * computes),
         }  # fmt: skip
         with contextlib.suppress(OSError):
-            socket.send_fds(
-                self.control, [json.dumps({"do": "start", "limits": data}).encode()], [theirs.fileno()]
-            )
+            socket.send_fds(self.control, [json.dumps({"do": "start", "limits": data}).encode()], [theirs.fileno()])
         theirs.close()
         answer = self.line()
         if not answer:

@@ -44,15 +44,7 @@ from .jail import Limits
 
 FILE = "course.toml"
 _KEYS: dict[str, dict[str, Any]] = {
-    "": {
-        "labs": list,
-        "roster": str,
-        "timezone": str,
-        "attempts": str,
-        "late": dict,
-        "limits": dict,
-        "lab": dict,
-    },
+    "": {"labs": list, "roster": str, "timezone": str, "attempts": str, "late": dict, "limits": dict, "lab": dict},
     "late": {"percent_a_day": (int, float), "most_days": int},
     "limits": {
         "seconds": (int, float),
@@ -177,9 +169,7 @@ class _Reader:
         for key, value in data.items():
             if key not in _KEYS[name]:
                 near = difflib.get_close_matches(key, _KEYS[name], n=1)
-                raise self.error(
-                    key, f"`{key}` is not known here" + (f"; is it `{near[0]}`?" if near else "")
-                )
+                raise self.error(key, f"`{key}` is not known here" + (f"; is it `{near[0]}`?" if near else ""))
             kinds: Any = _KEYS[name][key]
             if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
                 raise self.error(key, f"`{key}` is {value!r}, which is no {_kind(kinds)}")
@@ -187,9 +177,7 @@ class _Reader:
     def lab(self, number: Any, where: str) -> str:
         """The number of a lab."""
         if number not in self.labs:
-            raise self.error(
-                where, f"there is no lab {number!r}; the labs are {', '.join(sorted(self.labs))}"
-            )
+            raise self.error(where, f"there is no lab {number!r}; the labs are {', '.join(sorted(self.labs))}")
         return str(number)
 
     def of_lab(self, item: Any, zone: datetime.tzinfo) -> LabPolicy:
@@ -212,9 +200,7 @@ class _Reader:
         try:
             return zoneinfo.ZoneInfo(name)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-            raise self.error(
-                "timezone", f"there is no time zone {name!r}: one is called Europe/Zurich"
-            ) from None
+            raise self.error("timezone", f"there is no time zone {name!r}: one is called Europe/Zurich") from None
 
     def roster(self, name: str) -> tuple[Student, ...]:
         """The students in a CSV file."""
@@ -225,9 +211,7 @@ class _Reader:
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise self.error("roster", f"the roster {name} cannot be read: {error}") from None
         if not rows or rows[0][:1] != ["student"]:
-            raise PolicyError(
-                f"{path}:1: the first line names the columns, and the first of them is `student`"
-            )
+            raise PolicyError(f"{path}:1: the first line names the columns, and the first of them is `student`")
         columns = {column: i for i, column in enumerate(rows[0])}
         students: dict[str, Student] = {}
         for line, row in enumerate(rows[1:], 2):
@@ -257,8 +241,4 @@ def _kind(kinds: Any) -> str:
 
 def chosen_labs(labs: Iterable[Lab], policy: Policy, only: Collection[str]) -> list[Lab]:
     """The labs that are graded."""
-    return [
-        lab
-        for lab in labs
-        if (not policy.labs or lab.number in policy.labs) and (not only or lab.number in only)
-    ]
+    return [lab for lab in labs if (not policy.labs or lab.number in policy.labs) and (not only or lab.number in only)]

@@ -94,11 +94,7 @@ def class_page(
     """The overview."""
     sums = totals(records)
     numbers = sorted({lab for found in sums.values() for lab in found})
-    parts = [
-        "<h1>The class</h1>",
-        _warning(sandbox),
-        f"<p>{len(by_student)} students, {len(numbers)} labs.</p>",
-    ]
+    parts = ["<h1>The class</h1>", _warning(sandbox), f"<p>{len(by_student)} students, {len(numbers)} labs.</p>"]
     parts += ["<h2>Points</h2>", _histogram(sums)]
     parts += ["<h2>What needs a person's eye</h2>", _eye(records)]
     parts += [
@@ -141,11 +137,7 @@ def _eye(records: Iterable[Record]) -> str:
         if r.grade.outcome != "OK":
             reasons.append(f"{r.grade.outcome}: {r.grade.sentence}")
         reasons += sorted(
-            {
-                f"{c['status']} in {c['name']}"
-                for c in r.grade.checks
-                if c["status"] in ("PROTO", "LIMIT", "TIME")
-            }
+            {f"{c['status']} in {c['name']}" for c in r.grade.checks if c["status"] in ("PROTO", "LIMIT", "TIME")}
         )[:3]
         if reasons:
             link = f'<a href="students/{file_name(r.grade.student)}">{_text(r.grade.student)}</a>'
@@ -160,9 +152,7 @@ def _hardest(records: Iterable[Record], labs: Sequence[Lab]) -> str:
         if r.grade.exercise is not None and r.points is not None and r.max:
             parts.setdefault(r.grade.exercise, []).append(r.points / r.max)
     means = sorted((statistics.fmean(found), id) for id, found in parts.items())[:10]
-    rows = "".join(
-        f"<tr><td>{id} {_text(titles.get(id, ''))}<td class=n>{100 * mean:.0f} %" for mean, id in means
-    )
+    rows = "".join(f"<tr><td>{id} {_text(titles.get(id, ''))}<td class=n>{100 * mean:.0f} %" for mean, id in means)
     return f"<table><tr><th>exercise<th>mean{rows}</table>" if rows else "<p>None yet.</p>"
 
 

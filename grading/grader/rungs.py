@@ -57,9 +57,7 @@ class Ladder(Lab):
 
 def ladder() -> Ladder:
     """The rungs, in order."""
-    rungs = tuple(
-        Rung(r.number, r.title, (), POINTS, r.names, ("", "", ""), "", (), r.jax, True) for r in all_rungs()
-    )
+    rungs = tuple(Rung(r.number, r.title, (), POINTS, r.names, ("", "", ""), "", (), r.jax, True) for r in all_rungs())
     return Ladder(ladder_folder(), "From scratch", "", "", 0, None, rungs)
 
 
@@ -108,9 +106,7 @@ def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Fo
     It is called `myjax`, or stands beside an `xla.py`, or is a file that imports `xla`. A file beside it that it does not import is none of
     its own where it has a function of a lab (`answers`).
     """
-    python = {
-        PurePosixPath(s.path): s for s in sources if s.path.endswith(".py") and not s.hint and not s.module
-    }
+    python = {PurePosixPath(s.path): s for s in sources if s.path.endswith(".py") and not s.hint and not s.module}
     machines = {path.parent for path in python if path.name == "xla.py"}
     folders = {path.parent for path in python if path.name == "__init__.py"}
     roots = {folder for folder in folders if folder.parent not in folders}
@@ -127,9 +123,7 @@ def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Fo
         chosen = [top for top in tops if is_one(top)]
         if len(chosen) > 1:
             names = " and ".join(sorted(f"{place / name}" for place, name in chosen))
-            raise Invalid(
-                f"There are several packages from scratch in it: {names}. Call yours {_USUAL_NAME}."
-            )
+            raise Invalid(f"There are several packages from scratch in it: {names}. Call yours {_USUAL_NAME}.")
         if chosen:
             place, name = chosen[0]
             texts = {
@@ -173,15 +167,9 @@ def _item(texts: dict[str, str], name: str) -> dict[str, Any]:
         except SpliceError as error:
             return item | {"status": BROKEN, "sentence": str(error), "line": [error.file, error.line]}
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            return item | {
-                "status": BROKEN,
-                "sentence": f"Python cannot compile it: {error}",
-                "line": [path, 1],
-            }
+            return item | {"status": BROKEN, "sentence": f"Python cannot compile it: {error}", "line": [path, 1]}
         modules[".".join(parts[:-1] if is_package else parts)] = path, is_package, code
-    digest = hashlib.sha256(
-        "\0".join(f"{p}\0{t}" for p, t in sorted(texts.items())).encode("utf-8", "surrogatepass")
-    )
+    digest = hashlib.sha256("\0".join(f"{p}\0{t}" for p, t in sorted(texts.items())).encode("utf-8", "surrogatepass"))
     return item | {
         "package": base64.b64encode(marshal.dumps({"name": name, "modules": modules})).decode("ascii"),
         "digest": digest.hexdigest()[:24],

@@ -74,17 +74,8 @@ def keeps_state(nodes: Sequence[ast.AST]) -> bool:
         if isinstance(top, ast.FunctionDef):
             inside = walk(top)
             scopes = [n for n in inside if isinstance(n, ast.FunctionDef | ast.Lambda)]
-            defaults = [
-                d
-                for scope in scopes
-                for d in (*scope.args.defaults, *scope.args.kw_defaults)
-                if d is not None
-            ]
-            if (
-                not all(map(_is_constant, defaults))
-                or any(map(_reaches_out, inside))
-                or _stores_elsewhere(inside)
-            ):
+            defaults = [d for scope in scopes for d in (*scope.args.defaults, *scope.args.kw_defaults) if d is not None]
+            if not all(map(_is_constant, defaults)) or any(map(_reaches_out, inside)) or _stores_elsewhere(inside):
                 return True
         elif isinstance(top, ast.Assign | ast.AnnAssign):
             if top.value is not None and not _is_constant(top.value):
@@ -219,7 +210,5 @@ def grams(source: str) -> list[int]:
                 kinds.append("0")
             elif token.type == tokenize.OP:
                 kinds.append(token.string)
-    grams = {
-        zlib.crc32(" ".join(kinds[i : i + _GRAM]).encode()) for i in range(max(0, len(kinds) - _GRAM + 1))
-    }
+    grams = {zlib.crc32(" ".join(kinds[i : i + _GRAM]).encode()) for i in range(max(0, len(kinds) - _GRAM + 1))}
     return sorted(grams)[:2000]

@@ -56,9 +56,7 @@ def source_of(file: Found, labs: Sequence[Lab]) -> Source:
             f"{name} is not in UTF-8 (byte {file.data[error.start]:#x} in line {line}). Save it as UTF-8."
         ) from None
     if "\0" in text:
-        raise Invalid(
-            f"{name} has a NUL byte in line {text[: text.index(chr(0))].count(chr(10)) + 1}: it is no text."
-        )
+        raise Invalid(f"{name} has a NUL byte in line {text[: text.index(chr(0))].count(chr(10)) + 1}: it is no text.")
     text = _lines(text)
     hint = hint_of(file.path, labs)
     if file.path.lower().endswith(".ipynb"):
@@ -122,9 +120,7 @@ def _tampered(lab: Lab | None, graded: set[str], texts: dict[str, str]) -> Itera
     """Cells of nbgrader's that are gone, or ask for something else. They are not what is graded here, but why are they changed?"""
     if lab is None:
         return
-    present = {
-        e.id.replace(".", "-") for e in lab.exercises if any(f"-{e.id.replace('.', '-')}" in i for i in texts)
-    }
+    present = {e.id.replace(".", "-") for e in lab.exercises if any(f"-{e.id.replace('.', '-')}" in i for i in texts)}
     for number in sorted(present):
         own = {i for i in graded if i.startswith(f"check-{number}")}
         if not own:
@@ -141,7 +137,9 @@ def _without_magics(text: str) -> str:
             return ""
         text = "\n" + rest
     lines = text.split("\n")
-    for _ in range(_MOST_MAGICS):  # by their first letter alone, a line of a text or of a longer expression looks like one
+    for _ in range(
+        _MOST_MAGICS
+    ):  # by their first letter alone, a line of a text or of a longer expression looks like one
         broken = _broken_line("\n".join(lines))
         if broken is None:
             return "\n".join(lines)

@@ -15,9 +15,7 @@ from .jail import IMPORT_SECONDS, Limits, ProtocolError
 from .verdict import programs
 
 MOST_TIMEOUTS = 2  # of an exercise; then its other checks are not tried, and no other programs run
-_NOT_RUN = (
-    "It was not run: there are more programs than in the right answer, or others before it came to no end."
-)
+_NOT_RUN = "It was not run: there are more programs than in the right answer, or others before it came to no end."
 _MOST_KEPT, _LONGEST_KEPT = 2_000, 20_000  # results, and characters of one
 
 
@@ -31,12 +29,7 @@ class Programs:
         self.kept: dict[str, str] = {}  # results as JSON, the least recently used first
 
     def run(
-        self,
-        bench: Bench,
-        value: Any,
-        right: Any,
-        tries: int = MOST_TIMEOUTS,
-        deadline: float = float("inf"),
+        self, bench: Bench, value: Any, right: Any, tries: int = MOST_TIMEOUTS, deadline: float = float("inf")
     ) -> int:
         """What the StableHLO in a value computes, on the inputs of the reference's: found out in a process without the student's code. What
         the value itself says of that is forgotten. There are as many as in the right value, whatever a student's has.
@@ -65,9 +58,7 @@ class Programs:
             program |= found if found is not None else {"refused": "XLA did not come to an end with it."}
         return endless
 
-    def known_or_run(
-        self, bench: Bench, text: str, arguments: list[Any], deadline: float
-    ) -> dict[str, Any] | None:
+    def known_or_run(self, bench: Bench, text: str, arguments: list[Any], deadline: float) -> dict[str, Any] | None:
         """`run_one`, or what that gave before."""
         key = hashlib.sha256(json.dumps([text, arguments]).encode()).hexdigest()
         with self.lock:
@@ -86,15 +77,10 @@ class Programs:
                     del self.kept[next(iter(self.kept))]
         return made
 
-    def run_one(
-        self, bench: Bench, text: str, arguments: list[Any], deadline: float
-    ) -> dict[str, Any] | None:
+    def run_one(self, bench: Bench, text: str, arguments: list[Any], deadline: float) -> dict[str, Any] | None:
         """What a program computes on some arguments, `{"results": ...}`, or what XLA says of it, `{"refused": ...}`. None where it comes to
         no end."""
-        image = {
-            "text": {"program": text, "arguments": arguments},
-            "fills": self.images.fills(None, bench.kept()),
-        }
+        image = {"text": {"program": text, "arguments": arguments}, "fills": self.images.fills(None, bench.kept())}
         seconds = min(self.limits.seconds + IMPORT_SECONDS, max(1.0, deadline - time.monotonic()))
         with bench.zygote(JAX, True).start(self.limits) as worker:
             try:

@@ -34,9 +34,7 @@ class Record(NamedTuple):
         }  # fmt: skip
 
 
-def standing(
-    grades: Iterable[Grade], policy: Policy, all_points: dict[str, float] | None = None
-) -> list[Record]:
+def standing(grades: Iterable[Grade], policy: Policy, all_points: dict[str, float] | None = None) -> list[Record]:
     """All records, by student, lab and exercise.
 
     Args:
@@ -78,20 +76,12 @@ def _of_student(rows: list[Grade], policy: Policy, all_points: dict[str, float])
 
 
 def _of_lab(
-    lab: str,
-    by_attempt: dict[str, list[Grade]],
-    policy: Policy,
-    all_points: dict[str, float],
-    attempts: dict[str, int],
+    lab: str, by_attempt: dict[str, list[Grade]], policy: Policy, all_points: dict[str, float], attempts: dict[str, int]
 ) -> list[Record]:
-    scored = {
-        s: rows for s, rows in by_attempt.items() if any(r.outcome != "INFRA" for r in rows)
-    } or by_attempt
+    scored = {s: rows for s, rows in by_attempt.items() if any(r.outcome != "INFRA" for r in rows)} or by_attempt
     candidates = []
     for submission, rows in scored.items():
-        records = [
-            _record(row, policy, all_points.get(lab)) for row in sorted(rows, key=lambda r: r.exercise or "")
-        ]
+        records = [_record(row, policy, all_points.get(lab)) for row in sorted(rows, key=lambda r: r.exercise or "")]
         total = sum(r.points or 0.0 for r in records)
         candidates.append(((total if policy.attempts == "best" else 0.0), attempts[submission], records))
     return max(candidates, key=lambda item: item[:2])[2]
@@ -121,6 +111,4 @@ def totals(records: Iterable[Record]) -> dict[str, dict[str, tuple[float | None,
 
 def to_json(records: Iterable[Record]) -> str:
     """The JSON export."""
-    return (
-        json.dumps({"grades": [record.as_data() for record in records]}, indent=1, ensure_ascii=False) + "\n"
-    )
+    return json.dumps({"grades": [record.as_data() for record in records]}, indent=1, ensure_ascii=False) + "\n"

@@ -138,14 +138,10 @@ class Store:
 
     def _open(self, write: bool) -> None:
         version = int(self.database.execute("PRAGMA user_version").fetchone()[0])
-        tables = self.database.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()[
-            0
-        ]
+        tables = self.database.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()[0]
         if version > VERSION or (tables and not version):
             what = "a later version" if version > VERSION else "an older version, or something else"
-            raise StoreError(
-                f"{self.path} was written by {what}: it is left as it is. Grade into a new folder."
-            )
+            raise StoreError(f"{self.path} was written by {what}: it is left as it is. Grade into a new folder.")
         if not write:
             self.database.execute("PRAGMA query_only = 1")
             return
@@ -188,11 +184,7 @@ class Store:
     def result(self, key: str) -> dict[str, Any] | None:
         """A verdict on code."""
         row = self._row("SELECT status, sentence, checks, seconds FROM results WHERE key = ?", key)
-        return (
-            {"status": row[0], "sentence": row[1], "checks": json.loads(row[2]), "seconds": row[3]}
-            if row
-            else None
-        )
+        return {"status": row[0], "sentence": row[1], "checks": json.loads(row[2]), "seconds": row[3]} if row else None
 
     def provenance(self, key: str) -> dict[str, str]:
         """With what a verdict was reached."""
@@ -218,8 +210,7 @@ class Store:
     def set_meta(self, key: str, value: str) -> None:
         """Set a setting."""
         self.database.execute(
-            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            [key, value],
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", [key, value]
         )
 
     def add_expected(self, key: str, value: Any) -> None:
@@ -242,14 +233,14 @@ class Store:
             except sqlite3.Error as error:
                 if self.database.in_transaction:
                     self.database.execute("ROLLBACK")
-                sentence = f"{self.path} cannot be written: {error}. What was written before is there; grade again to go on."
+                sentence = (
+                    f"{self.path} cannot be written: {error}. What was written before is there; grade again to go on."
+                )
                 raise StoreError(sentence) from None
 
     def _is_known(self, row: dict[str, Any]) -> bool:
         """Whether a row without an exercise is there: a NULL differs from another one, for UNIQUE."""
-        query = (
-            "SELECT 1 FROM grades WHERE student = ? AND submission = ? AND exercise IS NULL AND outcome = ?"
-        )
+        query = "SELECT 1 FROM grades WHERE student = ? AND submission = ? AND exercise IS NULL AND outcome = ?"
         return self._row(query, row["student"], row["submission"], row["outcome"]) is not None
 
     def _insert(self, table: str, row: dict[str, Any]) -> None:

@@ -111,7 +111,9 @@ class Trials:
     def versions(self) -> str:
         """Of what computes."""
         jaxlib = importlib.metadata.version("jaxlib")
-        return f"jitkit {jitkit.__version__} {self.reference_digest}, jaxlib {jaxlib}, Python {platform.python_version()}"
+        return (
+            f"jitkit {jitkit.__version__} {self.reference_digest}, jaxlib {jaxlib}, Python {platform.python_version()}"
+        )
 
     @functools.cached_property
     def reference_digest(self) -> str:
@@ -149,9 +151,7 @@ class Trials:
                 told = results[0]
                 return [told._replace(check=check) for _, check in checks]
             stands = _stands(outcomes[0]) if outcomes else False  # it had the process for itself
-            passed = {
-                r.check.name: r for i, r in enumerate(results) if r.status == "pass" or (i == 0 and stands)
-            }
+            passed = {r.check.name: r for i, r in enumerate(results) if r.status == "pass" or (i == 0 and stands)}
             ended = sum(o.trouble == "time" for o in outcomes)
         rest = [(file, check) for file, check in checks if check.name not in passed]
         run = functools.partial(self.outcomes, bench, exercise, item)
@@ -237,11 +237,7 @@ class Trials:
         image: dict[str, Any] = {"own": item["files"]}
         if isinstance(exercise, rungs.Rung):
             if how.reference:
-                image |= {
-                    "climbing": self.images.ladder["climbing"],
-                    "fills": self.images.fills(None, kept),
-                    "own": [],
-                }
+                image |= {"climbing": self.images.ladder["climbing"], "fills": self.images.fills(None, kept), "own": []}
                 return image, (JAX, True)
             return image | {"package": base64.b64decode(item["package"]), "fills": []}, (JAXLIB, True)
         modules = base64.b64decode(item["modules"])
@@ -333,9 +329,7 @@ class Trials:
         for (_, check), outcome in zip(checks, outcomes, strict=False):
             right = Outcome(check.name, expected["values"][check.name])
             try:
-                if outcome.value is not None and _is_far_longer(
-                    outcome.value, expected["values"][check.name]
-                ):
+                if outcome.value is not None and _is_far_longer(outcome.value, expected["values"][check.name]):
                     sentence = "Its answer is far longer than the right one."
                     outcome = outcome._replace(value=None, trouble="limit", sentence=sentence)
                 if outcome.value is not None:
@@ -346,9 +340,7 @@ class Trials:
                 raise
             except Exception as error:  # a value that the comparison cannot read: it is the student's
                 sentence = f"The result cannot be read: {type(error).__name__}."
-                results.append(
-                    CheckResult(check, "fail", sentence, None, None, outcome.output, outcome.seconds)
-                )
+                results.append(CheckResult(check, "fail", sentence, None, None, outcome.output, outcome.seconds))
         return results
 
 

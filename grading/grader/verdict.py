@@ -19,15 +19,7 @@ from .files import shown
 from .jail import ProtocolError, parse_object
 
 PASS, FAIL, CRASH, TIME, LIMIT, PROTO = "PASS", "FAIL", "CRASH", "TIME", "LIMIT", "PROTO"
-NAMES = {
-    "pass": PASS,
-    "fail": FAIL,
-    "crash": CRASH,
-    "time": TIME,
-    "limit": LIMIT,
-    "import": CRASH,
-    "proto": PROTO,
-}
+NAMES = {"pass": PASS, "fail": FAIL, "crash": CRASH, "time": TIME, "limit": LIMIT, "import": CRASH, "proto": PROTO}
 
 _DEEPEST, _MOST_PARTS, _MOST_UNORDERED = 60, 400_000, 2_000
 _KINDS = frozenset(
@@ -40,10 +32,7 @@ _LIMITS = {
     "MemoryError": ("", "It asked for more memory than a check may have."),
     "OSError": ("File too large|No space left|Cannot allocate", "It wrote more than a check may write."),
     "RuntimeError": ("can't start new thread", "It started more threads than a check may have."),
-    "BlockingIOError": (
-        "Resource temporarily unavailable",
-        "It started more processes than a check may have.",
-    ),
+    "BlockingIOError": ("Resource temporarily unavailable", "It started more processes than a check may have."),
 }
 
 
@@ -88,22 +77,18 @@ def _silent(check: str, ended: int | None, starved: bool, seconds: float, spent:
     if starved:
         return Outcome(check, None, "limit", "It used more memory than a submission may have.", seconds=spent)
     if ended is None:
-        return Outcome(
-            check, None, "crash", "The process was ended in the middle of the check.", seconds=spent
-        )
+        return Outcome(check, None, "crash", "The process was ended in the middle of the check.", seconds=spent)
     try:
         code = os.waitstatus_to_exitcode(ended)
     except (ValueError, OverflowError):  # no status: the worker, in which the student's code runs, made it up
         code = 0
-    if -code == signal.SIGXCPU or (-code == signal.SIGKILL and 2 * spent >= seconds):  # which follows, where the first is ignored
-        return Outcome(
-            check, None, "time", "It computed for longer than a check may, and was stopped.", seconds=spent
-        )
+    if -code == signal.SIGXCPU or (
+        -code == signal.SIGKILL and 2 * spent >= seconds
+    ):  # which follows, where the first is ignored
+        return Outcome(check, None, "time", "It computed for longer than a check may, and was stopped.", seconds=spent)
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
-        return Outcome(
-            check, None, "crash", f"The process died in the middle of the check, of {name}.", seconds=spent
-        )
+        return Outcome(check, None, "crash", f"The process died in the middle of the check, of {name}.", seconds=spent)
     sentence = f"The process ended in the middle of the check, with exit code {code}: something called `exit`, or closed its streams."
     return Outcome(check, None, "crash", sentence, seconds=spent)
 
@@ -152,11 +137,7 @@ def _see_the_form(part: dict[str, Any], kind: str | None) -> None:
             sound = sound and all(isinstance(x, dict) and "is" in x for x in items or ())
     elif kind == "array":
         shape = part.get("shape")
-        sound = (
-            isinstance(shape, list)
-            and all(type(n) is int and 0 <= n < 1 << 40 for n in shape)
-            and len(shape) <= 32
-        )
+        sound = isinstance(shape, list) and all(type(n) is int and 0 <= n < 1 << 40 for n in shape) and len(shape) <= 32
         sound = sound and isinstance(part.get("data"), str) and isinstance(part.get("dtype"), str)
     elif kind == "stablehlo":
         sound = isinstance(part.get("text"), str) and isinstance(part.get("arguments"), list)

@@ -9,9 +9,7 @@ import numpy as np
 from jitkit.kata.checking import check, raised
 
 
-@check(
-    "01.1", "Primitives without operands, and with several results, are bound like any other.", hidden=True
-)
+@check("01.1", "Primitives without operands, and with several results, are bound like any other.", hidden=True)
 def no_operands_and_several_results(jk, rng):
     n = int(rng.integers(2, 9))
 
@@ -31,10 +29,7 @@ def other_operands(jk, rng):
         jk.lax.utils.broadcast_equal_ranks("f", [(m, 1, 1), (1, n, 1), (1, 1, 0)]),
         jk.lax.atan2_p.abstract_eval(shaped((m, 1), "float16"), shaped((1, n), "float16", True)),
         raised(
-            jk.lax.shift_left_p.abstract_eval,
-            shaped((m,), "float32"),
-            shaped((m,), "float32"),
-            parts=["position 0"],
+            jk.lax.shift_left_p.abstract_eval, shaped((m,), "float32"), shaped((m,), "float32"), parts=["position 0"]
         ),
         clamp(0.0, np.ones((m, n), "float32"), 1.0),
     ]
@@ -46,12 +41,7 @@ def programs(jk, rng):
     x = {name: jk.ShapeDtypeStruct((n,), name) for name in ("float16", "int8", "uint8", "complex64")}
 
     def f(x):
-        return (
-            x["float16"] * 2.5 + x["int8"],
-            x["uint8"] + x["int8"],
-            x["complex64"] * x["float16"],
-            x["int8"] + 1,
-        )
+        return (x["float16"] * 2.5 + x["int8"], x["uint8"] + x["int8"], x["complex64"] * x["float16"], x["int8"] + 1)
 
     return jk.make_jaxpr(f)(x)
 

@@ -105,9 +105,7 @@ def maps(jk, rng):
 @check("03.5", "Two functions, each called in between of the other's calls.", hidden=True)
 def two_functions(jk, rng):
     _, in_tree = jk.tree_util.tree_flatten((([0, 0],), {"k": {"a": 0}}))
-    pairs = [
-        jk.tree_util.flatten_fun(f, in_tree) for f in (lambda x, k: (x, k), lambda x, k: {"only": k["a"]})
-    ]
+    pairs = [jk.tree_util.flatten_fun(f, in_tree) for f in (lambda x, k: (x, k), lambda x, k: {"only": k["a"]})]
     n = [int(k) for k in rng.integers(99, size=3)]
     results = [flat(*n) for flat, _ in pairs]
     return results, [out_tree() for _, out_tree in pairs], raised(pairs[0][0], 1, parts=["Too few"])

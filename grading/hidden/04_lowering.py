@@ -48,9 +48,7 @@ def operands(jk, rng):
         return jk.lax.clamp(np.float32(-1.5), y, s) / -0.0, y / 0.0
 
     text = module_of(jk, f, floats(rng, 4, 3), floats(rng, 1, 3), np.float32(rng.normal())).text()
-    return lowered(jk, f, floats(rng, 4, 3), floats(rng, 1, 3), np.float32(rng.normal())), text.count(
-        "constant"
-    )
+    return lowered(jk, f, floats(rng, 4, 3), floats(rng, 1, 3), np.float32(rng.normal())), text.count("constant")
 
 
 @check("04.3", "A loop with a branch in it.", hidden=True)
@@ -125,10 +123,7 @@ def by_the_folder(jk, rng):
         jk.config.update("compilation_cache_dir", folder)
         compiler.runtime.compile_text = noting
         try:
-            results = [
-                jk.jit(lambda x: jk.numpy.cos(x) * factor)(x),
-                jk.jit(lambda x: jk.numpy.cos(x) * factor)(x),
-            ]
+            results = [jk.jit(lambda x: jk.numpy.cos(x) * factor)(x), jk.jit(lambda x: jk.numpy.cos(x) * factor)(x)]
         finally:
             compiler.runtime.compile_text = compile_text
             jk.config.update("compilation_cache_dir", before)

@@ -128,8 +128,7 @@ def stories(jk, rng):
     for args in calls:
         f.trace(*args)
     return [
-        (miss.reason, miss.closest, [(d.kind, d.argument) for d in miss.differences])
-        for miss in jk.explain(f).misses
+        (miss.reason, miss.closest, [(d.kind, d.argument) for d in miss.differences]) for miss in jk.explain(f).misses
     ]
 
 

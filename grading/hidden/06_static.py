@@ -13,9 +13,7 @@ def shape(rng):
     return np.ones(int(rng.integers(2, 9)), "float32")
 
 
-@check(
-    "06.1", "All calls of a function, jitted by numbers or by names, agree on what is static.", hidden=True
-)
+@check("06.1", "All calls of a function, jitted by numbers or by names, agree on what is static.", hidden=True)
 def calls_agree(jk, rng):
     def f(x, n, *, flag=True):
         return x * n if flag else x + n
@@ -86,6 +84,6 @@ def other_callables(jk, rng):
         arguments((), {"params": [1], "other": 2}, (("rate", static),), 0),
     ]
     partial = functools.partial(lambda a, b, c: a, 1)
-    return [jk.signature.api_util.argument_names(Model(), call) for call in calls], jk.signature.api_util.argument_names(
-        partial, arguments(([1, 2], 3), {}, (), 2)
-    )
+    return [
+        jk.signature.api_util.argument_names(Model(), call) for call in calls
+    ], jk.signature.api_util.argument_names(partial, arguments(([1, 2], 3), {}, (), 2))

@@ -7,9 +7,7 @@ import numpy as np
 from jitkit.kata.checking import Stablehlo, check, raised
 
 
-@check(
-    "07.1", "A cond in a cond, without operands, and with a traced predicate that is an array.", hidden=True
-)
+@check("07.1", "A cond in a cond, without operands, and with a traced predicate that is an array.", hidden=True)
 def nested_cond(jk, rng):
     a = float(rng.uniform(1, 9))
 
@@ -48,9 +46,7 @@ def other_indices(jk, rng):
     return [(eqn.params["branches"], [atom.aval for atom in eqn.invars]) for eqn in chosen]
 
 
-@check(
-    "07.3", "Branches that close over tracers of an outer function, and over what they share.", hidden=True
-)
+@check("07.3", "Branches that close over tracers of an outer function, and over what they share.", hidden=True)
 def outer_tracers(jk, rng):
     table = rng.normal(size=4).astype("float32")
 

@@ -27,11 +27,7 @@ def mixed_starts(jk, rng):
 
     def f(xs):
         total, ys = jk.lax.scan(lambda c, x: ((c[0] + x, c[1] * 2), c[1]), (0, 1), xs)
-        return (
-            total,
-            ys,
-            jk.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] + c[0] * 0.5), (0, 0)),
-        )
+        return (total, ys, jk.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] + c[0] * 0.5), (0, 0)))
 
     return jk.make_jaxpr(f)(xs)
 
@@ -48,9 +44,7 @@ def other_loops(jk, rng):
         refused(lambda x: jk.lax.fori_loop(0, 3, lambda i, v: v[1:], x), x, parts=[f"float32[{n - 1}]"]),
         refused(lambda x: jk.lax.scan(lambda c, _: ({"k": c}, None), x, None, 3), x, parts=["structure"]),
         refused(
-            lambda x, m: jk.lax.fori_loop(
-                0, m, lambda i, v: {"a": v["a"] > 0, "b": v["b"]}, {"a": x, "b": m}
-            ),
+            lambda x, m: jk.lax.fori_loop(0, m, lambda i, v: {"a": v["a"] > 0, "b": v["b"]}, {"a": x, "b": m}),
             x,
             n,
             parts=["v['a']", "bool"],

@@ -13,9 +13,7 @@ def nested_by_python(jk, rng):
 
     def f(m):
         with jk.disable_jit():
-            return jk.lax.scan(
-                lambda c, r: jk.lax.scan(lambda d, x: (d + x, d * x), c, r, reverse=True), 0.5, m
-            )
+            return jk.lax.scan(lambda c, r: jk.lax.scan(lambda d, x: (d + x, d * x), c, r, reverse=True), 0.5, m)
 
     return run_by_numpy(jk.make_jaxpr(f)(m), m), jk.tree_util.tree_structure(jk.eval_shape(f, m))
 
@@ -42,11 +40,7 @@ def nested_scans(jk, rng):
             return {"k": c["k"], "s": c["s"] + total * a}, (ys, r)
 
         outer = jk.lax.scan(row_of, c, m, reverse=True, unroll=2)
-        return (
-            outer,
-            jk.lax.scan(lambda c, _: (c, None), c, None, length=5),
-            jk.lax.scan(lambda c, x: (c, x), (), m),
-        )
+        return (outer, jk.lax.scan(lambda c, _: (c, None), c, None, length=5), jk.lax.scan(lambda c, x: (c, x), (), m))
 
     return jk.make_jaxpr(f)({"k": np.float32(2), "s": a}, np.ones((5, 2), "float32"))
 

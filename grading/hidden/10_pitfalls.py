@@ -61,9 +61,7 @@ def other_masks(jk, rng):
     return above, [mended(jk).first_above(x, t, n) for t, n in ((0.5, 7), (50.0, 3), (-50.0, 40))]
 
 
-@check(
-    "10.5", "Both kinds in turns, and the traces of a second sweep are its own.", hidden=True, tolerance=1e-5
-)
+@check("10.5", "Both kinds in turns, and the traces of a second sweep are its own.", hidden=True, tolerance=1e-5)
 def two_sweeps(jk, rng):
     logits, found = rng.normal(size=6).astype("float32"), []
     for _ in range(2):

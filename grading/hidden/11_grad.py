@@ -146,15 +146,11 @@ def small_programs(jk, rng):
     jaxpr = jk.make_jaxpr(lambda x, y: (x * a + x * 2.0, y, y, y - x))(x, x)
 
     def f(ct):
-        return backward_pass(
-            jaxpr, jaxpr.consts, [undefined, undefined], [ct, ct * 2, ct * 3, ad.zero_tangent(x)]
-        )
+        return backward_pass(jaxpr, jaxpr.consts, [undefined, undefined], [ct, ct * 2, ct * 3, ad.zero_tangent(x)])
 
     unbroadcast, aval = jk.lax.elementwise_derivatives.unbroadcast, jk.core.ShapedArray
     empty = np.zeros((0, 3), "float32")
-    program = jk.make_jaxpr(
-        lambda ct: [unbroadcast(aval(s, "float32"), ct) for s in ((), (1, 3), (0, 1), (0, 3))]
-    )
+    program = jk.make_jaxpr(lambda ct: [unbroadcast(aval(s, "float32"), ct) for s in ((), (1, 3), (0, 1), (0, 3))])
     return run_by_numpy(jk.make_jaxpr(f)(x), x), run_by_numpy(program(empty), empty)
 
 
@@ -183,17 +179,13 @@ def gradients(jk, rng):
     ]
 
 
-@check(
-    "11.6", "Loops in loops in both directions, with rows, shared residuals and unused parts.", hidden=True
-)
+@check("11.6", "Loops in loops in both directions, with rows, shared residuals and unused parts.", hidden=True)
 def loops(jk, rng):
     m, a, b = rng.normal(size=(4, 3)).astype("float32"), row(rng, 3), np.float32(rng.uniform(0.5, 1))
 
     def f(m, a, b, reverse, unroll):
         def step(c, r):
-            inner, (ys, _) = jk.lax.scan(
-                lambda d, x: (d * b + x, (d * x, d)), c["s"], r * a, reverse=not reverse
-            )
+            inner, (ys, _) = jk.lax.scan(lambda d, x: (d * b + x, (d * x, d)), c["s"], r * a, reverse=not reverse)
             return {"s": jk.numpy.sin(inner), "t": c["t"] * a, "n": c["n"] + 1}, (ys, inner, c["t"])
 
         start = {"s": b * 2, "t": a, "n": 0}

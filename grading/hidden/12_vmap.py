@@ -35,9 +35,7 @@ def deep(jk, rng):
     return values(jk, g, x, y, in_axes=(0, None)), values(jk, jk.grad(lambda x: (x * x).sum()), x)
 
 
-@check(
-    "12.1", "Several results of which some are no batches; results of the rule in their places.", hidden=True
-)
+@check("12.1", "Several results of which some are no batches; results of the rule in their places.", hidden=True)
 def mixed_results(jk, rng):
     x, a = normal(rng, 4, 3), normal(rng, 3)
 
@@ -49,11 +47,7 @@ def mixed_results(jk, rng):
     return values(jk, f, x, a, in_axes=(0, None), out_axes=(1, None))
 
 
-@check(
-    "12.2",
-    "Three operands of three kinds, other dtypes, scalars on both sides, moves everywhere.",
-    hidden=True,
-)
+@check("12.2", "Three operands of three kinds, other dtypes, scalars on both sides, moves everywhere.", hidden=True)
 def three_operands(jk, rng):
     n = int(rng.integers(2, 5))
     low, x, high = normal(rng, n), normal(rng, 2, n, 3), normal(rng, 2, 3)
@@ -102,14 +96,9 @@ def products(jk, rng):
     return found, list(map(list, contract)), list(map(list, batch)), int(place)
 
 
-@check(
-    "12.5", "Trees with None in them, axes of nested vmaps, lists as in_axes, names and sizes.", hidden=True
-)
+@check("12.5", "Trees with None in them, axes of nested vmaps, lists as in_axes, names and sizes.", hidden=True)
 def many_trees(jk, rng):
-    x, tree = (
-        normal(rng, 2, 3, 4),
-        {"a": normal(rng, 4, 2), "n": None, "t": (normal(rng, 3, 2), np.float32(2))},
-    )
+    x, tree = (normal(rng, 2, 3, 4), {"a": normal(rng, 4, 2), "n": None, "t": (normal(rng, 3, 2), np.float32(2))})
 
     def f(x, t, k=1.0):
         return {"y": x.sum() * t["a"], "n": None}, [t["t"][0] * t["t"][1] * k]
@@ -118,9 +107,7 @@ def many_trees(jk, rng):
     g = jk.make_jaxpr(jk.vmap(f, in_axes=axes, out_axes=(-1, [1])))(x, tree)
     empty = jk.make_jaxpr(jk.vmap(lambda x: (), in_axes=0))(x)
     names = jk.vmap(lambda x: jk.lax.axis_index("i") + jk.lax.psum(x, "i"), axis_name="i", axis_size=2)
-    both = jk.make_jaxpr(
-        jk.vmap(jk.vmap(lambda x, y: x * y, in_axes=(0, None)), in_axes=(None, 0), out_axes=-1)
-    )
+    both = jk.make_jaxpr(jk.vmap(jk.vmap(lambda x, y: x * y, in_axes=(0, None)), in_axes=(None, 0), out_axes=-1))
     return [
         run_by_numpy(g, *jk.tree_util.tree_leaves((x, tree))),
         len(empty.outvars),
@@ -132,11 +119,7 @@ def many_trees(jk, rng):
     ]
 
 
-@check(
-    "12.6",
-    "Branches in loops, in branches, with several operands, and derivatives of all of it.",
-    hidden=True,
-)
+@check("12.6", "Branches in loops, in branches, with several operands, and derivatives of all of it.", hidden=True)
 def many_branches(jk, rng):
     x, i, a = normal(rng, 5), rng.integers(0, 3, size=5).astype("int32"), normal(rng, 2)
 

@@ -20,7 +20,11 @@ def floats(jk, numbers):
     return jk.numpy.asarray(numbers, dtype="float32")
 
 
-@check("13.1", "A called computation runs as it is written, and what was begun elsewhere is ended for nothing.", hidden=True)
+@check(
+    "13.1",
+    "A called computation runs as it is written, and what was begun elsewhere is ended for nothing.",
+    hidden=True,
+)
 def calls(jk, rng):
     inner, called, begun = (f"{word}.{rng.integers(900)}" for word in ("inner", "called", "begun"))
     program = importlib.import_module(f"{jk.__name__}.targets.hlo").Program(f"""

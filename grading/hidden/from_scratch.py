@@ -78,7 +78,12 @@ def chains(jk, rng):
         return tuple(found.shape), np.dtype(found.dtype).name, bool(found.weak_type)
 
     i, x = rng.integers(1, 9, (2, 1)).astype(np.int32), floats(rng, 3)
-    fs = [lambda i, x: i * 2 + x, lambda i, x: (i > 2) * 3, lambda i, x: jk.numpy.sin(i) / 2, lambda i, x: (x < i) + (x < i)]
+    fs = [
+        lambda i, x: i * 2 + x,
+        lambda i, x: (i > 2) * 3,
+        lambda i, x: jk.numpy.sin(i) / 2,
+        lambda i, x: (x < i) + (x < i),
+    ]
     return [aval(f, i, x) for f in fs[:3]], aval(lambda c: c * 2 + 1, 3), aval(lambda c: c * 2.5, 3)
 
 
@@ -243,7 +248,9 @@ def newton(jk, rng):
     def root(x):
         return jk.lax.while_loop(lambda c: jk.numpy.abs(c * c - x) > 1e-3, lambda c: 0.5 * (c + x / c), x)
 
-    return jk.jit(root)(float(rng.uniform(2, 9))), jk.jit(lambda x: jk.lax.while_loop(lambda c: c < 0, lambda c: c, x))(1.0)
+    return jk.jit(root)(float(rng.uniform(2, 9))), jk.jit(lambda x: jk.lax.while_loop(lambda c: c < 0, lambda c: c, x))(
+        1.0
+    )
 
 
 @program("13", "A choice in a loop, and a loop in a choice.", hidden=True)
@@ -253,14 +260,18 @@ def choices(jk, rng):
         lambda c: (jk.lax.cond(c[0] * 2 > c[1] + 9, lambda n: n - 3, lambda n: n - 1, c[0]), c[1] + 1),
         (n, 0),
     )
-    either = lambda x: jk.lax.cond(x > 1.0, lambda x: jk.lax.while_loop(lambda c: c < 9.0, lambda c: c * x, x), lambda x: x, x)
+    either = lambda x: jk.lax.cond(
+        x > 1.0, lambda x: jk.lax.while_loop(lambda c: c < 9.0, lambda c: c * x, x), lambda x: x, x
+    )
     return jk.jit(collatz)(int(rng.integers(5, 20))), [jk.jit(either)(v) for v in (0.5, 1.5)]
 
 
 @program("14", "A scan over two arrays, backward, with a carry of two.", hidden=True)
 def two_rows(jk, rng):
     def f(x, y):
-        return jk.lax.scan(lambda c, r: ((c[0] + r[0], c[1] * r[1].sum()), (c, r[0] - c[0])), (0.0, 1.0), (x, y), reverse=True)
+        return jk.lax.scan(
+            lambda c, r: ((c[0] + r[0], c[1] * r[1].sum()), (c, r[0] - c[0])), (0.0, 1.0), (x, y), reverse=True
+        )
 
     args = floats(rng, 3), floats(rng, 3, 2)
     return f(*args), jk.jit(f)(*args)
@@ -305,7 +316,9 @@ def all_parts(jk, rng):
 @program("16", "A derivative in a loop; of a choice in a loop; of a derivative of a jitted function.", hidden=True)
 def around(jk, rng):
     x, rows = arrays(jk, floats(rng, 3), floats(rng, 4, 3))
-    descent = lambda x: jk.lax.scan(lambda c, r: (c - 0.1 * jk.grad(lambda c: (jk.numpy.sin(c) * r).sum())(c), c), x, rows)
+    descent = lambda x: jk.lax.scan(
+        lambda c, r: (c - 0.1 * jk.grad(lambda c: (jk.numpy.sin(c) * r).sum())(c), c), x, rows
+    )
     step = lambda c, r: (jk.lax.cond(c.sum() > 2, lambda c: c * r, lambda c: c + r * c, c), c.sum())
     f = jk.jit(lambda x: (jk.lax.scan(step, x, rows)[1] ** 2).sum())
     return jk.jit(descent)(x), jk.grad(f)(x), jk.grad(lambda x: (jk.grad(f)(x) * x).sum())(x)
@@ -316,10 +329,14 @@ def batches_in_batches(jk, rng):
     a, b = floats(rng, 4, 2, 3), floats(rng, 5, 3, 2)
     dot = lambda a, b: (jk.numpy.asarray(a) @ jk.numpy.asarray(b))[1:, 0]
     inner = jk.vmap(dot, in_axes=(0, None))
-    return jk.vmap(inner, in_axes=(None, 0))(a, b), jk.jit(jk.vmap(jk.vmap(dot)))(np.stack([a, a]), np.stack([b[:4], b[:4]]))
+    return jk.vmap(inner, in_axes=(None, 0))(a, b), jk.jit(jk.vmap(jk.vmap(dot)))(
+        np.stack([a, a]), np.stack([b[:4], b[:4]])
+    )
 
 
-@program("17", "`switch` by example, loops of different lengths with a batch around them, derivatives of both.", hidden=True)
+@program(
+    "17", "`switch` by example, loops of different lengths with a batch around them, derivatives of both.", hidden=True
+)
 def by_example(jk, rng):
     branches = [lambda x: x, lambda x: x * 2.0, lambda x: x * x]
     pick = lambda i, x: jk.lax.switch(i, branches, x)

@@ -136,18 +136,8 @@ _OPTIONS = {
     for option in (
         _Option("enable_x64", False, _boolean, "keep 64-bit types instead of narrowing them to 32 bits"),
         _Option("disable_jit", False, _boolean, "run functions made by jit as plain Python"),
-        _Option(
-            "numpy_dtype_promotion",
-            "standard",
-            _one_of("standard", "strict"),
-            "operands of different dtypes",
-        ),
-        _Option(
-            "numpy_rank_promotion",
-            "allow",
-            _one_of("allow", "warn", "raise"),
-            "broadcasting of different ranks",
-        ),
+        _Option("numpy_dtype_promotion", "standard", _one_of("standard", "strict"), "operands of different dtypes"),
+        _Option("numpy_rank_promotion", "allow", _one_of("allow", "warn", "raise"), "broadcasting of different ranks"),
         _Option("default_matmul_precision", None, _one_of(None, *_PRECISIONS), "precision of dot products"),
         _Option("debug_nans", False, _boolean, "raise FloatingPointError where a result holds a nan"),
         _Option("debug_key_reuse", False, _boolean, "raise KeyReuseError where a random key is used twice"),
@@ -155,15 +145,8 @@ _OPTIONS = {
         _Option("log_compiles", False, _boolean, "log each trace, lowering and compilation with its time"),
         _Option("explain_cache_misses", False, _boolean, "log why each call missed the cache"),
         _Option("check_tracer_leaks", False, _boolean, "raise where a tracer outlives its trace"),
-        _Option(
-            "traceback_filtering",
-            "auto",
-            _one_of("auto", "on", "off"),
-            "hide jitkit's own frames in tracebacks",
-        ),
-        _Option(
-            "compilation_cache_dir", None, _optional_text, "folder of executables kept between processes"
-        ),
+        _Option("traceback_filtering", "auto", _one_of("auto", "on", "off"), "hide jitkit's own frames in tracebacks"),
+        _Option("compilation_cache_dir", None, _optional_text, "folder of executables kept between processes"),
         _Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold"),
         _Option("errors_page", None, _optional_text, "the page to whose sections messages of errors point"),
         _Option("platforms", None, _optional_text, "platforms to look for devices on, read at the first use of one"),
@@ -185,10 +168,7 @@ _OPTIONS = {
 
 # The environment's name for an option: JITKIT_ and the option in capitals, but for the ones with an
 # established shorter name.
-_ENVIRONMENT = {
-    "compilation_cache_dir": "JITKIT_CACHE_DIR",
-    "compilation_cache_max_size": "JITKIT_CACHE_MAX_SIZE",
-}
+_ENVIRONMENT = {"compilation_cache_dir": "JITKIT_CACHE_DIR", "compilation_cache_max_size": "JITKIT_CACHE_MAX_SIZE"}
 
 
 _OF_OTHERS = ("JITKIT_LABS", "JITKIT_FUZZ_EXAMPLES")  # what the course and the tests read
@@ -233,12 +213,20 @@ class ThreadState:
     dispatch.
     """
 
-    __slots__ = ("__weakref__", "axis_env", "compile_time", "key", "name_stack", "options", "overrides", "source", "trace")
+    __slots__ = (
+        "__weakref__",
+        "axis_env",
+        "compile_time",
+        "key",
+        "name_stack",
+        "options",
+        "overrides",
+        "source",
+        "trace",
+    )
 
     def __init__(self) -> None:
-        self.trace: Any = (
-            None  # None: run eagerly; otherwise the Trace that `Primitive.bind` hands its operands to
-        )
+        self.trace: Any = None  # None: run eagerly; otherwise the Trace that `Primitive.bind` hands its operands to
         self.overrides: dict[str, Any] = {}
         self.compile_time = False  # in `ensure_compile_time_eval`
         self.name_stack: tuple[str, ...] = ()
@@ -257,9 +245,7 @@ class ThreadState:
 
     def refresh_key(self) -> None:
         """Recompute `key` after the current trace has changed."""
-        self.key: Options | None = (
-            self.options if self.trace is None and not self.options.disable_jit else None
-        )
+        self.key: Options | None = self.options if self.trace is None and not self.options.disable_jit else None
 
 
 class _Local(threading.local):

@@ -102,9 +102,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
 
     def __init__(self, tracer: TracedValue) -> None:
         JAXTypeError.__init__(
-            self,
-            f"Attempted boolean conversion of {tracer._error_repr()}.{tracer._origin_msg()}\n\n"
-            f"{_HOW_TO_DECIDE}",
+            self, f"Attempted boolean conversion of {tracer._error_repr()}.{tracer._origin_msg()}\n\n{_HOW_TO_DECIDE}"
         )
 
 
@@ -125,8 +123,7 @@ class TracerIntegerConversionError(JAXTypeError):
 
     def __init__(self, tracer: TracedValue) -> None:
         super().__init__(
-            f"The __index__() method was called on {tracer._error_repr()}{tracer._origin_msg()}\n\n"
-            f"{_HOW_TO_INDEX}"
+            f"The __index__() method was called on {tracer._error_repr()}{tracer._origin_msg()}\n\n{_HOW_TO_INDEX}"
         )
 
 
@@ -215,7 +212,9 @@ def about_value_of_jax(x: Any) -> str:
         )
     if not t.__module__.startswith("jax.") or not t.__name__.endswith("Tracer"):
         return ""
-    maker = {"BatchTracer": "jax.vmap", "JVPTracer": "jax.jvp", "LinearizeTracer": "jax.grad"}.get(t.__name__, "jax.jit")
+    maker = {"BatchTracer": "jax.vmap", "JVPTracer": "jax.jvp", "LinearizeTracer": "jax.grad"}.get(
+        t.__name__, "jax.jit"
+    )
     return (
         f"\nThis is a tracer of jax itself: `{maker}`, or what is like it, was applied to a function of jitkit, into which "
         "it does not reach. Take both from one library: the transformation from jitkit (`import jitkit as jax`), or what "

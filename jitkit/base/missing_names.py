@@ -46,11 +46,7 @@ def public_modules() -> dict[str, types.ModuleType]:
 
 
 def _look_up(
-    inside: str,
-    module: types.ModuleType,
-    before: Callable[[str], Any] | None,
-    sentences: Mapping[str, str],
-    name: str,
+    inside: str, module: types.ModuleType, before: Callable[[str], Any] | None, sentences: Mapping[str, str], name: str
 ) -> Any:
     """A module's attribute that is made when it is asked for: by `before`, where there is that function.
 

@@ -37,7 +37,9 @@ def amend_refusal(error: BaseException) -> None:
         place = f"{user.tb_frame.f_code.co_filename}:{user.tb_lineno}"
         error.args = (f"{text.rstrip()}\n\n{_SUMMARY} {_IN_A_LIBRARY.format(library, place)}", *error.args[1:])
     elif is_seen or re.search(_REFUSAL, text):
-        where = f" Where it was called ({user.tb_frame.f_code.co_filename}:{user.tb_lineno}):" if user and advice else ""
+        where = (
+            f" Where it was called ({user.tb_frame.f_code.co_filename}:{user.tb_lineno}):" if user and advice else ""
+        )
         lines = [f"  {name}: {what}" for name, what in advice] or [_GENERAL]
         error.args = ("\n".join([f"{text.rstrip()}\n", f"{_SUMMARY}{where}", *lines]), *error.args[1:])
 
@@ -77,7 +79,9 @@ def _is_raised_for_jax(traceback: types.TracebackType | None) -> bool:
         frame = traceback.tb_frame
         module = frame.f_globals.get("__name__", "")
         if is_jax and module.partition(".")[0] == _PACKAGE:
-            return frame.f_code.co_name.startswith("__") and type(frame.f_locals.get("self")).__name__.endswith("Tracer")
+            return frame.f_code.co_name.startswith("__") and type(frame.f_locals.get("self")).__name__.endswith(
+                "Tracer"
+            )
         is_jax = is_of_jax(module)
         traceback = traceback.tb_next
     return False
@@ -88,7 +92,9 @@ _SUMMARY = (
     "A function of JAX's was called on a value that jitkit traces: neither can JAX compute with it, nor jitkit see "
     "what is computed."
 )
-_REFUSAL = "is not a valid JAX type|Error interpreting argument to|requires ndarray or scalar arguments, got"  # in JAX's words
+_REFUSAL = (
+    "is not a valid JAX type|Error interpreting argument to|requires ndarray or scalar arguments, got"  # in JAX's words
+)
 _UNHASHABLE = "Non-hashable static arguments are not supported"
 _IN_A_LIBRARY = (
     "It was called by {} ({}), which computes with JAX.\nCall that where nothing is traced, with arrays; or write that "

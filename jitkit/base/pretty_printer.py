@@ -79,9 +79,7 @@ class Doc:
     def __str__(self) -> str:
         return self.format()
 
-    def format(
-        self, width: int = 80, *, use_color: bool | None = None, annotation_prefix: str = " # "
-    ) -> str:
+    def format(self, width: int = 80, *, use_color: bool | None = None, annotation_prefix: str = " # ") -> str:
         """The document as text, in lines of at most `width` columns where its breaks allow it.
 
         `use_color=None` colours when standard output is a terminal or a notebook and the environment has no
@@ -153,9 +151,7 @@ class _Color(Doc):
     def over(self, style: Style) -> Style:
         """The style inside, where the one around is `style`."""
         return Style(
-            self.foreground or style.foreground,
-            self.background or style.background,
-            self.intensity or style.intensity,
+            self.foreground or style.foreground, self.background or style.background, self.intensity or style.intensity
         )
 
 
@@ -200,10 +196,7 @@ def nest(n: int, doc: Doc) -> Doc:
 
 
 def color(
-    child: Doc,
-    foreground: Color | None = None,
-    background: Color | None = None,
-    intensity: Intensity | None = None,
+    child: Doc, foreground: Color | None = None, background: Color | None = None, intensity: Intensity | None = None
 ) -> Doc:
     """`child` in another style; what is None stays as it is around it."""
     return _Color(child, foreground, background, intensity)

@@ -58,11 +58,7 @@ def log_compiling(function: str, avals: Sequence[Any], sharding: Any) -> None:
     """
     places = ["UnspecifiedValue" if sharding is None else repr(sharding)] * len(avals)
     types, mapping = tuple(avals), _tuple_text(places)
-    _log(
-        lambda: (
-            f"Compiling jit({function}) with global shapes and types {types}. Argument mapping: {mapping}."
-        )
-    )
+    _log(lambda: f"Compiling jit({function}) with global shapes and types {types}. Argument mapping: {mapping}.")
 
 
 def _tuple_text(items: Sequence[str]) -> str:

@@ -78,18 +78,8 @@ KINDS = {
 # keyword, operation, type, parameter: green, blue, vermilion, purple. The first theme is for pages that tell nothing.
 _THEMES = {
     ".jitkit-code": ("#008a66", "#007ec7", "#c85800", "#b25b93"),
-    "[data-jp-theme-light=true] .jitkit-code,.vscode-light .jitkit-code": (
-        "#007a5a",
-        "#0072b2",
-        "#b34e00",
-        "#a3507f",
-    ),
-    "[data-jp-theme-light=false] .jitkit-code,.vscode-dark .jitkit-code": (
-        "#2fbf96",
-        "#56b4e9",
-        "#f0913a",
-        "#dc95bd",
-    ),
+    "[data-jp-theme-light=true] .jitkit-code,.vscode-light .jitkit-code": ("#007a5a", "#0072b2", "#b34e00", "#a3507f"),
+    "[data-jp-theme-light=false] .jitkit-code,.vscode-dark .jitkit-code": ("#2fbf96", "#56b4e9", "#f0913a", "#dc95bd"),
 }
 _COLORS = ("keyword", "operation", "type", "parameter")
 
@@ -206,9 +196,7 @@ def entry_first(text: str) -> str:
 
 
 _ASIDE = r", (?:metadata|backend_config)=\{"
-_METADATA = (
-    r'metadata=\{op_name="(?P<name>[^"]*)"(?:[^"}]*source_file="(?P<file>(?:[^"\\]|\\.)*)" source_line=(?P<line>\d+))?[^}]*\}'
-)
+_METADATA = r'metadata=\{op_name="(?P<name>[^"]*)"(?:[^"}]*source_file="(?P<file>(?:[^"\\]|\\.)*)" source_line=(?P<line>\d+))?[^}]*\}'
 
 
 def _without_asides(line: str) -> tuple[str, str]:
@@ -231,9 +219,7 @@ def _whole(line: str) -> tuple[str, str]:
     return line, ""
 
 
-def _lines(
-    text: str, language: str, split: Callable[[str], tuple[str, str]] = _whole
-) -> Iterator[list[Piece]]:
+def _lines(text: str, language: str, split: Callable[[str], tuple[str, str]] = _whole) -> Iterator[list[Piece]]:
     """Each line in pieces. The remark on a variable is the line that defined it, where it had its latest value; `split`
     makes of a line what is shown and the remark on its operation.
     """
@@ -253,9 +239,7 @@ def _lines(
 _DEFINED = r"\s*(?:ROOT )?(%[\w.\-]+)(?::\d+)? = "
 
 
-def _pieces(
-    line: str, tokens: re.Pattern[str], definition: Callable[[str], str | None], about: str
-) -> Iterator[Piece]:
+def _pieces(line: str, tokens: re.Pattern[str], definition: Callable[[str], str | None], about: str) -> Iterator[Piece]:
     end = 0
     for token in tokens.finditer(line):
         if token.start() > end:

@@ -23,9 +23,7 @@ def draw_calls(axes: Any, theme: Theme, programs: Mapping[str, Calls], title: st
         hits = [call for call in calls.calls if not call.why]
         missed = [call for call in calls.calls if call.why]
         ground = theme.ground
-        axes.plot(
-            *_points(hits), marker, markerfacecolor=ground, color=color, markersize=8, label=f"{name}: hit"
-        )
+        axes.plot(*_points(hits), marker, markerfacecolor=ground, color=color, markersize=8, label=f"{name}: hit")
         axes.plot(*_points(missed), marker, color=color, markersize=9, label=f"{name}: miss")
         named = f"{name}: {_named_misses(calls)}"
         axes.text(0.02, 0.97 - 0.085 * i, named, transform=axes.transAxes, color=color, fontsize=11, va="top")

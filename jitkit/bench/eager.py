@@ -90,9 +90,7 @@ PROGRAMS = (
         lambda: (np.float32(0.3),),
         "Jitted it is a `fori_loop`; op by op, and under numpy, it is a loop in Python, there over a scalar of numpy's.",
     ),
-    _same(
-        "a stencil, 1,000 by 1,000", programs.stencil, numba_programs.stencil, lambda: (_normal(1000, 1000),)
-    ),
+    _same("a stencil, 1,000 by 1,000", programs.stencil, numba_programs.stencil, lambda: (_normal(1000, 1000),)),
     _same(
         "a reduction: deviation of 1,000,000 numbers",
         programs.deviation,
@@ -175,10 +173,7 @@ def measure_program(program: Program, effort: Effort) -> Compared:
         for name in order:
             first[name].append(_first_call(makers[name]))
     warm = timing.measure(
-        {name: make() for name, make in makers.items()},
-        rounds=effort.rounds,
-        batch=effort.batch,
-        limit=effort.seconds,
+        {name: make() for name, make in makers.items()}, rounds=effort.rounds, batch=effort.batch, limit=effort.seconds
     )
     return Compared(
         program,
@@ -216,10 +211,7 @@ class Eager(Benchmark):
 
     def all_steps(self) -> list[Step]:
         """One step a program."""
-        return [
-            Step(program.name, functools.partial(measure_program, program, self._effort))
-            for program in PROGRAMS
-        ]
+        return [Step(program.name, functools.partial(measure_program, program, self._effort)) for program in PROGRAMS]
 
     def lines(self, result: Compared) -> list[Line]:
         """The warm calls, the first calls, and what jit is worth."""

@@ -42,9 +42,7 @@ OURS = Library(
     jitkit.value_and_grad,
     jitkit.vmap,
 )
-THEIRS = Library(
-    "jax", jax.jit, jax.numpy, jax.lax, jax.tree_util, jax.clear_caches, jax.value_and_grad, jax.vmap
-)
+THEIRS = Library("jax", jax.jit, jax.numpy, jax.lax, jax.tree_util, jax.clear_caches, jax.value_and_grad, jax.vmap)
 LIBRARIES = (OURS, THEIRS)
 
 
@@ -52,9 +50,7 @@ def wait(result: Any) -> Any:
     """Wait for an array, or for the arrays in a dict or a list; what is not asynchronous, numpy's say, is there
     already.
     """
-    for array in (
-        result.values() if isinstance(result, dict) else result if type(result) is list else (result,)
-    ):
+    for array in result.values() if isinstance(result, dict) else result if type(result) is list else (result,):
         if hasattr(array, "block_until_ready"):
             array.block_until_ready()
     return result

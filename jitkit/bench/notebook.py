@@ -153,13 +153,7 @@ class Comparison(Shown):
 class Misses(Shown):
     """The calls of a program: how long each took, which missed the cache, and why."""
 
-    columns = (
-        Column("call", 4),
-        Column("time", 8),
-        Column("traced", 6),
-        Column("compiled", 8),
-        Column("why", 24, "<"),
-    )
+    columns = (Column("call", 4), Column("time", 8), Column("traced", 6), Column("compiled", 8), Column("why", 24, "<"))
 
     def __init__(self, name: str, calls: Calls) -> None:
         self.name = name
@@ -173,13 +167,7 @@ class Misses(Shown):
         return [
             Line(
                 "",
-                (
-                    str(call.number),
-                    duration(call.seconds),
-                    str(call.traces),
-                    str(call.compiles),
-                    call.why or "-",
-                ),
+                (str(call.number), duration(call.seconds), str(call.traces), str(call.compiles), call.why or "-"),
                 tuple(line.strip() for miss in call.misses for line in miss.lines()),
             )
             for call in self.calls.calls

@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-BLAS = (
-    "its matrix products are calls of a BLAS, as numpy's are"  # why some programs are not written for numba
-)
+BLAS = "its matrix products are calls of a BLAS, as numpy's are"  # why some programs are not written for numba
 
 MISSING = "it is not installed (`pip install numba`), or does not go with this numpy"
 

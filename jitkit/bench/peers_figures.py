@@ -15,9 +15,7 @@ from .words import duration
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
     """`peers` has the ratios; `peers-programs` the run times, where other libraries were measured."""
-    made = {
-        "peers": Drawing(lambda f, t: _draw_ratios(f, t, results, where), height=2.4 + 0.36 * len(results))
-    }
+    made = {"peers": Drawing(lambda f, t: _draw_ratios(f, t, results, where), height=2.4 + 0.36 * len(results))}
     compared = [result for result in results if result.others]
     if compared:
         height = 2.4 + 1.2 * len(compared)
@@ -58,11 +56,7 @@ def _label(row: Row) -> str:
 def _draw_programs(figure: Figure, theme: Theme, results: Sequence[Result], where: str) -> None:
     axes: Any = figure.subplots()
     colors = dict(
-        zip(
-            ("jitkit", "jax", *OTHERS),
-            (*theme.series[:2], theme.grey, theme.purple, theme.green),
-            strict=True,
-        )
+        zip(("jitkit", "jax", *OTHERS), (*theme.series[:2], theme.grey, theme.purple, theme.green), strict=True)
     )
     for i, result in enumerate(results):
         spreads = {"jitkit": result.ours, "jax": result.theirs, **result.others}

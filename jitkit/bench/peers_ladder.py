@@ -52,16 +52,18 @@ def _call(package: Any) -> Action:
 
 def _warm_call(effort: Effort) -> Measured:
     actions = {OURS.name: _call(answer()), THEIRS.name: _call(jax)}
-    return timing.measure(
-        actions, rounds=effort.rounds, batch=effort.batch, wait=np.asarray, limit=effort.seconds
-    )
+    return timing.measure(actions, rounds=effort.rounds, batch=effort.batch, wait=np.asarray, limit=effort.seconds)
 
 
 def _trace_and_lower(effort: Effort) -> Measured:
     def act(library: Library) -> float:
         package = answer() if library is OURS else jax
         program, x = programs.long_program(package.numpy), package.numpy.asarray(_SMALL)
-        lower = (lambda: package.lower(program, x, x)) if library is OURS else (lambda: jax.jit(program).lower(x, x).as_text())
+        lower = (
+            (lambda: package.lower(program, x, x))
+            if library is OURS
+            else (lambda: jax.jit(program).lower(x, x).as_text())
+        )
         return clocked(lower)[1] / 1500  # equations of the program
 
     return once_a_round(act, effort.once, effort.seconds)

@@ -50,9 +50,7 @@ class Row(NamedTuple):
 
 
 def repeated(
-    prepare: Callable[[Library], Action],
-    each_waits: bool = False,
-    others: Callable[[], Mapping[str, Action]] = dict,
+    prepare: Callable[[Library], Action], each_waits: bool = False, others: Callable[[], Mapping[str, Action]] = dict
 ) -> Callable[[Effort], Measured]:
     """Measure what `prepare` makes for each library, and what `others` makes for further ones. With `each_waits`,
     the result of every call is waited for, not only the last.
@@ -63,9 +61,7 @@ def repeated(
         if each_waits:
             actions = {library.name: _and_wait(actions[library.name]) for library in LIBRARIES}
         actions |= others()
-        return timing.measure(
-            actions, rounds=effort.rounds, batch=effort.batch, wait=wait, limit=effort.seconds
-        )
+        return timing.measure(actions, rounds=effort.rounds, batch=effort.batch, wait=wait, limit=effort.seconds)
 
     return measure
 
@@ -84,9 +80,7 @@ def _call_one_array(library: Library) -> Action:
 
 
 def _call_eight_arrays(library: Library) -> Action:
-    return functools.partial(
-        library.jit(programs.add_all(library.np)), *[library.array(_SMALL + i) for i in range(8)]
-    )
+    return functools.partial(library.jit(programs.add_all(library.np)), *[library.array(_SMALL + i) for i in range(8)])
 
 
 def _call_dict(library: Library) -> Action:
@@ -306,9 +300,7 @@ def _first_call_in_a_warm_process(effort: Effort) -> Measured:
 
 
 def _first_call_in_a_fresh_process(effort: Effort) -> Measured:
-    return once_a_round(
-        lambda library: fresh.first_call_seconds(library.name), effort.processes, effort.seconds
-    )
+    return once_a_round(lambda library: fresh.first_call_seconds(library.name), effort.processes, effort.seconds)
 
 
 def _import(effort: Effort) -> Measured:

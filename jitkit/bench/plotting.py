@@ -40,12 +40,8 @@ class Theme(NamedTuple):
         return (self.blue, self.orange, self.green, self.vermilion, self.purple)
 
 
-LIGHT = Theme(
-    "light", "white", "#222222", "#8C8C8C", "#E3E3E3", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"
-)
-DARK = Theme(
-    "dark", "#15181C", "#ECECEC", "#8F959B", "#33383E", "#56B4E9", "#E69F00", "#009E73", "#E8702A", "#CC79A7"
-)
+LIGHT = Theme("light", "white", "#222222", "#8C8C8C", "#E3E3E3", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7")
+DARK = Theme("dark", "#15181C", "#ECECEC", "#8F959B", "#33383E", "#56B4E9", "#E69F00", "#009E73", "#E8702A", "#CC79A7")
 THEMES = (LIGHT, DARK)
 MARKERS = ("o", "s", "^", "D", "v")
 BLUE, ORANGE, GREEN, VERMILION, GREY, INK = (
@@ -157,9 +153,7 @@ def in_seconds(axis: Any) -> None:
     """
     axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: _spoken(x)))
     axis.set_minor_locator(matplotlib.ticker.LogLocator(subs=(2.0, 5.0)))
-    axis.set_minor_formatter(
-        matplotlib.ticker.FuncFormatter(lambda x, _: _spoken(x) if _is_short(axis) else "")
-    )
+    axis.set_minor_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: _spoken(x) if _is_short(axis) else ""))
 
 
 def _is_short(axis: Any) -> bool:

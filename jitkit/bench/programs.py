@@ -144,10 +144,5 @@ def network_data(
         values: np.ndarray[Any, Any] = rng.standard_normal(shape, dtype=np.float32)
         return values * np.float32(shape[0] ** -0.5)
 
-    params = {
-        "w1": normal(inputs, hidden),
-        "b1": normal(hidden),
-        "w2": normal(hidden, outputs),
-        "b2": normal(outputs),
-    }
+    params = {"w1": normal(inputs, hidden), "b1": normal(hidden), "w2": normal(hidden, outputs), "b2": normal(outputs)}
     return params, normal(rows, inputs)

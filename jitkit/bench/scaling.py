@@ -93,8 +93,7 @@ def _cache_entries(n: int, effort: Effort, compiles: bool) -> Point:
     for k in range(n):
         traced_only.trace(x, k)
     point["trace"] = [
-        clocked(functools.partial(traced_only.trace, x, n + k), CPU_CLOCK)[1]
-        for k in range(7 * effort.rounds)
+        clocked(functools.partial(traced_only.trace, x, n + k), CPU_CLOCK)[1] for k in range(7 * effort.rounds)
     ]
     fresh = make()
     point["Python memory"] = [python_bytes(lambda: [fresh.trace(x, k) for k in range(n)])]
@@ -117,26 +116,10 @@ AXES = (
         _array_size,
     ),
     Axis(
-        "loop length",
-        "turns of a fori_loop",
-        (10, 100, 1000, 10_000, 100_000),
-        (10, 100, 1000, 10_000),
-        _loop_length,
+        "loop length", "turns of a fori_loop", (10, 100, 1000, 10_000, 100_000), (10, 100, 1000, 10_000), _loop_length
     ),
-    Axis(
-        "tree leaves",
-        "arrays in a dict, in and out",
-        (1, 10, 30, 100, 300, 1000, 3000),
-        (1, 10, 100, 300),
-        _leaves,
-    ),
-    Axis(
-        "cache entries",
-        "signatures in the cache",
-        (1, 10, 30, 100, 300, 1000),
-        (1, 10, 30, 100),
-        _cache_entries,
-    ),
+    Axis("tree leaves", "arrays in a dict, in and out", (1, 10, 30, 100, 300, 1000, 3000), (1, 10, 100, 300), _leaves),
+    Axis("cache entries", "signatures in the cache", (1, 10, 30, 100, 300, 1000), (1, 10, 30, 100), _cache_entries),
 )
 
 
@@ -171,9 +154,7 @@ class Scaling(Benchmark):
         return [
             Step(
                 axis.name,
-                functools.partial(
-                    measure_axis, axis, axis.quick_sizes if self.quick else axis.sizes, self._effort
-                ),
+                functools.partial(measure_axis, axis, axis.quick_sizes if self.quick else axis.sizes, self._effort),
             )
             for axis in AXES
         ]

@@ -35,9 +35,7 @@ def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
     return made
 
 
-def _drawing(
-    results: Sequence[Result], quantities: Sequence[str], title: str, ylabel: str, where: str
-) -> Drawing:
+def _drawing(results: Sequence[Result], quantities: Sequence[str], title: str, ylabel: str, where: str) -> Drawing:
     columns = min(len(results), 3)
     rows = -(-len(results) // columns)
 
@@ -57,9 +55,7 @@ def _drawing(
         ]
         if rows * columns > len(results):  # there is a panel with nothing in it
             free = panels.flat[-1]
-            free.legend(
-                handles=handles, loc="upper left", fontsize=14, title=HOW, title_fontsize=12, alignment="left"
-            )
+            free.legend(handles=handles, loc="upper left", fontsize=14, title=HOW, title_fontsize=12, alignment="left")
         else:
             figure.legend(handles=handles, loc="outside upper right", ncols=len(handles), handletextpad=0.4)
         signed(figure, theme, title, where, [] if rows * columns > len(results) else [HOW.replace("\n", " ")])
@@ -81,9 +77,7 @@ def _draw_axis(axes: Any, theme: Theme, result: Result, quantities: Sequence[str
         medians = [spread.median for spread in spreads]
         low, high = [spread.low for spread in spreads], [spread.high for spread in spreads]
         axes.fill_between(list(values), low, high, color=color, alpha=0.2, linewidth=0)
-        axes.plot(
-            list(values), medians, marker=marker, markersize=7, linewidth=2, color=color, label=quantity
-        )
+        axes.plot(list(values), medians, marker=marker, markersize=7, linewidth=2, color=color, label=quantity)
         everything += [*low, *high]
         ends.append((medians[-1], _said(result.slopes[quantity]), color))
     sizes = list(result.points)

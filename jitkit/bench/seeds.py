@@ -85,8 +85,7 @@ def measure_claim(claim: Claim, effort: Effort) -> Measured:
     if once:
         seconds |= timing.measure_once(once, effort.once)
     spreads = tuple(
-        {library.name: Spread.of(seconds[side.name, library.name]) for library in LIBRARIES}
-        for side in claim.sides
+        {library.name: Spread.of(seconds[side.name, library.name]) for library in LIBRARIES} for side in claim.sides
     )
     return Measured(claim, spreads)
 
@@ -141,9 +140,7 @@ class Seeds(Benchmark):
         """How many claims hold, of those that have a number."""
         verdicts = [result.verdict(OURS) for result in results]
         published = len(verdicts) - verdicts.count(UNPUBLISHED)
-        return [
-            f"{verdicts.count('holds')} of {published} published claims hold with jitkit, on this machine."
-        ]
+        return [f"{verdicts.count('holds')} of {published} published claims hold with jitkit, on this machine."]
 
     def footnotes(self) -> list[str]:
         """The sources, by their numbers."""

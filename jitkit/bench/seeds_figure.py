@@ -33,9 +33,7 @@ def _draw(figure: Figure, theme: Theme, results: Sequence[Measured], where: str)
     y, ticks, names = 0.0, [], []
     for result in results:
         axes.text(left * 1.05, y, result.claim.title, fontweight="bold", va="center", ha="left")
-        axes.text(
-            right * 1.15, y + 0.95, _factors(result), va="top", ha="left", fontsize=11, linespacing=1.35
-        )
+        axes.text(right * 1.15, y + 0.95, _factors(result), va="top", ha="left", fontsize=11, linespacing=1.35)
         for side, spreads in zip(result.claim.sides, result.spreads, strict=True):
             y += 1
             ticks.append(y)
@@ -43,19 +41,9 @@ def _draw(figure: Figure, theme: Theme, results: Sequence[Measured], where: str)
             ours, theirs = spreads[OURS.name], spreads[THEIRS.name]
             if side.published is not None:
                 axes.plot([side.published, ours.median], [y, y], color=theme.faint, linewidth=2, zorder=1)
-                axes.plot(
-                    side.published,
-                    y,
-                    "D",
-                    color=theme.ink,
-                    markerfacecolor=theme.ground,
-                    markersize=8,
-                    zorder=2,
-                )
+                axes.plot(side.published, y, "D", color=theme.ink, markerfacecolor=theme.ground, markersize=8, zorder=2)
             axes.plot(theirs.median, y + 0.16, "s", color=theme.orange, markersize=7, zorder=3)
-            axes.plot(
-                [ours.low, ours.high], [y - 0.16] * 2, color=theme.blue, linewidth=5, alpha=0.35, zorder=3
-            )
+            axes.plot([ours.low, ours.high], [y - 0.16] * 2, color=theme.blue, linewidth=5, alpha=0.35, zorder=3)
             axes.plot(ours.median, y - 0.16, "o", color=theme.blue, markersize=7.5, zorder=4)
         y += 0.9
         axes.axhline(y - 0.1 + 0.2, color=theme.faint, linewidth=1)
@@ -85,8 +73,6 @@ def _factors(result: Measured) -> str:
 
 
 def _notes() -> list[str]:
-    sources = [
-        f"[{i}] {source.author}, {source.title}  {source.address}" for i, source in enumerate(SOURCES, 1)
-    ]
+    sources = [f"[{i}] {source.author}, {source.title}  {source.address}" for i, source in enumerate(SOURCES, 1)]
     rule = "A claim holds where the factor of the medians is at least the square root of the published one."
     return [rule, *sources]

@@ -89,10 +89,7 @@ def as_html(columns: Sequence[Column], lines: Sequence[Line]) -> str:
             "".join(
                 [
                     "<tr>",
-                    *[
-                        f"<td style='text-align: {sides[c.align]}'>{html.escape(cell)}</td>"
-                        for c, cell in cells
-                    ],
+                    *[f"<td style='text-align: {sides[c.align]}'>{html.escape(cell)}</td>" for c, cell in cells],
                     "</tr>",
                 ]
             )

@@ -29,9 +29,7 @@ from . import disk_cache
 CompilerOptions = tuple[tuple[str, Any], ...]
 
 
-def compile_module(
-    name: str, module: Module, owners: Sequence[runtime.Device], options: CompilerOptions = ()
-) -> Any:
+def compile_module(name: str, module: Module, owners: Sequence[runtime.Device], options: CompilerOptions = ()) -> Any:
     """Compile a module for these devices: from the disk cache if it is there, by XLA otherwise.
 
     XLA sees the text with source lines; the cache's key does not, so that moving a function does not
@@ -165,9 +163,7 @@ class Executable:
 
             def execute(args: list[Any]) -> list[runtime.Buffer]:
                 values = args[len(self.consts) :]
-                return self.run(
-                    [*self.consts, *[self.place(x, aval) for x, aval in zip(values, taken, strict=True)]]
-                )
+                return self.run([*self.consts, *[self.place(x, aval) for x, aval in zip(values, taken, strict=True)]])
 
             self.host_call = runtime.host_dispatcher(
                 self.name, execute, self.loaded, count=count, sharding=self.sharding, out_avals=self.out_avals
@@ -176,9 +172,7 @@ class Executable:
 
     def wrap(self, buffers: Sequence[runtime.Buffer]) -> list[Array]:
         """Arrays around the results."""
-        return [
-            Array(b, aval, key) for b, aval, key in zip(buffers, self.out_avals, self.out_keys, strict=True)
-        ]
+        return [Array(b, aval, key) for b, aval, key in zip(buffers, self.out_avals, self.out_keys, strict=True)]
 
 
 class EffectfulExecutable(Executable):

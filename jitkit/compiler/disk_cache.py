@@ -54,9 +54,7 @@ def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, 
     try:
         loaded = runtime.deserialize(_unpack(content), owners, options)
     except Exception as error:  # whatever a damaged file makes of the loader, compiling is the way out
-        warnings.warn(
-            f"jitkit's disk cache ignores {path}, which is damaged or not its own: {error}", stacklevel=2
-        )
+        warnings.warn(f"jitkit's disk cache ignores {path}, which is damaged or not its own: {error}", stacklevel=2)
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # the time of last use, which `_make_room` goes by
@@ -64,9 +62,7 @@ def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, 
     return loaded
 
 
-def store(
-    text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...], loaded: Any
-) -> None:
+def store(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...], loaded: Any) -> None:
     """Write the executable to the folder; a folder that cannot be written is a warning, not an error."""
     path = _path(text, owners, options)
     folder = os.path.dirname(path)

@@ -94,7 +94,9 @@ def placed_as_asked(key: Any, aval: ShapedArray, asked: runtime.Sharding | None)
     """
     if asked is None:
         return key
-    one_to_one = isinstance(key, runtime.Placed) and all(len(runtime.sharding_devices(s)) == 1 for s in (asked, key.sharding))
+    one_to_one = isinstance(key, runtime.Placed) and all(
+        len(runtime.sharding_devices(s)) == 1 for s in (asked, key.sharding)
+    )
     if isinstance(key, runtime.Placed) and not one_to_one and not runtime.is_equivalent(asked, key.sharding, aval.ndim):
         raise ValueError(
             f"Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: {asked},\n"

@@ -55,9 +55,7 @@ def lower_program(
         jaxpr, used = dce_jaxpr(jaxpr, True)
         kept = [i for i, is_used in enumerate(used) if is_used]
     report.log_compiling(program.name, jaxpr.in_avals, placement.sharding if placement else None)
-    attributes = _donation_attributes(
-        jaxpr, [program.donated[i] for i in kept] if any(program.donated) else []
-    )
+    attributes = _donation_attributes(jaxpr, [program.donated[i] for i in kept] if any(program.donated) else [])
     spread = [placement.spread[i] for i in kept] if placement and placement.spread else []
     if spread:
         _refuse_order(jaxpr)
@@ -65,9 +63,7 @@ def lower_program(
     paths, _ = tree_flatten_with_path(tree_unflatten(program.out_tree, jaxpr.out_avals))
     labels = [f"result{keystr(path)}" for path, _ in paths]
     where = placement.results if placement else ()
-    of_results = [
-        "" if x is None else _sharding_attribute(x, a) for x, a in zip(where, jaxpr.out_avals, strict=False)
-    ]
+    of_results = ["" if x is None else _sharding_attribute(x, a) for x, a in zip(where, jaxpr.out_avals, strict=False)]
     module = mlir.lower_main(
         program.name, jaxpr, platform or runtime.lowering_platform(), attributes, labels, of_results
     )
@@ -126,19 +122,13 @@ def _sharding_attribute(sharding: runtime.Sharding, aval: Any) -> str:
 
 def _sharding_attributes(jaxpr: Jaxpr, spread: Sequence[Any], donation: list[str] | None) -> list[str]:
     """How each argument is spread over the devices. Whether a donated one fits a result is then for XLA to see."""
-    attributes = [
-        _sharding_attribute(sharding, aval) for sharding, aval in zip(spread, jaxpr.in_avals, strict=True)
-    ]
+    attributes = [_sharding_attribute(sharding, aval) for sharding, aval in zip(spread, jaxpr.in_avals, strict=True)]
     given_away = donation or [""] * len(attributes)
     return [f"{a}, jax.buffer_donor = true" if d else a for a, d in zip(attributes, given_away, strict=True)]
 
 
 def build_executable(
-    program: Program,
-    module: mlir.Module,
-    kept: Sequence[int],
-    placement: Placement,
-    options: CompilerOptions = (),
+    program: Program, module: mlir.Module, kept: Sequence[int], placement: Placement, options: CompilerOptions = ()
 ) -> Executable:
     """Compile a lowered program for a placement."""
     loaded = compile_module(program.name, module, placement.devices, options)

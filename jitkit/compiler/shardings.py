@@ -13,14 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import runtime
-from ..tree_util import (
-    PyTreeDef,
-    broadcast_prefix,
-    keystr,
-    tree_flatten,
-    tree_flatten_with_path,
-    tree_unflatten,
-)
+from ..tree_util import PyTreeDef, broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 
 
 class ShardingTree:
@@ -33,9 +26,7 @@ class ShardingTree:
         self.treedef = treedef
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, ShardingTree) and self.leaves == other.leaves and self.treedef == other.treedef
-        )
+        return isinstance(other, ShardingTree) and self.leaves == other.leaves and self.treedef == other.treedef
 
     def __hash__(self) -> int:
         return hash((self.leaves, self.treedef))
@@ -82,11 +73,7 @@ def sharding_tree(shardings: Any, what: str) -> ShardingTree | None:
 
 
 def of_arguments(
-    shardings: ShardingTree | None,
-    args: Sequence[Any],
-    kwargs: Any,
-    avals: Sequence[Any],
-    names: Sequence[str],
+    shardings: ShardingTree | None, args: Sequence[Any], kwargs: Any, avals: Sequence[Any], names: Sequence[str]
 ) -> tuple[runtime.Sharding | None, ...]:
     """The sharding that each leaf of the arguments has to have; empty when nothing was said.
 
@@ -128,9 +115,7 @@ def of_results(
     return tuple(found)
 
 
-def _check(
-    shardings: Sequence[runtime.Sharding | None], avals: Sequence[Any], names: Sequence[str], what: str
-) -> None:
+def _check(shardings: Sequence[runtime.Sharding | None], avals: Sequence[Any], names: Sequence[str], what: str) -> None:
     """ValueError for an array that has too few axes for its sharding, or one that cannot be divided evenly."""
     for sharding, aval, name in zip(shardings, avals, names, strict=True):
         if sharding is None:

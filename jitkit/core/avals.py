@@ -35,9 +35,7 @@ class ShapedArray:
     ndim: int
     size: int
 
-    _interned: ClassVar[weakref.WeakValueDictionary[tuple[Any, ...], ShapedArray]] = (
-        weakref.WeakValueDictionary()
-    )
+    _interned: ClassVar[weakref.WeakValueDictionary[tuple[Any, ...], ShapedArray]] = weakref.WeakValueDictionary()
     _lock: ClassVar[threading.Lock] = threading.Lock()
 
     def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> ShapedArray:

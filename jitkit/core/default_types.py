@@ -118,8 +118,7 @@ def check_and_canonicalize_user_dtype(dtype: Any, fun_name: str = "") -> DType:
         return canonicalize_dtype(dtype)
     if hasattr(dtype, "weak_type") and not isinstance(dtype, type):
         raise ValueError(
-            "Passing an array as a dtype argument is no longer supported; instead of dtype=arr use "
-            "dtype=arr.dtype."
+            "Passing an array as a dtype argument is no longer supported; instead of dtype=arr use dtype=arr.dtype."
         )
     requested = np.dtype(dtype)
     if not is_array_dtype(requested):

@@ -24,9 +24,21 @@ _NAMES_BY_KIND = {
     "u": ("uint1", "uint2", "uint4", "uint8", "uint16", "uint32", "uint64"),
     "i": ("int1", "int2", "int4", "int8", "int16", "int32", "int64"),
     "f": (
-        "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4", "float8_e4m3", "float8_e8m0fnu",
-        "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
-        "bfloat16", "float16", "float32", "float64",
+        "float4_e2m1fn",
+        "float6_e2m3fn",
+        "float6_e3m2fn",
+        "float8_e3m4",
+        "float8_e4m3",
+        "float8_e8m0fnu",
+        "float8_e4m3b11fnuz",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "bfloat16",
+        "float16",
+        "float32",
+        "float64",
     ),
     "c": ("complex64", "complex128"),
 }
@@ -190,8 +202,7 @@ def _is_of_kind(dtype: DType, kind: Any) -> bool:
     except TypeError as error:
         if isinstance(kind, str):
             raise ValueError(
-                f"Unrecognized {kind=} expected one of {list(_ARRAY_API_KINDS)}, or a compatible input for "
-                "jnp.dtype()"
+                f"Unrecognized {kind=} expected one of {list(_ARRAY_API_KINDS)}, or a compatible input for jnp.dtype()"
             ) from None
         raise TypeError(f"Expected kind to be a dtype, string, or tuple; got {kind=}") from error
 

@@ -162,23 +162,13 @@ class Primitive:
     in them, alive.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_memo",
-        "_shape_rule",
-        "effects",
-        "multiple_results",
-        "name",
-        "pure_shape_rule",
-    )
+    __slots__ = ("__weakref__", "_memo", "_shape_rule", "effects", "multiple_results", "name", "pure_shape_rule")
 
     def __init__(self, name: str, multiple_results: bool = False, pure_shape_rule: bool = True) -> None:
         self.name = name
         self.multiple_results = multiple_results
         self.pure_shape_rule = pure_shape_rule
-        self.effects: Callable[[dict[str, Any]], Effects] | None = (
-            None  # params -> effects; None: there are none
-        )
+        self.effects: Callable[[dict[str, Any]], Effects] | None = None  # params -> effects; None: there are none
         self._shape_rule: Callable[..., Any] | None = None
         self._memo: dict[Any, Any] = {}
 
@@ -204,9 +194,7 @@ class Primitive:
             unhashable = next((f"{k}={v!r}" for k, v in params.items() if not _is_hashable(v)), None)
             if unhashable is None:
                 raise
-            raise TypeError(
-                f"parameters of primitive {self.name} must be hashable, got {unhashable}"
-            ) from error
+            raise TypeError(f"parameters of primitive {self.name} must be hashable, got {unhashable}") from error
         out = self._shape_rule(*avals, **params)
         if len(self._memo) >= _MEMO_LIMIT:
             self._memo.clear()

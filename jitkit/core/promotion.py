@@ -232,9 +232,7 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> DType | tupl
     try:
         a, b = args
         options = config.local.state.options
-        answer = _answers[
-            options.enable_x64, options.numpy_dtype_promotion, a.dtype, a.weak_type, b.dtype, b.weak_type
-        ]
+        answer = _answers[options.enable_x64, options.numpy_dtype_promotion, a.dtype, a.weak_type, b.dtype, b.weak_type]
     except (AttributeError, KeyError, ValueError):
         answer = None
     if answer is None:

@@ -229,9 +229,7 @@ class Tracer(Operators):
                 self, f"The '{name}' attribute is not available on {self._error_repr()}.{self._origin_msg()}"
             )
         if name in ("block_until_ready", "copy_to_host_async"):
-            raise AttributeError(
-                f"The '{name}' method is not available on {self._error_repr()}.{self._origin_msg()}"
-            )
+            raise AttributeError(f"The '{name}' method is not available on {self._error_repr()}.{self._origin_msg()}")
         if name == "sharding":
             raise AttributeError(
                 f"The 'sharding' attribute is not available on {self._error_repr()}. To query sharding information "
@@ -306,9 +304,7 @@ _METHODS_OF_VALUES = frozenset(
         "tobytes", "tolist", "unsafe_buffer_pointer",
     )
 )  # fmt: skip
-_ATTRIBUTES_OF_VALUES = frozenset(
-    ("addressable_shards", "committed", "is_fully_addressable", "is_fully_replicated")
-)
+_ATTRIBUTES_OF_VALUES = frozenset(("addressable_shards", "committed", "is_fully_addressable", "is_fully_replicated"))
 
 
 def _refuse_method(tracer: Tracer, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -333,13 +329,10 @@ def check_bool_conversion(x: Any) -> None:
     """ValueError unless `x` has exactly one element: the truth of none, or of several, is ambiguous."""
     if x.size == 0:
         raise ValueError(
-            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array "
-            "is not empty."
+            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
         )
     if x.size > 1:
-        raise ValueError(
-            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
-        )
+        raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
 
 
 def escaped_tracer_error(tracer: Tracer, detail: str = "") -> errors.UnexpectedTracerError:

@@ -210,9 +210,7 @@ def dce_of_call(
 # --- the arguments of a call -----------------------------------------------------------------------------------------
 
 
-def numbers_of(
-    fun: Callable[..., Any], argnums: Sequence[int], argnames: Sequence[str] | str
-) -> tuple[int, ...]:
+def numbers_of(fun: Callable[..., Any], argnums: Sequence[int], argnames: Sequence[str] | str) -> tuple[int, ...]:
     """The positions of arguments that are given by position or by name, in order."""
     argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
     names = list(inspect.signature(fun).parameters) if argnames else []

@@ -21,45 +21,16 @@ from ..base.jax_version import since
 from ..core import Tracer
 from ..interpreters import partial_eval
 from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules
-from ..interpreters.ad_rules import (
-    add_tangents,
-    primitive_jvps,
-    primitive_transposes,
-    zero_tangent,
-)
+from ..interpreters.ad_rules import add_tangents, primitive_jvps, primitive_transposes, zero_tangent
 from ..interpreters.ad_transpose import backward_pass
-from ..interpreters.batching import (
-    AxisData,
-    BatchTrace,
-    Dims,
-    Vals,
-    batch_jaxpr,
-    register_batcher,
-)
-from ..jaxpr import (
-    DebugInfo,
-    Jaxpr,
-    JaxprEqn,
-    convert_constvars_jaxpr,
-    dce_rules,
-    eval_jaxpr,
-    pp_eqn_rules,
-)
+from ..interpreters.batching import AxisData, BatchTrace, Dims, Vals, batch_jaxpr, register_batcher
+from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_rules, eval_jaxpr, pp_eqn_rules
 from ..jaxpr import printer as jaxpr_printer
 from ..lax import stop_gradient
 from ..lax.control_flow import solves
 from ..signature import api_util
 from ..tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
-from .calling import (
-    CustomCall,
-    FlatFun,
-    Ways,
-    by_position,
-    call_with_rule,
-    dce_of_call,
-    method_of_function,
-    numbers_of,
-)
+from .calling import CustomCall, FlatFun, Ways, by_position, call_with_rule, dce_of_call, method_of_function, numbers_of
 from .jvp_rule import JvpRule, batched_rule, part_of_rule
 
 # --- the primitive ---------------------------------------------------------------------------------------------------
@@ -70,21 +41,12 @@ custom_jvp_call_p = CustomCall("custom_jvp_call")
 
 @register_batcher(custom_jvp_call_p, even_unmapped=True)
 def _(
-    axis: AxisData,
-    vals: Vals,
-    dims: Dims,
-    *,
-    call_jaxpr: Jaxpr,
-    jvp_jaxpr_fun: JvpRule,
-    num_consts: int,
-    **params: Any,
+    axis: AxisData, vals: Vals, dims: Dims, *, call_jaxpr: Jaxpr, jvp_jaxpr_fun: JvpRule, num_consts: int, **params: Any
 ) -> Any:
     """The function is batched as a jaxpr, its rule when it is asked: tangents are batches where their values are."""
     on_batches, out_dims = batch_jaxpr(call_jaxpr, axis, dims)
     rule = batched_rule(jvp_jaxpr_fun, axis, dims[num_consts:], list(out_dims))
-    outs = custom_jvp_call_p.bind(
-        *vals, call_jaxpr=on_batches, jvp_jaxpr_fun=rule, num_consts=num_consts, **params
-    )
+    outs = custom_jvp_call_p.bind(*vals, call_jaxpr=on_batches, jvp_jaxpr_fun=rule, num_consts=num_consts, **params)
     return outs, out_dims
 
 
@@ -158,10 +120,7 @@ class custom_jvp:
     __name__: str
 
     def __init__(
-        self,
-        fun: Callable[..., Any],
-        nondiff_argnums: Sequence[int] = (),
-        nondiff_argnames: Sequence[str] = (),
+        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
     ) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
@@ -220,9 +179,7 @@ class custom_jvp:
         return call_with_rule(self.fun, args, statics, rule, _WAYS, "custom_jvp fun")
 
 
-def _record(
-    rule: JvpRule, trace: core.Trace, fun: FlatFun, leaves: Sequence[Any], info: DebugInfo
-) -> list[Any]:
+def _record(rule: JvpRule, trace: core.Trace, fun: FlatFun, leaves: Sequence[Any], info: DebugInfo) -> list[Any]:
     trace.note(leaves)
     jaxpr = partial_eval.trace_to_jaxpr(fun, [core.get_aval(x) for x in leaves], info)
     outs: list[Any] = custom_jvp_call_p.record(

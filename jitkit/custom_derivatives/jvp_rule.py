@@ -38,9 +38,7 @@ class JvpRule:
     results: Results = dataclasses.field(default_factory=list, kw_only=True)
     memo: dict[Any, _TracedRule] = dataclasses.field(default_factory=dict, kw_only=True)
 
-    def __call__(
-        self, primals: Sequence[Any], tangents: Sequence[Any]
-    ) -> tuple[list[Any], list[Any], PyTreeDef]:
+    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
         """The results and their tangents, flat, and the tree of either. TypeError for a rule that returns anything else
         than two of a tree, with leaves of types that belong together.
         """
@@ -130,9 +128,7 @@ class BatchedJvpRule(JvpRule):
     out_dims: list[Any]  # of the results; empty until the function, or its rule, has been called
     tag: object = None  # of the trace whose tracers the rule may close over
 
-    def __call__(
-        self, primals: Sequence[Any], tangents: Sequence[Any]
-    ) -> tuple[list[Any], list[Any], PyTreeDef]:
+    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
         """Results and tangents, with the axis of each pair at one place."""
         if not self.symbolic_zeros:
             tangents = list(map(instantiate_zeros, tangents))
@@ -168,11 +164,11 @@ class BatchedJvpRule(JvpRule):
         return x if to is None else move_to(x, dim, to, self.axis.size)
 
 
-def batched_rule(
-    rule: JvpRule, axis: AxisData, dims: Dims, out_dims: list[Any], tag: object = None
-) -> BatchedJvpRule:
+def batched_rule(rule: JvpRule, axis: AxisData, dims: Dims, out_dims: list[Any], tag: object = None) -> BatchedJvpRule:
     """The rule for batches."""
-    return BatchedJvpRule(**fields_of(rule, JvpRule), inner=rule, axis=axis, dims=tuple(dims), out_dims=out_dims, tag=tag)
+    return BatchedJvpRule(
+        **fields_of(rule, JvpRule), inner=rule, axis=axis, dims=tuple(dims), out_dims=out_dims, tag=tag
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -182,9 +178,7 @@ class PartOfJvpRule(JvpRule):
     inner: JvpRule
     used: tuple[bool, ...]
 
-    def __call__(
-        self, primals: Sequence[Any], tangents: Sequence[Any]
-    ) -> tuple[list[Any], list[Any], PyTreeDef]:
+    def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
         """The results that are read, and their tangents, as two lists."""
         return *self.in_jaxpr(primals, tangents), tree_structure([0] * sum(self.used))
 

@@ -25,15 +25,7 @@ from ..interpreters import ad, mlir
 from ..interpreters.ad_rules import Zero, instantiate_zeros, primitive_jvps, primitive_transposes
 from ..interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_batcher
 from ..interpreters.partial_eval import trace_to_jaxpr
-from ..jaxpr import (
-    DebugInfo,
-    Jaxpr,
-    JaxprEqn,
-    convert_constvars_jaxpr,
-    dce_jaxpr,
-    dce_rules,
-    in_order,
-)
+from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_jaxpr, dce_rules, in_order
 from ..signature import api_util
 from ..tree_util import PyTreeDef, tree_leaves
 from .vjp_rule import VjpRule

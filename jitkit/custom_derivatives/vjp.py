@@ -19,49 +19,13 @@ from ..base.errors import UnexpectedTracerError
 from ..core import Primitive, Tracer
 from ..interpreters import mlir, partial_eval
 from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules
-from ..interpreters.ad_rules import (
-    Zero,
-    instantiate_zeros,
-    primitive_jvps,
-    primitive_transposes,
-    tangent_aval,
-)
-from ..interpreters.batching import (
-    AxisData,
-    BatchTrace,
-    Dims,
-    Vals,
-    batch_jaxpr,
-    register_batcher,
-)
-from ..jaxpr import (
-    DebugInfo,
-    Jaxpr,
-    JaxprEqn,
-    convert_constvars_jaxpr,
-    dce_rules,
-    eval_jaxpr,
-    pp_eqn_rules,
-)
+from ..interpreters.ad_rules import Zero, instantiate_zeros, primitive_jvps, primitive_transposes, tangent_aval
+from ..interpreters.batching import AxisData, BatchTrace, Dims, Vals, batch_jaxpr, register_batcher
+from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_rules, eval_jaxpr, pp_eqn_rules
 from ..jaxpr import printer as jaxpr_printer
 from ..signature import api_util
-from ..tree_util import (
-    Partial,
-    PyTreeDef,
-    tree_flatten,
-    tree_leaves,
-    tree_unflatten,
-)
-from .calling import (
-    CustomCall,
-    FlatFun,
-    Ways,
-    by_position,
-    call_with_rule,
-    dce_of_call,
-    method_of_function,
-    numbers_of,
-)
+from ..tree_util import Partial, PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
+from .calling import CustomCall, FlatFun, Ways, by_position, call_with_rule, dce_of_call, method_of_function, numbers_of
 from .jvp_rule import SymbolicZero
 from .remat_opt import DroppableVjpRule
 from .vjp_rule import VjpRule, batched_vjp_rule, part_of_vjp_rule
@@ -175,9 +139,7 @@ def _pp_call(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
     params |= {"call_jaxpr": eqn.params["call_jaxpr"], "fwd": api_util.name_of(rule.fwd)}
     if eqn.params["num_consts"]:
         params["num_consts"] = eqn.params["num_consts"]
-    return jaxpr_printer.pp_eqn_plain(
-        eqn, context, settings, params | {"symbolic_zeros": rule.symbolic_zeros}
-    )
+    return jaxpr_printer.pp_eqn_plain(eqn, context, settings, params | {"symbolic_zeros": rule.symbolic_zeros})
 
 
 def _pp_linear(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
@@ -219,10 +181,7 @@ class custom_vjp:
     __name__: str
 
     def __init__(
-        self,
-        fun: Callable[..., Any],
-        nondiff_argnums: Sequence[int] = (),
-        nondiff_argnames: Sequence[str] = (),
+        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
     ) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
@@ -287,16 +246,10 @@ class custom_vjp:
         return call_with_rule(self.fun, args, statics, rule, _WAYS, "custom_vjp fun")
 
 
-def _record(
-    rule: VjpRule, trace: core.Trace, fun: FlatFun, leaves: Sequence[Any], info: DebugInfo
-) -> list[Any]:
+def _record(rule: VjpRule, trace: core.Trace, fun: FlatFun, leaves: Sequence[Any], info: DebugInfo) -> list[Any]:
     jaxpr = partial_eval.trace_to_jaxpr(fun, rule.in_avals, info)
     outs: list[Any] = custom_vjp_call_p.record(
-        *jaxpr.consts,
-        *leaves,
-        call_jaxpr=convert_constvars_jaxpr(jaxpr),
-        rule=rule,
-        num_consts=len(jaxpr.consts),
+        *jaxpr.consts, *leaves, call_jaxpr=convert_constvars_jaxpr(jaxpr), rule=rule, num_consts=len(jaxpr.consts)
     )
     return outs
 
@@ -337,9 +290,7 @@ def custom_gradient(fun: Callable[..., Any]) -> custom_vjp:
         info = DebugInfo("custom_gradient fwd", api_util.source_of(rule))
         jaxpr = partial_eval.trace_to_jaxpr(flat_rule, avals, info)
         consts = jaxpr.consts
-        return out, Partial(
-            functools.partial(_run_rule, convert_constvars_jaxpr(jaxpr), rule_trees[0]), consts
-        )
+        return out, Partial(functools.partial(_run_rule, convert_constvars_jaxpr(jaxpr), rule_trees[0]), consts)
 
     def bwd(rule: Callable[..., Any], cotangent: Any) -> tuple[Any, ...]:
         found = rule(cotangent)

@@ -13,17 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import core, lax
-from ..interpreters.ad_rules import (
-    Zero,
-    instantiate_zeros,
-    tangent_aval,
-)
-from ..interpreters.batching import (
-    AxisData,
-    Dims,
-    batch,
-    move_to,
-)
+from ..interpreters.ad_rules import Zero, instantiate_zeros, tangent_aval
+from ..interpreters.batching import AxisData, Dims, batch, move_to
 from ..interpreters.partial_eval import trace_to_jaxpr
 from ..jaxpr import DebugInfo, Jaxpr, dce_jaxpr, eval_jaxpr
 from ..signature import api_util
@@ -218,9 +209,7 @@ class BatchedVjpRule(VjpRule):
 
         ct_dims = [None if i in zeros else dim for i, dim in enumerate(self.out_dims)]
         values = [0.0 if i in zeros else ct for i, ct in enumerate(cts)]
-        vals, found = batch(
-            on_elements, self.axis, [*residuals.args, *values], [*kept.dims, *ct_dims], self.tag
-        )
+        vals, found = batch(on_elements, self.axis, [*residuals.args, *values], [*kept.dims, *ct_dims], self.tag)
         made = iter(zip(vals, found, strict=True))
         return [
             self._gathered(*next(made), to) if nz else Zero(tangent_aval(aval))

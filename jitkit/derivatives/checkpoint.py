@@ -66,7 +66,12 @@ def _(*avals: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
 
 @register_lowering(remat_p)
 def _(
-    ctx: LoweringContext, *args: str, jaxpr: Jaxpr, prevent_cse: bool | tuple[bool, ...], differentiated: bool, policy: Any
+    ctx: LoweringContext,
+    *args: str,
+    jaxpr: Jaxpr,
+    prevent_cse: bool | tuple[bool, ...],
+    differentiated: bool,
+    policy: Any,
 ) -> list[str]:
     """What is computed again must not be found to be computed already: a barrier hides where it comes from."""
     hidden = (prevent_cse,) * len(args) if isinstance(prevent_cse, bool) else prevent_cse
@@ -79,7 +84,9 @@ def _(
     return ctx.lower_region(jaxpr, merge_lists(hidden, seen, names))
 
 
-def _preventing(prevent_cse: bool | tuple[bool, ...], before: int = 0, kept: Sequence[bool] | None = None, after: int = 0) -> Any:
+def _preventing(
+    prevent_cse: bool | tuple[bool, ...], before: int = 0, kept: Sequence[bool] | None = None, after: int = 0
+) -> Any:
     """The parameter for other inputs: those of the old ones that are kept, with so many new ones before and after them."""
     if isinstance(prevent_cse, bool):
         return prevent_cse
@@ -125,9 +132,7 @@ def _jvp(
     return outs[:count], ad.with_zeros(outs[count:], nonzero_out, jaxpr.out_avals)
 
 
-def _partial_eval(
-    trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, policy: Policy | None, **params: Any
-) -> list[Any]:
+def _partial_eval(trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, policy: Policy | None, **params: Any) -> list[Any]:
     """The results are computed now; what tangents need, later, from the operands and from what the policy keeps."""
     known = tuple(not trace.is_tangent(x) for x in operands)
     first, second, known_out = split_for_later(jaxpr, known, policy)
@@ -143,9 +148,7 @@ def _partial_eval(
 
 
 @remembered
-def split_for_later(
-    jaxpr: Jaxpr, known: tuple[bool, ...], policy: Policy | None
-) -> tuple[Jaxpr, Jaxpr, list[bool]]:
+def split_for_later(jaxpr: Jaxpr, known: tuple[bool, ...], policy: Policy | None) -> tuple[Jaxpr, Jaxpr, list[bool]]:
     """Two jaxprs, and which outputs are known. The first takes the known inputs, and returns the known outputs and what
     is kept; the second takes what is kept, and all inputs, and returns the other outputs.
     """
@@ -199,7 +202,8 @@ def _split(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn
     first = eqn.replace(
         invars=known,
         outvars=[*results, *residuals],
-        params=eqn.params | {"jaxpr": split.first, "prevent_cse": _preventing(prevent_cse, kept=[not u for u in unknown])},
+        params=eqn.params
+        | {"jaxpr": split.first, "prevent_cse": _preventing(prevent_cse, kept=[not u for u in unknown])},
         effects=split.first.effects,
     )
     second = eqn.replace(
@@ -234,9 +238,7 @@ def _transpose(cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, **params: Any) 
 
 
 @remembered
-def _transpose_anew(
-    jaxpr: Jaxpr, linear: tuple[bool, ...], given: tuple[bool, ...]
-) -> tuple[Jaxpr, tuple[bool, ...]]:
+def _transpose_anew(jaxpr: Jaxpr, linear: tuple[bool, ...], given: tuple[bool, ...]) -> tuple[Jaxpr, tuple[bool, ...]]:
     """As `transpose_jaxpr`, of a jaxpr that is linear in part: the rest is computed anew, and what is linear transposed."""
     count = len(linear) - sum(linear)
     of_known = [aval for aval, is_linear in zip(jaxpr.in_avals, linear, strict=True) if not is_linear]
@@ -326,12 +328,7 @@ def checkpoint(
             among = broadcast_prefix(prevent_cse, (dynamic, kwargs) if kwargs else dynamic)
             hidden = (False,) * len(traced.consts) + tuple(among)
         outs = remat_p.bind(
-            *traced.consts,
-            *leaves,
-            jaxpr=traced.jaxpr,
-            prevent_cse=hidden,
-            differentiated=False,
-            policy=policy,
+            *traced.consts, *leaves, jaxpr=traced.jaxpr, prevent_cse=hidden, differentiated=False, policy=policy
         )
         return tree_unflatten(traced.out_tree, outs)
 

@@ -138,11 +138,7 @@ def as_argnums(argnums: Any) -> int | tuple[int, ...]:
 
 
 def fix_others(
-    fun: Callable[..., Any],
-    numbers: int | tuple[int, ...],
-    argnums: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    fun: Callable[..., Any], numbers: int | tuple[int, ...], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
     """`fun` as a function of some of its arguments, and these."""
     several = numbers if isinstance(numbers, tuple) else (numbers,)
@@ -189,9 +185,7 @@ def check_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
     """TypeError for an argument by which `name` ("grad", "jacrev") cannot differentiate."""
     dtype = dtype_of_input(x)
     if holomorphic and not dtypes.issubdtype(dtype, np.complexfloating):
-        raise TypeError(
-            f"{name} with holomorphic=True requires inputs with complex dtype, but got {dtype.name}."
-        )
+        raise TypeError(f"{name} with holomorphic=True requires inputs with complex dtype, but got {dtype.name}.")
     if not dtypes.issubdtype(dtype, np.inexact) and not allow_int:
         raise TypeError(
             f"{name} requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got "
@@ -456,19 +450,17 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
     def transposed(consts: list[Any], cotangent: Any) -> Any:
         cts, tree = tree_flatten(cotangent)
         if tree != flat.out_tree:
-            raise TypeError(
-                f"cotangent tree does not match function output, expected {flat.out_tree} but got {tree}"
-            )
+            raise TypeError(f"cotangent tree does not match function output, expected {flat.out_tree} but got {tree}")
         types = [core.typeof(ct) for ct in cts]
         if any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(types, jaxpr.out_avals, strict=True)):
-            raise TypeError(
-                f"cotangent type does not match function output, expected {jaxpr.out_avals} but got {cts}"
-            )
+            raise TypeError(f"cotangent type does not match function output, expected {jaxpr.out_avals} but got {cts}")
         inputs = [UndefinedPrimal(aval) for aval in avals]
         try:
             arg_cts = ad_transpose.backward_pass(jaxpr, consts, inputs, cts)
         except (AttributeError, TypeError) as error:  # a rule was given two linear operands, and is linear in one
-            raise TypeError(f"linear_transpose takes a linear function, and {info.func_src_info} is not one.") from error
+            raise TypeError(
+                f"linear_transpose takes a linear function, and {info.func_src_info} is not one."
+            ) from error
         return tree_unflatten(in_tree, [instantiate_zeros(ct) for ct in arg_cts])
 
     return Partial(transposed, jaxpr.consts)

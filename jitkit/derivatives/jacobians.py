@@ -170,8 +170,6 @@ def split_like(tree: Any, axis: int, x: Any, example: Any) -> Any:
 
 def _of_type(x: Any, example: Any) -> Any:
     aval = core.get_aval(example)
-    if dtypes.issubdtype(x.dtype, np.complexfloating) and not dtypes.issubdtype(
-        aval.dtype, np.complexfloating
-    ):
+    if dtypes.issubdtype(x.dtype, np.complexfloating) and not dtypes.issubdtype(aval.dtype, np.complexfloating):
         x = lax.real(x)
     return lax._convert_element_type(x, aval.dtype, aval.weak_type)

@@ -76,9 +76,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
 
 def _sources(jaxpr: Jaxpr, kept: Sequence[Any], names: Sequence[str]) -> list[tuple[core.ShapedArray, str]]:
     """For each residual, in the order of the program, its type and in words where it is made."""
-    looked_through = {
-        eqn.outvars[0]: eqn.invars[0] for eqn in jaxpr.eqns if eqn.primitive.name == "reduce_precision"
-    }
+    looked_through = {eqn.outvars[0]: eqn.invars[0] for eqn in jaxpr.eqns if eqn.primitive.name == "reduce_precision"}
     wanted = {looked_through.get(x, x) for x in kept if not isinstance(x, Literal)}
     found = [(x.aval, "from a literal") for x in kept if isinstance(x, Literal)]
     found += [(v.aval, "from a constant") for v in jaxpr.constvars if v in wanted]

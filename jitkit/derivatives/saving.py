@@ -25,16 +25,7 @@ from ..interpreters.ad_linearize import split_jaxpr
 from ..interpreters.ad_rules import primitive_jvps
 from ..interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_batcher
 from ..interpreters.partial_eval import trace_to_jaxpr
-from ..jaxpr import (
-    Jaxpr,
-    JaxprEqn,
-    Var,
-    dce_jaxpr,
-    dce_rules,
-    jaxpr_as_fun,
-    move_inputs_to_front,
-    remembered,
-)
+from ..jaxpr import Jaxpr, JaxprEqn, Var, dce_jaxpr, dce_rules, jaxpr_as_fun, move_inputs_to_front, remembered
 from ..lax.control_flow.conditionals_derivatives import merge_types, with_inputs, with_outputs
 from ..pjit.jit_call import jit_p, placed, take_shardings
 from .policies import Policy, nothing_saveable
@@ -191,10 +182,7 @@ def _of_call(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprE
         invars=[*residuals, *compress(eqn.invars, there)],
         outvars=list(compress(eqn.outvars, split.there)),
         params=params
-        | {
-            "jaxpr": split.second,
-            "donated_invars": (False,) * len(residuals) + tuple(compress(donated, there)),
-        }
+        | {"jaxpr": split.second, "donated_invars": (False,) * len(residuals) + tuple(compress(donated, there))}
         | placed((*[None] * len(residuals), *compress(ins, there)), compress(outs, split.there)),
         effects=split.second.effects,
     )
@@ -231,9 +219,7 @@ def _of_cond(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprE
     known, _ = partition_list(unknown, eqn.invars)
     return Parts(
         eqn.replace(invars=known, outvars=[*results, *residuals], params=eqn.params | {"branches": first}),
-        eqn.replace(
-            invars=[eqn.invars[0], *residuals, *eqn.invars[1:]], params=eqn.params | {"branches": second}
-        ),
+        eqn.replace(invars=[eqn.invars[0], *residuals, *eqn.invars[1:]], params=eqn.params | {"branches": second}),
         later,
         [True] * len(later),
         [*needed, *residuals],
@@ -289,10 +275,7 @@ def _of_scan(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprE
     count, num_known = split.num_residuals, split.unknown.count(False)
     num_consts, num_rest = of_consts.count(False), [*carry, *of_xs].count(False)
     parts = split_jaxpr(
-        split.first,
-        (False,) * num_consts + (True,) * num_rest,
-        (True,) * num_known + (False,) * count,
-        False,
+        split.first, (False,) * num_consts + (True,) * num_rest, (True,) * num_known + (False,) * count, False
     )
     in_loop = list(parts.nonzero[num_known:])
     avals = split.second.in_avals[:count]
@@ -303,11 +286,7 @@ def _of_scan(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprE
     length = eqn.params["length"]
     fixed_vars = list(map(Var, fixed))
     rows = [Var(aval.update(shape=(length, *aval.shape))) for aval in stacked]
-    params = eqn.params | {
-        "jaxpr": parts.tangent,
-        "num_consts": parts.num_residuals,
-        "num_carry": carry.count(False),
-    }
+    params = eqn.params | {"jaxpr": parts.tangent, "num_consts": parts.num_residuals, "num_carry": carry.count(False)}
 
     def known_part(*operands: Any) -> list[Any]:
         made = jaxpr_as_fun(parts.primal)(*operands[:num_consts])
@@ -318,12 +297,7 @@ def _of_scan(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprE
     results, _ = partition_list(split.unknown, eqn.outvars)
     call = trace_to_jaxpr(known_part, [x.aval for x in known], parts.primal.debug_info)
     first = JaxprEqn(
-        known,
-        [*fixed_vars, *results, *rows],
-        closed_call_p,
-        {"call_jaxpr": call},
-        call.effects,
-        eqn.source_info,
+        known, [*fixed_vars, *results, *rows], closed_call_p, {"call_jaxpr": call}, call.effects, eqn.source_info
     )
     again = eqn.replace(
         invars=[*fixed_vars, *eqn.invars, *rows],
@@ -370,7 +344,9 @@ def _dce_of_call(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], J
         return [False] * len(eqn.invars), None
     jaxpr, used = dce_jaxpr(eqn.params["call_jaxpr"], used_results)
     invars, outvars = list(compress(eqn.invars, used)), list(compress(eqn.outvars, used_results))
-    return used, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | {"call_jaxpr": jaxpr}, effects=jaxpr.effects)
+    return used, eqn.replace(
+        invars=invars, outvars=outvars, params=eqn.params | {"call_jaxpr": jaxpr}, effects=jaxpr.effects
+    )
 
 
 primitive_jvps[closed_call_p] = _jvp_of_call

@@ -43,7 +43,9 @@ def _element(text: str, of: str) -> str:
     if len(text) <= _MOST_PLAIN:
         return f'<script type="application/json" id="model">{text}</script>'
     packed = base64.b64encode(zlib.compress(text.encode("utf-8"), 6)).decode("ascii")
-    return f'<script type="application/octet-stream" data-format="{of}" data-packed="deflate" id="model">{packed}</script>'
+    return (
+        f'<script type="application/octet-stream" data-format="{of}" data-packed="deflate" id="model">{packed}</script>'
+    )
 
 
 def is_page(text: str, of: str) -> bool:

@@ -165,7 +165,9 @@ def _jaxpr_of(cache: FunctionCache, number: int) -> list[str] | None:
     for key, record in cache.records.items():
         if record.number == number and key in cache.traces:
             return str(cache.traces[key].jaxpr).splitlines()
-    alike = next((each for table in cache.tables.values() for each in table.records.values() if each.number == number), None)
+    alike = next(
+        (each for table in cache.tables.values() for each in table.records.values() if each.number == number), None
+    )
     if alike is not None:
         for key, record in cache.records.items():
             if _traced_alike(record, alike) and key in cache.traces:

@@ -29,7 +29,9 @@ _ARRANGING = frozenset({
     "broadcast", "reshape", "transpose", "convert", "copy", "slice", "reverse", "bitcast", "bitcast-convert", "dynamic-reshape",
     "copy-start", "copy-done", "slice-start", "slice-done", "optimization-barrier", "opt-barrier",
 })  # fmt: skip
-_OPERANDS = frozenset({"constant", "broadcast", "iota", "parameter"})  # what an operation writes for itself, and is not it
+_OPERANDS = frozenset(
+    {"constant", "broadcast", "iota", "parameter"}
+)  # what an operation writes for itself, and is not it
 _PRODUCTS = {"dot": {"dot", "convolution", "custom-call"}, "convolution": {"convolution", "custom-call"}}
 _MERELY_MOVED = {"bitcast": "the same bytes, read in another shape: nothing is moved"}
 _FLOAT = re.compile(r"\b(?:f|bf)(\d+)")
@@ -58,7 +60,12 @@ def rounded(equations: Sequence[Equation], left: Fused) -> dict[str, str]:
             continue
         [number] = numbers
         written, kept = _FLOAT.search(equations[number].results), _FLOAT.match(instruction.type)
-        if written and kept and int(kept[1]) < int(written[1]) and elements_of(instruction.type) == _size(equations[number]):
+        if (
+            written
+            and kept
+            and int(kept[1]) < int(written[1])
+            and elements_of(instruction.type) == _size(equations[number])
+        ):
             found[str(number)] = kept[0]
     return found
 
@@ -88,7 +95,9 @@ class _Fates:
             self._alike.setdefault((instruction.opcode, elements_of(instruction.type)), []).append(at)
         is_there = [self._is_it(number) for number in range(len(equations))]
         self._gone = {
-            number for number in range(len(equations)) if not any(is_there[each] for each in [number, *inside.get(number, ())])
+            number
+            for number in range(len(equations))
+            if not any(is_there[each] for each in [number, *inside.get(number, ())])
         }
         self._is_now: dict[int, Key] = {}  # those that another instruction does
         for number in sorted(self._gone):
@@ -143,7 +152,11 @@ class _Fates:
             return None
         [own] = wrote
         opcodes = self._opcodes(number) - _ARRANGING - _OPERANDS
-        if len(opcodes) != 1 or own in ("custom-call", "composite") or _PRODUCTS.get(own, {own, f"{own}-window"}) & opcodes:
+        if (
+            len(opcodes) != 1
+            or own in ("custom-call", "composite")
+            or _PRODUCTS.get(own, {own, f"{own}-window"}) & opcodes
+        ):
             return None
         at = next(each for each in self._named[number] if self._data.at[each].opcode in opcodes)
         return self._told("rewritten", "rewritten", f"is now a {self._data.at[at].opcode}, {at[1]}", row=at)
@@ -157,12 +170,19 @@ class _Fates:
         while outer is not None:
             if not self._equations[outer].live:
                 part = "" if outer == number else "a part of an operation of which "
-                return self._told("removed" if was_lowered else "dropped", "dead", f"dead code: {part}no result depends on it")
+                return self._told(
+                    "removed" if was_lowered else "dropped", "dead", f"dead code: {part}no result depends on it"
+                )
             outer = self._equations[outer].parent
         if not was_lowered:
             if equation.parent is None or equation.unchanged:
                 return self._told("dropped", "no operation", "it writes no operation: its result is its operand")
-            return self._told("dropped", "no operation", "it writes no operation: dead in there, or its result is its operand", sure=False)
+            return self._told(
+                "dropped",
+                "no operation",
+                "it writes no operation: dead in there, or its result is its operand",
+                sure=False,
+            )
         return self._value_is_there(number) or self._by_the_data(number) or self._guess(number)
 
     def _value_is_there(self, number: int) -> dict[str, Any] | None:
@@ -172,14 +192,23 @@ class _Fates:
         partner = equation.unchanged.partner if equation.unchanged else self._undone_by.get(number)
         if partner is not None and (equation.unchanged or set(self._readers.get(number, ())) <= self._gone):
             other = self._equations[partner]
-            return self._told("removed", "cancels", f"it and the {other.primitive} of {self._line(partner)} undo each other", like=partner)
+            return self._told(
+                "removed",
+                "cancels",
+                f"it and the {other.primitive} of {self._line(partner)} undo each other",
+                like=partner,
+            )
         for twin in equation.same_as:
             if twin not in self._gone or twin < number:
-                words = f"the same as the {equation.primitive} of {self._line(twin)}, computed once (common subexpression)"
+                words = (
+                    f"the same as the {equation.primitive} of {self._line(twin)}, computed once (common subexpression)"
+                )
                 return self._told("removed", "duplicate", words, like=twin)
         is_fed = any(origin >= 0 and origin not in self._gone for origins in equation.operands for origin in origins)
         if equation.constant and not is_fed:
-            return self._told("removed", "constant", "constant folded: it depends on no argument, and was computed by the compiler")
+            return self._told(
+                "removed", "constant", "constant folded: it depends on no argument, and was computed by the compiler"
+            )
         return None
 
     def _renamed(self, number: int) -> Key | None:
@@ -224,8 +253,16 @@ class _Fates:
             for at in self._alike.get((opcode, _size(equation)), [])[:_MOST_CANDIDATES]:
                 lines = {self._equations[each].place for each in self._links.exact.get(at, ())}
                 if equation.place in lines and number not in self._links.own.get(at, ()):
-                    return self._told("unknown", "renamed?", f"it may be {at[1]}, of the same line, operation and size", sure=False, row=at)
-        return self._told("unknown", "unknown", "simplified, or merged into its neighbours: the program does not show how", sure=False)
+                    return self._told(
+                        "unknown",
+                        "renamed?",
+                        f"it may be {at[1]}, of the same line, operation and size",
+                        sure=False,
+                        row=at,
+                    )
+        return self._told(
+            "unknown", "unknown", "simplified, or merged into its neighbours: the program does not show how", sure=False
+        )
 
     def _dead_since(self) -> None:
         """What nothing reads any more, since all that did is removed without it."""
@@ -299,12 +336,15 @@ class _Fates:
         """Whether an instruction has the operands of an equation, in any order."""
         asked = [origins for origins in self._equations[number].operands if origins]
         return bool(asked) and all(
-            any(self._reaches(operand, self._through(origins)) is not None for operand in self._data.operands[at]) for origins in asked
+            any(self._reaches(operand, self._through(origins)) is not None for operand in self._data.operands[at])
+            for origins in asked
         )
 
     # --- in words ---
 
-    def _told(self, fate: str, rule: str, why: str, sure: bool = True, like: int | None = None, row: Key | None = None) -> dict[str, Any]:
+    def _told(
+        self, fate: str, rule: str, why: str, sure: bool = True, like: int | None = None, row: Key | None = None
+    ) -> dict[str, Any]:
         found: dict[str, Any] = {"fate": fate, "rule": rule, "why": why, "sure": sure}
         if like is not None:
             found["like"] = like

@@ -78,7 +78,9 @@ def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
         for instruction in program.computations.get(name, ()):
             notes = [_note(program, costs, name, instruction), links.rules.get((name, instruction.name), "")]
             row = found.add(
-                f"{'  ' * depth}{_line(instruction)}", links.exact[name, instruction.name], " · ".join(filter(None, notes))
+                f"{'  ' * depth}{_line(instruction)}",
+                links.exact[name, instruction.name],
+                " · ".join(filter(None, notes)),
             )
             row_of[name, instruction.name] = row
             guess = links.guesses.get((name, instruction.name))
@@ -87,10 +89,14 @@ def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
             inner = [each for each in called(instruction) if each in program.computations]
             for each in inner:
                 if each in shown:
-                    found.add(f"{'  ' * (depth + 1)}(the computation {each}, as above)", links.exact[name, instruction.name])
+                    found.add(
+                        f"{'  ' * (depth + 1)}(the computation {each}, as above)", links.exact[name, instruction.name]
+                    )
                     continue
                 if len(inner) > 1:
-                    head = found.add(f"{'  ' * (depth + 1)}{_role(instruction, each)} {each}:", links.exact[name, instruction.name])
+                    head = found.add(
+                        f"{'  ' * (depth + 1)}{_role(instruction, each)} {each}:", links.exact[name, instruction.name]
+                    )
                     if guess:
                         found.guesses[head] = guess
                 write(each, depth + 1 + (len(inner) > 1))
@@ -125,7 +131,9 @@ def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
 def _line(instruction: Instruction) -> str:
     """An instruction without what the page says in another way."""
     end = end_of_operands(instruction.rest)
-    attributes = [each for each in _split(_METADATA.sub("", instruction.rest[end + 1 :])) if not each.startswith(_DETAILS)]
+    attributes = [
+        each for each in _split(_METADATA.sub("", instruction.rest[end + 1 :])) if not each.startswith(_DETAILS)
+    ]
     tail = "".join(f", {without_marks(each)}" for each in attributes)
     root = "ROOT " if instruction.is_root else ""
     text = f"{root}{instruction.name} = {instruction.type} {instruction.opcode}({instruction.rest[:end]}){tail}"
@@ -193,7 +201,9 @@ class _Costs:
     def moved(self, computation: str, instruction: Instruction) -> int:
         """Bytes of the operands and results of an instruction, each once."""
         types = self.types(computation)
-        return bytes_of(instruction.type) + sum(bytes_of(types.get(each, "")) for each in dict.fromkeys(operands(instruction)))
+        return bytes_of(instruction.type) + sum(
+            bytes_of(types.get(each, "")) for each in dict.fromkeys(operands(instruction))
+        )
 
     def counted(self) -> Iterator[tuple[str, Instruction]]:
         """What may do arithmetic, `(computation, instruction)`: all that runs, each once, but for what runs something else."""
@@ -216,7 +226,11 @@ class _Costs:
             return any(map(self.untold, inner))
         if instruction.opcode == "convolution":
             return _DILATED.search(instruction.rest) is not None
-        return instruction.opcode == "custom-call" and not _GEMM.search(instruction.rest) and "AllocateBuffer" not in instruction.rest
+        return (
+            instruction.opcode == "custom-call"
+            and not _GEMM.search(instruction.rest)
+            and "AllocateBuffer" not in instruction.rest
+        )
 
     def flops(self, computation: str, instruction: Instruction) -> int:
         """Arithmetic operations of an instruction, by the rules above."""

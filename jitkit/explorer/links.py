@@ -69,7 +69,9 @@ class Links:
         for name in order:
             self._part_of_what_runs_it(name)
             if not self._is_applied(name):
-                here = [(name, each.name) for each in program.computations.get(name, ()) if each.opcode not in _HAVE_NO_NAME]
+                here = [
+                    (name, each.name) for each in program.computations.get(name, ()) if each.opcode not in _HAVE_NO_NAME
+                ]
                 self.own.update((at, called_so[at] or self.exact[at]) for at in here)
         self._by_the_data(order)
         self._take_from_inside()
@@ -178,11 +180,7 @@ class Links:
         if last[0] != self._program.entry or not self.data.at[last].is_root:
             return []
         returned = self.data.operands[last] if self.data.at[last].opcode == "tuple" else [last]
-        return [
-            self._results[place]
-            for place, each in enumerate(returned)
-            if each == value and place in self._results
-        ]
+        return [self._results[place] for place, each in enumerate(returned) if each == value and place in self._results]
 
     def _guess(self, name: str, body: Sequence[Instruction]) -> None:
         """By the data: from those that read a value to the one that makes it, and then the other way."""
@@ -208,9 +206,7 @@ class Links:
             at = name, instruction.name
             if instruction.opcode == "parameter" or self.exact[at] or at in self.guesses:
                 continue
-            guess = near([(name, each) for each in reads[instruction.name]]) or near(
-                self.data.callers.get(name, [])
-            )
+            guess = near([(name, each) for each in reads[instruction.name]]) or near(self.data.callers.get(name, []))
             if guess:
                 self.guesses[at] = guess
 

@@ -33,9 +33,7 @@ def model(
     equations = subject.equations
     inside = numbering.descendants(equations)
     failure = subject.failure
-    python = source.source(
-        subject.function, equations, [failure.place] if failure and failure.place else []
-    )
+    python = source.source(subject.function, equations, [failure.place] if failure and failure.place else [])
     shown = Listing("stablehlo")
     notes = [*sentences]
     if subject.shown is not None:
@@ -126,7 +124,9 @@ def _target(
         "machine": code.as_data(),
         "fates": fates.fates(subject.equations, wrote, read, inside),
         "rounded": fates.rounded(subject.equations, read),
-        "by_line": by_line.table(read.kernels, read.flops, rows_of, read.copies, answer["cost"]["numbers"].get("bytes accessed")),
+        "by_line": by_line.table(
+            read.kernels, read.flops, rows_of, read.copies, answer["cost"]["numbers"].get("bytes accessed")
+        ),
     }
 
 

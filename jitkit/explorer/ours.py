@@ -84,7 +84,9 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     marked, found = equations.numbered(program.jaxpr, _OurDialect())
     program = program._replace(jaxpr=marked)
     names = marked.debug_info.safe_arg_names(len(marked.invars))
-    arguments = [argument(n or f"argument {i}", v.aval) for i, (n, v) in enumerate(zip(names, marked.invars, strict=True))]
+    arguments = [
+        argument(n or f"argument {i}", v.aval) for i, (n, v) in enumerate(zip(names, marked.invars, strict=True))
+    ]
 
     def stablehlo(platform: str) -> str:
         module, _ = lower_program(program, platform)

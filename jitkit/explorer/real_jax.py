@@ -192,7 +192,9 @@ def _failed(core: Any, function: Callable[..., Any], name: str, error: BaseExcep
     numbered: list[Equation] = []
     listing = Listing("jaxpr")
     if hasattr(frame, "get_eqns"):  # no public name of JAX's: where a release has another one, the error is shown alone
-        partial = core.Jaxpr([], list(frame.invars), [], frame.get_eqns(), debug_info=frame.debug_info._replace(result_paths=()))
+        partial = core.Jaxpr(
+            [], list(frame.invars), [], frame.get_eqns(), debug_info=frame.debug_info._replace(result_paths=())
+        )
         marked, numbered = equations.numbered(partial, _JaxDialect(core))
         listing = cut_short(jaxpr_listing(marked), numbered)
     failure = Failure("tracing", type(error).__name__, str(error), place)

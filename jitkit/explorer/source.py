@@ -30,7 +30,9 @@ from .listing import MOST_COLUMNS, Listing
 _lexers = importlib.import_module("pygments.lexers.python")  # it brings no types for mypy
 Token = importlib.import_module("pygments.token").Token
 
-_FEATURES = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
+_FEATURES = functools.reduce(
+    operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
 
 # What a token is painted as, by Pygments' types; the first that fits.
 _PAINT = (
@@ -175,7 +177,9 @@ def _changed(text: str, file: str, codes: Sequence[CodeType]) -> bool:
     """Whether a source is another one than these were compiled from."""
     if not codes:
         return False
-    there: dict[int, set[CodeType]] = {}  # by the features of `__future__` that are on: `exec` takes those of the file it stands in
+    there: dict[
+        int, set[CodeType]
+    ] = {}  # by the features of `__future__` that are on: `exec` takes those of the file it stands in
     try:
         for code in codes:
             features = code.co_flags & _FEATURES

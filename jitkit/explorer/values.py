@@ -24,11 +24,19 @@ _NEUTRAL = {
     "xor": (0, True, "x ^ {} is x"), "shift_left": (0, False, "x << {} is x"),
 }  # fmt: skip
 _RESHAPES = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_in_dim"})
-_KEEPS = _RESHAPES | {"convert_element_type", "copy", "copy_p", "slice", "transpose"}  # each with its parameters of no effect
+_KEEPS = _RESHAPES | {
+    "convert_element_type",
+    "copy",
+    "copy_p",
+    "slice",
+    "transpose",
+}  # each with its parameters of no effect
 _REDUCES = frozenset({"reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "reduce_xor"})
 _UNDOES_ITSELF = frozenset({"neg", "not", "rev", "conj"})
 # Equations that run one jaxpr: their operands are its arguments, and its results theirs.
-_CALLS = frozenset({"jit", "pjit", "closed_call", "core_call", "remat", "checkpoint", "custom_jvp_call", "custom_vjp_call"})
+_CALLS = frozenset(
+    {"jit", "pjit", "closed_call", "core_call", "remat", "checkpoint", "custom_jvp_call", "custom_vjp_call"}
+)
 
 
 def jaxprs_of(eqn: Any, dialect: Dialect) -> Iterator[Any]:
@@ -70,7 +78,9 @@ def find_same(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dia
         key: Any = (equation.primitive, _params_key(eqn.params), tuple(map(value, eqn.invars)))
         if eqn.effects:
             key = (number,)
-        equation.constant = not eqn.effects and all(dialect.is_literal(atom) or id(atom) in constant for atom in eqn.invars)
+        equation.constant = not eqn.effects and all(
+            dialect.is_literal(atom) or id(atom) in constant for atom in eqn.invars
+        )
         if equation.constant:
             constant.update(map(id, eqn.outvars))
         if equation.primitive in _KEEPS and number_in(eqn.invars[0]) is not None:
@@ -130,11 +140,17 @@ def only_reshapes(primitive: str, eqn: Any) -> bool:
     """Whether an equation gives the same elements in the same order, as one that sums over axes of one element does."""
     if primitive not in _RESHAPES | _REDUCES or not hasattr(eqn.invars[0].aval, "shape"):
         return False
-    return bool(eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype and _size(eqn.invars[0].aval) == _size(eqn.outvars[0].aval))
+    return bool(
+        eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype
+        and _size(eqn.invars[0].aval) == _size(eqn.outvars[0].aval)
+    )
 
 
 def _alike(one: Any, other: Any) -> bool:
-    return hasattr(one, "shape") and (one.shape, one.dtype) == (getattr(other, "shape", None), getattr(other, "dtype", None))
+    return hasattr(one, "shape") and (one.shape, one.dtype) == (
+        getattr(other, "shape", None),
+        getattr(other, "dtype", None),
+    )
 
 
 def _size(aval: Any) -> int:
@@ -151,7 +167,9 @@ def _params_key(params: dict[str, Any]) -> tuple[Any, ...]:
 
 def _text_or_identity(value: Any) -> Any:
     plain = (tuple, list, frozenset, dict)
-    return str(value) if isinstance(value, plain) and " at 0x" not in str(value) and len(str(value)) < 500 else id(value)
+    return (
+        str(value) if isinstance(value, plain) and " at 0x" not in str(value) and len(str(value)) < 500 else id(value)
+    )
 
 
 # --- what is read ---------------------------------------------------------------------------------------------
@@ -166,7 +184,9 @@ def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int],
         for eqn in jaxpr.eqns:
             number = by_eqn[id(eqn)]
             equation = equations[number]
-            reads = [frozenset() if dialect.is_literal(atom) else origins.get(id(atom), frozenset()) for atom in eqn.invars]
+            reads = [
+                frozenset() if dialect.is_literal(atom) else origins.get(id(atom), frozenset()) for atom in eqn.invars
+            ]
             known = equation.operands or (frozenset(),) * len(reads)
             equation.operands = tuple(one | other for one, other in zip(known, reads, strict=True))
             inner = list(jaxprs_of(eqn, dialect))

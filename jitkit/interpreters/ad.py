@@ -188,10 +188,7 @@ class JVPTrace(DualTrace):
 
 
 def jvp(
-    fun: Callable[..., Sequence[Any]],
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    aux: list[Any] | None = None,
+    fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any], aux: list[Any] | None = None
 ) -> tuple[list[Any], list[Any]]:
     """Call `fun` once, on values with tangents; return its results, and their tangents, of which some may be Zero.
 

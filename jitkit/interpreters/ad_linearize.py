@@ -140,8 +140,7 @@ class PartialTrace(Trace):
             written = primitive.bind(*args, **params)
         if primitive in dce_rules:
             return [
-                x if k is None else k
-                for x, k in zip(written, self._known_part(primitive, args, params), strict=True)
+                x if k is None else k for x, k in zip(written, self._known_part(primitive, args, params), strict=True)
             ]
         return written
 
@@ -183,10 +182,7 @@ class LinearProgram(NamedTuple):
 
 
 def linearize(
-    fun: Callable[..., Sequence[Any]],
-    primals: Sequence[Any],
-    debug_info: DebugInfo,
-    aux: list[Any] | None = None,
+    fun: Callable[..., Sequence[Any]], primals: Sequence[Any], debug_info: DebugInfo, aux: list[Any] | None = None
 ) -> tuple[list[Any], LinearProgram]:
     """Call `fun` once on values, and write down what it does to tangents.
 
@@ -265,9 +261,7 @@ def linearize_jaxpr(
     always = (instantiate,) * len(jaxpr.outvars) if isinstance(instantiate, bool) else instantiate
     try:
         inputs = [primal_trace.new_arg(aval) for aval in jaxpr.in_avals]
-        tracers = [
-            trace.new_arg(x, tangent_aval(x.aval)) if nz else x for x, nz in zip(inputs, nonzero, strict=True)
-        ]
+        tracers = [trace.new_arg(x, tangent_aval(x.aval)) if nz else x for x, nz in zip(inputs, nonzero, strict=True)]
         with core.set_current_trace(trace):
             outs, tangents = trace.pairs(jaxpr_as_fun(jaxpr)(*tracers))
             tangents = [instantiate_zeros(t) if i else t for t, i in zip(tangents, always, strict=True)]
@@ -315,9 +309,7 @@ def _in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
         if eqn is None:
             return []
         # Each use of a constant counts for itself.
-        return [
-            (id(eqn), i, x) if x in constants else x for i, x in enumerate(eqn.invars) if isinstance(x, Var)
-        ]
+        return [(id(eqn), i, x) if x in constants else x for i, x in enumerate(eqn.invars) if isinstance(x, Var)]
 
     waiting: dict[Any, int] = {}
     stack: list[Any] = [*ends]
@@ -346,10 +338,7 @@ def _in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
 
 @remembered
 def split_jaxpr(
-    jaxpr: Jaxpr,
-    unknown: tuple[bool, ...],
-    instantiate: tuple[bool, ...] = (),
-    forward: tuple[bool, ...] | bool = True,
+    jaxpr: Jaxpr, unknown: tuple[bool, ...], instantiate: tuple[bool, ...] = (), forward: tuple[bool, ...] | bool = True
 ) -> LinearizedJaxpr:
     """Two jaxprs for one of which some inputs are unknown: from the known inputs to the known outputs and residuals, and
     from residuals and unknown inputs to the other outputs, those that are `nonzero`.
@@ -363,8 +352,7 @@ def split_jaxpr(
     trace = PartialTrace(known_trace, unknown_trace)
     try:
         inputs = [
-            (unknown_trace if u else known_trace).new_arg(aval)
-            for aval, u in zip(jaxpr.in_avals, unknown, strict=True)
+            (unknown_trace if u else known_trace).new_arg(aval) for aval, u in zip(jaxpr.in_avals, unknown, strict=True)
         ]
         with core.set_current_trace(trace):
             outs = jaxpr_as_fun(jaxpr)(*inputs)
@@ -374,9 +362,7 @@ def split_jaxpr(
         later = [x if after else zero_tangent(x) for x, after in zip(outs, is_later, strict=True)]
         values = [x for x in [*jaxpr.consts, *inputs] if not trace.is_tangent(x)]
         may = (forward,) * (len(jaxpr.consts) + len(inputs)) if isinstance(forward, bool) else forward
-        allowed = {
-            id(x) for x, allowed in zip([*jaxpr.consts, *inputs], may, strict=True) if allowed
-        }
+        allowed = {id(x) for x, allowed in zip([*jaxpr.consts, *inputs], may, strict=True) if allowed}
         sources = {id(x): i for i, x in enumerate(values) if id(x) in allowed}
         return _two_jaxprs(known_trace, unknown_trace, known, later, sources, info, prune=False)
     finally:

@@ -138,11 +138,7 @@ def defjvp(primitive: Primitive, *shares: Share | None) -> None:
 
 
 def sum_of_shares(
-    primitive: Primitive,
-    shares: Sequence[Share | None],
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    **params: Any,
+    primitive: Primitive, shares: Sequence[Share | None], primals: Sequence[Any], tangents: Sequence[Any], **params: Any
 ) -> tuple[Any, Any]:
     """The rule for pairs of an operation to whose tangent each operand contributes a share of its own: the result and its
     tangent.
@@ -170,9 +166,7 @@ def defjvp_zero(*primitives: Primitive) -> None:
         primitive_jvps[primitive] = functools.partial(_no_change, primitive)
 
 
-def _no_change(
-    primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
-) -> tuple[Any, Any]:
+def _no_change(primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     out = primitive.bind(*primals, **params)
     return out, [zero_tangent(x) for x in out] if primitive.multiple_results else zero_tangent(out)
 
@@ -197,9 +191,7 @@ def _transposed(transpose: TransposeRule, ct: Any, *operands: Any, **params: Any
     return no_cotangents(operands) if type(ct) is Zero else transpose(ct, *operands, **params)
 
 
-def defbilinear(
-    primitive: Primitive, transpose_left: Callable[..., Any], transpose_right: Callable[..., Any]
-) -> None:
+def defbilinear(primitive: Primitive, transpose_left: Callable[..., Any], transpose_right: Callable[..., Any]) -> None:
     """The operation is linear in each of two operands, given the other.
 
     `transpose_left(ct, x, y, **params)` is the cotangent of x, an UndefinedPrimal; `transpose_right` that of y.

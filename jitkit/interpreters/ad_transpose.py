@@ -39,11 +39,7 @@ def transpose_rule(primitive: Primitive) -> TransposeRule:
 
 
 def backward_pass(
-    jaxpr: Jaxpr,
-    consts: Sequence[Any],
-    inputs: Sequence[Any],
-    cotangents: Sequence[Any],
-    before: Sequence[Any] = (),
+    jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], before: Sequence[Any] = ()
 ) -> list[Any]:
     """The cotangents of those inputs in which the jaxpr is linear, and None for the others.
 

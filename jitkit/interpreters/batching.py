@@ -74,9 +74,7 @@ class BatchTracer(Tracer):
         self.aval = _aval_of_element(core.get_aval(val), batch_dim)
         self.val = val
         self.batch_dim = batch_dim
-        known = getattr(
-            val, "source_info", source_info.UNKNOWN
-        )  # the same line, and walking to it takes 3 us
+        known = getattr(val, "source_info", source_info.UNKNOWN)  # the same line, and walking to it takes 3 us
         self.source_info = source_info.current() if known is source_info.UNKNOWN else known
 
     def __repr__(self) -> str:
@@ -156,11 +154,7 @@ class BatchTrace(Trace):
 
 
 def batch(
-    fun: Callable[..., Sequence[Any]],
-    axis: AxisData,
-    vals: Sequence[Any],
-    dims: Sequence[Dim],
-    tag: object = None,
+    fun: Callable[..., Sequence[Any]], axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], tag: object = None
 ) -> tuple[list[Any], list[Dim]]:
     """Call `fun`, which takes and returns flat lists, once for all elements of a batch.
 
@@ -231,9 +225,7 @@ primitive_batchers: dict[Primitive, BatchingRule] = {}
 higher_order: set[Primitive] = set()
 
 
-def register_batcher(
-    *primitives: Primitive, even_unmapped: bool = False
-) -> Callable[[BatchingRule], BatchingRule]:
+def register_batcher(*primitives: Primitive, even_unmapped: bool = False) -> Callable[[BatchingRule], BatchingRule]:
     """Decorator: the function is the batching rule of these primitives. With `even_unmapped`, it is asked also where no
     operand is a batch.
     """
@@ -374,8 +366,7 @@ def _batch_jaxpr(
         wanted = [0 if to is None and dim is not None else to for dim, to in zip(dims, out_dims, strict=True)]
         found.extend(wanted)
         return [
-            x if to is None else move_to(x, dim, to, axis.size)
-            for x, dim, to in zip(outs, dims, wanted, strict=True)
+            x if to is None else move_to(x, dim, to, axis.size) for x, dim, to in zip(outs, dims, wanted, strict=True)
         ]
 
     avals = [

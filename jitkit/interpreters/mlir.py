@@ -148,8 +148,7 @@ class LoweringContext:
             names = [function.fresh().replace("%", "%r") for _ in avals]
             if avals:
                 function.write(
-                    f"^bb0({', '.join(f'{n}: {type_of(a)}' for n, a in zip(names, avals, strict=True))}):",
-                    None,
+                    f"^bb0({', '.join(f'{n}: {type_of(a)}' for n, a in zip(names, avals, strict=True))}):", None
                 )
             with self.indented():
                 yields = body(*names)
@@ -267,9 +266,7 @@ class LoweringContext:
         try:
             return self.lower_jaxpr(jaxpr, args)
         finally:
-            self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack = (
-                before
-            )
+            self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack = before
 
     def array_constant(self, value: Any, aval: Any) -> str:
         """A captured array: written into the text when small, an argument of the function otherwise. A captured token: a

@@ -128,7 +128,9 @@ class Function:
         """Append `%n = text`, or `%n:2 = text` where there are two results; `%n`, which is a new name."""
         name = f"%{self.counter}"
         self.counter += 1
-        self.lines.append(f"{self.indent}{name} = {text}" if results == 1 else f"{self.indent}{name}:{results} = {text}")
+        self.lines.append(
+            f"{self.indent}{name} = {text}" if results == 1 else f"{self.indent}{name}:{results} = {text}"
+        )
         self.origins.append(origin)
         return name
 
@@ -151,9 +153,7 @@ class Function:
         own = self.arguments
         if numbers is not None and self.argument_names:
             located_names = zip(own, self.argument_names, strict=True)
-            own = [
-                f'{argument} loc("{quoted(name)}")' if name else argument for argument, name in located_names
-            ]
+            own = [f'{argument} loc("{quoted(name)}")' if name else argument for argument, name in located_names]
         tokens = [f"%token{i}: !stablehlo.token" for i in range(len(self.ordered))]
         arguments = ", ".join([*tokens, *(f"{name}: {t}" for name, t in self.hoisted.values()), *own])
         types = ["!stablehlo.token"] * len(tokens) + self.results

@@ -204,9 +204,7 @@ class DynamicJaxprTrace(Trace):
         used.update(atom for atom in outvars if type(atom) is Var)
         consts = {var: value for var, value in self.consts.items() if var in used}
         effects = no_effects.union(*(eqn.effects for eqn in self.eqns if eqn.effects))
-        return Jaxpr(
-            list(consts), self.invars, outvars, self.eqns, effects, debug_info, tuple(consts.values())
-        )
+        return Jaxpr(list(consts), self.invars, outvars, self.eqns, effects, debug_info, tuple(consts.values()))
 
     def end(self) -> None:
         """Close the trace, and let go of what it recorded: the jaxpr owns that now."""
@@ -381,8 +379,6 @@ def _progenitors(trace: DynamicJaxprTrace, atom: Var | Literal) -> tuple[list[in
             active.update(x for x in eqn.invars if isinstance(x, Var))
     positions = [i for i, var in enumerate(trace.invars) if var in active]
     makers = [
-        eqn
-        for eqn in reversed(on_the_way)
-        if all(isinstance(x, Literal) or x in trace.consts for x in eqn.invars)
+        eqn for eqn in reversed(on_the_way) if all(isinstance(x, Literal) or x in trace.consts for x in eqn.invars)
     ]
     return positions, makers

@@ -206,10 +206,7 @@ def _wrong_effects(place: Place) -> Iterator[str]:
 def _hidden_or_invented_effect(place: Place) -> Iterator[str]:
     known = place.jaxpr.effects
     for effect in (place.eqn.effects if place.eqn else no_effects) - known:
-        yield (
-            "Equation effect not present in jaxpr effects. "
-            f"Equation effect: {effect}. Jaxpr effects: {_set(known)}"
-        )
+        yield (f"Equation effect not present in jaxpr effects. Equation effect: {effect}. Jaxpr effects: {_set(known)}")
     if place.position == len(place.jaxpr.eqns):
         for effect in known - join_effects(place.jaxpr.eqns):
             yield f"Jaxpr effect {effect} is not the effect of any equation"
@@ -265,10 +262,7 @@ def _report(rule: Rule, message: str, place: Place) -> str:
     parts = [message, f"rule {rule.number}: {rule.law}"]
     if place.eqn:
         equation = pp.nest(2, pp.text("  ") + pp_eqn(place.eqn, context, settings))
-        parts += [
-            f"in equation {place.position} of {len(place.jaxpr.eqns)}:",
-            equation.format(use_color=False),
-        ]
+        parts += [f"in equation {place.position} of {len(place.jaxpr.eqns)}:", equation.format(use_color=False)]
         if place.eqn.source_info.position is not None:
             parts.append(f"from source: {source_info.summarize(place.eqn.source_info)}")
     surroundings = pp_lambda(place.jaxpr, context, settings, around=max(place.position, 0))

@@ -370,9 +370,7 @@ def dce_jaxpr(
     return pruned, list(used_inputs)
 
 
-def prune_jaxpr(
-    jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: Sequence[bool]
-) -> tuple[Jaxpr, list[bool]]:
+def prune_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
     """Do the work of `dce_jaxpr`."""
     outputs = [atom for atom in _kept(jaxpr.outvars, used_outputs) if isinstance(atom, Var)]
     eqns, live = live_equations(jaxpr.eqns, outputs)

@@ -30,17 +30,7 @@ from ..base import source_info
 from ..base.jax_version import since
 from ..base.util import garbage_collection_paused
 from . import language
-from .language import (
-    Atom,
-    DropVar,
-    Jaxpr,
-    JaxprEqn,
-    Literal,
-    PpEqnRule,
-    Var,
-    jaxprs_in_params,
-    pp_eqn_rules,
-)
+from .language import Atom, DropVar, Jaxpr, JaxprEqn, Literal, PpEqnRule, Var, jaxprs_in_params, pp_eqn_rules
 
 
 class JaxprPpSettings(NamedTuple):
@@ -161,9 +151,7 @@ def pp_type(atom: Atom) -> pp.Doc:
     return pp.type_annotation(pp.text(":" + pp_aval(atom.aval), about=atom.aval))
 
 
-def pp_vars(
-    atoms: Sequence[Atom], context: JaxprPpContext, *, separator: str = "", types: bool = False
-) -> pp.Doc:
+def pp_vars(atoms: Sequence[Atom], context: JaxprPpContext, *, separator: str = "", types: bool = False) -> pp.Doc:
     """Variables in a row, with their types where they are bound."""
     docs = [pp_atom(atom, context) for atom in atoms]
     if types:
@@ -283,9 +271,7 @@ def pp_jaxpr(jaxpr: Jaxpr, context: JaxprPpContext, settings: JaxprPpSettings) -
     return pp_lambda(jaxpr, context, settings) if name is None else pp.text(name)
 
 
-def pp_lambda(
-    jaxpr: Jaxpr, context: JaxprPpContext, settings: JaxprPpSettings, around: int | None = None
-) -> pp.Doc:
+def pp_lambda(jaxpr: Jaxpr, context: JaxprPpContext, settings: JaxprPpSettings, around: int | None = None) -> pp.Doc:
     """`{ lambda constvars ; invars. let eqns in outvars }`, or with only some equations `around` one."""
     constvars = pp_vars(jaxpr.constvars, context, types=settings.print_shapes)
     invars = pp_vars(jaxpr.invars, context, types=settings.print_shapes)

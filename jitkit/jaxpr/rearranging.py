@@ -47,9 +47,7 @@ def forwarded_inputs(jaxpr: Jaxpr) -> list[int | None]:
 def keep_outputs(jaxpr: Jaxpr, keep: tuple[bool, ...]) -> Jaxpr:
     """The jaxpr with only some of its outputs. Its equations stay as they are."""
     outvars = [atom for atom, kept in zip(jaxpr.outvars, keep, strict=True) if kept]
-    return jaxpr.replace(
-        outvars=outvars, debug_info=jaxpr.debug_info.filter([True] * len(jaxpr.invars), keep)
-    )
+    return jaxpr.replace(outvars=outvars, debug_info=jaxpr.debug_info.filter([True] * len(jaxpr.invars), keep))
 
 
 @remembered
@@ -66,9 +64,7 @@ def move_inputs_to_front(jaxpr: Jaxpr, move: tuple[bool, ...]) -> Jaxpr:
 @remembered
 def in_order(jaxpr: Jaxpr, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Jaxpr:
     """The jaxpr with its inputs and outputs in another order: by their old places."""
-    return jaxpr.replace(
-        invars=[jaxpr.invars[i] for i in inputs], outvars=[jaxpr.outvars[i] for i in outputs]
-    )
+    return jaxpr.replace(invars=[jaxpr.invars[i] for i in inputs], outvars=[jaxpr.outvars[i] for i in outputs])
 
 
 @remembered
@@ -91,9 +87,7 @@ def interleaved(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
     for size in (*first, *second):
         ranges.append(range(start, start + size))
         start += size
-    return tuple(
-        i for pair in zip(ranges[: len(first)], ranges[len(first) :], strict=True) for r in pair for i in r
-    )
+    return tuple(i for pair in zip(ranges[: len(first)], ranges[len(first) :], strict=True) for r in pair for i in r)
 
 
 def known_outputs(jaxpr: Jaxpr, known_inputs: Sequence[bool]) -> list[bool]:

@@ -42,5 +42,7 @@ def _end(*_: object) -> NoReturn:
 
 if __name__ == "__main__":
     if not sys.flags.safe_path:
-        del sys.path[0]  # the folder that we are in, where a learner's json.py or numpy.py would be taken for the one that we need
+        del sys.path[
+            0
+        ]  # the folder that we are in, where a learner's json.py or numpy.py would be taken for the one that we need
     sys.exit(main())

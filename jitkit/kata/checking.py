@@ -57,12 +57,7 @@ _loading = threading.Lock()  # who loads checks has `_collected` alone
 
 
 def check(
-    exercise: str,
-    sentence: str,
-    *,
-    against: Sequence[str] = (),
-    tolerance: float | None = None,
-    hidden: bool = False,
+    exercise: str, sentence: str, *, against: Sequence[str] = (), tolerance: float | None = None, hidden: bool = False
 ) -> Callable[[Program], Program]:
     """Make a function a check of an exercise.
 
@@ -77,9 +72,7 @@ def check(
     def collect(program: Program) -> Program:
         if list(inspect.signature(program).parameters) != ["jk", "rng"]:
             raise TypeError(f"the check {program.__name__} should take (jk, rng)")
-        _collected.append(
-            Check(exercise, program.__name__, sentence, tuple(against), program, tolerance, hidden)
-        )
+        _collected.append(Check(exercise, program.__name__, sentence, tuple(against), program, tolerance, hidden))
         return program
 
     return collect

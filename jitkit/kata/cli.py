@@ -94,15 +94,11 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "benchmarks:\n" + "\n".join(f"  {name:10}{text}" for name, text in BENCHMARKS.items())
     parser.add_argument("what", metavar="BENCHMARK", type=_benchmark, help="one of those below")
-    parser.add_argument(
-        "name", nargs="?", metavar="NAME", help="of pitfalls: the one to be shown and measured"
-    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="of pitfalls: the one to be shown and measured")
     parser.add_argument("--quick", action="store_true", help="fewer rounds: rougher figures, sooner")
     parser.add_argument("--only", metavar="WORD", help="only rows whose name contains this")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
-    parser.add_argument(
-        "--save", metavar="DIR", type=Path, help="also write table, JSON and figures to this folder"
-    )
+    parser.add_argument("--save", metavar="DIR", type=Path, help="also write table, JSON and figures to this folder")
 
 
 def _targets_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,17 +109,12 @@ def _targets_arguments(parser: argparse.ArgumentParser) -> None:
         help="the function to compile (default: a small layer that comes with jitkit)",
     )
     parser.add_argument(
-        "--shapes",
-        metavar="TYPES",
-        nargs="+",
-        help="the types of its arguments, such as f32[1024,1024],f32[8]",
+        "--shapes", metavar="TYPES", nargs="+", help="the types of its arguments, such as f32[1024,1024],f32[8]"
     )
     parser.add_argument(
         "--target", metavar="NAME", action="append", help="cpu, gpu:h100, tpu:v5e, tpu:v6e; may be repeated"
     )
-    parser.add_argument(
-        "--time-limit", metavar="SECONDS", type=_seconds, help="of one compilation (default: 300)"
-    )
+    parser.add_argument("--time-limit", metavar="SECONDS", type=_seconds, help="of one compilation (default: 300)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
 
 
@@ -133,7 +124,10 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
         "--shapes", metavar="TYPES", nargs="+", help="the types of its arguments, such as f32[1024,1024],f32[8]"
     )
     parser.add_argument(
-        "--target", metavar="NAME", action="append", help="cpu, gpu:h100, tpu:v5e, tpu:v6e; may be repeated (default: all)"
+        "--target",
+        metavar="NAME",
+        action="append",
+        help="cpu, gpu:h100, tpu:v5e, tpu:v6e; may be repeated (default: all)",
     )
     parser.add_argument(
         "--calls",
@@ -144,7 +138,9 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
         "became different. The types are then those of the last miss",
     )
     parser.add_argument("--jax", action="store_true", help="a function that uses JAX itself, traced by JAX")
-    parser.add_argument("--output", "-o", metavar="FILE", type=Path, help="the page, or a folder for it (default: FUNCTION.html)")
+    parser.add_argument(
+        "--output", "-o", metavar="FILE", type=Path, help="the page, or a folder for it (default: FUNCTION.html)"
+    )
     parser.add_argument("--json", action="store_true", help="print the page's data (docs/explorer.md) instead")
     parser.add_argument("--time-limit", metavar="SECONDS", type=_seconds, help="of one compilation (default: 100)")
 
@@ -155,11 +151,7 @@ def _no_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _start_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folder",
-        metavar="DIR",
-        type=Path,
-        nargs="?",
-        help="where (default: the workspace we are in, or jitkit-labs)",
+        "folder", metavar="DIR", type=Path, nargs="?", help="where (default: the workspace we are in, or jitkit-labs)"
     )
     parser.add_argument(
         "--into-existing",
@@ -187,12 +179,17 @@ def _check_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _hint_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", nargs="?", help="02.3 (default: the exercise you are at)")
-    parser.add_argument("--step", type=int, choices=range(1, 5), help="one of the four (on the ladder three), to be read again")
+    parser.add_argument(
+        "--step", type=int, choices=range(1, 5), help="one of the four (on the ladder three), to be read again"
+    )
 
 
 def _show_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "id", metavar="WHAT", nargs="?", help="02.3, or 02 (default: the exercise you are at); a helper's name, ShapedArray"
+        "id",
+        metavar="WHAT",
+        nargs="?",
+        help="02.3, or 02 (default: the exercise you are at); a helper's name, ShapedArray",
     )
     parser.add_argument("--jaxpr", action="store_true", help="the jaxprs in its checks, expected and yours")
     parser.add_argument("--hlo", action="store_true", help="the StableHLO in its checks")
@@ -214,30 +211,24 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", metavar="DIR", type=Path, help="a folder that is not there yet, or is empty"
-    )
+    parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that is not there yet, or is empty")
 
 
 VERBS = {
     "tour": Verb(
-        "one function through every stage of the JIT, on this machine",
-        _tour_arguments,
-        "jitkit.kata.tour.tour:run",
+        "one function through every stage of the JIT, on this machine", _tour_arguments, "jitkit.kata.tour.tour:run"
     ),
     "start": Verb(
         "make a workspace with the labs; in one, add what is new", _start_arguments, "jitkit.kata.verbs.start:run"
     ),
     "watch": Verb("check an exercise whenever it is saved", _no_arguments, "jitkit.kata.verbs.watch:run"),
-    "check": Verb(
-        "check an exercise, a lab, or all that is written", _check_arguments, "jitkit.kata.verbs.check:run"
-    ),
+    "check": Verb("check an exercise, a lab, or all that is written", _check_arguments, "jitkit.kata.verbs.check:run"),
     "hint": Verb("a hint: one step further each time", _hint_arguments, "jitkit.kata.verbs.hint:run"),
     "show": Verb("the task; a helper; programs, the plot, the solution", _show_arguments, "jitkit.kata.verbs.show:run"),
-    "run": Verb(
-        "run a program with your finished functions in place", _run_arguments, "jitkit.kata.verbs.own:run"
+    "run": Verb("run a program with your finished functions in place", _run_arguments, "jitkit.kata.verbs.own:run"),
+    "python": Verb(
+        "a Python prompt with your finished functions in place", _no_arguments, "jitkit.kata.verbs.own:python"
     ),
-    "python": Verb("a Python prompt with your finished functions in place", _no_arguments, "jitkit.kata.verbs.own:python"),
     "reset": Verb("the stub again; yours goes to a backup", _reset_arguments, "jitkit.kata.verbs.reset:run"),
     "status": Verb("where you are, a line a lab", _no_arguments, "jitkit.kata.verbs.status:run"),
     "export": Verb("your own jitkit, complete", _export_arguments, "jitkit.kata.verbs.export:run"),
@@ -280,9 +271,7 @@ def make_parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--version", action="store_true", help="print the versions of everything involved, and exit"
-    )
+    parser.add_argument("--version", action="store_true", help="print the versions of everything involved, and exit")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     for name, verb in VERBS.items():
         verb.add_arguments(
@@ -416,9 +405,7 @@ def _our_bug() -> int:
     kind, error, _ = sys.exc_info()
     report = f"{traceback.format_exc()}\n{versions()}\n"
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="jitkit-", suffix=".txt", delete=False, encoding="utf-8"
-        ) as file:
+        with tempfile.NamedTemporaryFile("w", prefix="jitkit-", suffix=".txt", delete=False, encoding="utf-8") as file:
             file.write(report)
         where = f"Please report it, with the file {file.name}."
     except OSError:
@@ -439,9 +426,7 @@ def versions() -> str:
             found.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
             found.append(f"no {name}")
-    return (
-        f"jitkit {jitkit.__version__} ({', '.join(found)}; Python {platform.python_version()} on {machine()})"
-    )
+    return f"jitkit {jitkit.__version__} ({', '.join(found)}; Python {platform.python_version()} on {machine()})"
 
 
 def machine() -> str:

@@ -59,9 +59,7 @@ def edit(exercise: str, misconception: str, hint: str, old: str, new: str, *, ta
     """A mutant that is the reference with `old`, which occurs once in it, replaced by `new`. An exercise of several
     functions needs `target`, the dotted name of one."""
     line = _caller_line()
-    _collected.append(
-        Mutant(exercise, misconception, hint, f"edit at line {line}", line, (old, new), "", target)
-    )
+    _collected.append(Mutant(exercise, misconception, hint, f"edit at line {line}", line, (old, new), "", target))
 
 
 def mutant(
@@ -79,9 +77,7 @@ def mutant(
     return collect
 
 
-def also_right(
-    exercise: str, how: str, *, target: str = ""
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def also_right(exercise: str, how: str, *, target: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a function a right answer to an exercise. It may have any name; it takes the parameters of the reference, and imports
     what the exercise's file does not.
 
@@ -139,9 +135,7 @@ def mutant_source(mutant: Mutant, target: Target, reference: str) -> str:
     if mutant.edit is not None:
         old, new = mutant.edit
         if reference.count(old) != 1:
-            raise ValueError(
-                f"{old!r} occurs {reference.count(old)} times in `{target}`, and should occur once"
-            )
+            raise ValueError(f"{old!r} occurs {reference.count(old)} times in `{target}`, and should occur once")
         return in_its_class(target, reference.replace(old, new))
     return named_as(target, mutant.source)
 

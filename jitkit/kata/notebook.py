@@ -164,7 +164,8 @@ class Question:
 
     def __init__(self, experiment: Experiment, call: str) -> None:
         numbered = [
-            textwrap.fill(f"{i}  {option}", _COLUMNS, subsequent_indent="   ") for i, option in enumerate(experiment.options, 1)
+            textwrap.fill(f"{i}  {option}", _COLUMNS, subsequent_indent="   ")
+            for i, option in enumerate(experiment.options, 1)
         ]
         self.lines = [textwrap.fill(experiment.question, _COLUMNS), *numbered, f"Guess first: {call}"]
 
@@ -204,7 +205,9 @@ def check(id: str, checks: str | None = None) -> Shown:
     source = LearnerSource(notebook.path, notebook.source, lab.names)
     workspace = _workspace() if checks is None and notebook.path == _CELLS else None
     report = _report(lab, exercise, source, workspace, checks, notebook.undefined)
-    note = " ".join(_not_reached(target, notebook.undefined) for target in exercise.targets if target.name in notebook.undefined)
+    note = " ".join(
+        _not_reached(target, notebook.undefined) for target in exercise.targets if target.name in notebook.undefined
+    )
     if report.passed and checks is None:
         _passed[id] = fingerprint(source, exercise)
         note = " ".join(filter(None, [note, _share(workspace, lab, exercise, source) if workspace is not None else ""]))
@@ -255,7 +258,11 @@ class Hint:
 
 
 def _report(
-    lab: Lab, exercise: Exercise, source: LearnerSource, workspace: Workspace | None, checks: str | None = None,
+    lab: Lab,
+    exercise: Exercise,
+    source: LearnerSource,
+    workspace: Workspace | None,
+    checks: str | None = None,
     undefined: Collection[str] = (),
 ) -> Report:
     """The verdict on what is defined in a notebook, with what else is the learner's."""
@@ -271,7 +278,9 @@ def _report(
     if verdict.status == BROKEN and source.path == _CELLS and _is_missing(source, exercise):
         names = ", ".join(f"`{target.name}`" for target in exercise.targets)
         first = any(target.name in undefined for target in exercise.targets)
-        sentence = f"{names} is not defined yet." if first else f"Run the cell above first: {names} is to be defined in it."
+        sentence = (
+            f"{names} is not defined yet." if first else f"Run the cell above first: {names} is to be defined in it."
+        )
         verdict = verdict._replace(sentence=sentence, line=None)
     targets = {target for _, target in [*others, *theirs]}
     ids = {e.id for known in all_labs() for e in known.exercises if targets.intersection(e.targets)} | {exercise.id}
@@ -365,9 +374,7 @@ def _find(id: str) -> tuple[Lab, Exercise]:
     return known[id]
 
 
-def _passed_functions(
-    lab: Lab, source: LearnerSource, but: Exercise | None
-) -> list[tuple[LearnerSource, Target]]:
+def _passed_functions(lab: Lab, source: LearnerSource, but: Exercise | None) -> list[tuple[LearnerSource, Target]]:
     """The functions of this lab's other exercises that passed in this notebook, and are as they were then."""
     return [
         (source, target)
@@ -394,7 +401,11 @@ def _notebook(names: dict[str, Any]) -> Notebook:
 def _note_raised(result: Any) -> None:
     """For IPython, after each cell: where it raised, if it did."""
     trace = result.error_in_exec.__traceback__ if isinstance(result.error_in_exec, BaseException) else None
-    lines = [line for frame, line in traceback.walk_tb(trace) if frame.f_code.co_name == "<module>" and "In" in frame.f_globals]
+    lines = [
+        line
+        for frame, line in traceback.walk_tb(trace)
+        if frame.f_code.co_name == "<module>" and "In" in frame.f_globals
+    ]
     if lines and getattr(getattr(result, "info", None), "store_history", True):  # else it has no place in `In`
         _raised[result.execution_count] = lines[0]
 

@@ -35,9 +35,7 @@ class ExercisesFile(pytest.File):
         course = _course(self.config, self.path.parent.parent)
         lab = next((lab for lab in course.workspace.labs if course.workspace.file_of(lab) == self.path), None)
         for exercise in lab.exercises if lab is not None else ():
-            yield ExerciseCollector.from_parent(
-                self, name=exercise.id, course=course, lab=lab, exercise=exercise
-            )
+            yield ExerciseCollector.from_parent(self, name=exercise.id, course=course, lab=lab, exercise=exercise)
 
 
 class ExerciseCollector(pytest.Collector):

@@ -98,9 +98,7 @@ def _with_tokens(
 ) -> Callable[..., tuple[Any, ...]]:
     """The function as XLA calls it: with a None for each token, to be given back, and numpy arrays."""
 
-    def called_by_xla(
-        *args: Any,
-    ) -> tuple[Any, ...]:  # in a traceback, `runtime.explained` looks for this name
+    def called_by_xla(*args: Any) -> tuple[Any, ...]:  # in a traceback, `runtime.explained` looks for this name
         return (*args[:tokens], *_checked(function(*map(on_cpu, args[tokens:])), avals_out[tokens:]))
 
     return called_by_xla
@@ -199,9 +197,7 @@ def _(ctx: LoweringContext, *args: str, callback: _FlatCallback, ordered: bool, 
 
 
 @register_batcher(pure_callback_p)
-def _(
-    axis: AxisData, vals: Vals, dims: Dims, *, result_avals: Any, vmap_method: str | None, **params: Any
-) -> Any:
+def _(axis: AxisData, vals: Vals, dims: Dims, *, result_avals: Any, vmap_method: str | None, **params: Any) -> Any:
     """As `vmap_method` says: a call for each element, or one call with whole batches, batch axes first."""
     vals = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True)]
     if vmap_method in ("sequential", "sequential_unrolled"):
@@ -240,25 +236,17 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, ordered: bool, **params: Any) -
         raise ValueError("Cannot `vmap` ordered IO callback.")
     batches = [moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True) if dim is not None]
     outs = lax_map(
-        lambda elements: io_callback_p.bind(*_with_elements(vals, dims, elements), ordered=False, **params),
-        batches,
+        lambda elements: io_callback_p.bind(*_with_elements(vals, dims, elements), ordered=False, **params), batches
     )
     return outs, [0] * len(outs)
 
 
-_VMAP_METHODS = [
-    *("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized"),
-    None,
-]
+_VMAP_METHODS = [*("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized"), None]
 
 
 @traceback_util.api_boundary
 def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: Any,
-    *args: Any,
-    vmap_method: str | None = None,
-    **kwargs: Any,
+    callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, vmap_method: str | None = None, **kwargs: Any
 ) -> Any:
     """`callback(*args, **kwargs)`, called by the compiled program when it runs.
 
@@ -280,19 +268,13 @@ def pure_callback(
       JaxRuntimeError: when run: the function raised, or returned other shapes or dtypes.
     """
     if vmap_method not in _VMAP_METHODS:
-        raise ValueError(
-            f"vmap_method must be on of the allowed methods {_VMAP_METHODS}, but got: {vmap_method}"
-        )
+        raise ValueError(f"vmap_method must be on of the allowed methods {_VMAP_METHODS}, but got: {vmap_method}")
     return _bind(pure_callback_p, callback, result_shape_dtypes, args, kwargs, vmap_method=vmap_method)
 
 
 @traceback_util.api_boundary
 def io_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: Any,
-    *args: Any,
-    ordered: bool = False,
-    **kwargs: Any,
+    callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, ordered: bool = False, **kwargs: Any
 ) -> Any:
     """`callback(*args, **kwargs)`, called by the compiled program each time that it comes there.
 
@@ -302,9 +284,7 @@ def io_callback(
     return _bind(io_callback_p, callback, result_shape_dtypes, args, kwargs, ordered=ordered)
 
 
-def _bind(
-    primitive: Primitive, function: Callable[..., Any], types: Any, args: Any, kwargs: Any, **params: Any
-) -> Any:
+def _bind(primitive: Primitive, function: Callable[..., Any], types: Any, args: Any, kwargs: Any, **params: Any) -> Any:
     leaves, in_tree = tree_flatten((args, kwargs))
     avals, out_tree = tree_flatten(tree_map(_result_aval, types))
     outs = primitive.bind(

@@ -50,9 +50,7 @@ def _(ctx: LoweringContext, x: str, *, new_dtype: Any, weak_type: bool) -> str:
     return ctx.convert(x, aval, new_dtype)
 
 
-def _stage_convert(
-    trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]
-) -> Any:
+def _stage_convert(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
     """A conversion to the same type is its operand, and a converted literal is a literal.
 
     An Array is not looked at: it may not be computed yet.
@@ -86,9 +84,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
       TypeError: for a dtype that arrays cannot have.
       ValueError: for None.
     """
-    return _convert_element_type(
-        operand, dtypes.check_and_canonicalize_user_dtype(new_dtype, "convert_element_type")
-    )
+    return _convert_element_type(operand, dtypes.check_and_canonicalize_user_dtype(new_dtype, "convert_element_type"))
 
 
 def _convert_element_type(

@@ -82,8 +82,7 @@ def _(
 def _check_preferred_element_type(dtype: Any, preferred: Any) -> None:
     if not (is_a(dtype, np.integer) and is_a(preferred, np.floating)):
         if any(
-            is_a(dtype, kind) and not is_a(preferred, kind)
-            for kind in (np.integer, np.floating, np.complexfloating)
+            is_a(dtype, kind) and not is_a(preferred, kind) for kind in (np.integer, np.floating, np.complexfloating)
         ):
             raise TypeError(
                 "Input type is incompatible with `preferred_element_type`. The compatible combinations of "
@@ -102,9 +101,7 @@ def _check_preferred_element_type(dtype: Any, preferred: Any) -> None:
 @register_lowering(conv_general_dilated_p)
 def _(ctx: LoweringContext, lhs: str, rhs: str, **params: Any) -> str:
     if is_a(ctx.avals_in[0].dtype, np.complexfloating) and ctx.module.platform != "tpu":
-        [by_parts] = inline_function(
-            ctx, functools.partial(_complex_convolution, **params), [lhs, rhs], ctx.avals_in
-        )
+        [by_parts] = inline_function(ctx, functools.partial(_complex_convolution, **params), [lhs, rhs], ctx.avals_in)
         return by_parts
     dnums: ConvDimensionNumbers = params["dimension_numbers"]
     lhs_axes, rhs_axes, out_axes = map(_axis_names, dnums, ("bf", "oi", "bf"))
@@ -112,9 +109,7 @@ def _(ctx: LoweringContext, lhs: str, rhs: str, **params: Any) -> str:
         f"stride = {list(params['window_strides'])}, pad = {[list(pads) for pads in params['padding']]}, "
         f"lhs_dilate = {list(params['lhs_dilation'])}, rhs_dilate = {list(params['rhs_dilation'])}"
     )
-    precisions = ", ".join(
-        f"#stablehlo<precision {precision}>" for precision in precision_pair(params["precision"])
-    )
+    precisions = ", ".join(f"#stablehlo<precision {precision}>" for precision in precision_pair(params["precision"]))
     text = (
         f"stablehlo.convolution({lhs}, {rhs}) dim_numbers = {lhs_axes}x{rhs_axes}->{out_axes}, window = {{{window}}} "
         f"{{batch_group_count = {params['batch_group_count']} : i64, "
@@ -265,12 +260,9 @@ def conv_general_dilated(
         rhs_dilation = (1,) * (rhs.ndim - 2)
     if isinstance(padding, str):
         window = [
-            dilate(rhs.shape[axis], factor)
-            for axis, factor in zip(dnums.rhs_spec[2:], rhs_dilation, strict=False)
+            dilate(rhs.shape[axis], factor) for axis, factor in zip(dnums.rhs_spec[2:], rhs_dilation, strict=False)
         ]
-        padding = padtype_to_pads(
-            [lhs.shape[axis] for axis in dnums.lhs_spec[2:]], window, window_strides, padding
-        )
+        padding = padtype_to_pads([lhs.shape[axis] for axis in dnums.lhs_spec[2:]], window, window_strides, padding)
     else:
         try:
             padding = [(operator.index(before), operator.index(after)) for before, after in padding]
@@ -375,13 +367,8 @@ def conv_transpose(
         rhs_dilation = (1,) * (rhs.ndim - 2)
     pads: str | Sequence[tuple[int, int]] = padding
     if isinstance(padding, str) and padding in ("SAME", "VALID"):
-        windows = [
-            dilate(rhs.shape[axis], factor) for axis, factor in zip(spatial, rhs_dilation, strict=False)
-        ]
-        pads = [
-            _transposed_padding(window, stride, padding)
-            for window, stride in zip(windows, strides, strict=False)
-        ]
+        windows = [dilate(rhs.shape[axis], factor) for axis, factor in zip(spatial, rhs_dilation, strict=False)]
+        pads = [_transposed_padding(window, stride, padding) for window, stride in zip(windows, strides, strict=False)]
     if transpose_kernel:
         for axis in spatial:
             rhs = rev(rhs, (axis,))

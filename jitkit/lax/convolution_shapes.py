@@ -46,20 +46,14 @@ def conv_dimension_numbers(
         return dimension_numbers
     rank = len(lhs_shape)
     if rank != len(rhs_shape):
-        raise TypeError(
-            f"convolution requires lhs and rhs ndim to be equal, got {rank} and {len(rhs_shape)}."
-        )
+        raise TypeError(f"convolution requires lhs and rhs ndim to be equal, got {rank} and {len(rhs_shape)}.")
     if dimension_numbers is None:
         in_order = tuple(range(rank))
         return ConvDimensionNumbers(in_order, in_order, in_order)
     if not isinstance(dimension_numbers, (list, tuple)):
-        raise TypeError(
-            f"convolution dimension_numbers must be tuple/list or None, got {type(dimension_numbers)}."
-        )
+        raise TypeError(f"convolution dimension_numbers must be tuple/list or None, got {type(dimension_numbers)}.")
     if len(dimension_numbers) != 3:
-        raise TypeError(
-            f"convolution dimension_numbers list/tuple must be length 3, got {len(dimension_numbers)}."
-        )
+        raise TypeError(f"convolution dimension_numbers list/tuple must be length 3, got {len(dimension_numbers)}.")
     if not all(isinstance(spec, str) for spec in dimension_numbers):
         raise TypeError(
             f"convolution dimension_numbers elements must be strings, got {tuple(map(type, dimension_numbers))}."
@@ -84,9 +78,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
                 f"convolution dimension_numbers[{i}] must contain the characters '{a}' and '{b}' exactly once, got {spec}."
             )
         if len(spec) != len(set(spec)):
-            raise TypeError(
-                f"convolution dimension_numbers[{i}] cannot have duplicate characters, got {spec}."
-            )
+            raise TypeError(f"convolution dimension_numbers[{i}] cannot have duplicate characters, got {spec}.")
     spatial = [set(spec) - set(pair) for spec, pair in zip(dimension_numbers, pairs, strict=True)]
     if not spatial[0] == spatial[1] == spatial[2]:
         raise TypeError(
@@ -109,9 +101,7 @@ def check_groups(
             f"but got {lhs.shape} and {rhs.shape}."
         )
     if feature_groups <= 0:
-        raise ValueError(
-            f"conv_general_dilated feature_group_count must be a positive integer, got {feature_groups}."
-        )
+        raise ValueError(f"conv_general_dilated feature_group_count must be a positive integer, got {feature_groups}.")
     batch, features = lhs.shape[dnums.lhs_spec[0]], lhs.shape[dnums.lhs_spec[1]]
     out_features, in_features = rhs.shape[dnums.rhs_spec[0]], rhs.shape[dnums.rhs_spec[1]]
     if features % feature_groups:
@@ -130,9 +120,7 @@ def check_groups(
             f"but {out_features} is not a multiple of {feature_groups}."
         )
     if batch_groups <= 0:
-        raise ValueError(
-            f"conv_general_dilated batch_group_count must be a positive integer, got {batch_groups}."
-        )
+        raise ValueError(f"conv_general_dilated batch_group_count must be a positive integer, got {batch_groups}.")
     if batch % batch_groups:
         raise ValueError(
             "conv_general_dilated batch_group_count must divide lhs batch dimension size, "
@@ -171,18 +159,14 @@ def padtype_to_pads(
     """The padding (before, after) of each axis that a name stands for. RuntimeError for an unknown name."""
     if isinstance(padding, str):
         if padding.upper() not in PaddingType.__members__:
-            raise RuntimeError(
-                f"Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got {padding}."
-            )
+            raise RuntimeError(f"Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got {padding}.")
         padding = PaddingType[padding.upper()]
     if padding is PaddingType.VALID:
         return [(0, 0)] * len(in_shape)
     if not isinstance(padding, PaddingType):
         raise TypeError(f"Unknown padding type: {padding}.")
     positions = -np.floor_divide(np.negative(in_shape), window_strides)
-    pads = np.maximum(
-        (positions - 1) * np.array(window_strides) + np.array(window_shape) - np.array(in_shape), 0
-    )
+    pads = np.maximum((positions - 1) * np.array(window_strides) + np.array(window_shape) - np.array(in_shape), 0)
     halves = [(pad // 2, pad - pad // 2) for pad in pads.tolist()]
     return halves if padding is PaddingType.SAME else [(after, before) for before, after in halves]
 

@@ -124,7 +124,9 @@ def empty(shape: Sequence[int], dtype: Any) -> Any:
 def empty_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
     """An array whose values are not to be relied on, of the dtype, weak type and shape of x, where these are not given."""
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
-    new = empty(np.shape(x) if shape is None else canonicalize_shape(shape), dtypes.dtype(x if dtype is None else dtype))
+    new = empty(
+        np.shape(x) if shape is None else canonicalize_shape(shape), dtypes.dtype(x if dtype is None else dtype)
+    )
     return _convert_element_type(new, weak_type=True) if weak_type else new
 
 

@@ -59,9 +59,7 @@ def _dot_general_shape_rule(
     rhs_kept = tuple(size for axis, size in enumerate(rhs.shape) if axis not in (*rhs_contract, *rhs_batch))
     dtype = _wider_dtype(lhs.dtype, rhs.dtype)
     if preferred_element_type is not None and preferred_element_type != dtype:
-        exact = isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)) or dtypes.issubdtype(
-            dtype, np.floating
-        )
+        exact = isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)) or dtypes.issubdtype(dtype, np.floating)
         if not exact and _bits(preferred_element_type) < _bits(dtype):
             raise TypeError(
                 "`preferred_element_type` must not be narrower than the original type, got preferred_element_type of "
@@ -71,9 +69,7 @@ def _dot_general_shape_rule(
     return ShapedArray(batch + lhs_kept + rhs_kept, dtype, lhs.weak_type and rhs.weak_type)
 
 
-def _check_dimension_numbers(
-    lhs: ShapedArray, rhs: ShapedArray, dimension_numbers: DotDimensionNumbers
-) -> None:
+def _check_dimension_numbers(lhs: ShapedArray, rhs: ShapedArray, dimension_numbers: DotDimensionNumbers) -> None:
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     sides = (("lhs", lhs, lhs_contract, lhs_batch), ("rhs", rhs, rhs_contract, rhs_batch))
     for side, aval, contract, batch in sides:
@@ -92,19 +88,14 @@ def _check_dimension_numbers(
         ("lhs", "contracting", lhs_contract), ("rhs", "contracting", rhs_contract),
     ):  # fmt: skip
         if len(set(axes)) != len(axes):
-            raise TypeError(
-                f"dot_general requires {side} {kind} dimensions to be distinct, got {side}_{kind} {axes}."
-            )
+            raise TypeError(f"dot_general requires {side} {kind} dimensions to be distinct, got {side}_{kind} {axes}.")
     for side, _, contract, batch in sides:
         if set(contract) & set(batch):
             raise TypeError(
                 f"dot_general requires {side} batch dimensions to be disjoint from contracting dimensions, "
                 f"got {side}_batch {batch} and {side}_contracting {contract}."
             )
-    lhs_sizes, rhs_sizes = (
-        tuple(lhs.shape[axis] for axis in lhs_batch),
-        tuple(rhs.shape[axis] for axis in rhs_batch),
-    )
+    lhs_sizes, rhs_sizes = (tuple(lhs.shape[axis] for axis in lhs_batch), tuple(rhs.shape[axis] for axis in rhs_batch))
     if lhs_sizes != rhs_sizes:
         raise TypeError(
             "dot_general requires lhs batch dimensions and rhs batch dimensions to have the same shape, "
@@ -203,9 +194,7 @@ def lower_dot_general(
     return ctx.convert(result, summed, out.dtype)
 
 
-def _transpose_lhs(
-    ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, swapped: bool = False, **params: Any
-) -> Any:
+def _transpose_lhs(ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, swapped: bool = False, **params: Any) -> Any:
     """The cotangent of `lhs`: that of the product, contracted with `rhs` over what only `rhs` had. `swapped` says that the
     product has the axes of `rhs` before those of `lhs`.
     """
@@ -328,12 +317,7 @@ def dot_general(
 
 
 def dot(
-    lhs: Any,
-    rhs: Any,
-    *,
-    dimension_numbers: Any = None,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
     """The product of vectors and matrices: (n)(n) -> (), (m,n)(n) -> (m), (m,n)(n,k) -> (m,k).
 

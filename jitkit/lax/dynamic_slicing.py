@@ -55,13 +55,9 @@ def _(operand: ShapedArray, *start_indices: ShapedArray, slice_sizes: tuple[int,
             f"got slice_sizes {slice_sizes} for operand shape {operand.shape}."
         )
     if any(size < 0 for size in slice_sizes):
-        raise TypeError(
-            f"slice slice_sizes must be greater than or equal to zero, got slice_sizes of {slice_sizes}."
-        )
+        raise TypeError(f"slice slice_sizes must be greater than or equal to zero, got slice_sizes of {slice_sizes}.")
     if any(index.ndim != 0 for index in start_indices):
-        raise TypeError(
-            f"start_indices arguments to dynamic_slice must be scalars,  got indices {start_indices}"
-        )
+        raise TypeError(f"start_indices arguments to dynamic_slice must be scalars,  got indices {start_indices}")
     _check_index_dtypes("dynamic_slice", "the same type, got:", start_indices)
     return operand.update(shape=slice_sizes)
 
@@ -98,6 +94,8 @@ def _transpose_dynamic_slice(ct: Any, operand: Any, *corner: Any, slice_sizes: t
 
 primitive_jvps[dynamic_slice_p] = _jvp_dynamic_slice
 primitive_transposes[dynamic_slice_p] = _transpose_dynamic_slice
+
+
 @register_batcher(dynamic_slice_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, slice_sizes: tuple[int, ...]) -> Any:
     """A window for each element, each with its own corner: what gather is for."""
@@ -169,9 +167,7 @@ def _corner(operand: Any, start_indices: Any, allow_negative_indices: bool | Seq
             start_indices = [index_in_dim(start_indices, i, keepdims=False) for i in range(operand.ndim)]
     if isinstance(allow_negative_indices, bool):
         allow_negative_indices = [allow_negative_indices] * operand.ndim
-    return [
-        _from_start(*each) for each in zip(start_indices, operand.shape, allow_negative_indices, strict=True)
-    ]
+    return [_from_start(*each) for each in zip(start_indices, operand.shape, allow_negative_indices, strict=True)]
 
 
 def _from_start(index: Any, size: int, allow_negative: bool) -> Any:
@@ -180,16 +176,12 @@ def _from_start(index: Any, size: int, allow_negative: bool) -> Any:
         return index
     if isinstance(index, (int, np.integer)):
         if index < 0 and not allow_negative:
-            raise ValueError(
-                f"Index {index} is out of bounds for dimension {size} if allow_negative_indices=False"
-            )
+            raise ValueError(f"Index {index} is out of bounds for dimension {size} if allow_negative_indices=False")
         return np.asarray(index + size if index < 0 else index).astype(dtype)[()]
     if not allow_negative:
         return index
     negative = index < 0 if isinstance(index, np.ndarray) else lt(index, np.zeros((), dtype)[()])
-    return select(
-        negative, add(convert_element_type(index, dtype), np.asarray(size).astype(dtype)[()]), index
-    )
+    return select(negative, add(convert_element_type(index, dtype), np.asarray(size).astype(dtype)[()]), index)
 
 
 def dynamic_slice_in_dim(
@@ -203,9 +195,7 @@ def dynamic_slice_in_dim(
     return dynamic_slice(operand, starts, sizes, allow_negative_indices=allow_negative)
 
 
-def _corner_in_dim(
-    operand: Any, start_index: Any, axis: int, allow_negative: bool
-) -> tuple[list[Any], list[bool]]:
+def _corner_in_dim(operand: Any, start_index: Any, axis: int, allow_negative: bool) -> tuple[list[Any], list[bool]]:
     """A corner that is 0 along all axes but one, and where it may be negative."""
     starts = [np.zeros((), dtypes.dtype(start_index))[()]] * operand.ndim
     allowed = [False] * operand.ndim
@@ -247,9 +237,7 @@ def _(operand: ShapedArray, update: ShapedArray, *start_indices: ShapedArray) ->
             f"got update shape {update.shape} for operand shape {operand.shape}."
         )
     if any(index.ndim != 0 for index in start_indices):
-        raise TypeError(
-            f"start_indices arguments to dynamic_update_slice must be scalars, got indices {start_indices}"
-        )
+        raise TypeError(f"start_indices arguments to dynamic_update_slice must be scalars, got indices {start_indices}")
     check_same_dtypes("dynamic_update_slice", operand, update)
     _check_index_dtypes("dynamic_update_slice", "the same type, got", start_indices)
     return operand.update(weak_type=all(aval.weak_type for aval in (operand, update, *start_indices)))
@@ -281,6 +269,8 @@ def _transpose_dynamic_update_slice(ct: Any, operand: Any, update: Any, *corner:
 
 primitive_jvps[dynamic_update_slice_p] = _jvp_dynamic_update_slice
 primitive_transposes[dynamic_update_slice_p] = _transpose_dynamic_update_slice
+
+
 @register_batcher(dynamic_update_slice_p)
 def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
     (x, update, *corner), (dim, update_dim, *corner_dims) = vals, dims
@@ -326,6 +316,4 @@ def dynamic_update_index_in_dim(
     axis = int(axis)
     if np.ndim(update) == np.ndim(operand) - 1:
         update = expand_dims(update, (axis,))
-    return dynamic_update_slice_in_dim(
-        operand, update, index, axis, allow_negative_indices=allow_negative_indices
-    )
+    return dynamic_update_slice_in_dim(operand, update, index, axis, allow_negative_indices=allow_negative_indices)

@@ -178,7 +178,9 @@ rsqrt, rsqrt_p = unary("rsqrt", INEXACT, "stablehlo.rsqrt", "1 / sqrt(x).")
 cbrt, cbrt_p = unary("cbrt", FLOAT, "stablehlo.cbrt", "The cube root, of negative numbers too.")
 square, square_p = unary("square", NUMBER, _square, "x * x.")
 # In derivatives, since JAX 0.12.
-one_minus_square, one_minus_square_p = unary("one_minus_square", NUMBER, _one_minus_square, "1 - x * x, exact for x near 1.")
+one_minus_square, one_minus_square_p = unary(
+    "one_minus_square", NUMBER, _one_minus_square, "1 - x * x, exact for x near 1."
+)
 
 real, real_p = unary("real", COMPLEX, "stablehlo.real", "The real part.", real_dtype)
 imag, imag_p = unary("imag", COMPLEX, "stablehlo.imag", "The imaginary part.", real_dtype)
@@ -219,7 +221,9 @@ bitwise_or, or_p = binary("or", BITS, "stablehlo.or", "Bits set in either.", cal
 bitwise_xor, xor_p = binary("xor", BITS, "stablehlo.xor", "Bits set in one only.", called="bitwise_xor")
 shift_left, shift_left_p = binary("shift_left", INTEGER, "stablehlo.shift_left", "x moved up by y bits.")
 shift_right_arithmetic, shift_right_arithmetic_p = binary(
-    "shift_right_arithmetic", INTEGER, "stablehlo.shift_right_arithmetic",
+    "shift_right_arithmetic",
+    INTEGER,
+    "stablehlo.shift_right_arithmetic",
     "x moved down by y bits; its highest bit comes in.",
 )
 shift_right_logical, shift_right_logical_p = binary(

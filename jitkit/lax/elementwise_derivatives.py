@@ -31,13 +31,7 @@ from ..interpreters.ad_rules import (
     primitive_transposes,
     zero_tangent,
 )
-from .convert import (
-    bitcast_convert_type_p,
-    convert_element_type,
-    convert_element_type_p,
-    reduce_precision_p,
-    stage_p,
-)
+from .convert import bitcast_convert_type_p, convert_element_type, convert_element_type_p, reduce_precision_p, stage_p
 from .creation import full_like
 from .elementwise import (
     abs,
@@ -148,20 +142,7 @@ from .utils import Shape, broadcast_shapes, constant_like, is_a, scalar_of_type
 # --- one operand ------------------------------------------------------------------------------------------------------
 
 defjvp_zero(
-    *(
-        sign_p,
-        floor_p,
-        ceil_p,
-        round_p,
-        is_finite_p,
-        not_p,
-        population_count_p,
-        clz_p,
-        and_p,
-        or_p,
-        xor_p,
-        mulhi_p,
-    ),
+    *(sign_p, floor_p, ceil_p, round_p, is_finite_p, not_p, population_count_p, clz_p, and_p, or_p, xor_p, mulhi_p),
     *(shift_left_p, shift_right_arithmetic_p, shift_right_logical_p),
     *(eq_p, ne_p, ge_p, gt_p, le_p, lt_p, eq_to_p, le_to_p, lt_to_p, bitcast_convert_type_p),
 )
@@ -274,9 +255,7 @@ def _broadcast(shape: Shape, x: Any) -> Any:
 # --- sums -------------------------------------------------------------------------------------------------------------
 
 
-def _define_sum(
-    primitive: Primitive, combine: Callable[[Any, Any], Any], of_second: Callable[[Any], Any]
-) -> None:
+def _define_sum(primitive: Primitive, combine: Callable[[Any, Any], Any], of_second: Callable[[Any], Any]) -> None:
     """x + y, and x - y, which does `of_second` to what belongs to y."""
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -304,16 +283,8 @@ deflinear(neg_p, lambda ct, x: [neg(ct)])
 
 # --- products ---------------------------------------------------------------------------------------------------------
 
-defbilinear(
-    mul_p,
-    lambda ct, x, y: unbroadcast(x.aval, mul(ct, y)),
-    lambda ct, x, y: unbroadcast(y.aval, mul(x, ct)),
-)
-defjvp(
-    div_p,
-    lambda g, out, x, y: div(g, y),
-    lambda g, out, x, y: mul(mul(neg(g), x), integer_pow(y, -2)),
-)
+defbilinear(mul_p, lambda ct, x, y: unbroadcast(x.aval, mul(ct, y)), lambda ct, x, y: unbroadcast(y.aval, mul(x, ct)))
+defjvp(div_p, lambda g, out, x, y: div(g, y), lambda g, out, x, y: mul(mul(neg(g), x), integer_pow(y, -2)))
 
 
 def _transpose_div(ct: Any, x: Any, y: Any) -> list[Any]:
@@ -415,9 +386,7 @@ if since(0, 12):
 else:
     for _extremum in (max_p, min_p):
         defjvp(
-            _extremum,
-            lambda g, out, x, y: mul(g, _share(x, out, y)),
-            lambda g, out, x, y: mul(g, _share(y, out, x)),
+            _extremum, lambda g, out, x, y: mul(g, _share(x, out, y)), lambda g, out, x, y: mul(g, _share(y, out, x))
         )
 
 

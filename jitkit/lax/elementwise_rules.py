@@ -148,9 +148,7 @@ def one_op(op: str) -> LoweringRule:
     return rule
 
 
-def compare(
-    ctx: LoweringContext, direction: str, x: str, y: str, aval: ShapedArray, total_order: bool = False
-) -> str:
+def compare(ctx: LoweringContext, direction: str, x: str, y: str, aval: ShapedArray, total_order: bool = False) -> str:
     """Write one comparison (EQ, NE, LT, ...) of two values of the same aval."""
     if is_a(aval.dtype, *INEXACT):
         kind = "TOTALORDER" if total_order else "FLOAT"
@@ -199,12 +197,7 @@ def extremum(op: str, direction: str) -> LoweringRule:
 
 
 def unary(
-    name: str,
-    accepts: Kinds,
-    lowering: str | LoweringRule,
-    doc: str,
-    result: DTypeRule = same_dtype,
-    called: str = "",
+    name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str, result: DTypeRule = same_dtype, called: str = ""
 ) -> tuple[Callable[[Any], Any], Primitive]:
     """A row of one operand: the function, `called` so if not by the primitive's name, and the primitive."""
     primitive = Primitive(name)
@@ -224,12 +217,7 @@ def unary(
 
 
 def binary(
-    name: str,
-    accepts: Kinds,
-    lowering: str | LoweringRule,
-    doc: str,
-    result: DTypeRule = same_dtype,
-    called: str = "",
+    name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str, result: DTypeRule = same_dtype, called: str = ""
 ) -> tuple[Callable[[Any, Any], Any], Primitive]:
     """A row of two operands of one dtype."""
     primitive = nary_primitive(name, (accepts, accepts), lowering, result)

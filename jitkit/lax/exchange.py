@@ -41,22 +41,13 @@ def _(
 
 @register_batcher(all_to_all_p, even_unmapped=True)
 def _(
-    axis: AxisData,
-    vals: Vals,
-    dims: Dims,
-    *,
-    axis_name: Any,
-    concat_axis: int,
-    split_axis: int,
-    **params: Any,
+    axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Any, concat_axis: int, split_axis: int, **params: Any
 ) -> Any:
     [x], [dim], names = vals, dims, _axes(axis_name)
     if axis.name is None or axis.name not in names:
         if dim is not None:
             concat_axis, split_axis = concat_axis + (dim <= concat_axis), split_axis + (dim <= split_axis)
-        out = all_to_all_p.bind(
-            x, axis_name=axis_name, concat_axis=concat_axis, split_axis=split_axis, **params
-        )
+        out = all_to_all_p.bind(x, axis_name=axis_name, concat_axis=concat_axis, split_axis=split_axis, **params)
         return out, dim
     if dim is None:
         x, dim = broadcast(x, (axis.size,)), 0
@@ -101,13 +92,7 @@ def _fold(x: Any, axis: int) -> Any:
 
 
 def all_to_all(
-    x: Any,
-    axis_name: Any,
-    split_axis: int,
-    concat_axis: int,
-    *,
-    axis_index_groups: None = None,
-    tiled: bool = False,
+    x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: None = None, tiled: bool = False
 ) -> Any:
     """Part i of element j becomes part j of element i.
 
@@ -129,12 +114,7 @@ def all_to_all(
 
     def bind(x: Any, split_axis: int, concat_axis: int) -> Any:
         return all_to_all_p.bind(
-            x,
-            split_axis=split_axis,
-            concat_axis=concat_axis,
-            axis_name=axis_name,
-            axis_index_groups=None,
-            tiled=tiled,
+            x, split_axis=split_axis, concat_axis=concat_axis, axis_name=axis_name, axis_index_groups=None, tiled=tiled
         )
 
     def leaf(x: Any) -> Any:

@@ -21,15 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import Primitive, ShapedArray, dtypes
-from ..interpreters.batching import (
-    AxisData,
-    Dims,
-    Vals,
-    moveaxis,
-    register_batcher,
-    shifted,
-    shifted_by_numpy,
-)
+from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted, shifted_by_numpy
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import convert_element_type
 from .creation import full_like
@@ -76,14 +68,10 @@ def _(
     if not dtypes.issubdtype(indices.dtype, np.integer):
         raise ValueError("indices must have an integer type")
     offset_dims, collapsed, _, batching, _ = dimension_numbers
-    window = iter(
-        [size for axis, size in enumerate(slice_sizes) if axis not in collapsed and axis not in batching]
-    )
+    window = iter([size for axis, size in enumerate(slice_sizes) if axis not in collapsed and axis not in batching])
     which = iter(indices.shape[:-1])
     rank = len(offset_dims) + indices.ndim - 1
-    return operand.update(
-        shape=[next(window) if axis in offset_dims else next(which) for axis in range(rank)]
-    )
+    return operand.update(shape=[next(window) if axis in offset_dims else next(which) for axis in range(rank)])
 
 
 def _check_axes(operand: ShapedArray, indices: ShapedArray, dnums: GatherDimensionNumbers) -> None:
@@ -116,11 +104,7 @@ def _check_axes(operand: ShapedArray, indices: ShapedArray, dnums: GatherDimensi
     for name in ("collapsed_slice_dims", "start_index_map"):
         check.disjoint(name, getattr(dnums, name), "operand_batching_dims", dnums.operand_batching_dims)
     check.batching(
-        operand,
-        indices,
-        dnums.operand_batching_dims,
-        "start_indices_batching_dims",
-        dnums.start_indices_batching_dims,
+        operand, indices, dnums.operand_batching_dims, "start_indices_batching_dims", dnums.start_indices_batching_dims
     )
 
 
@@ -164,9 +148,7 @@ def _check_window(
 @register_lowering(gather_p)
 def _(ctx: LoweringContext, operand: str, indices: str, **params: Any) -> str:
     if params["mode"] is GatherScatterMode.FILL_OR_DROP:
-        [filled] = inline_function(
-            ctx, functools.partial(_gather_and_fill, **params), [operand, indices], ctx.avals_in
-        )
+        [filled] = inline_function(ctx, functools.partial(_gather_and_fill, **params), [operand, indices], ctx.avals_in)
         return filled
     [out] = ctx.avals_out
     if out.size == 0:
@@ -202,13 +184,9 @@ def _gather_and_fill(
     """The windows, and `fill_value` instead of those that are not wholly in bounds."""
     index_dtype = np.dtype(np.int32 if max(operand.shape, default=0) <= np.iinfo(np.int32).max else np.int64)
     wide = convert_element_type(indices, index_dtype)
-    last = np.subtract(operand.shape, slice_sizes)[list(dimension_numbers.start_index_map)].astype(
-        index_dtype
-    )
+    last = np.subtract(operand.shape, slice_sizes)[list(dimension_numbers.start_index_map)].astype(index_dtype)
     vector_axis = indices.ndim - 1
-    in_bounds = bitwise_and(
-        ge(wide, index_dtype.type(0)), le(wide, last.reshape((1,) * vector_axis + last.shape))
-    )
+    in_bounds = bitwise_and(ge(wide, index_dtype.type(0)), le(wide, last.reshape((1,) * vector_axis + last.shape)))
     windows = gather(operand, wide, dimension_numbers, slice_sizes, indices_are_sorted=indices_are_sorted)
     which_axes = tuple(axis for axis in range(windows.ndim) if axis not in dimension_numbers.offset_dims)
     valid = broadcast_in_dim(reduce_and(in_bounds, [vector_axis]), windows.shape, which_axes)

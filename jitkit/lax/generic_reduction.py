@@ -55,13 +55,10 @@ def _(*avals: ShapedArray, computation: Any, jaxpr: Jaxpr, dimensions: tuple[int
             f"got operands={operands} and initial_values={inits}"
         )
     if len({operand.shape for operand in operands}) > 1:
-        raise ValueError(
-            f"reduce operands must have equal shapes, got {[operand.shape for operand in operands]}"
-        )
+        raise ValueError(f"reduce operands must have equal shapes, got {[operand.shape for operand in operands]}")
     if [aval.strip_weak_type() for aval in jaxpr.out_avals] != [init.strip_weak_type() for init in inits]:
         raise ValueError(
-            "reduce computation must return what it takes, "
-            f"got {jaxpr.out_avals} for initial values of types {inits}"
+            f"reduce computation must return what it takes, got {jaxpr.out_avals} for initial values of types {inits}"
         )
     return [
         ShapedArray(shape, operand.dtype, operand.weak_type and init.weak_type)
@@ -70,9 +67,7 @@ def _(*avals: ShapedArray, computation: Any, jaxpr: Jaxpr, dimensions: tuple[int
 
 
 @register_lowering(reduce_p)
-def _(
-    ctx: LoweringContext, *values: str, computation: Any, jaxpr: Jaxpr, dimensions: tuple[int, ...]
-) -> list[str]:
+def _(ctx: LoweringContext, *values: str, computation: Any, jaxpr: Jaxpr, dimensions: tuple[int, ...]) -> list[str]:
     if jaxpr.effects:
         raise NotImplementedError("Cannot lower effectful `reduce`.")
     count = len(values) // 2
@@ -87,9 +82,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, dimensions: Sequence[int], **pa
     if any(dim is not None for dim in dims[count:]):
         raise NotImplementedError("reduce: under vmap, initial values must be the same for all elements")
     operands = [bdim_at_front(x, dim, axis.size) for x, dim in zip(vals[:count], dims[:count], strict=True)]
-    return reduce_p.bind(*operands, *vals[count:], dimensions=tuple(shifted(dimensions, 0)), **params), [
-        0
-    ] * count
+    return reduce_p.bind(*operands, *vals[count:], dimensions=tuple(shifted(dimensions, 0)), **params), [0] * count
 
 
 _Monoid = tuple[Callable[[Any], np.ndarray[Any, Any]], Callable[[Any, Sequence[int]], Any]]
@@ -119,9 +112,7 @@ def _plain_reduction(
     return reduction if np.equal(np.asarray(inits[0]), identity(dtype)) else None
 
 
-def reduce(
-    operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Sequence[int]
-) -> Any:
+def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Sequence[int]) -> Any:
     """Fold axes of arrays by a function of scalars.
 
     Args:
@@ -141,35 +132,27 @@ def reduce(
     flat_operands, operand_tree = tree_util.tree_flatten(operands)
     flat_inits, init_tree = tree_util.tree_flatten(init_values)
     if operand_tree != init_tree:
-        raise ValueError(
-            f"Operands must have the same tree structure as init_values: {operand_tree} vs. {init_tree}"
-        )
+        raise ValueError(f"Operands must have the same tree structure as init_values: {operand_tree} vs. {init_tree}")
     plain = _plain_reduction(computation, flat_inits)
     if plain is not None:
         weak = dtypes.is_weakly_typed(flat_operands[0]) and dtypes.is_weakly_typed(flat_inits[0])
         return _convert_element_type(plain(flat_operands[0], dimensions), weak_type=weak)
     avals = tuple(core.get_aval(init) for init in flat_inits)
-    jaxpr, out_tree = remembered(
-        computation, (avals, init_tree), lambda: trace_reducer(computation, avals, init_tree)
-    )
+    jaxpr, out_tree = remembered(computation, (avals, init_tree), lambda: trace_reducer(computation, avals, init_tree))
     outs = reduce_p.bind(
         *flat_operands, *flat_inits, computation=computation, jaxpr=jaxpr, dimensions=tuple(dimensions)
     )
     return tree_util.tree_unflatten(out_tree, outs)
 
 
-def trace_reducer(
-    computation: Callable[[Any, Any], Any], avals: Sequence[Any], tree: Any
-) -> tuple[Jaxpr, Any]:
+def trace_reducer(computation: Callable[[Any, Any], Any], avals: Sequence[Any], tree: Any) -> tuple[Jaxpr, Any]:
     """The jaxpr of a function of two trees of scalars, and the tree that it returns."""
     out_tree: Any = None
 
     def flat_computation(*args: Any) -> list[Any]:
         nonlocal out_tree
         halves = args[: len(avals)], args[len(avals) :]
-        outs, out_tree = tree_util.tree_flatten(
-            computation(*(tree_util.tree_unflatten(tree, half) for half in halves))
-        )
+        outs, out_tree = tree_util.tree_flatten(computation(*(tree_util.tree_unflatten(tree, half) for half in halves)))
         return outs
 
     return reducer_jaxpr(flat_computation, [*avals, *avals], "reduce comp", computation), out_tree

@@ -98,9 +98,7 @@ def _lower_betainc(ctx: LoweringContext, a: str, b: str, x: str) -> str:
     def compute(*operands: Any) -> list[Any]:
         shape, dtype = np.broadcast_shapes(*(v.shape for v in operands)), operands[0].dtype
         wide = np.float32 if dtype.itemsize < 4 else dtype
-        operands = tuple(
-            convert_element_type(broadcast_in_dim(v, shape, tuple(range(v.ndim))), wide) for v in operands
-        )
+        operands = tuple(convert_element_type(broadcast_in_dim(v, shape, tuple(range(v.ndim))), wide) for v in operands)
         return [convert_element_type(_part_below(*operands), dtype)]
 
     return inline_function(ctx, compute, [a, b, x], ctx.avals_in)[0]

@@ -62,9 +62,7 @@ def _series(a: Any, x: Any, p: Any, active: Any, what: str) -> Any:
         return (active & is_far, *_chosen(active, (r, term, total, d_term, d_total), tuple(before)))
 
     one, zero = full_like(a, 1), full_like(a, 0)
-    _, _, _, total, _, d_total = while_loop(
-        lambda state: _any(state[0]), step, (active, a, one, one, zero, zero)
-    )
+    _, _, _, total, _, d_total = while_loop(lambda state: _any(state[0]), step, (active, a, one, one, zero, zero))
     if what == VALUE:
         return (total * p) / a
     d_log_p = log(x) - digamma(a + 1)
@@ -184,9 +182,7 @@ def _row(name: str, below: bool, what: str, doc: str) -> tuple[Callable[[Any, An
 
 igamma, igamma_p = _row("igamma", True, VALUE, "The part of the gamma integral for x that lies below y.")
 igammac, igammac_p = _row("igammac", False, VALUE, "The part of the gamma integral for x that lies above y.")
-igamma_grad_a, igamma_grad_a_p = _row(
-    "igamma_grad_a", True, DERIVATIVE, "How igamma(x, y) changes with x."
-)
+igamma_grad_a, igamma_grad_a_p = _row("igamma_grad_a", True, DERIVATIVE, "How igamma(x, y) changes with x.")
 
 
 def random_gamma_grad(a: Any, x: Any) -> Any:

@@ -67,9 +67,7 @@ class AxisChecks:
         """From 0 to before `rank`."""
         for axis in axes:
             if not 0 <= axis < rank:
-                raise TypeError(
-                    f"Invalid {name} set in {self.op} op; valid range is [0, {rank}); got: {axis}."
-                )
+                raise TypeError(f"Invalid {name} set in {self.op} op; valid range is [0, {rank}); got: {axis}.")
 
     def ascending(self, name: str, axes: Sequence[int], rank: int) -> None:
         """All three."""
@@ -80,9 +78,7 @@ class AxisChecks:
     def disjoint(self, name: str, axes: Sequence[int], other_name: str, other_axes: Sequence[int]) -> None:
         """No axis in both lists."""
         if not set(axes).isdisjoint(other_axes):
-            raise TypeError(
-                f"{name} and {other_name} in {self.op} op must be disjoint; got: {axes} and {other_axes}."
-            )
+            raise TypeError(f"{name} and {other_name} in {self.op} op must be disjoint; got: {axes} and {other_axes}.")
 
     def batching(
         self,

@@ -59,6 +59,8 @@ def _transpose_concatenate(ct: Any, *operands: Any, dimension: int) -> list[Any]
 
 
 deflinear(concatenate_p, _transpose_concatenate)
+
+
 @register_batcher(concatenate_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int) -> Any:
     return concatenate(_all_at_front(axis, vals, dims), dimension + 1), 0
@@ -66,14 +68,11 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int) -> Any:
 
 def _all_at_front(axis: AxisData, vals: Vals, dims: Dims) -> list[Any]:
     return [
-        broadcast(x, (axis.size,)) if dim is None else moveaxis(x, dim, 0)
-        for x, dim in zip(vals, dims, strict=True)
+        broadcast(x, (axis.size,)) if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True)
     ]
 
 
-def _emit_concatenate(
-    ctx: LoweringContext, names: Sequence[str], avals: Sequence[ShapedArray], axis: int
-) -> str:
+def _emit_concatenate(ctx: LoweringContext, names: Sequence[str], avals: Sequence[ShapedArray], axis: int) -> str:
     """Concatenate sixteen at a time: XLA's compilers slow down on operations of very many operands."""
     while True:
         joined = []
@@ -151,6 +150,8 @@ def _transpose_unstack(cts: list[Any], x: Any, *, axis: int) -> list[Any]:
 
 deflinear(stack_p, lambda ct, *operands, axis: unstack_p.bind(ct, axis=axis))
 deflinear(unstack_p, _transpose_unstack)
+
+
 @register_batcher(stack_p)
 def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int) -> Any:
     if len(set(dims)) == 1:
@@ -195,9 +196,7 @@ def _(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]
         raise ValueError(f"Sizes passed to split must be nonnegative, got {list(sizes)}")
     if x.shape[axis] != sum(sizes):
         shape = list(x.shape)
-        raise ValueError(
-            f"Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand shape {shape}"
-        )
+        raise ValueError(f"Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand shape {shape}")
     return [x.update(shape=(*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes]
 
 
@@ -213,6 +212,8 @@ def _transpose_split(cts: list[Any], x: Any, *, sizes: tuple[int, ...], axis: in
 
 
 deflinear(split_p, _transpose_split)
+
+
 @register_batcher(split_p)
 def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, sizes: Sequence[int], axis: int) -> Any:
     [x], [dim] = vals, dims
@@ -247,9 +248,7 @@ tile_p = Primitive("tile")
 @tile_p.def_abstract_eval
 def _(x: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:
     if x.ndim != len(reps):
-        raise TypeError(
-            f"reps length must be equal to the ndim of x, got len(reps)={len(reps)} and x.ndim={x.ndim}."
-        )
+        raise TypeError(f"reps length must be equal to the ndim of x, got len(reps)={len(reps)} and x.ndim={x.ndim}.")
     return x.update(shape=[size * count for size, count in zip(x.shape, reps, strict=True)])
 
 
@@ -269,6 +268,8 @@ def _transpose_tile(ct: Any, x: Any, *, reps: tuple[int, ...]) -> list[Any]:
 
 
 deflinear(tile_p, _transpose_tile)
+
+
 @register_batcher(tile_p)
 def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, reps: Sequence[int]) -> Any:
     [x], [dim] = vals, dims
@@ -294,9 +295,7 @@ def _(x: ShapedArray, padding_value: ShapedArray, *, padding_config: Any) -> Sha
             f"got padding_config {padding_config} for operand shape {x.shape}"
         )
     if any(interior < 0 for _, _, interior in padding_config):
-        raise ValueError(
-            f"interior padding in padding_config must be nonnegative, got padding_config {padding_config}"
-        )
+        raise ValueError(f"interior padding in padding_config must be nonnegative, got padding_config {padding_config}")
     shape = tuple(
         low + high + (0 if size == 0 else size + (size - 1) * interior)
         for (low, high, interior), size in zip(padding_config, x.shape, strict=True)
@@ -307,9 +306,7 @@ def _(x: ShapedArray, padding_value: ShapedArray, *, padding_config: Any) -> Sha
             f"for padding_config {padding_config} and operand shape {x.shape}"
         )
     if x.dtype != padding_value.dtype:
-        raise TypeError(
-            f"pad operand and padding_value must be same dtype: got {x.dtype} and {padding_value.dtype}."
-        )
+        raise TypeError(f"pad operand and padding_value must be same dtype: got {x.dtype} and {padding_value.dtype}.")
     return ShapedArray(shape, x.dtype, x.weak_type and padding_value.weak_type)
 
 
@@ -338,6 +335,8 @@ def _transpose_pad(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) 
 
 
 deflinear(pad_p, _transpose_pad)
+
+
 @register_batcher(pad_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, padding_config: Sequence[Sequence[int]]) -> Any:
     """With a padding value for each element, it is put where no element is after padding."""
@@ -372,12 +371,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[Sequence[int]
 
 
 def _transpose_slice(
-    ct: Any,
-    x: Any,
-    *,
-    start_indices: Sequence[int],
-    limit_indices: Sequence[int],
-    strides: Sequence[int] | None,
+    ct: Any, x: Any, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None
 ) -> list[Any]:
     shape, starts = x.aval.shape, start_indices
     if strides is None or all(step == 1 for step in strides):

@@ -13,13 +13,7 @@ from typing import Any
 from .. import core, tree_util
 from ..core import AbstractToken, Primitive, ShapedArray
 from ..core.dtypes import ExtendedDType
-from ..interpreters.ad_rules import (
-    deflinear,
-    instantiate_zeros,
-    primitive_jvps,
-    primitive_transposes,
-    zero_tangent,
-)
+from ..interpreters.ad_rules import deflinear, instantiate_zeros, primitive_jvps, primitive_transposes, zero_tangent
 from ..interpreters.batching import AxisData, Dims, Vals, defvectorized, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 
@@ -81,6 +75,8 @@ def _(ctx: LoweringContext, x: str, y: str) -> str:
 
 primitive_jvps[tie_p] = lambda primals, tangents: (tie_p.bind(*primals), tangents[1])
 primitive_transposes[tie_p] = lambda ct, x, y: [None, ct]
+
+
 @register_batcher(tie_p)
 def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
     return tie_p.bind(*vals), dims[1]
@@ -110,6 +106,8 @@ def _barrier_of(values: Any) -> Any:
 
 primitive_jvps[optimization_barrier_p] = lambda xs, ts: (optimization_barrier(xs), _barrier_of(ts))
 primitive_transposes[optimization_barrier_p] = lambda cts, *xs: _barrier_of(cts)
+
+
 @register_batcher(optimization_barrier_p)
 def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
     return optimization_barrier_p.bind(*vals), dims

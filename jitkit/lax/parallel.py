@@ -59,9 +59,7 @@ def axis_size(axis_name: Any) -> int:
     known = dict(config.local.state.axis_env)
     for name in _axes(axis_name):
         if name not in known:
-            raise NameError(
-                f"unbound axis name: {name}\nThe name is given by `vmap(f, axis_name={name!r})` around."
-            )
+            raise NameError(f"unbound axis name: {name}\nThe name is given by `vmap(f, axis_name={name!r})` around.")
     return math.prod(known[name] for name in _axes(axis_name))
 
 
@@ -216,13 +214,7 @@ all_gather_p = Primitive("all_gather", pure_shape_rule=False)
 
 @all_gather_p.def_abstract_eval
 def _(
-    x: ShapedArray,
-    *,
-    all_gather_dimension: int,
-    axis_name: Axes,
-    axis_index_groups: None,
-    axis_size: int,
-    tiled: bool,
+    x: ShapedArray, *, all_gather_dimension: int, axis_name: Axes, axis_index_groups: None, axis_size: int, tiled: bool
 ) -> ShapedArray:
     _check_bound(axis_name, "all_gather")
     shape = list(x.shape)
@@ -235,14 +227,7 @@ def _(
 
 @register_batcher(all_gather_p, even_unmapped=True)
 def _(
-    axis: AxisData,
-    vals: Vals,
-    dims: Dims,
-    *,
-    all_gather_dimension: int,
-    axis_name: Axes,
-    tiled: bool,
-    **params: Any,
+    axis: AxisData, vals: Vals, dims: Dims, *, all_gather_dimension: int, axis_name: Axes, tiled: bool, **params: Any
 ) -> Any:
     [x], [dim], to = vals, dims, all_gather_dimension
     if axis.name is None or axis.name not in axis_name:
@@ -250,9 +235,7 @@ def _(
             to, dim = to + (dim <= to), dim + (dim > to and not tiled)
         return all_gather_p.bind(x, all_gather_dimension=to, axis_name=axis_name, tiled=tiled, **params), dim
     if len(axis_name) > 1:
-        raise NotImplementedError(
-            "all_gather along several named axes at once: gather along one after the other"
-        )
+        raise NotImplementedError("all_gather along several named axes at once: gather along one after the other")
     if dim is None:
         shape = (*np.shape(x)[:to], axis.size, *np.shape(x)[to:])
         gathered = broadcast_in_dim(x, shape, [i for i in range(len(shape)) if i != to])
@@ -264,9 +247,7 @@ def _(
     return gathered, None
 
 
-def all_gather(
-    x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False
-) -> Any:
+def all_gather(x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False) -> Any:
     """The values of all elements, along a new axis; with `tiled` one after the other along an axis that is there.
 
     Args:
@@ -299,13 +280,7 @@ reduce_scatter_p = Primitive("reduce_scatter", pure_shape_rule=False)
 
 @reduce_scatter_p.def_abstract_eval
 def _(
-    x: ShapedArray,
-    *,
-    axis_index_groups: None,
-    axis_name: Axes,
-    axis_size: int,
-    scatter_dimension: int,
-    tiled: bool,
+    x: ShapedArray, *, axis_index_groups: None, axis_name: Axes, axis_size: int, scatter_dimension: int, tiled: bool
 ) -> ShapedArray:
     _check_bound(axis_name, "reduce_scatter")
     shape, size = list(x.shape), x.shape[scatter_dimension]
@@ -314,23 +289,14 @@ def _(
             f"tiled reduce_scatter operand scatter dimension size {size} must be divisible by shard_count {axis_size}"
         )
     if not tiled and size != axis_size:
-        raise ValueError(
-            f"reduce_scatter operand scatter dimension size {size} must match shard count {axis_size}"
-        )
+        raise ValueError(f"reduce_scatter operand scatter dimension size {size} must match shard count {axis_size}")
     shape[scatter_dimension : scatter_dimension + 1] = [size // axis_size] if tiled else []
     return x.update(shape=shape)
 
 
 @register_batcher(reduce_scatter_p, even_unmapped=True)
 def _(
-    axis: AxisData,
-    vals: Vals,
-    dims: Dims,
-    *,
-    axis_name: Axes,
-    scatter_dimension: int,
-    tiled: bool,
-    **params: Any,
+    axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Axes, scatter_dimension: int, tiled: bool, **params: Any
 ) -> Any:
     [x], [dim], at = vals, dims, scatter_dimension
     if axis.name is None or axis.name not in axis_name:
@@ -338,9 +304,7 @@ def _(
             at, dim = at + (dim <= at), dim - (dim > at and not tiled)
         return reduce_scatter_p.bind(x, axis_name=axis_name, scatter_dimension=at, tiled=tiled, **params), dim
     if len(axis_name) > 1:
-        raise NotImplementedError(
-            "psum_scatter along several named axes at once: go along one after the other"
-        )
+        raise NotImplementedError("psum_scatter along several named axes at once: go along one after the other")
     total = x * axis.size if dim is None else reduce_sum(x, (dim,))
     if tiled:
         shape = total.shape
@@ -371,26 +335,17 @@ def psum_scatter(
 
     def leaf(x: Any) -> Any:
         return reduce_scatter_p.bind(
-            x,
-            axis_name=names,
-            scatter_dimension=scatter_dimension,
-            axis_index_groups=None,
-            axis_size=size,
-            tiled=tiled,
+            x, axis_name=names, scatter_dimension=scatter_dimension, axis_index_groups=None, axis_size=size, tiled=tiled
         )
 
     return tree_map(leaf, x)
 
 
-def _transpose_all_gather(
-    ct: Any, x: Any, *, all_gather_dimension: int, axis_size: int, **params: Any
-) -> list[Any]:
+def _transpose_all_gather(ct: Any, x: Any, *, all_gather_dimension: int, axis_size: int, **params: Any) -> list[Any]:
     return [reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, axis_size=axis_size, **params)]
 
 
-def _transpose_reduce_scatter(
-    ct: Any, x: Any, *, scatter_dimension: int, axis_size: int, **params: Any
-) -> list[Any]:
+def _transpose_reduce_scatter(ct: Any, x: Any, *, scatter_dimension: int, axis_size: int, **params: Any) -> list[Any]:
     return [all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, axis_size=axis_size, **params)]
 
 

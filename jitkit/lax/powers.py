@@ -58,9 +58,7 @@ def _(x: ShapedArray, *, y: int) -> ShapedArray:
     check_operand("integer_pow", NUMBER, x)
     if y < 0 and is_a(x.dtype, *INTEGER):
         weak = "~" if x.weak_type else ""
-        raise TypeError(
-            f"Integers cannot be raised to negative powers, got integer_pow({weak}{x.str_short()}, {y})"
-        )
+        raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({weak}{x.str_short()}, {y})")
     return x
 
 

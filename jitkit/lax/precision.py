@@ -127,18 +127,10 @@ def canonicalize_precision(precision: Any) -> CanonicalPrecision:
 def _parse_precision(precision: Any) -> CanonicalPrecision:
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         return precision
-    if (
-        isinstance(precision, str)
-        and precision in DotAlgorithmPreset.__members__
-        and precision not in PRECISION_NAMES
-    ):
+    if isinstance(precision, str) and precision in DotAlgorithmPreset.__members__ and precision not in PRECISION_NAMES:
         return DotAlgorithmPreset[precision]
-    pair = (
-        precision if isinstance(precision, (list, tuple)) and len(precision) == 2 else (precision, precision)
-    )
-    if all(isinstance(p, Precision) for p in pair) or all(
-        isinstance(p, str) and p in PRECISION_NAMES for p in pair
-    ):
+    pair = precision if isinstance(precision, (list, tuple)) and len(precision) == 2 else (precision, precision)
+    if all(isinstance(p, Precision) for p in pair) or all(isinstance(p, str) and p in PRECISION_NAMES for p in pair):
         return Precision(pair[0]), Precision(pair[1])
     return None
 
@@ -209,15 +201,11 @@ def algorithm_types(
         return DotTypes(lhs, rhs, out, "")
     if isinstance(algorithm, DotAlgorithm):
         lhs, rhs, out = (np.dtype(dtype) for dtype in algorithm[:3])
-        attribute = _algorithm_attribute(
-            element_type(lhs), element_type(rhs), element_type(out), *algorithm[3:]
-        )
+        attribute = _algorithm_attribute(element_type(lhs), element_type(rhs), element_type(out), *algorithm[3:])
         return DotTypes(lhs, rhs, out, attribute)
     if algorithm in _PRESETS:
         preset = _PRESETS[algorithm]
-        new_lhs, new_rhs = (
-            dtype if dtype in preset.accepts else np.dtype(preset.accepts[0]) for dtype in (lhs, rhs)
-        )
+        new_lhs, new_rhs = (dtype if dtype in preset.accepts else np.dtype(preset.accepts[0]) for dtype in (lhs, rhs))
         gives = preset.gives
         if (
             algorithm is DotAlgorithmPreset.BF16_BF16_F32
@@ -234,9 +222,7 @@ def algorithm_types(
             f"The dot algorithm '{algorithm}' requires both inputs to have float8 dtypes. Got {lhs} and {rhs} instead."
         )
     fast = algorithm is DotAlgorithmPreset.ANY_F8_ANY_F8_F32_FAST_ACCUM
-    return DotTypes(
-        lhs, rhs, out, _algorithm_attribute(element_type(lhs), element_type(rhs), "f32", 1, 1, 1, fast)
-    )
+    return DotTypes(lhs, rhs, out, _algorithm_attribute(element_type(lhs), element_type(rhs), "f32", 1, 1, 1, fast))
 
 
 def _algorithm_attribute(

@@ -82,9 +82,7 @@ def scalar_reducer(computation: Callable[..., Any], aval: core.ShapedArray, unar
         return [result]
 
     return remembered(
-        computation,
-        (aval, unary),
-        lambda: reducer_jaxpr(one_result, [aval, aval], "reduction_jaxpr", computation),
+        computation, (aval, unary), lambda: reducer_jaxpr(one_result, [aval, aval], "reduction_jaxpr", computation)
     )
 
 

@@ -66,9 +66,7 @@ def _reduced_shape(operand: ShapedArray, axes: tuple[int, ...]) -> tuple[int, ..
         raise ValueError(f"duplicate value in 'axes' of reduction: {axes}")
     if not all(0 <= axis < operand.ndim for axis in axes):
         weak = "~" if operand.weak_type else ""
-        raise ValueError(
-            f"reduction axes {axes} contains out-of-bounds indices for {weak}{operand.str_short()}."
-        )
+        raise ValueError(f"reduction axes {axes} contains out-of-bounds indices for {weak}{operand.str_short()}.")
     return tuple(size for axis, size in enumerate(operand.shape) if axis not in axes)
 
 
@@ -87,9 +85,7 @@ def _any_dtype(name: str, operand: ShapedArray, axes: tuple[int, ...]) -> Shaped
 def _numbers_only(name: str, operand: ShapedArray, axes: tuple[int, ...]) -> ShapedArray:
     out = operand.update(shape=_reduced_shape(operand, axes))
     if not dtypes.issubdtype(operand.dtype, np.number):
-        raise TypeError(
-            f"{name} does not accept dtype {operand.dtype.name}. Accepted dtypes are subtypes of number."
-        )
+        raise TypeError(f"{name} does not accept dtype {operand.dtype.name}. Accepted dtypes are subtypes of number.")
     return out
 
 
@@ -125,9 +121,7 @@ def _define_reduction(
         init = ctx.constant(identity(scalar.dtype))
         if complex_op is not None and dtypes.issubdtype(scalar.dtype, np.complexfloating):
             reducer = scalar_reducer(complex_op, scalar)
-            [out] = emit_reduce(
-                ctx, [x], [init], axes, ctx.avals_out, lambda *args: ctx.inline(reducer, args)
-            )
+            [out] = emit_reduce(ctx, [x], [init], axes, ctx.avals_out, lambda *args: ctx.inline(reducer, args))
             return out
         text = f"stablehlo.reduce({x} init: {init}) applies stablehlo.{op} across dimensions = {[*map(int, axes)]}"
         return ctx.emit_op(text, [ctx.avals_in[0], scalar], ctx.avals_out[0])

@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..interpreters import ad
-from ..interpreters.ad_rules import (
-    Zero,
-    defjvp,
-    defjvp_zero,
-    deflinear,
-    instantiate_zeros,
-    primitive_jvps,
-)
+from ..interpreters.ad_rules import Zero, defjvp, defjvp_zero, deflinear, instantiate_zeros, primitive_jvps
 from ..interpreters.batching import AxisData, batch, bdim_at_front
 from ..jaxpr import Jaxpr, jaxpr_as_fun
 from .convert import convert_element_type
@@ -103,12 +96,7 @@ def _jvp_by_halves(
 
 
 def _jvp_reduce(
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    *,
-    computation: Any,
-    jaxpr: Jaxpr,
-    dimensions: tuple[int, ...],
+    primals: Sequence[Any], tangents: Sequence[Any], *, computation: Any, jaxpr: Jaxpr, dimensions: tuple[int, ...]
 ) -> tuple[list[Any], list[Any]]:
     """`computation` takes scalars: it is batched along the axes that are kept, and along what is folded."""
     count = len(primals) // 2

@@ -23,15 +23,7 @@ import numpy as np
 
 from .. import core
 from ..core import Primitive, ShapedArray, dtypes
-from ..interpreters.batching import (
-    AxisData,
-    Dims,
-    Vals,
-    bdim_at_front,
-    moveaxis,
-    register_batcher,
-    shifted_by_numpy,
-)
+from ..interpreters.batching import AxisData, Dims, Vals, bdim_at_front, moveaxis, register_batcher, shifted_by_numpy
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from ..jaxpr import Jaxpr
 from .creation import full
@@ -100,13 +92,9 @@ def _check_axes(
             "Scatter op requires operand batching dimensions and updates batching dimensions to have the same "
             f"shape, got {sizes} and {update_sizes}."
         )
-    window = (
-        len(dnums.update_window_dims) + len(dnums.inserted_window_dims) + len(dnums.operand_batching_dims)
-    )
+    window = len(dnums.update_window_dims) + len(dnums.inserted_window_dims) + len(dnums.operand_batching_dims)
     if operand.ndim != window:
-        raise TypeError(
-            f"Scatter op has window of size {window}; doesn't match operand of rank {operand.ndim}."
-        )
+        raise TypeError(f"Scatter op has window of size {window}; doesn't match operand of rank {operand.ndim}.")
     if len(dnums.scatter_dims_to_operand_dims) != indices.shape[-1]:
         raise TypeError(
             f"Scatter op has {len(dnums.scatter_dims_to_operand_dims)} elements in scatter_dims_to_operand_dims and the bound of "
@@ -271,9 +259,7 @@ def batch_scatter(
     (operand, indices, updates), (dim, indices_dim, updates_dim) = vals, dims
     operand, updates = bdim_at_front(operand, dim, axis.size), bdim_at_front(updates, updates_dim, axis.size)
     window, inserted, to_operand, batching, indices_batching = dimension_numbers
-    window, inserted, to_operand, batching = (
-        shifted_by_numpy(a, 0) for a in (window, inserted, to_operand, batching)
-    )
+    window, inserted, to_operand, batching = (shifted_by_numpy(a, 0) for a in (window, inserted, to_operand, batching))
     if indices_dim is None:
         window = (0, *window)
     else:
@@ -334,14 +320,10 @@ def scatter(
       ValueError: for indices that are not integers, or an unknown mode.
     """
     operands = operand, scatter_indices, updates
-    return _bind_scatter(
-        scatter_p, None, operands, dimension_numbers, indices_are_sorted, unique_indices, mode
-    )
+    return _bind_scatter(scatter_p, None, operands, dimension_numbers, indices_are_sorted, unique_indices, mode)
 
 
-def _combining(
-    primitive: Primitive, combine: Callable[[Any, Any], Any], name: str, doc: str
-) -> Callable[..., Any]:
+def _combining(primitive: Primitive, combine: Callable[[Any, Any], Any], name: str, doc: str) -> Callable[..., Any]:
     """The public function of a scatter that combines."""
 
     def function(
@@ -350,9 +332,7 @@ def _combining(
     ) -> Any:  # fmt: skip
         reducer = scalar_reducer(combine, ShapedArray((), dtypes.dtype(operand)))
         operands = operand, scatter_indices, updates
-        return _bind_scatter(
-            primitive, reducer, operands, dimension_numbers, indices_are_sorted, unique_indices, mode
-        )
+        return _bind_scatter(primitive, reducer, operands, dimension_numbers, indices_are_sorted, unique_indices, mode)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`operand` with windows {doc} `updates`; arguments and errors are those of `scatter`."
@@ -362,12 +342,8 @@ def _combining(
 scatter_add = _combining(scatter_add_p, add, "scatter_add", "to which are added the")
 scatter_sub = _combining(scatter_sub_p, sub, "scatter_sub", "from which are subtracted the")
 scatter_mul = _combining(scatter_mul_p, mul, "scatter_mul", "multiplied by the")
-scatter_min = _combining(
-    scatter_min_p, min, "scatter_min", "that become the elementwise minimum of themselves and the"
-)
-scatter_max = _combining(
-    scatter_max_p, max, "scatter_max", "that become the elementwise maximum of themselves and the"
-)
+scatter_min = _combining(scatter_min_p, min, "scatter_min", "that become the elementwise minimum of themselves and the")
+scatter_max = _combining(scatter_max_p, max, "scatter_max", "that become the elementwise maximum of themselves and the")
 
 
 def scatter_apply(
@@ -393,6 +369,4 @@ def scatter_apply(
             f"scatter_apply: the function must return a scalar of the type it takes, got {out} for {scalar}"
         )
     operands = operand, scatter_indices, unused
-    return _bind_scatter(
-        scatter_p, reducer, operands, dimension_numbers, indices_are_sorted, unique_indices, mode
-    )
+    return _bind_scatter(scatter_p, reducer, operands, dimension_numbers, indices_are_sorted, unique_indices, mode)

@@ -97,9 +97,7 @@ def _shape_of(updates: Any) -> Shape:
 # --- scatter-add, scatter-sub, scatter-mul ----------------------------------------------------------------------------
 
 
-def _jvp_sum(
-    primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
-) -> tuple[Any, Any]:
+def _jvp_sum(primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     operand, indices, updates = primals
     out = primitive.bind(operand, indices, updates, **params)
     of_operand, of_updates = instantiate_zeros(tangents[0]), instantiate_zeros(tangents[2])
@@ -137,9 +135,7 @@ def _require_unique(unique_indices: bool) -> None:
         raise NotImplementedError("scatter_mul gradients are only implemented if `unique_indices=True`")
 
 
-def _jvp_factors(
-    g: Any, out: Any, x: Any, indices: Any, updates: Any, *, unique_indices: bool, **params: Any
-) -> Any:
+def _jvp_factors(g: Any, out: Any, x: Any, indices: Any, updates: Any, *, unique_indices: bool, **params: Any) -> Any:
     _require_unique(unique_indices)
     rest = {name: params[name] for name in ("dimension_numbers", "indices_are_sorted", "mode")}
     return mul(x, scatter_add(full_like(x, 0), indices, g, unique_indices=True, **rest))
@@ -164,16 +160,10 @@ def _transpose_product(
         return [scatter_mul(ct, indices, updates, dimension_numbers, mode=mode, **promises), None, None]
     _require_unique(unique_indices)
     product = mul(ct, operand)
-    return [
-        None,
-        None,
-        _windows(product, indices, _shape_of(updates), dimension_numbers, mode=mode, fill_value=0),
-    ]
+    return [None, None, _windows(product, indices, _shape_of(updates), dimension_numbers, mode=mode, fill_value=0)]
 
 
-defjvp(
-    scatter_mul_p, lambda g, out, x, i, y, **params: scatter_mul_p.bind(g, i, y, **params), None, _jvp_factors
-)
+defjvp(scatter_mul_p, lambda g, out, x, i, y, **params: scatter_mul_p.bind(g, i, y, **params), None, _jvp_factors)
 primitive_transposes[scatter_mul_p] = _transpose_product
 
 # --- scatter ----------------------------------------------------------------------------------------------------------
@@ -212,8 +202,7 @@ def _jvp_scatter(
 
     masked, masked_tangents = total(operand, updates), total(of_operand, of_updates)
     out, tangent = (
-        scatter_add(x, indices, changes, dimension_numbers, **params)
-        for x, changes in (masked, masked_tangents)
+        scatter_add(x, indices, changes, dimension_numbers, **params) for x, changes in (masked, masked_tangents)
     )
     return out, tangent
 

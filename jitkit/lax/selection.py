@@ -13,15 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Primitive, ShapedArray
-from ..interpreters.batching import (
-    AxisData,
-    Dims,
-    Vals,
-    bdim_at_front,
-    broadcasting,
-    moveaxis,
-    register_batcher,
-)
+from ..interpreters.batching import AxisData, Dims, Vals, bdim_at_front, broadcasting, moveaxis, register_batcher
 from ..interpreters.mlir import LoweringContext, rank_polymorphic, register_lowering
 from .elementwise_rules import ANY, BITS, check_operands, compare, one_op
 from .elementwise_rules import select as emit_select
@@ -139,9 +131,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
     (low, x, high), (low_dim, dim, high_dim) = vals, dims
     if dim is not None and (np.ndim(low), np.ndim(high)) == (0, 0):
         return clamp_p.bind(low, x, high), dim
-    if low_dim == dim == high_dim and (
-        np.shape(low) == x.shape == np.shape(high) or low.ndim == high.ndim == 1
-    ):
+    if low_dim == dim == high_dim and (np.shape(low) == x.shape == np.shape(high) or low.ndim == high.ndim == 1):
         return clamp_p.bind(_for_each_of(low, x.shape, dim), x, _for_each_of(high, x.shape, dim)), dim
     operands = (low, low_dim), (high, high_dim), (x, dim)
     low, high, x = (bdim_at_front(y, d, axis.size) if np.ndim(y) else y for y, d in operands)

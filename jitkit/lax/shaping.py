@@ -66,9 +66,7 @@ def _(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int
     return x.update(shape=shape)
 
 
-def _stage_broadcast(
-    trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]
-) -> Any:
+def _stage_broadcast(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
     """A broadcast to the shape that an array has is the array itself."""
     (x,) = operands
     out = broadcast_in_dim_p.abstract_eval(x.aval, **params)
@@ -118,12 +116,7 @@ batching.broadcasting.broadcast_in_dim = broadcast_in_dim
 
 @register_batcher(broadcast_in_dim_p)
 def _(
-    axis: AxisData,
-    vals: Vals,
-    dims: Sequence[int],
-    *,
-    shape: Sequence[int],
-    broadcast_dimensions: Sequence[int],
+    axis: AxisData, vals: Vals, dims: Sequence[int], *, shape: Sequence[int], broadcast_dimensions: Sequence[int]
 ) -> Any:
     x = moveaxis(vals[0], dims[0], 0)
     return broadcast_in_dim(x, (axis.size, *shape), (0, *shifted_by_numpy(broadcast_dimensions, 0))), 0
@@ -192,9 +185,7 @@ def _(ctx: LoweringContext, x: str, *, new_sizes: tuple[int, ...], dimensions: A
     return ctx.reshape(x, aval, new_sizes)
 
 
-def _transpose_reshape(
-    ct: Any, x: Any, *, new_sizes: tuple[int, ...], dimensions: Any, sharding: None
-) -> list[Any]:
+def _transpose_reshape(ct: Any, x: Any, *, new_sizes: tuple[int, ...], dimensions: Any, sharding: None) -> list[Any]:
     if dimensions is None:
         return [reshape(ct, x.aval.shape)]
     permuted = reshape(ct, [x.aval.shape[axis] for axis in dimensions])
@@ -202,15 +193,11 @@ def _transpose_reshape(
 
 
 deflinear(reshape_p, _transpose_reshape)
+
+
 @register_batcher(reshape_p)
 def _(
-    axis: AxisData,
-    vals: Vals,
-    dims: Sequence[int],
-    *,
-    new_sizes: Sequence[int],
-    dimensions: Any,
-    sharding: None,
+    axis: AxisData, vals: Vals, dims: Sequence[int], *, new_sizes: Sequence[int], dimensions: Any, sharding: None
 ) -> Any:
     x = moveaxis(vals[0], dims[0], 0)
     order = None if dimensions is None else (0, *shifted(dimensions, 0))
@@ -267,6 +254,8 @@ def _(ctx: LoweringContext, x: str, *, dimensions: tuple[int, ...]) -> str:
 
 
 deflinear(squeeze_p, lambda ct, x, dimensions: [expand_dims(ct, dimensions)])
+
+
 @register_batcher(squeeze_p)
 def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[int]) -> Any:
     return squeeze(moveaxis(vals[0], dims[0], 0), shifted(dimensions, 0)), 0
@@ -315,15 +304,15 @@ def _(ctx: LoweringContext, x: str, *, permutation: tuple[int, ...]) -> str:
 
 
 deflinear(transpose_p, lambda ct, x, permutation: [transpose(ct, np.argsort(permutation))])
+
+
 @register_batcher(transpose_p)
 def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, permutation: Sequence[int]) -> Any:
     [x], [dim] = vals, dims
     return transpose(x, (dim, *shifted(permutation, dim))), 0
 
 
-def _emit_transpose(
-    ctx: LoweringContext, x: str, aval: ShapedArray, axes: Sequence[int]
-) -> tuple[str, ShapedArray]:
+def _emit_transpose(ctx: LoweringContext, x: str, aval: ShapedArray, axes: Sequence[int]) -> tuple[str, ShapedArray]:
     out = aval.update(shape=[aval.shape[axis] for axis in axes])
     return ctx.emit_op(f"stablehlo.transpose {x}, dims = [{', '.join(map(str, axes))}]", [aval], out), out
 
@@ -351,8 +340,7 @@ def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
         raise TypeError(f"rev dimensions must be unique, got {dimensions}.")
     if any(axis >= x.ndim for axis in dimensions):
         raise TypeError(
-            "rev dimensions must all be less than operand ndim, "
-            f"got dimensions {dimensions} for operand ndim {x.ndim}."
+            f"rev dimensions must all be less than operand ndim, got dimensions {dimensions} for operand ndim {x.ndim}."
         )
     return x
 
@@ -363,6 +351,8 @@ def _(ctx: LoweringContext, x: str, *, dimensions: tuple[int, ...]) -> str:
 
 
 deflinear(rev_p, lambda ct, x, dimensions: [rev(ct, dimensions)])
+
+
 @register_batcher(rev_p)
 def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[int]) -> Any:
     [x], [dim] = vals, dims

@@ -34,11 +34,7 @@ sliding = _Sliding()
 
 @slice_p.def_abstract_eval
 def _(
-    operand: ShapedArray,
-    *,
-    start_indices: Sequence[int],
-    limit_indices: Sequence[int],
-    strides: Sequence[int] | None,
+    operand: ShapedArray, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None
 ) -> ShapedArray:
     check_shapelike("slice", "start_indices", start_indices)
     check_shapelike("slice", "limit_indices", limit_indices)
@@ -85,16 +81,13 @@ def _(
 ) -> str:
     steps = strides or [1] * len(start_indices)
     windows = [
-        f"{start}:{limit}:{step}"
-        for start, limit, step in zip(start_indices, limit_indices, steps, strict=True)
+        f"{start}:{limit}:{step}" for start, limit, step in zip(start_indices, limit_indices, steps, strict=True)
     ]
     return ctx.emit_op(f"stablehlo.slice {x} [{', '.join(windows)}]", ctx.avals_in, ctx.avals_out[0])
 
 
 @register_batcher(slice_p)
-def _(
-    axis: AxisData, vals: Vals, dims: Sequence[int], *, start_indices: Any, limit_indices: Any, strides: Any
-) -> Any:
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
     [x], [dim] = vals, dims
     starts = (*start_indices[:dim], 0, *start_indices[dim:])
     limits = (*limit_indices[:dim], axis.size, *limit_indices[dim:])
@@ -103,10 +96,7 @@ def _(
 
 
 def slice(
-    operand: Any,
-    start_indices: Sequence[int],
-    limit_indices: Sequence[int],
-    strides: Sequence[int] | None = None,
+    operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
 ) -> Any:
     """The elements from `start_indices` to before `limit_indices`, along each axis every `strides`-th.
     Nothing is clamped.
@@ -123,16 +113,11 @@ def slice(
         ).shape
         return sliding.dynamic_slice_p.bind(operand, *starts, slice_sizes=shape)
     return slice_p.bind(
-        operand,
-        start_indices=starts,
-        limit_indices=limits,
-        strides=None if strides is None else tuple(strides),
+        operand, start_indices=starts, limit_indices=limits, strides=None if strides is None else tuple(strides)
     )
 
 
-def slice_in_dim(
-    operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0
-) -> Any:
+def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
     """`operand[start_index:limit_index:stride]` along one axis. Negative indices count from the end; nothing
     is clamped.
     """

@@ -114,6 +114,8 @@ def _jvp_sort(
 
 
 primitive_jvps[sort_p] = _jvp_sort
+
+
 @register_batcher(sort_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int, **params: Any) -> Any:
     to = next(dim for dim in dims if dim is not None)
@@ -160,9 +162,7 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
     an argsort.
     """
     dimension = canonicalize_axis(dimension, len(keys.shape))
-    sorted_keys, moved_values = sort_p.bind(
-        keys, values, dimension=dimension, is_stable=is_stable, num_keys=1
-    )
+    sorted_keys, moved_values = sort_p.bind(keys, values, dimension=dimension, is_stable=is_stable, num_keys=1)
     return sorted_keys, moved_values
 
 
@@ -222,6 +222,8 @@ def _jvp_top_k(primals: Sequence[Any], tangents: Sequence[Any], *, k: int, axis:
 
 
 primitive_jvps[top_k_p] = _jvp_top_k
+
+
 @register_batcher(top_k_p)
 def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, k: int, axis: int) -> Any:
     return top_k(vals[0], k, axis=shifted([axis], dims[0])[0]), [dims[0]] * 2

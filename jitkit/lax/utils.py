@@ -130,8 +130,7 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     for given, shape in zip(shapes, known, strict=True):
         if any(size < 0 for size in shape):
             raise TypeError(
-                "Only non-negative indices are allowed when broadcasting static shapes, "
-                f"but got shape {given!r}."
+                f"Only non-negative indices are allowed when broadcasting static shapes, but got shape {given!r}."
             )
     rank = max(map(len, known), default=0)
     ranked = [(1,) * (rank - len(shape)) + shape for shape in known]
@@ -179,9 +178,7 @@ def check_same_dtypes(name: str, *avals: ShapedArray) -> None:
     message = f"lax.{name} requires arguments to have the same dtypes, got {given}."
     if name in _NUMPY_EQUIVALENTS:
         equivalent = _NUMPY_EQUIVALENTS[name]
-        message += (
-            f" (Tip: jnp.{equivalent} is a similar function that does automatic type promotion on inputs)."
-        )
+        message += f" (Tip: jnp.{equivalent} is a similar function that does automatic type promotion on inputs)."
     raise TypeError(message)
 
 

@@ -105,9 +105,7 @@ def _define(
 
 def with_batch(window: dict[str, Any], dim: int) -> dict[str, Any]:
     """The window on arrays that have a batch axis at `dim`, along which it has a single element."""
-    return {
-        name: (*value[:dim], (0, 0) if name == "padding" else 1, *value[dim:]) for name, value in window.items()
-    }
+    return {name: (*value[:dim], (0, 0) if name == "padding" else 1, *value[dim:]) for name, value in window.items()}
 
 
 def _emit(
@@ -220,9 +218,7 @@ def reduce_window(
     operands, tree = tree_util.tree_flatten(operand)
     inits, init_tree = tree_util.tree_flatten(init_value)
     if tree != init_tree:
-        raise ValueError(
-            f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}"
-        )
+        raise ValueError(f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}")
     if not operands:
         raise ValueError("reduce_window must have at least one operand.")
     ones = (1,) * len(window_dimensions)
@@ -240,9 +236,7 @@ def reduce_window(
     if plain is not None:
         return plain.bind(operand, **window)
     avals = tuple(core.get_aval(init) for init in inits)
-    jaxpr, out_tree = remembered(
-        computation, (avals, init_tree), lambda: trace_reducer(computation, avals, init_tree)
-    )
+    jaxpr, out_tree = remembered(computation, (avals, init_tree), lambda: trace_reducer(computation, avals, init_tree))
     if tree != out_tree:
         raise ValueError(
             f"reduce_window output must have the same tree structure as the operands {tree} vs. {out_tree}"

@@ -92,8 +92,7 @@ select_and_scatter_add_p = Primitive("select_and_scatter_add")
 def _(source: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, **window: Any) -> ShapedArray:
     if source.shape != operand.shape:
         raise TypeError(
-            "select_and_gather_add tangents and operand shapes must match, "
-            f"got {source.shape} and {operand.shape}."
+            f"select_and_gather_add tangents and operand shapes must match, got {source.shape} and {operand.shape}."
         )
     return source.update(shape=window_shape(operand, **window), weak_type=False)
 
@@ -119,13 +118,7 @@ def _gather_add(source: Any, operand: Any, **params: Any) -> Any:
 
 
 def _transpose_gather(
-    ct: Any,
-    source: Any,
-    x: Any,
-    *,
-    base_dilation: Sequence[int],
-    window_dilation: Sequence[int],
-    **params: Any,
+    ct: Any, source: Any, x: Any, *, base_dilation: Sequence[int], window_dilation: Sequence[int], **params: Any
 ) -> list[Any]:
     assert is_undefined(source), "select_and_gather_add is linear in what it takes from"
     if any(step != 1 for step in window_dilation):

@@ -108,7 +108,9 @@ def differences(
     more = 0
     for change in all_changes:
         if len(found) < shown:
-            said = {each.advice for each in found if each.kind == "shape"}  # of x, and of the labels y of the same batch
+            said = {
+                each.advice for each in found if each.kind == "shape"
+            }  # of x, and of the labels y of the same batch
             found += [
                 each._replace(advice="") if each.advice in said else each for each in _WORDS[change.kind](change, calls)
             ]
@@ -311,7 +313,9 @@ def _host(change: Change, calls: Calls) -> Iterator[Difference]:
     if isinstance(change.before, OnHost) and isinstance(change.now, OnHost):
         before, now = ("Python's bool" if of_python(key) else "numpy's bool" for key in (change.before, change.now))
     else:
-        before, now = ("on the host" if isinstance(key, OnHost) else "on a device" for key in (change.before, change.now))
+        before, now = (
+            "on the host" if isinstance(key, OnHost) else "on a device" for key in (change.before, change.now)
+        )
     advice = "Nothing is recompiled for that: the new entry says how the argument gets to the device."
     yield _difference(change, before, now, advice)
 
@@ -328,8 +332,7 @@ def _static(change: Change, calls: Calls) -> Iterator[Difference]:
         advice = "Static values of different types are different, even when they are equal."
     elif not safe_equal(new, new):
         advice = (
-            f"{now} is not equal to itself, so each call with it is a new one: make {change.name} an "
-            "ordinary argument."
+            f"{now} is not equal to itself, so each call with it is a new one: make {change.name} an ordinary argument."
         )
     elif before == now and isinstance(new, (types.FunctionType, types.MethodType, functools.partial)):
         now = "another function from there"

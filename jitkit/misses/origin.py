@@ -102,9 +102,7 @@ def origin_of(fun: Callable[..., Any]) -> Origin:
         return Origin("builtin", name, "", 0, 0)
     kind = kind or ("lambda" if code.co_name == "<lambda>" else "function")
     of_module = kind in ("lambda", "function") and "<locals>" not in code.co_qualname
-    return Origin(
-        kind, name, os.path.normpath(code.co_filename), code.co_firstlineno, hash(code), of_module
-    )
+    return Origin(kind, name, os.path.normpath(code.co_filename), code.co_firstlineno, hash(code), of_module)
 
 
 def made_in_loop(fun: Callable[..., Any]) -> bool:
@@ -148,7 +146,9 @@ def made_again(origin: Origin, count: int, in_loop: bool) -> str:
     """
     what, make, besides = _MADE_AGAIN[origin.kind]
     if origin.of_module and not in_loop and source_info.cell(origin.file) is not None:
-        advice = "the cell was run again, which made a new one. In a cell that is not run again it would keep its programs"
+        advice = (
+            "the cell was run again, which made a new one. In a cell that is not run again it would keep its programs"
+        )
     else:
         advice = f"{make} once{', outside of the loop' if in_loop else ''}{besides}"
     what = what.format(name=origin.name, place=origin.place)
@@ -162,16 +162,8 @@ _METHODS_ARE_KNOWN = "to jit, that of another instance is another function, and 
 
 _MADE_AGAIN = {
     "lambda": ("function made by the lambda at {place}", "define it", ", and pass what changes as an argument"),
-    "function": (
-        "function made by `def {name}` at {place}",
-        "define it",
-        ", and pass what changes as an argument",
-    ),
-    "partial": (
-        "functools.partial of {name} at {place}",
-        "make the partial",
-        ", or pass what it holds as an argument",
-    ),
+    "function": ("function made by `def {name}` at {place}", "define it", ", and pass what changes as an argument"),
+    "partial": ("functools.partial of {name} at {place}", "make the partial", ", or pass what it holds as an argument"),
     "method": (
         "bound method of {name} at {place}",
         "jit it",

@@ -88,7 +88,14 @@ class CallRecord(NamedTuple):
 
 def _parts_of(key: Any) -> tuple[Any, ...]:
     aval = aval_of(key)
-    return type(key).__name__, of_python(key), aval.shape, getattr(aval, "dtype", None), aval.weak_type, sharding_of(key)
+    return (
+        type(key).__name__,
+        of_python(key),
+        aval.shape,
+        getattr(aval, "dtype", None),
+        aval.weak_type,
+        sharding_of(key),
+    )
 
 
 def record_call(
@@ -115,9 +122,7 @@ def record_call(
             continue
         subtree = next(subtrees)
         start, end = end, end + subtree.num_leaves
-        found.append(
-            Argument(name, is_keyword, None, subtree, tuple(keys[start:end]), tuple(paths[start:end]))
-        )
+        found.append(Argument(name, is_keyword, None, subtree, tuple(keys[start:end]), tuple(paths[start:end])))
     sketch = functools.reduce(operator.xor, map(_sketch_of_argument, found), _sketch_of_options(options))
     return CallRecord(0, False, options, jit_options, tuple(found), arguments.statics, sketch)
 

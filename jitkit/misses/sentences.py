@@ -242,10 +242,7 @@ def _call_site() -> str:
 def _log_text(miss: Miss) -> str:
     """What is logged of a miss. The first line is JAX's."""
     stage = "TRACING" if miss.traced else "COMPILATION" if miss.compiled else "DISPATCH"
-    lines = [
-        f"{miss.function}: {miss.happened}, {_milliseconds(miss.seconds)} (#{miss.number})",
-        *miss.lines(),
-    ]
+    lines = [f"{miss.function}: {miss.happened}, {_milliseconds(miss.seconds)} (#{miss.number})", *miss.lines()]
     return "\n  ".join([f"{stage} CACHE MISS at {miss.call_site}:", *lines])
 
 
@@ -276,9 +273,7 @@ class Report(RichDisplay):
         parts = [self.title]
         for miss in self.misses:
             function = "" if self._of_one_function else f"{miss.function}, called at "
-            head = (
-                f"#{miss.number} {function}{miss.call_site}: {miss.happened}, {_milliseconds(miss.seconds)}"
-            )
+            head = f"#{miss.number} {function}{miss.call_site}: {miss.happened}, {_milliseconds(miss.seconds)}"
             parts.append("\n    ".join([head, *miss.lines()]))
         return "\n\n".join(parts)
 
@@ -299,7 +294,9 @@ class Report(RichDisplay):
             function = self._functions(miss.function)
             rows.append((f"#{miss.number}", *function, miss.call_site, miss.happened, time, why))
         cell = "<td style='text-align: left; white-space: pre-wrap; {}'>{}</td>"
-        breaks = "min-width: 7em; overflow-wrap: anywhere"  # a path has no spaces, and would leave no room for the reason
+        breaks = (
+            "min-width: 7em; overflow-wrap: anywhere"  # a path has no spaces, and would leave no room for the reason
+        )
         looks = ["", *self._functions(breaks), breaks, "", "white-space: nowrap", "min-width: 20em"]
         table = "".join(f"<tr>{''.join(map(cell.format, looks, map(escape, row)))}</tr>" for row in rows)
         return f"<p>{escape(self.title)}</p><table>{table}</table>"
@@ -333,9 +330,7 @@ def explain(fun: Callable[..., Any] | None = None) -> Report:
             "Pass what `jit` has returned: `f = jit(f)`, then `explain(f)`."
         )
     count, misses = jitted.cache.misses.misses()
-    return Report(
-        f"{origin_of(jitted.fun).function}: {_summary(count, misses)}", misses, of_one_function=True
-    )
+    return Report(f"{origin_of(jitted.fun).function}: {_summary(count, misses)}", misses, of_one_function=True)
 
 
 def _summary(count: int, misses: Sequence[Miss]) -> str:

@@ -77,17 +77,14 @@ def dot_product_attention(
         _check(name, length, [batch], np.dtype("int32"))
     if query.shape[-2] % heads:
         raise ValueError(
-            "The number of query heads must be a multiple of key/value heads, but got "
-            f"{query.shape[-2]} vs {heads}"
+            f"The number of query heads must be a multiple of key/value heads, but got {query.shape[-2]} vs {heads}"
         )
     if implementation == "cudnn":
         raise NotImplementedError("implementation='cudnn': jitkit has 'xla' only.")
     if implementation not in (None, "xla"):
         raise ValueError(f"Unsupported implementation option: {implementation}")
     scale = 1.0 / np.sqrt(size) if scale is None else scale
-    out = _by_groups(
-        query, key, value, bias, mask, is_causal, scale, *lengths, local_window_size, return_residual
-    )
+    out = _by_groups(query, key, value, bias, mask, is_causal, scale, *lengths, local_window_size, return_residual)
     if return_residual:
         return reshape(out[0], shape), reshape(out[1], shape[:-1])
     return reshape(out, shape)
@@ -125,18 +122,13 @@ def _by_groups(query: Any, key: Any, value: Any, bias: Any, mask: Any, *rest: An
 
     query = reshape(query, (batch, places, heads, group, size))
     in_axes = (3, None, None, 2, 2, *[None] * len(rest))
-    out = vmap(_attention, in_axes=in_axes, out_axes=3)(
-        query, key, value, grouped(bias), grouped(mask), *rest
-    )
+    out = vmap(_attention, in_axes=in_axes, out_axes=3)(query, key, value, grouped(bias), grouped(mask), *rest)
     if rest[-1]:
         return reshape(out[0], (batch, places, all_heads, size)), reshape(out[1], (batch, places, all_heads))
     return reshape(out, (batch, places, all_heads, size))
 
 
-_PRECISIONS = {
-    "bfloat16": lax.DotAlgorithmPreset.BF16_BF16_F32,
-    "float16": lax.DotAlgorithmPreset.F16_F16_F32,
-}
+_PRECISIONS = {"bfloat16": lax.DotAlgorithmPreset.BF16_BF16_F32, "float16": lax.DotAlgorithmPreset.F16_F16_F32}
 
 
 def _attention(
@@ -171,12 +163,7 @@ def _attention(
 
 
 def _masked(
-    logits: Any,
-    mask: Any,
-    is_causal: bool,
-    query_lengths: Any,
-    key_lengths: Any,
-    window: tuple[int, int] | None,
+    logits: Any, mask: Any, is_causal: bool, query_lengths: Any, key_lengths: Any, window: tuple[int, int] | None
 ) -> Any:
     """The logits, very negative where nothing is to be looked at."""
     if mask is None and not is_causal and query_lengths is None and key_lengths is None and window is None:

@@ -206,12 +206,7 @@ log1mexp.defjvps(lambda g, ans, x: g / jnp.expm1(x))
 
 
 def logsumexp(
-    a: Any,
-    axis: Any = None,
-    b: Any = None,
-    keepdims: bool = False,
-    return_sign: bool = False,
-    where: Any = None,
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
 ) -> Any:
     """log(sum(b * e**a)) over `axis`, without overflow: the largest element is taken out first.
 
@@ -322,7 +317,5 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
 def _one_hot(x: Any, num_classes: int, *, dtype: Any, axis: int) -> Any:
     position = canonicalize_axis(axis, x.ndim + 1)
     spread = lax.expand_dims(x, (axis,))
-    classes = lax.broadcasted_iota(
-        x.dtype, [num_classes if i == position else 1 for i in range(spread.ndim)], position
-    )
+    classes = lax.broadcasted_iota(x.dtype, [num_classes if i == position else 1 for i in range(spread.ndim)], position)
     return (spread == classes).astype(dtype)

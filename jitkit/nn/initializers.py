@@ -89,9 +89,7 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     return init
 
 
-def truncated_normal(
-    stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0
-) -> Initializer:
+def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
     """Normally distributed numbers between `lower` and `upper`, then multiplied by `stddev`.
 
     Their standard deviation is less than `stddev`, for the tails are missing.
@@ -150,9 +148,7 @@ def variance_scaling(
         variance = jnp.array(0 if inputs == 0 and since(0, 11) else scale / inputs, dtype=dtype)
         is_real = dtypes.issubdtype(dtype, np.floating)
         if distribution == "truncated_normal":
-            stddev = jnp.sqrt(variance) / jnp.array(
-                _TRUNCATED_STDDEV["real" if is_real else "complex"], dtype
-            )
+            stddev = jnp.sqrt(variance) / jnp.array(_TRUNCATED_STDDEV["real" if is_real else "complex"], dtype)
             if is_real:
                 return random.truncated_normal(key, -2, 2, shape, dtype) * stddev
             return _complex_truncated_normal(key, 2, shape, dtype) * stddev
@@ -168,10 +164,7 @@ def variance_scaling(
 
 
 def _fans(
-    shape: tuple[int, ...],
-    in_axis: int | Sequence[int],
-    out_axis: int | Sequence[int],
-    batch_axis: int | Sequence[int],
+    shape: tuple[int, ...], in_axis: int | Sequence[int], out_axis: int | Sequence[int], batch_axis: int | Sequence[int]
 ) -> tuple[float, float]:
     """How many weights lead to an output, and how many from an input."""
     if isinstance(in_axis, int) and in_axis == -2 and len(shape) <= 1:
@@ -226,9 +219,7 @@ def _scaled(name: str, scale: float, mode: str, distribution: str) -> Any:
         return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = (
-        f'`variance_scaling({scale}, "{mode}", "{distribution}", in_axis, out_axis, batch_axis, dtype)`.'
-    )
+    make.__doc__ = f'`variance_scaling({scale}, "{mode}", "{distribution}", in_axis, out_axis, batch_axis, dtype)`.'
     return make
 
 

@@ -186,9 +186,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     if dtypes.issubdtype(dtype, np.unsignedinteger):
         return lax.div(x1, x2)
     if dtypes.issubdtype(dtype, np.integer):
-        quotient = lax.div(
-            x1, x2
-        )  # rounded to zero: one too many where the signs differ and something remains
+        quotient = lax.div(x1, x2)  # rounded to zero: one too many where the signs differ and something remains
         too_large = logical_and(lax.sign(x1) != lax.sign(x2), lax.rem(x1, x2) != 0)
         return where(too_large, quotient - 1, quotient)
     if dtypes.issubdtype(dtype, np.complexfloating):

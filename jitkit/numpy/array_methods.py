@@ -24,9 +24,7 @@ from .util import ensure_arraylike
 # --- methods that are more than a function with the array in front ---------------------------------------------------
 
 
-def _trace(
-    x: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
-) -> Any:
+def _trace(x: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
     """The sum of a diagonal."""
     return jnp.trace(x, offset, axis1, axis2, dtype, out)
 
@@ -51,9 +49,7 @@ def _contains(x: Any, query: Any) -> Any:
         raise TypeError(f"Array.__contains__: unsupported operand type {type(query)}.")
     query = ensure_arraylike("Array.__contains__", query)
     if x.ndim != 1:
-        raise ValueError(
-            f"Array.__contains__: search array must be one-dimensional, got arr.shape={x.shape}."
-        )
+        raise ValueError(f"Array.__contains__: search array must be one-dimensional, got arr.shape={x.shape}.")
     if query.ndim != 0:
         raise ValueError(f"Array.__contains__: query value must be a scalar, got query.shape={query.shape}")
     return jnp.any(x == query)
@@ -151,9 +147,7 @@ def _itemsize(x: Any) -> int:
 
 def _flat(x: Any) -> Any:
     """A NotImplementedError: an iterator over elements would write to them."""
-    raise NotImplementedError(
-        "JAX Arrays do not implement the arr.flat property: consider arr.flatten() instead."
-    )
+    raise NotImplementedError("JAX Arrays do not implement the arr.flat property: consider arr.flatten() instead.")
 
 
 # --- which function each is ------------------------------------------------------------------------------------------

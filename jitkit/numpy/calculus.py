@@ -173,8 +173,4 @@ def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> Sequence[Any]:
     period = abs_(period)
     x = x % period
     xp, fp = lax.sort_key_val(xp % period, fp)
-    return (
-        x,
-        concatenate([xp[-1:] - period, xp, xp[:1] + period]),
-        concatenate([fp[-1:], fp, fp[:1]]),
-    )
+    return (x, concatenate([xp[-1:] - period, xp, xp[:1] + period]), concatenate([fp[-1:], fp, fp[:1]]))

@@ -69,11 +69,7 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
     b = lax.squeeze(b, batches.squeezed_b)
     contracted = ((a.ndim - 1,), (max(b.ndim - 2, 0) if batches.b_is_matrix else b.ndim - 1,))
     result = lax.dot_general(
-        a,
-        b,
-        (contracted, (batches.axes_a, batches.axes_b)),
-        precision=precision,
-        preferred_element_type=dtype,
+        a, b, (contracted, (batches.axes_a, batches.axes_b)), precision=precision, preferred_element_type=dtype
     )
     result = lax.transpose(result, order)
     if batches.new_axes:
@@ -108,9 +104,7 @@ def _match_batches(a: Any, b: Any) -> _Batches:
     shape_a, shape_b = a.shape[:-2], b.shape[:-2]
     rank = max(len(shape_a), len(shape_b))
     batches = _Batches(b.ndim > 1)
-    pairs = zip(
-        (None,) * (rank - len(shape_a)) + shape_a, (None,) * (rank - len(shape_b)) + shape_b, strict=True
-    )
+    pairs = zip((None,) * (rank - len(shape_a)) + shape_a, (None,) * (rank - len(shape_b)) + shape_b, strict=True)
     for i, (size_a, size_b) in enumerate(pairs):
         if size_a is None:
             batches.of_b.append(i)
@@ -153,9 +147,7 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
     return dot(a.ravel(), b.ravel(), precision=precision, preferred_element_type=preferred_element_type)
 
 
-def vecdot(
-    x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The sum over `axis` of conj(x1) * x2; the other axes broadcast. ValueError where the sizes of the axis differ."""
     x1, x2 = ensure_arraylikes("jnp.vecdot", x1, x2)
     if x1.shape[axis] != x2.shape[axis]:
@@ -168,18 +160,12 @@ def vecdot(
     x1, x2 = (broadcast_to(x, (*batch, x.shape[-1])) for x in (x1, x2))
     axes = tuple(range(len(batch)))
     result = lax.dot_general(
-        x1,
-        x2,
-        (((len(batch),), (len(batch),)), (axes, axes)),
-        precision=precision,
-        preferred_element_type=dtype,
+        x1, x2, (((len(batch),), (len(batch),)), (axes, axes)), precision=precision, preferred_element_type=dtype
     )
     return lax._convert_element_type(result, dtype, weak_type)
 
 
-def tensordot(
-    a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The sum of products over several axes: the last n of `a` with the first n of `b`, or those of a pair of axes or lists of axes.
 
     TypeError where `axes` is neither, or the sizes of the axes differ.
@@ -194,26 +180,18 @@ def tensordot(
 def _contracted_axes(a: Any, b: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if type(axes) is int:
         if axes > min(a.ndim, b.ndim):
-            raise TypeError(
-                f"Number of tensordot axes (axes {axes}) exceeds input ranks ({a.shape} and {b.shape})"
-            )
+            raise TypeError(f"Number of tensordot axes (axes {axes}) exceeds input ranks ({a.shape} and {b.shape})")
         return tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     if not isinstance(axes, tuple | list) or len(axes) != 2:
-        raise TypeError(
-            "tensordot axes argument must be an int, a pair of ints, or a pair of lists/tuples of ints."
-        )
+        raise TypeError("tensordot axes argument must be an int, a pair of ints, or a pair of lists/tuples of ints.")
     of_a, of_b = axes
     if isinstance(of_a, int) and isinstance(of_b, int):
         return (canonicalize_axis(of_a, a.ndim),), (canonicalize_axis(of_b, b.ndim),)
     if not isinstance(of_a, tuple | list) or not isinstance(of_b, tuple | list):
-        raise TypeError(
-            f"tensordot requires both axes lists to be either ints, tuples or lists, got {of_a} and {of_b}"
-        )
+        raise TypeError(f"tensordot requires both axes lists to be either ints, tuples or lists, got {of_a} and {of_b}")
     if len(of_a) != len(of_b):
         raise TypeError(f"tensordot requires axes lists to have equal length, got {of_a} and {of_b}.")
-    return tuple(canonicalize_axis(i, a.ndim) for i in of_a), tuple(
-        canonicalize_axis(i, b.ndim) for i in of_b
-    )
+    return tuple(canonicalize_axis(i, a.ndim) for i in of_a), tuple(canonicalize_axis(i, b.ndim) for i in of_b)
 
 
 @fused(static_argnames=_STATIC)

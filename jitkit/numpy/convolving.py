@@ -16,29 +16,21 @@ from .util import ensure_arraylikes
 
 
 @jit(static_argnames=("mode", "precision", "preferred_element_type"))
-def convolve(
-    a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The sums of a[k - j] * v[j] over j: for every k where a product exists ("full"), for as many as the longer vector has
     elements ("same"), or for those where the shorter one fits in ("valid").
 
     ValueError for another mode, an empty operand, or one that is no vector.
     """
     a, v = ensure_arraylikes("convolve", a, v)
-    return _conv(
-        a, v, mode=mode, op="convolve", precision=precision, preferred_element_type=preferred_element_type
-    )
+    return _conv(a, v, mode=mode, op="convolve", precision=precision, preferred_element_type=preferred_element_type)
 
 
 @jit(static_argnames=("mode", "precision", "preferred_element_type"))
-def correlate(
-    a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The sums of a[k + j] * conj(v[j]) over j; `mode` as for `convolve`."""
     a, v = ensure_arraylikes("correlate", a, v)
-    return _conv(
-        a, v, mode=mode, op="correlate", precision=precision, preferred_element_type=preferred_element_type
-    )
+    return _conv(a, v, mode=mode, op="correlate", precision=precision, preferred_element_type=preferred_element_type)
 
 
 @jit(static_argnames=("mode", "op", "precision", "preferred_element_type"))

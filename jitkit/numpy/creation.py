@@ -29,13 +29,7 @@ from .util import as_array, check_arraylike, is_array
 
 
 def array(
-    object: Any,
-    dtype: Any = None,
-    *,
-    copy: bool = True,
-    order: str | None = "K",
-    ndmin: int = 0,
-    device: Any = None,
+    object: Any, dtype: Any = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0, device: Any = None
 ) -> Any:
     """An array of a scalar, an array, or nested lists and tuples of them.
 
@@ -88,9 +82,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     check_arraylike("astype", x)
     x = as_array(x)
     target = (
-        dtypes.default_float_dtype()
-        if dtype is None
-        else dtypes.check_and_canonicalize_user_dtype(dtype, "astype")
+        dtypes.default_float_dtype() if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "astype")
     )
     if dtypes.issubdtype(x.dtype, np.complexfloating) and not dtypes.issubdtype(target, np.complexfloating):
         if target == np.bool_:
@@ -243,9 +235,7 @@ def _like(name: str, a: Any, value: Any, dtype: Any, shape: Any, device: Any) ->
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, name)
     shape = None if shape is None else _shape(shape)
-    return _placed(
-        lax.empty_like(a, dtype, shape) if value is None else lax.full_like(a, value, dtype, shape), device
-    )
+    return _placed(lax.empty_like(a, dtype, shape) if value is None else lax.full_like(a, value, dtype, shape), device)
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
@@ -270,11 +260,5 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     check_arraylike("full_like", 0 if hasattr(a, "dtype") and hasattr(a, "shape") else a, fill_value)
     if np.ndim(fill_value) == 0:
         return _like("full_like", a, fill_value, dtype, shape, device)
-    dtype = (
-        dtypes.result_type(a)
-        if dtype is None
-        else dtypes.check_and_canonicalize_user_dtype(dtype, "full_like")
-    )
-    return _placed(
-        broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape), device
-    )
+    dtype = dtypes.result_type(a) if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "full_like")
+    return _placed(broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape), device)

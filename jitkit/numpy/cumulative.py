@@ -78,9 +78,7 @@ def _cumsum_with_promotion(a: Any, axis: int | None = None, dtype: Any = None) -
     return _cumulative("_cumsum_with_promotion", lax.cumsum, a, axis, dtype, None, promote_integers=True)
 
 
-def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
+def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """`cumsum`, with small integers in the default int type, and with `include_initial` a 0 in front.
 
     ValueError for a scalar, and for several axes without `axis`.

@@ -41,9 +41,7 @@ def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None) -> Any:
 
 def identity(n: int, dtype: Any = None) -> Any:
     """An n x n matrix with ones on its diagonal."""
-    return eye(
-        n, dtype=None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "identity")
-    )
+    return eye(n, dtype=None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "identity"))
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
@@ -109,9 +107,7 @@ def _diag(v: Any, k: int) -> Any:
 
 
 @jit(static_argnames=("axis1", "axis2", "dtype"))
-def trace(
-    a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
-) -> Any:
+def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
     """The sum of a diagonal. ValueError where the axes are the same."""
     a = ensure_arraylike("trace", a)
     refuse_out("trace", out)

@@ -66,12 +66,7 @@ def einsum(
 
 @fused(static_argnames=("inputs", "result", "path", "precision", "preferred_element_type"))
 def _einsum(
-    operands: list[Any],
-    inputs: tuple[str, ...],
-    result: str,
-    path: _Path,
-    precision: Any,
-    preferred_element_type: Any,
+    operands: list[Any], inputs: tuple[str, ...], result: str, path: _Path, precision: Any, preferred_element_type: Any
 ) -> Any:
     operands = [as_array(x) for x in operands]
     dtype, weak_type = result_type_of("einsum", preferred_element_type, *operands)
@@ -167,9 +162,7 @@ def _path(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, in
     return _cheapest(tuple(map(frozenset, inputs)), frozenset(result), sizes)[1]
 
 
-def _cheapest(
-    terms: tuple[frozenset[str], ...], result: frozenset[str], sizes: dict[str, int]
-) -> tuple[int, _Path]:
+def _cheapest(terms: tuple[frozenset[str], ...], result: frozenset[str], sizes: dict[str, int]) -> tuple[int, _Path]:
     """The fewest multiplications for contracting these sets of labels, and the order that needs no more."""
     if len(terms) == 1:
         return 0, []

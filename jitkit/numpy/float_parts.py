@@ -14,20 +14,11 @@ from ..core import dtypes
 from ..custom_derivatives import custom_jvp
 from ..pjit.jit import fused, jit
 from .arithmetic import rad2deg
-from .promotion import (
-    promote,
-    promote_dtypes_inexact,
-    promote_inexact,
-    where,
-)
+from .promotion import promote, promote_dtypes_inexact, promote_inexact, where
 from .ufuncs import constant, greater, imag, less, real
 from .util import as_array, ensure_arraylike, ensure_arraylikes
 
-_INTEGER_OF_BITS: dict[int, np.dtype[Any]] = {
-    16: np.dtype("int16"),
-    32: np.dtype("int32"),
-    64: np.dtype("int64"),
-}
+_INTEGER_OF_BITS: dict[int, np.dtype[Any]] = {16: np.dtype("int16"), 32: np.dtype("int32"), 64: np.dtype("int64")}
 
 
 @fused
@@ -56,9 +47,7 @@ def isinf(x: Any, /) -> Any:
         return lax.eq(lax.abs(x), x.dtype.type(np.inf))
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         re, im = lax.real(x), lax.imag(x)
-        return lax.bitwise_or(
-            lax.eq(lax.abs(re), re.dtype.type(np.inf)), lax.eq(lax.abs(im), im.dtype.type(np.inf))
-        )
+        return lax.bitwise_or(lax.eq(lax.abs(re), re.dtype.type(np.inf)), lax.eq(lax.abs(im), im.dtype.type(np.inf)))
     return lax.full_like(x, False, dtype=np.bool_)
 
 

@@ -65,9 +65,7 @@ def _kind_of(index: Any) -> Kind:
     if isinstance(index, Sequence):
         return _kind_of_dtype(asarray(index).dtype) if index else Kind.ARRAY
     if isinstance(index, float | complex | np.generic):
-        raise TypeError(
-            f"Indexer must have integer or boolean type, got indexer with type {np.dtype(type(index))}"
-        )
+        raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {np.dtype(type(index))}")
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or boolean arrays are valid indices. "
         f"Got {index}{errors.about_value_of_jax(index)}"
@@ -94,16 +92,11 @@ def parse(index: Any, shape: tuple[int, ...]) -> list[Part]:
     """
     indices = _as_tuple(index)
     kinds = [_kind_of(i) for i in indices]
-    consumed = [
-        np.ndim(i) if kind is Kind.BOOLEAN else _CONSUMED[kind]
-        for i, kind in zip(indices, kinds, strict=True)
-    ]
+    consumed = [np.ndim(i) if kind is Kind.BOOLEAN else _CONSUMED[kind] for i, kind in zip(indices, kinds, strict=True)]
     if kinds.count(Kind.ELLIPSIS) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if sum(consumed) > len(shape):
-        raise IndexError(
-            f"Too many indices: array is {len(shape)}-dimensional, but {sum(consumed)} were indexed"
-        )
+        raise IndexError(f"Too many indices: array is {len(shape)}-dimensional, but {sum(consumed)} were indexed")
     if Kind.ELLIPSIS in kinds:
         consumed[kinds.index(Kind.ELLIPSIS)] = len(shape) - sum(consumed)
     parts = []
@@ -169,9 +162,7 @@ def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
 
 def is_known_slice(s: slice) -> bool:
     """Whether no entry of a slice is traced."""
-    return not (
-        isinstance(s.start, core.Tracer) or isinstance(s.stop, core.Tracer) or isinstance(s.step, core.Tracer)
-    )
+    return not (isinstance(s.start, core.Tracer) or isinstance(s.stop, core.Tracer) or isinstance(s.step, core.Tracer))
 
 
 def index_dtype(shape: Sequence[int]) -> np.dtype[Any]:

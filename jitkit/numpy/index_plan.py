@@ -128,8 +128,7 @@ class _Builder:
             return lax.expand_dims(starts, (starts.ndim,))
         shape = (*self.position_shape, 1)
         columns = [
-            lax.broadcast_in_dim(starts, shape, tuple(range(i, i + starts.ndim)))
-            for starts, i in self.positions
+            lax.broadcast_in_dim(starts, shape, tuple(range(i, i + starts.ndim))) for starts, i in self.positions
         ]
         return lax.concatenate(columns, len(shape) - 1)
 

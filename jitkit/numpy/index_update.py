@@ -54,9 +54,7 @@ def _update(name: str, scatter: Callable[..., Any], doc: str) -> Any:
 
     method.__name__ = name
     method.__qualname__ = f"IndexUpdateRef.{name}"
-    method.__doc__ = (
-        f"{doc} Values broadcast to the shape of `x[index]`, and are converted to the dtype of x."
-    )
+    method.__doc__ = f"{doc} Values broadcast to the shape of `x[index]`, and are converted to the dtype of x."
     return method
 
 
@@ -99,23 +97,17 @@ class IndexUpdateRef:
     set = _update("set", lax.scatter, "`x[index] = values`.")
     add = _update("add", lax.scatter_add, "`x[index] += values`, as often as an element is named.")
     subtract = _update("subtract", lax.scatter_sub, "`x[index] -= values`, as often as an element is named.")
-    multiply = mul = _update(
-        "multiply", lax.scatter_mul, "`x[index] *= values`, as often as an element is named."
-    )
+    multiply = mul = _update("multiply", lax.scatter_mul, "`x[index] *= values`, as often as an element is named.")
     min = _update("min", lax.scatter_min, "`x[index] = minimum(x[index], values)`.")
     max = _update("max", lax.scatter_max, "`x[index] = maximum(x[index], values)`.")
 
     def divide(self, values: Any, **options: Any) -> Any:
         """`x[index] /= values`."""
-        return divide(
-            self.array, IndexUpdateRef(ones_like(self.array), self.index).multiply(values, **options)
-        )
+        return divide(self.array, IndexUpdateRef(ones_like(self.array), self.index).multiply(values, **options))
 
     def power(self, values: Any, **options: Any) -> Any:
         """`x[index] **= values`."""
-        return power(
-            self.array, IndexUpdateRef(ones_like(self.array), self.index).multiply(values, **options)
-        )
+        return power(self.array, IndexUpdateRef(ones_like(self.array), self.index).multiply(values, **options))
 
     def apply(self, func: Callable[[Any], Any], **options: Any) -> Any:
         """`x[index] = func(x[index])`, as often as an element is named. `func` takes and returns one scalar."""

@@ -20,14 +20,7 @@ from .cumulative import cumsum
 from .promotion import broadcast_to, promote_dtypes
 from .shaping import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, roll
 from .taking import take
-from .util import (
-    as_array,
-    check_arraylike,
-    concrete_index,
-    ensure_arraylike,
-    ensure_arraylikes,
-    is_array,
-)
+from .util import as_array, check_arraylike, concrete_index, ensure_arraylike, ensure_arraylikes, is_array
 
 Arrays = Any  # a sequence of arrays, or one array whose first axis is that sequence
 
@@ -82,11 +75,7 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
 @jit(static_argnames=("axis",))
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """`values` after `arr` along `axis`; both flattened when it is None."""
-    return (
-        concatenate([arr, values], axis=axis)
-        if axis is not None
-        else concatenate([ravel(arr), ravel(values)], 0)
-    )
+    return concatenate([arr, values], axis=axis) if axis is not None else concatenate([ravel(arr), ravel(values)], 0)
 
 
 def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
@@ -213,11 +202,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
     """The whole array repeated `reps` times along each axis (an int, or one for each of the last axes)."""
     A = ensure_arraylike("tile", A)
-    times = (
-        tuple(map(operator.index, reps))
-        if isinstance(reps, Sequence | np.ndarray)
-        else (operator.index(reps),)
-    )
+    times = tuple(map(operator.index, reps)) if isinstance(reps, Sequence | np.ndarray) else (operator.index(reps),)
     times = (1,) * (A.ndim - len(times)) + times
     if len(times) > A.ndim:
         A = lax.expand_dims(A, tuple(range(len(times) - A.ndim)))

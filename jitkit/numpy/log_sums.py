@@ -50,9 +50,7 @@ def _logaddexp2(x1: Any, x2: Any, /) -> Any:
         out = lax.add(greater, lax.mul(per_ln2, lax.log1p(lax.exp2(delta))))
         return lax.complex(lax.real(out), _wrap_between(lax.imag(out), np.pi / np.log(2)))
     delta = lax.sub(x1, x2)
-    infinite_or_nan = lax.ne(
-        delta, delta
-    )  # both are the same infinity, or one is nan: their sum is right there
+    infinite_or_nan = lax.ne(delta, delta)  # both are the same infinity, or one is nan: their sum is right there
     both = lax.add(x1, x2)
     above = lax.mul(per_ln2, lax.log1p(lax.exp2(lax.neg(lax.abs(delta)))))
     return lax.select(infinite_or_nan, both, lax.add(greater, above))

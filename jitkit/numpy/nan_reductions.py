@@ -39,9 +39,7 @@ def _nan_reduction(
     if not dtypes.issubdtype(a.dtype, np.inexact):
         return reduce(a, axis=axis, keepdims=keepdims, where=where, **options)
     is_nan = lax.ne(a, a)
-    out = reduce(
-        where_(is_nan, start_value(a.dtype, start), a), axis=axis, keepdims=keepdims, where=where, **options
-    )
+    out = reduce(where_(is_nan, start_value(a.dtype, start), a), axis=axis, keepdims=keepdims, where=where, **options)
     if not nan_if_all_nan:
         return out
     return where_(reductions.all(lax.ne(a, a), axis=axis, keepdims=keepdims), constant(a, np.nan), out)
@@ -114,9 +112,7 @@ def nanmean(
         if dtype is None
         else dtypes.check_and_canonicalize_user_dtype(dtype, "mean")
     )
-    count = reductions.sum(
-        lax.bitwise_not(lax.ne(a, a)), axis=axis, dtype=dtype, keepdims=keepdims, where=where
-    )
+    count = reductions.sum(lax.bitwise_not(lax.ne(a, a)), axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     return lax.div(nansum(a, axis, dtype=dtype, keepdims=keepdims, where=where), count)
 
 
@@ -148,9 +144,7 @@ def nanvar(
     count = reductions.sum(lax.bitwise_not(lax.ne(a, a)), axis=axis, keepdims=keepdims, where=where) - ddof
     too_few = lax.le(count, count.dtype.type(0))
     total = where_(too_few, np.nan, reductions.sum(squared, axis, keepdims=keepdims, where=where))
-    return convert(
-        lax.div(total, lax.convert_element_type(where_(too_few, 1, count), total.dtype)), result_dtype
-    )
+    return convert(lax.div(total, lax.convert_element_type(where_(too_few, 1, count), total.dtype)), result_dtype)
 
 
 @jit(static_argnames=("axis", "dtype", "keepdims"))
@@ -194,9 +188,7 @@ def _nanargmin(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     return _position_without_nan(a, reductions.argmin, np.inf, axis, keepdims)
 
 
-def _position_without_nan(
-    a: Any, position: Callable[..., Any], nan_as: float, axis: int | None, keepdims: bool
-) -> Any:
+def _position_without_nan(a: Any, position: Callable[..., Any], nan_as: float, axis: int | None, keepdims: bool) -> Any:
     if not dtypes.issubdtype(a.dtype, np.inexact):
         return position(a, axis=axis, keepdims=keepdims)
     is_nan = lax.ne(a, a)

@@ -118,26 +118,19 @@ def _pad(
             array = _mirror(array, axis, int(after), mode, reflect_type, at_start=False)
         elif mode == "edge":
             first = repeat(_slice(array, axis, 0, 1), int(before), axis=axis)
-            last = repeat(
-                _slice(array, axis, array.shape[axis] - 1, array.shape[axis]), int(after), axis=axis
-            )
+            last = repeat(_slice(array, axis, array.shape[axis] - 1, array.shape[axis]), int(after), axis=axis)
             array = _surround(array, axis, first, last)
         elif mode == "linear_ramp":
             array = _surround(array, axis, *_ramps(array, axis, (int(before), int(after)), end_values[axis]))
         elif mode == "empty":
             array = _surround(
-                array,
-                axis,
-                *[empty_like(array, shape=_with_size(array, axis, int(n))) for n in (before, after)],
+                array, axis, *[empty_like(array, shape=_with_size(array, axis, int(n))) for n in (before, after)]
             )
         else:
             lengths = None if stat_length is None else stat_length[axis]
             values = _statistics(array, axis, lengths, _STATISTICS[mode])
             array = _surround(
-                array,
-                axis,
-                repeat(values[0], int(before), axis=axis),
-                repeat(values[1], int(after), axis=axis),
+                array, axis, repeat(values[0], int(before), axis=axis), repeat(values[1], int(after), axis=axis)
             )
     return array
 
@@ -228,10 +221,7 @@ def _statistics(
     else:
         first, last = (min(int(length), array.shape[axis]) for length in lengths)
         at_start, at_end = _slice(array, axis, 0, first), _slice(array, axis, -last, None)
-        before, after = (
-            statistic(at_start, axis=axis, keepdims=True),
-            statistic(at_end, axis=axis, keepdims=True),
-        )
+        before, after = (statistic(at_start, axis=axis, keepdims=True), statistic(at_end, axis=axis, keepdims=True))
     if dtypes.issubdtype(array.dtype, np.integer):
         before, after = round_(before), round_(after)
     dtype, weak_type = array.dtype, array.aval.weak_type

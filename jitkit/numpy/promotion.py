@@ -72,10 +72,7 @@ class _Promoter:
 
     def _make(self, name: str, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], _Plan]:
         check_arraylike(name, *args)
-        args = tuple(
-            x.__jax_array__() if not isinstance(x, Operators) and core.has_jax_array(x) else x
-            for x in args
-        )
+        args = tuple(x.__jax_array__() if not isinstance(x, Operators) and core.has_jax_array(x) else x for x in args)
         avals = [core.get_aval(x) for x in args]
         _refuse_float0(name, avals)
         _refuse_keys_among_others(name, avals)
@@ -86,9 +83,7 @@ class _Promoter:
             weak = avals[0].weak_type  # which the common type of bools, even of one, is not
         conversions = [_conversion(x, aval, dtype, weak) for x, aval in zip(args, avals, strict=True)]
         rank = _common_rank(name, [aval.shape for aval in avals])
-        ranks = [
-            None if rank is None or aval.ndim == rank else _rank_raiser(rank - aval.ndim) for aval in avals
-        ]
+        ranks = [None if rank is None or aval.ndim == rank else _rank_raiser(rank - aval.ndim) for aval in avals]
         plan = dtype, conversions if any(conversions) else None, ranks if any(ranks) else None
         options = config.local.state.options
         if options.numpy_rank_promotion != "warn":  # the warning is to be given each time
@@ -131,11 +126,7 @@ def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
     if aval.dtype == dtype and aval.weak_type == weak:
         return None
     if type(x) in (int, float, complex) and not weak:
-        return (
-            dtype.type
-            if dtypes.issubdtype(dtype, np.inexact)
-            else lambda value: np.asarray(value).astype(dtype)[()]
-        )
+        return dtype.type if dtypes.issubdtype(dtype, np.inexact) else lambda value: np.asarray(value).astype(dtype)[()]
     python_type = dtypes.scalar_type_of(dtype)
     if (
         type(x) in (bool, int, float)
@@ -145,7 +136,9 @@ def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
         return python_type
 
     def converted(value: Any) -> Any:
-        if isinstance(value, np.ndarray):  # an equation, as in JAX, whose functions are jitted: there it is a value of the trace
+        if isinstance(
+            value, np.ndarray
+        ):  # an equation, as in JAX, whose functions are jitted: there it is a value of the trace
             return lax.convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak)
         return lax._convert_element_type(value, dtype, weak)
 
@@ -245,9 +238,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
         return array
     missing = len(sizes) - array.ndim
     if missing < 0:
-        raise ValueError(
-            f"Cannot broadcast to shape with fewer dimensions: arr_shape={array.shape!r} shape={sizes!r}"
-        )
+        raise ValueError(f"Cannot broadcast to shape with fewer dimensions: arr_shape={array.shape!r} shape={sizes!r}")
     if any(have not in (1, want) for have, want in zip(array.shape, sizes[missing:], strict=True)):
         wanted = core.ShapedArray(sizes, array.dtype)
         raise ValueError(

@@ -44,9 +44,7 @@ def quantile(
     if overwrite_input or out is not None:
         raise ValueError("jax.numpy.quantile does not support overwrite_input=True or out != None")
     if method not in _METHODS:
-        raise ValueError(
-            "method can only be 'linear', 'lower', 'higher', 'midpoint', 'nearest' or 'inverted_cdf'"
-        )
+        raise ValueError("method can only be 'linear', 'lower', 'higher', 'midpoint', 'nearest' or 'inverted_cdf'")
     (a,) = promote_dtypes_inexact(a)
     if dtypes.issubdtype(a.dtype, np.complexfloating):
         raise ValueError("quantile does not support complex input, as the operation is poorly defined.")
@@ -97,9 +95,7 @@ def _quantile(a: Any, q: Any, axis: int, method: str, keepdims: bool) -> Any:
         low_weight = lax.broadcast_in_dim(low_weight, low_value.shape, (0,))
         high_weight = lax.broadcast_in_dim(high_weight, high_value.shape, (0,))
     if method == "linear":
-        return lax.add(
-            lax.mul(low_value.astype(q.dtype), low_weight), lax.mul(high_value.astype(q.dtype), high_weight)
-        )
+        return lax.add(lax.mul(low_value.astype(q.dtype), low_weight), lax.mul(high_value.astype(q.dtype), high_weight))
     if method == "nearest":
         return lax.select(lax.le(high_weight, constant(high_weight, 0.5)), low_value, high_value)
     if method == "midpoint":
@@ -120,19 +116,13 @@ def percentile(
     """`quantile`, with q in percent."""
     a, q = ensure_arraylikes("percentile", a, q)
     (q,) = promote_dtypes_inexact(q)
-    return quantile(
-        a, q / 100, axis=axis, out=out, overwrite_input=overwrite_input, method=method, keepdims=keepdims
-    )
+    return quantile(a, q / 100, axis=axis, out=out, overwrite_input=overwrite_input, method=method, keepdims=keepdims)
 
 
 @jit(static_argnames=("axis", "overwrite_input", "keepdims"))
-def median(
-    a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Any:
+def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """The value in the middle of the elements over `axis`, or the mean of the two there."""
     a = ensure_arraylike("median", a)
     if since(0, 11) and any(a.shape[i] == 0 for i in reduced_axes(a.ndim, axis)):
         raise ValueError("jax.numpy.median reduction axis must be non-empty")
-    return quantile(
-        a, 0.5, axis=axis, out=out, overwrite_input=overwrite_input, keepdims=keepdims, method="midpoint"
-    )
+    return quantile(a, 0.5, axis=axis, out=out, overwrite_input=overwrite_input, keepdims=keepdims, method="midpoint")

@@ -98,13 +98,7 @@ def linspace(
 
 @jit(static_argnames=("num", "endpoint", "retstep", "dtype", "axis"))
 def _linspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: int = 0,
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
 ) -> Any:
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -150,13 +144,7 @@ def _interpolate(first: Any, last: Any, intervals: int, shape: list[int], axis: 
 
 
 def logspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
-    axis: int = 0,
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
     """`num` values from base**start to base**stop, each the same factor above the one before."""
     num = concrete_index(num, "'num' argument of jnp.logspace")
@@ -166,13 +154,7 @@ def logspace(
 
 @jit(static_argnames=("num", "endpoint", "dtype", "axis"))
 def _logspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
-    axis: int = 0,
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
     dtype, working = _range_dtypes("logspace", dtype, start, stop)
     start, stop = (convert(x, working) for x in ensure_arraylikes("logspace", start, stop))
@@ -180,9 +162,7 @@ def _logspace(
     return lax.convert_element_type(power(base, exponents), dtype)
 
 
-def geomspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
-) -> Any:
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """`num` values from `start` to `stop`, which have the same sign, each the same factor from the one before."""
     num = concrete_index(num, "'num' argument of jnp.geomspace")
     axis = concrete_index(axis, "'axis' argument of jnp.geomspace")
@@ -190,15 +170,11 @@ def geomspace(
 
 
 @jit(static_argnames=("num", "endpoint", "dtype", "axis"))
-def _geomspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
-) -> Any:
+def _geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     dtype, working = _range_dtypes("geomspace", dtype, start, stop)
     start, stop = (convert(x, working) for x in ensure_arraylikes("geomspace", start, stop))
     sign = sign_(start)
-    sizes = logspace(
-        log10(start / sign), log10(stop / sign), num, endpoint=endpoint, base=10.0, dtype=working, axis=0
-    )
+    sizes = logspace(log10(start / sign), log10(stop / sign), num, endpoint=endpoint, base=10.0, dtype=working, axis=0)
     result = sign * sizes
     axis = canonicalize_axis(axis, result.ndim)
     if axis != 0:

@@ -51,9 +51,7 @@ def reduced_axes(ndim: int, axis: Any) -> tuple[int, ...]:
     """The axes that are reduced, each in [0, ndim). ValueError for one that is named twice, or out of bounds."""
     if axis is None:
         return tuple(range(ndim))
-    axes = tuple(
-        canonicalize_axis(x, ndim) for x in (axis if isinstance(axis, np.ndarray | tuple | list) else (axis,))
-    )
+    axes = tuple(canonicalize_axis(x, ndim) for x in (axis if isinstance(axis, np.ndarray | tuple | list) else (axis,)))
     if len(axes) != len(set(axes)):
         raise ValueError(f"duplicate value in 'axis': {axis}")
     return axes
@@ -65,9 +63,7 @@ def check_where(name: str, where: Any) -> Any:
         return None
     where = ensure_arraylike(name, where)
     if where.dtype != np.bool_:
-        raise ValueError(
-            f"jnp.{name}: where must be None or a boolean array; got where.dtype={where.dtype!r}."
-        )
+        raise ValueError(f"jnp.{name}: where must be None or a boolean array; got where.dtype={where.dtype!r}.")
     return where
 
 
@@ -185,9 +181,7 @@ def _reduction_dtypes(kind: _Kind, given: Any, asked: Any, promote_integers: boo
 # Without the rarer options, each axis has a function of its own, so that an eager call has one argument, which is dispatched fastest
 # (6 us instead of 16).
 @functools.lru_cache(maxsize=1024)
-def _over_axis(
-    kind: _Kind, axis: Any, dtype: Any, keepdims: bool, promote_integers: bool
-) -> Callable[[Any], Any]:
+def _over_axis(kind: _Kind, axis: Any, dtype: Any, keepdims: bool, promote_integers: bool) -> Callable[[Any], Any]:
     def reduce(a: Any) -> Any:
         return _reduction(kind, a, axis, dtype, keepdims=keepdims, promote_integers=promote_integers)
 
@@ -329,9 +323,7 @@ def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     return _arg("argmin", _argmin, a, axis, out, keepdims)
 
 
-def _arg(
-    name: str, function: Callable[..., Any], a: Any, axis: int | None, out: None, keepdims: bool | None
-) -> Any:
+def _arg(name: str, function: Callable[..., Any], a: Any, axis: int | None, out: None, keepdims: bool | None) -> Any:
     check_arraylike(name, a)
     refuse_out(name, out)
     return function(a, None if axis is None else operator.index(axis), keepdims=bool(keepdims))

@@ -127,9 +127,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
 # --- histograms ------------------------------------------------------------------------------------------------------
 
 
-def histogram_bin_edges(
-    a: Any, bins: Any = 10, range: Any = None, weights: Any = None
-) -> Any:  # numpy's name
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # numpy's name
     """The edges of `bins` intervals of equal width over `range`, by default from the least to the greatest element; or
     `bins`, if those are the edges. `weights` do not matter."""
     if isinstance(bins, str):

@@ -54,9 +54,7 @@ def _scalar_type(name: str) -> Any:
     numpy_type = dtypes.scalar_types[name]
     made = ScalarMeta(numpy_type.__name__, (object,), {"dtype": np.dtype(numpy_type)})
     made.__module__ = "jitkit.numpy"
-    made.__doc__ = (
-        f"The element type {np.dtype(numpy_type).name}; called, it makes an array of that type of anything."
-    )
+    made.__doc__ = f"The element type {np.dtype(numpy_type).name}; called, it makes an array of that type of anything."
     return made
 
 

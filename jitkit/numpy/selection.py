@@ -28,9 +28,7 @@ from .ufuncs import constant, equal, logical_and, logical_or, maximum, minimum
 from .util import check_arraylike, concrete_index, ensure_arraylike
 
 
-def where(
-    condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None
-) -> Any:
+def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """With three arguments, elements of `x` where `condition` holds and of `y` elsewhere. With one, `nonzero(condition)`.
 
     The three broadcast against each other; the dtype is that of promoting x and y. Both are computed in full, always.
@@ -47,9 +45,7 @@ def where(
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """Elements of the first of `choicelist` whose condition holds, and `default` where none does."""
     if len(condlist) != len(choicelist):
-        raise ValueError(
-            f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})"
-        )
+        raise ValueError(f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})")
     if len(condlist) == 0:
         raise ValueError("condlist must be non-empty")
     check_arraylike("select", *condlist, *choicelist, default)
@@ -189,9 +185,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     """
     arr = ensure_arraylike("nonzero", a)
     if arr.ndim == 0:
-        raise ValueError(
-            "Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead."
-        )
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.")
     mask = arr if arr.dtype == np.bool_ else arr != 0
     count = concrete_index(
         mask.sum() if size is None else size,
@@ -229,9 +223,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         raise TypeError(f"x argument to bincount must have an integer type; got {x.dtype}")
     if x.ndim != 1:
         raise ValueError("only 1-dimensional input supported.")
-    minlength = concrete_index(
-        minlength, "The error occurred because of argument 'minlength' of jnp.bincount."
-    )
+    minlength = concrete_index(minlength, "The error occurred because of argument 'minlength' of jnp.bincount.")
     if length is None:
         known = core.concrete_or_error(
             np.asarray,

@@ -71,9 +71,7 @@ def unique(
     along = 0 if axis is None else canonicalize_axis(axis, arr.ndim)
     flat = arr.flatten() if axis is None else arr
     if flat.shape[along] == 0 and size and fill_value is None:
-        raise ValueError(
-            "jnp.unique: for zero-sized input with nonzero size argument, fill_value must be specified"
-        )
+        raise ValueError("jnp.unique: for zero-sized input with nonzero size argument, fill_value must be specified")
     aux, mask, perm = _unique_sorted_mask(flat, along, equal_nan)
     first = nonzero(mask, size=size)[0] if size is not None else mask
     results = [moveaxis(_filled(aux[first] if aux.size else aux, mask, size, fill_value), 0, along)]
@@ -147,12 +145,7 @@ def _counts(mask: Any, size: int | None) -> Any:
 
 
 def isin(
-    element: Any,
-    test_elements: Any,
-    assume_unique: bool = False,
-    invert: bool = False,
-    *,
-    method: str = "auto",
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
 ) -> Any:
     """Which elements are among `test_elements` (with `invert`: are not).
 
@@ -177,9 +170,7 @@ def _in1d(ar1: Any, ar2: Any, invert: bool, method: str = "auto", assume_unique:
         return values != nearest if invert else values == nearest
     if method == "sort":
         return _in1d_by_sorting(values, tested, invert, assume_unique)
-    raise ValueError(
-        f"{method=} is not implemented; options are 'compare_all', 'binary_search', 'sort', and 'auto'"
-    )
+    raise ValueError(f"{method=} is not implemented; options are 'compare_all', 'binary_search', 'sort', and 'auto'")
 
 
 def _in1d_by_sorting(values: Any, tested: Any, invert: bool, assume_unique: bool) -> Any:

@@ -275,8 +275,7 @@ def _roll_static(a: Any, shift: Sequence[int], axis: Sequence[int]) -> Any:
             continue
         cut = int(-s % a.shape[i])
         a = lax.concatenate(
-            [lax.slice_in_dim(a, cut, a.shape[i], axis=int(i)), lax.slice_in_dim(a, 0, cut, axis=int(i))],
-            int(i),
+            [lax.slice_in_dim(a, cut, a.shape[i], axis=int(i)), lax.slice_in_dim(a, 0, cut, axis=int(i))], int(i)
         )
     return a
 

@@ -60,11 +60,7 @@ def argsort(
     if axis is None:
         arr, axis = arr.ravel(), 0
     dimension = canonicalize_axis(axis, arr.ndim)
-    chosen = (
-        dtypes.default_int_dtype()
-        if dtype is None
-        else dtypes.check_and_canonicalize_user_dtype(dtype, "argsort")
-    )
+    chosen = dtypes.default_int_dtype() if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "argsort")
     positions = lax.broadcasted_iota(chosen, arr.shape, dimension)
     if descending and stable:  # what is equal is to come out in its order after the last `rev`
         arr, positions = lax.rev(arr, dimensions=[dimension]), lax.rev(positions, dimensions=[dimension])

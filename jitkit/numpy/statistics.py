@@ -24,18 +24,10 @@ from .util import as_array, check_arraylike, ensure_arraylike
 
 
 def mean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: bool = False,
-    *,
-    where: Any = None,
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
     """The mean over `axis` of the elements where `where` holds; of integers as a float. 16-bit floats are summed in 32 bits."""
-    return _mean(
-        a, static_axes(axis), dtype, out, keepdims, where=where, upcast_f16_for_computation=dtype is None
-    )
+    return _mean(a, static_axes(axis), dtype, out, keepdims, where=where, upcast_f16_for_computation=dtype is None)
 
 
 @fused(static_argnames=("axis", "dtype", "keepdims", "upcast_f16_for_computation"))
@@ -57,9 +49,7 @@ def _mean(
         if dtype is None
         else dtypes.check_and_canonicalize_user_dtype(dtype, "mean")
     )
-    computed = (
-        upcast_f16(result) if upcast_f16_for_computation and dtypes.issubdtype(result, np.inexact) else result
-    )
+    computed = upcast_f16(result) if upcast_f16_for_computation and dtypes.issubdtype(result, np.inexact) else result
     count = number_of(a, axis, keepdims, where, computed)
     total = reductions.sum(a, axis, dtype=computed, keepdims=keepdims, where=where)
     return convert(lax.div(total, count), result)
@@ -74,17 +64,13 @@ def number_of(a: Any, axis: Any, keepdims: bool, where: Any, dtype: Any) -> Any:
     return reductions.sum(broadcast_to(where, np.shape(a)), axis, dtype=dtype, keepdims=keepdims)
 
 
-def average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
-) -> Any:
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
     """The mean over `axis`, weighted by `weights`; with `returned`, the pair of it and the sum of the weights."""
     return _average(a, static_axes(axis), weights, returned, keepdims)
 
 
 @fused(static_argnames=("axis", "returned", "keepdims"))
-def _average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
-) -> Any:
+def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
     a = ensure_arraylike("average", a)
     axes = reduced_axes(a.ndim, axis)
     if weights is None:
@@ -242,6 +228,4 @@ def _std(
         if not dtypes.issubdtype(dtype, np.inexact):
             raise ValueError(f"dtype argument to jnp.std must be inexact; got {dtype}")
     refuse_out("std", out)
-    return lax.sqrt(
-        var(a, axis=axis, dtype=dtype, correction=correction, keepdims=keepdims, where=where, mean=mean)
-    )
+    return lax.sqrt(var(a, axis=axis, dtype=dtype, correction=correction, keepdims=keepdims, where=where, mean=mean))

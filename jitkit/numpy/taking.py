@@ -123,9 +123,7 @@ def take_along_axis(
             raise ValueError(f"take_along_axis indices must be 1D if axis=None, got shape {indices.shape}")
         a, axis = a.ravel(), 0
     if a.ndim != indices.ndim:
-        raise ValueError(
-            f"indices and arr must have the same number of dimensions; {indices.ndim} vs. {a.ndim}"
-        )
+        raise ValueError(f"indices and arr must have the same number of dimensions; {indices.ndim} vs. {a.ndim}")
     axis = canonicalize_axis(axis, a.ndim)
     size = a.shape[axis]
     arr_shape = (*a.shape[:axis], 1, *a.shape[axis + 1 :])
@@ -133,21 +131,13 @@ def take_along_axis(
     if size == 0:
         return lax.full(out_shape, 0, a.dtype)
     if mode != "promise_in_bounds" if wrap_negative_indices is None else wrap_negative_indices:
-        indices = lax.convert_element_type(
-            indices, index_dtype((size,))
-        )  # so that adding the size cannot overflow
+        indices = lax.convert_element_type(indices, index_dtype((size,)))  # so that adding the size cannot overflow
         indices = lax.select(indices < 0, lax.add(indices, constant(indices, size)), indices)
     return _gather_along(a, indices, axis, arr_shape, out_shape, "fill" if mode is None else mode, fill_value)
 
 
 def _gather_along(
-    a: Any,
-    indices: Any,
-    axis: int,
-    arr_shape: tuple[int, ...],
-    out_shape: tuple[int, ...],
-    mode: Any,
-    fill_value: Any,
+    a: Any, indices: Any, axis: int, arr_shape: tuple[int, ...], out_shape: tuple[int, ...], mode: Any, fill_value: Any
 ) -> Any:
     """Axes that both have run along; those that only one has are windows of the array, or axes of the positions."""
     own = [i for i, n in enumerate(indices.shape) if i == axis or n != 1]

@@ -102,9 +102,7 @@ negative = _unary("negative", lax.neg, promote, "-x.")
 sign = _unary("sign", lax.sign, promote, "-1, 0 or 1; x / |x| for complex x; nan for nan.")
 invert = _unary("invert", lax.bitwise_not, promote, "Each bit flipped; of a bool, its negation.")
 bitwise_not = _unary("bitwise_not", lax.bitwise_not, promote, "Each bit flipped; of a bool, its negation.")
-bitwise_invert = _unary(
-    "bitwise_invert", lax.bitwise_not, promote, "Each bit flipped; of a bool, its negation."
-)
+bitwise_invert = _unary("bitwise_invert", lax.bitwise_not, promote, "Each bit flipped; of a bool, its negation.")
 
 exp = _unary("exp", lax.exp, promote_inexact, "e ** x.")
 exp2 = _unary("exp2", lax.exp2, promote_inexact, "2 ** x.")
@@ -145,9 +143,7 @@ bitwise_and = _binary("bitwise_and", lax.bitwise_and, promote, "x & y, bit by bi
 bitwise_or = _binary("bitwise_or", lax.bitwise_or, promote, "x | y, bit by bit.")
 bitwise_xor = _binary("bitwise_xor", lax.bitwise_xor, promote, "x ^ y, bit by bit.")
 left_shift = _binary("left_shift", lax.shift_left, promote_numeric, "x * 2 ** y, by moving bits.")
-bitwise_left_shift = _binary(
-    "bitwise_left_shift", lax.shift_left, promote_numeric, "x * 2 ** y, by moving bits."
-)
+bitwise_left_shift = _binary("bitwise_left_shift", lax.shift_left, promote_numeric, "x * 2 ** y, by moving bits.")
 
 equal = _binary("equal", lax.eq, promote, "x == y.")
 not_equal = _binary("not_equal", lax.ne, promote, "x != y.")
@@ -296,9 +292,7 @@ def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
 @jit
 def bitwise_count(x: Any, /) -> Any:
     """The number of ones among the bits of |x|, as uint8."""
-    return lax.convert_element_type(
-        lax.population_count(absolute(*promote_numeric("bitwise_count", x)[1])), np.uint8
-    )
+    return lax.convert_element_type(lax.population_count(absolute(*promote_numeric("bitwise_count", x)[1])), np.uint8)
 
 
 @jit

@@ -47,9 +47,7 @@ def vectorize(
       ValueError: for shapes that do not fit the signature or each other, and for a signature that is none.
     """
     if any(not isinstance(item, (str, int)) for item in excluded):
-        raise TypeError(
-            f"jax.numpy.vectorize can only exclude integer or string arguments, but excluded={excluded!r}"
-        )
+        raise TypeError(f"jax.numpy.vectorize can only exclude integer or string arguments, but excluded={excluded!r}")
     if any(isinstance(item, int) and item < 0 for item in excluded):
         raise ValueError(f"excluded={excluded!r} contains negative numbers")
     context = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"
@@ -85,8 +83,7 @@ def parse_signature(signature: str) -> tuple[list[CoreAxes], list[CoreAxes]]:
             '"(n,m),(m)->(n)".'
         )
     operands, results = (
-        [tuple(re.findall(r"\w+", axes)) for axes in re.findall(_AXES, side)]
-        for side in signature.split("->")
+        [tuple(re.findall(r"\w+", axes)) for axes in re.findall(_AXES, side)] for side in signature.split("->")
     )
     return operands, results
 
@@ -137,9 +134,7 @@ def _check_operands(
 def _note_sizes(sizes: dict[str, int], axes: CoreAxes, shape: tuple[int, ...], context: str) -> None:
     for name, size in zip(axes, shape, strict=True):
         if sizes.setdefault(name, size) != size:
-            raise ValueError(
-                f"inconsistent size for core dimension {name!r}: {size!r} vs {sizes[name]!r} {context}"
-            )
+            raise ValueError(f"inconsistent size for core dimension {name!r}: {size!r} vs {sizes[name]!r} {context}")
 
 
 def _checking_results(
@@ -150,9 +145,7 @@ def _checking_results(
     def checked(*operands: Any) -> Any:
         out = function(*operands)
         if len(result_axes) > 1 and not isinstance(out, tuple):
-            raise TypeError(
-                f"output must be a tuple when multiple outputs are expected, got: {out!r}\n{context}"
-            )
+            raise TypeError(f"output must be a tuple when multiple outputs are expected, got: {out!r}\n{context}")
         shapes = [np.shape(x) for x in (out if isinstance(out, tuple) else (out,))]
         if len(shapes) != len(result_axes):
             raise TypeError(
@@ -186,9 +179,7 @@ def _check_ranks(operands: Sequence[Any], shapes: Sequence[Sequence[int]], signa
 # --- mapping ------------------------------------------------------------------------------------------------
 
 
-def _map_in_front(
-    function: Callable[..., Any], operands: Sequence[Any], shapes: Sequence[tuple[int, ...]]
-) -> Any:
+def _map_in_front(function: Callable[..., Any], operands: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> Any:
     """The function, mapped over the axes in front of its own. An axis along which no operand is a batch is put back last."""
     rank = len(lax.broadcast_shapes(*shapes))
     squeezed = []

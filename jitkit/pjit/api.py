@@ -257,9 +257,7 @@ def named_scope(name: str) -> Iterator[None]:
     jaxprs.
     """
     if not isinstance(name, str):
-        raise TypeError(
-            f"named_scope name argument must be a string.\nIt is {name!r}. Pass `str(...)` of it."
-        )
+        raise TypeError(f"named_scope name argument must be a string.\nIt is {name!r}. Pass `str(...)` of it.")
     state = config.local.state
     before = state.name_stack
     state.name_stack = (*before, name)

@@ -53,9 +53,7 @@ def direct(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
     return None
 
 
-def runner_of_all(
-    executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
-) -> Callable[[Leaves], Any]:
+def runner_of_all(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Any]:
     """The `runner` of an executable, also of one with results that are no Arrays: tokens; and tangents of integers (float0), which
     users have as arrays of numpy's.
     """
@@ -132,15 +130,13 @@ def buffers_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable
     """The function that runs `executable` on leaves, and returns the buffers of the results."""
     execute, handlers = executable.execute, executable.handlers
     if takes_buffers_as_they_are(executable, leaf_keys):
-        return lambda leaves: execute(
-            [x._buf if type(x) is Array else x for x in leaves]
-        ).consume_with_handlers(handlers)
+        return lambda leaves: execute([x._buf if type(x) is Array else x for x in leaves]).consume_with_handlers(
+            handlers
+        )
     place, kept, consts = executable.place, executable.kept, executable.consts
     if executable.committed or executable.has_effects:
         taken = [(i, executable.arg_avals[i], executable.spread[i]) for i in kept]
-        return lambda leaves: executable.run(
-            [*consts, *[place(leaves[i], aval, where) for i, aval, where in taken]]
-        )
+        return lambda leaves: executable.run([*consts, *[place(leaves[i], aval, where) for i, aval, where in taken]])
     if any(isinstance(leaf_keys[i], OnHost) for i in kept):
         return _host_runner(executable, leaf_keys)
     return lambda leaves: executable.run([*consts, *[_buffer(leaves[i]) for i in kept]])

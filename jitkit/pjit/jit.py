@@ -117,7 +117,7 @@ def jit(
 def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: Any) -> Any:
     """The sharding of arguments and results that `device` or `backend` stands for."""
     warnings.warn(
-        "backend and device argument on jit is deprecated. You can use `jitkit.device_put(..., jitkit.local_devices(backend=\"cpu\")[0])` "
+        'backend and device argument on jit is deprecated. You can use `jitkit.device_put(..., jitkit.local_devices(backend="cpu")[0])` '
         "on the inputs to the jitted function to get the same behavior.",
         DeprecationWarning,
         stacklevel=3,
@@ -133,7 +133,9 @@ def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: A
                 "the other out."
             )
     if device is not None and not hasattr(device, "platform"):
-        raise TypeError(f"jit's device should be a device, got {device!r}\nOne of `jitkit.devices()`; a platform is named by `backend`.")
+        raise TypeError(
+            f"jit's device should be a device, got {device!r}\nOne of `jitkit.devices()`; a platform is named by `backend`."
+        )
     return runtime.single_device_sharding(runtime.devices(backend)[0] if device is None else device)
 
 
@@ -141,7 +143,9 @@ def fused(fun: Callable[..., Any] | None = None, /, *, static_argnames: Sequence
     """For functions of the library: one compiled program when called eagerly, plain Python under a trace."""
     if fun is None:
         return cast(Wrapped, functools.partial(fused, static_argnames=static_argnames))
-    code = cast(types.FunctionType, fun).__code__  # and not its signature, which takes 50 us, for a hundred functions at every import
+    code = cast(
+        types.FunctionType, fun
+    ).__code__  # and not its signature, which takes 50 us, for a hundred functions at every import
     both_ways = code.co_varnames[code.co_posonlyargcount : code.co_argcount]
     positions = [code.co_posonlyargcount + i for i, name in enumerate(both_ways) if name in static_argnames]
     spec = ArgumentSpec(tuple(positions), tuple(static_argnames), (), ())

@@ -154,9 +154,7 @@ def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn 
         return [False] * len(eqn.invars), None
     jaxpr, used_inputs = dce_jaxpr(eqn.params["jaxpr"], used_results)
     kept = [x for x, is_used in zip(eqn.invars, used_inputs, strict=True) if is_used]
-    donated = tuple(
-        d for d, is_used in zip(eqn.params["donated_invars"], used_inputs, strict=True) if is_used
-    )
+    donated = tuple(d for d, is_used in zip(eqn.params["donated_invars"], used_inputs, strict=True) if is_used)
     outs = [x for x, is_used in zip(eqn.outvars, used_results, strict=True) if is_used]
     params = eqn.params | {"jaxpr": jaxpr, "donated_invars": donated}
     of_ins, of_outs = take_shardings(params, eqn.params["jaxpr"])

@@ -25,25 +25,12 @@ from ..interpreters.ad_linearize import (
 )
 from ..interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
 from ..interpreters.ad_transpose import backward_pass, transpose_jaxpr
-from ..jaxpr import (
-    Jaxpr,
-    drop_unused,
-    eval_jaxpr,
-    forwarded_inputs,
-    keep_outputs,
-    move_inputs_to_front,
-    remembered,
-)
+from ..jaxpr import Jaxpr, drop_unused, eval_jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front, remembered
 from .jit_call import Inline, jit_p, placed, take_shardings
 
 
 def _jvp(
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    *,
-    jaxpr: Jaxpr,
-    donated_invars: Sequence[bool],
-    **params: Any,
+    primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> tuple[list[Any], list[Any]]:
     """One call, of the jaxpr of pairs."""
     nonzero = tuple(type(t) is not Zero for t in tangents)
@@ -76,9 +63,7 @@ def _linearize(
     is_inlined = params["inline"] is Inline.JAX_EARLY
     both = (_of_no_line if is_inlined else linearize_jaxpr)(jaxpr, tuple(nonzero))
     count = len(jaxpr.outvars)
-    first = placed(ins, (*results, *[None] * (len(both.primal.outvars) - count))) | {
-        "donated_invars": donated_invars
-    }
+    first = placed(ins, (*results, *[None] * (len(both.primal.outvars) - count))) | {"donated_invars": donated_invars}
     if is_inlined:  # is no call, which would have results
         outs = jit_p.bind(*primals, jaxpr=both.primal, **params | first)
     else:
@@ -90,9 +75,7 @@ def _linearize(
         if is_inlined and len(both.tangent.eqns) < 2:
             return ad.with_zeros(eval_jaxpr(both.tangent, (), *args), both.nonzero, jaxpr.out_avals)
         donated = (False,) * len(residuals) + tuple(compress(donated_invars, nonzero))
-        of_tangents = placed(
-            (*[None] * len(residuals), *compress(ins, nonzero)), compress(results, both.nonzero)
-        )
+        of_tangents = placed((*[None] * len(residuals), *compress(ins, nonzero)), compress(results, both.nonzero))
         # An equation also where the call is inlined: that is done going backward, so that what several of its equations tell
         # of an argument is added up within, as JAX does it.
         made = cast(Trace, current_trace()).process_primitive(
@@ -111,10 +94,7 @@ def _partial_eval(
     ins, results = take_shardings(params, jaxpr)
     both = split_jaxpr(jaxpr, unknown)
     known, later = partition_list(unknown, operands)
-    (ins, ins_later), (results, results_later) = (
-        partition_list(unknown, ins),
-        partition_list(both.nonzero, results),
-    )
+    (ins, ins_later), (results, results_later) = (partition_list(unknown, ins), partition_list(both.nonzero, results))
     count = len(jaxpr.outvars) - sum(both.nonzero)
     of_known = placed(ins, (*results, *[None] * (len(both.primal.outvars) - count)))
     donated, donated_later = partition_list(unknown, donated_invars)
@@ -132,9 +112,7 @@ def _partial_eval(
     return merge_lists(both.nonzero, outs[:count], made)
 
 
-def call_without_forwarding(
-    jaxpr: Jaxpr, args: Sequence[Any], count: int, params: dict[str, Any]
-) -> list[Any]:
+def call_without_forwarding(jaxpr: Jaxpr, args: Sequence[Any], count: int, params: dict[str, Any]) -> list[Any]:
     """The outputs of a call of a jaxpr whose first `count` outputs are results, and the others residuals. The call does
     not return a result that is an argument, nor a residual that is a result.
     """

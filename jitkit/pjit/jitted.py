@@ -52,9 +52,7 @@ from .lookup import LookUp, write_look_up
 from .stages import Wrapped
 from .tracing import JitOptions, Traceable, avals_of
 
-_DE_OPTIMIZED = (
-    "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
-)
+_DE_OPTIMIZED = "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
 _MOST_FORMS = 256  # of calls of one function
 _local, _key_functions, _new, _ndarray = config.local, argument_keys.key_functions, Array.__new__, np.ndarray
 _flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls whose arguments are all arrays
@@ -93,7 +91,9 @@ class Jitted(Traceable):
                             elif type(x := args[0]) is Array:
                                 buffers = [x._buf]
                                 found = quick.get(x._key)
-                            elif type(x) is _ndarray:  # whatever it is under these options: its key would take 0.2 us, of 6
+                            elif (
+                                type(x) is _ndarray
+                            ):  # whatever it is under these options: its key would take 0.2 us, of 6
                                 found = quick.get((x.shape, x.dtype))
                             else:
                                 found = quick.get(_key_functions[type(x)](x))
@@ -284,12 +284,7 @@ class Jitted(Traceable):
         return keys
 
     def first_call(
-        self,
-        key: tuple[Any, ...],
-        arguments: Arguments,
-        leaves: Sequence[Any],
-        tree: PyTreeDef,
-        keys: Sequence[Any],
+        self, key: tuple[Any, ...], arguments: Arguments, leaves: Sequence[Any], tree: PyTreeDef, keys: Sequence[Any]
     ) -> Entry:
         """Let one thread make the entry for a new key, while others wait for it."""
         runtime.default_device()  # the gate opens before the clock starts
@@ -331,9 +326,7 @@ class Jitted(Traceable):
         names = api_util.argument_names(self.fun, arguments)
         traced, was_traced = self.traced(arguments, tree, avals, names)
         placement = self.placement(keys, arguments, traced, avals, names)
-        executable, was_compiled = self.compiled(
-            self.program(traced, tree, self.donated(arguments)), placement
-        )
+        executable, was_compiled = self.compiled(self.program(traced, tree, self.donated(arguments)), placement)
         record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
         entry = Entry(executable, traced.out_tree, keys)
         if config.local.state.options.debug_key_reuse:
@@ -384,9 +377,7 @@ class Jitted(Traceable):
             call, leaves = self.nested_call(args, kwargs), partial_eval.with_stand_ins(leaves)
         return call.bind(leaves)
 
-    def find_nested(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[NestedCall | None, Sequence[Any]]:
+    def find_nested(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[NestedCall | None, Sequence[Any]]:
         """What a call like this one was recorded as before, and the leaves of this one."""
         dynamic: tuple[tuple[Any, ...], dict[str, Any]] = (args, kwargs)
         statics: tuple[Any, ...] = ()

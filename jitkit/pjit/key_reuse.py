@@ -135,9 +135,7 @@ def _while(eqn: JaxprEqn) -> Signature:
                 f"while_loop {name} function leads to key reuse when repeatedly executed: {_IN_A_LOOP}{_at(eqn)}"
             )
     if in_test & in_body:
-        raise KeyReuseError(
-            f"while_loop cond and body functions both use the same key: {_IN_A_LOOP}{_at(eqn)}"
-        )
+        raise KeyReuseError(f"while_loop cond and body functions both use the same key: {_IN_A_LOOP}{_at(eqn)}")
     consts = eqn.params["cond_nconsts"]
     sinks = {i + consts: mask for i, mask in body.sinks.items()}
     return Signature(sinks, body.sources, {result: i + consts for result, i in body.forwards.items()})
@@ -207,9 +205,7 @@ def _signature(jaxpr: Jaxpr) -> Signature:
     results = [same_as.get(x, x) if isinstance(x, Var) else None for x in jaxpr.outvars]
     return Signature(
         {i: uses[var].mask for var, i in inputs.items() if var in uses},
-        frozenset(
-            i for i, x in enumerate(results) if x and is_key(x.aval) and x not in inputs and x not in uses
-        ),
+        frozenset(i for i, x in enumerate(results) if x and is_key(x.aval) and x not in inputs and x not in uses),
         {i: inputs[x] for i, x in enumerate(results) if x in inputs},
     )
 
@@ -244,16 +240,12 @@ def checked(run: Callable[[Sequence[Any]], Any], jaxpr: Jaxpr, name: str) -> Cal
 
     def run_and_note(leaves: Sequence[Any]) -> Any:
         operands = [*leaves, *jaxpr.consts]
-        sinks = [
-            (i, operands[i], mask) for i, mask in of_program.sinks.items() if isinstance(operands[i], Array)
-        ]
+        sinks = [(i, operands[i], mask) for i, mask in of_program.sinks.items() if isinstance(operands[i], Array)]
         here = source_info.current()
         for i, x, mask in sinks:
             before = _used.get(id(x))
             if before is not None and np.any(np.logical_and(before.mask, mask)):
-                raise KeyReuseError(
-                    f"Previously-consumed key passed to {name} at index {i}{_both(before.where, here)}"
-                )
+                raise KeyReuseError(f"Previously-consumed key passed to {name} at index {i}{_both(before.where, here)}")
         result = run(leaves)
         for _, x, mask in sinks:
             before = _used.get(id(x))

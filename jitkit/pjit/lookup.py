@@ -48,7 +48,9 @@ def write_look_up(table: Table, form: CallForm, tree: PyTreeDef, is_flat: bool) 
     """
     if tree.num_nodes > _MOST_LEAVES:
         return None
-    source = Source({"Array": Array, "key_functions": argument_keys.key_functions, "table": table, "entries": table.entries})
+    source = Source(
+        {"Array": Array, "key_functions": argument_keys.key_functions, "table": table, "entries": table.entries}
+    )
     arity = len(form.positions) + len(form.static_positions)
     if arity:
         source.lines.append(f"({' '.join(f'p{i},' for i in range(arity))}) = args")
@@ -61,7 +63,9 @@ def write_look_up(table: Table, form: CallForm, tree: PyTreeDef, is_flat: bool) 
         source.take_apart(child, names[name])
     statics = [f"{i}, type(p{i}), p{i}" for i in form.static_positions]
     statics += [f"{name!r}, type({names[name]}), {names[name]}" for name in form.static_names]
-    begin = ["options"] if is_flat else ["options", source.constant(tree), f"({''.join(f'{part}, ' for part in statics)})"]
+    begin = (
+        ["options"] if is_flat else ["options", source.constant(tree), f"({''.join(f'{part}, ' for part in statics)})"]
+    )
     keys = [f"{x}._key if type({x}) is Array else key_functions[type({x})]({x})" for x in source.leaves]
     source.lines += [
         f"key = ({', '.join([*begin, *keys])},)",

@@ -172,11 +172,7 @@ def axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
 
 
 def mapped_size(
-    fun: Callable[..., Any],
-    tree: PyTreeDef,
-    leaves: Sequence[Any],
-    dims: Sequence[Dim],
-    axis_size: int | None,
+    fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any], dims: Sequence[Dim], axis_size: int | None
 ) -> int:
     """The size that all mapped axes have. ValueError where there is none, or more than one."""
     if not leaves and axis_size is None:
@@ -190,9 +186,7 @@ def mapped_size(
     if len(different) == 1:
         return different.pop()
     if not different:
-        raise ValueError(
-            "vmap must have at least one non-None value in in_axes or axis_size must be specified"
-        )
+        raise ValueError("vmap must have at least one non-None value in in_axes or axis_size must be specified")
     raise _inconsistent_sizes(_names_of_leaves(fun, tree, leaves), dims, sizes, axis_size)
 
 
@@ -255,9 +249,7 @@ def _type_of(x: Any) -> str:
 # --- results ------------------------------------------------------------------------------------------------
 
 
-def moved(
-    axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTreeDef, out_axes: Any
-) -> list[Any]:
+def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTreeDef, out_axes: Any) -> list[Any]:
     """The results with their batch axes where they are wanted.
 
     Args:

@@ -75,8 +75,7 @@ class _Stage(RichDisplay):
         jaxpr = self._program.jaxpr
         names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
         arguments = [
-            f"{n}: {a.str_short()}" if n else a.str_short()
-            for n, a in zip(names, jaxpr.in_avals, strict=True)
+            f"{n}: {a.str_short()}" if n else a.str_short() for n, a in zip(names, jaxpr.in_avals, strict=True)
         ]
         results = [aval.str_short() for aval in jaxpr.out_avals]
         signature = f"{_some(arguments)} -> {_some(results) if len(results) != 1 else results[0]}"
@@ -102,9 +101,7 @@ class _Stage(RichDisplay):
         """An `ArgInfo` per argument, as `(args, kwargs)`."""
         avals = self._program.jaxpr.in_avals
         donated = self._program.donated or (False,) * len(avals)
-        return tree_unflatten(
-            self._program.in_tree, [ArgInfo(a, d) for a, d in zip(avals, donated, strict=True)]
-        )
+        return tree_unflatten(self._program.in_tree, [ArgInfo(a, d) for a, d in zip(avals, donated, strict=True)])
 
     @property
     def out_info(self) -> Any:
@@ -158,9 +155,7 @@ class Traced(_Stage):
 
     def __getattr__(self, name: str) -> Any:
         """The error for what only JAX's Traced has: `jax.make_jaxpr` takes this for one, and looks into it."""
-        hint = (
-            "\nIt is one of jitkit's. For its jaxpr, use `jitkit.make_jaxpr`." if name.startswith("_") else ""
-        )
+        hint = "\nIt is one of jitkit's. For its jaxpr, use `jitkit.make_jaxpr`." if name.startswith("_") else ""
         raise AttributeError(f"'Traced' object has no attribute {name!r}{hint}")
 
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
@@ -206,18 +201,16 @@ class Lowered(_Stage):
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The program as an object of jaxlib's: an MLIR module, or with `dialect="hlo"` an `XlaComputation`."""
-        return runtime.hlo_computation(self.as_text()) if dialect == "hlo" else runtime.mlir_module(self.as_text(dialect))
+        return (
+            runtime.hlo_computation(self.as_text()) if dialect == "hlo" else runtime.mlir_module(self.as_text(dialect))
+        )
 
     @overload
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled: ...
 
     @overload
     def compile(
-        self,
-        compiler_options: dict[str, Any] | None = None,
-        *,
-        target: str,
-        time_limit: float | None = None,
+        self, compiler_options: dict[str, Any] | None = None, *, target: str, time_limit: float | None = None
     ) -> targets.TargetProgram: ...
 
     @traceback_util.api_boundary
@@ -441,9 +434,7 @@ def _check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
         actual = _aval_of_value(x)
         if actual.strip_weak_type() is not expected.strip_weak_type():
             name = from_names[i] or keystr(tree_flatten_with_path(tree)[0][i][0])
-            wrong.append(
-                f"Argument '{name}' compiled with {expected.str_short()} and called with {actual.str_short()}"
-            )
+            wrong.append(f"Argument '{name}' compiled with {expected.str_short()} and called with {actual.str_short()}")
     if wrong:
         raise TypeError(
             "Argument types differ from the types for which this computation was compiled. Perhaps you are calling "

@@ -87,12 +87,7 @@ class Traceable:
         return self.trace(*args, **kwargs).out_info
 
     def placement(
-        self,
-        keys: Sequence[Any],
-        arguments: Arguments,
-        traced: TracedCall,
-        avals: Sequence[Any],
-        names: Sequence[str],
+        self, keys: Sequence[Any], arguments: Arguments, traced: TracedCall, avals: Sequence[Any], names: Sequence[str]
     ) -> Placement:
         """Where a call on leaves with these keys runs, from where they are and what `jit` was told of it."""
         asked, results = self.shardings(arguments, traced, avals, names)
@@ -119,9 +114,7 @@ class Traceable:
 
     # --- what they are made of ------------------------------------------------------------------------------
 
-    def signature(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Arguments, PyTreeDef, list[Any]]:
+    def signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, PyTreeDef, list[Any]]:
         """The split call, its tree and the avals of its leaves."""
         arguments = api_util.split_call(self.options.spec, args, kwargs)
         leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
@@ -252,11 +245,7 @@ def avals_of(keys: Sequence[Any]) -> list[Any]:
 
 
 def trace_call(
-    fun: Callable[..., Any],
-    arguments: Arguments,
-    tree: PyTreeDef,
-    avals: Sequence[Any],
-    debug_info: DebugInfo,
+    fun: Callable[..., Any], arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], debug_info: DebugInfo
 ) -> TracedCall:
     """Trace `fun` for these arguments: their tree, the avals of the leaves, and the values of static
     arguments.

@@ -67,14 +67,14 @@ def _binomial(key: Any, count: Any, prob: Any, shape: Shape | None, dtype: Any) 
     is_few = is_no_count | (count * q <= 10.0)
     count = jnp.floor(count)
 
-    few = lax.select(is_few, count, lax.full_like(count, 0.0))  # each is given harmless numbers where the other is meant
+    few = lax.select(
+        is_few, count, lax.full_like(count, 0.0)
+    )  # each is given harmless numbers where the other is meant
     many = lax.select(is_few, lax.full_like(count, 1e4), count)
     q_of_many = lax.select(is_few, lax.full_like(q, 0.5), q)
     most = dtype.type(dtypes.finfo(dtype).max)
     successes = lax.select(
-        is_few,
-        _by_waiting(key, few, q, shape, dtype, most),
-        _by_rejection(key, many, q_of_many, shape, dtype, most),
+        is_few, _by_waiting(key, few, q, shape, dtype, most), _by_rejection(key, many, q_of_many, shape, dtype, most)
     )
     is_invalid = is_negative | is_nan | is_no_count
     successes = lax.select(is_invalid, jnp.full_like(successes, np.nan, dtype), successes)
@@ -176,9 +176,7 @@ def _rest_of_stirling(k: Any) -> Any:
 # --- multinomial --------------------------------------------------------------------------------------------------------
 
 
-def multinomial(
-    key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1
-) -> Any:
+def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1) -> Any:
     """How many of `n` things fall into each box: box after box, a binomial of those that are left.
 
     Args:

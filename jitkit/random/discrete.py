@@ -72,13 +72,7 @@ def _shuffle(key: Any, x: Any, axis: int) -> Any:
 
 
 def choice(
-    key: Any,
-    a: Any,
-    shape: Any = (),
-    replace: bool = True,
-    p: Any = None,
-    axis: int = 0,
-    mode: str | None = None,
+    key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0, mode: str | None = None
 ) -> Any:
     """Elements of `a`, or rows along an axis, drawn at random.
 
@@ -153,12 +147,7 @@ def _by_probability(key: Any, p: Any, count: int, shape: Shape, replace: bool, m
 
 
 def categorical(
-    key: Any,
-    logits: Any,
-    axis: int = -1,
-    shape: Any = None,
-    replace: bool = True,
-    mode: str | None = None,
+    key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True, mode: str | None = None
 ) -> Any:
     """Categories, each with the probability `softmax(logits)` along an axis.
 

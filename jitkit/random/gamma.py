@@ -29,14 +29,7 @@ from ..interpreters.mlir import LoweringContext, register_lowering
 from ..lax.reducers import inline_function
 from ..lax.utils import canonicalize_shape
 from ..pjit.jit import jit
-from .arguments import (
-    Shape,
-    check_safe_to_cast,
-    check_shape,
-    constant_like,
-    floating_dtype,
-    shape_of_result,
-)
+from .arguments import Shape, check_safe_to_cast, check_shape, constant_like, floating_dtype, shape_of_result
 from .inverse import exponential
 from .keys import check_key, split, split_typed
 from .normal import above_minus_one, normal, normal_of_uniform

@@ -47,9 +47,7 @@ def _poisson(key: Any, lam: Any, shape: Shape, dtype: Any) -> Any:
     many = lax.select(is_small, lax.full_like(lam, 1e5), lam)
     limit = dtype.type(dtypes.iinfo(dtype).max)
     result = lax.select(
-        is_small,
-        _poisson_knuth(key, few, shape, dtype, limit),
-        _poisson_rejection(key, many, shape, dtype, limit),
+        is_small, _poisson_knuth(key, few, shape, dtype, limit), _poisson_rejection(key, many, shape, dtype, limit)
     )
     return lax.select(lam == 0, jnp.zeros_like(result), result)
 

@@ -26,14 +26,7 @@ from .. import core, lax
 from .. import numpy as jnp
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.ad_rules import defjvp_zero
-from ..interpreters.batching import (
-    AxisData,
-    Vals,
-    bdim_at_front,
-    defbroadcasting,
-    defvectorized,
-    register_batcher,
-)
+from ..interpreters.batching import AxisData, Vals, bdim_at_front, defbroadcasting, defvectorized, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..lax.reducers import inline_function
 from ..lax.utils import broadcast_equal_ranks
@@ -246,9 +239,7 @@ def _check_key_data(data: Any, impl: PRNGImpl) -> None:
     if data.ndim < 1:
         raise TypeError(f"{problem} key_data.ndim >= 1; got ndim={data.ndim}")
     if data.shape[-len(impl.key_shape) :] != impl.key_shape:
-        raise TypeError(
-            f"{problem} key_data.shape to end with {impl.key_shape}; got shape={data.shape} for {impl=}"
-        )
+        raise TypeError(f"{problem} key_data.shape to end with {impl.key_shape}; got shape={data.shape} for {impl=}")
     if data.dtype not in (np.uint32, dtypes.float0):
         raise TypeError(f"{problem} key_data.dtype = uint32; got dtype={data.dtype}")
 

@@ -59,9 +59,7 @@ def _(ctx: LoweringContext, *operands: str) -> list[str]:
 
 
 def _hash_jaxpr(hash_function: Any, avals: tuple[Any, ...]) -> Jaxpr:
-    return remembered(
-        hash_function, avals, lambda: reducer_jaxpr(hash_function, avals, "lowering", hash_function)
-    )
+    return remembered(hash_function, avals, lambda: reducer_jaxpr(hash_function, avals, "lowering", hash_function))
 
 
 def _schedule(key1: Any, key2: Any, x1: Any, x2: Any) -> tuple[tuple[Any, ...], tuple[Any, Any]]:

@@ -39,10 +39,7 @@ def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, 
 
 
 def compile_with_callbacks(
-    text: str,
-    owners: Sequence[Device],
-    options: tuple[tuple[str, Any], ...],
-    callbacks: Sequence[Callable[..., Any]],
+    text: str, owners: Sequence[Device], options: tuple[tuple[str, Any], ...], callbacks: Sequence[Callable[..., Any]]
 ) -> Any:
     """The same for a program that calls Python functions, which it knows by their index in `callbacks`.
 
@@ -117,6 +114,8 @@ def _wait_for_compilers() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(130)  # as a shell counts for Ctrl-C; nothing is taken down, so nothing breaks
+
+
 def prepare_lapack(is_called: bool) -> None:
     """Before a program that calls LAPACK runs: let jaxlib find the routines, which are scipy's."""
     if is_called:
@@ -182,13 +181,7 @@ def platform_fingerprint(device: Device) -> str:
     """
     client = device.client
     version = importlib.import_module("jaxlib.version").__version__
-    parts = (
-        f"jaxlib {version}",
-        client.platform,
-        client.platform_version,
-        device.device_kind,
-        cpu_features(),
-    )
+    parts = (f"jaxlib {version}", client.platform, client.platform_version, device.device_kind, cpu_features())
     return "; ".join(parts)
 
 

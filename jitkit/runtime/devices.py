@@ -181,5 +181,3 @@ def result_shardings(executable: Any, sharding: Sharding, count: int) -> list[Sh
     parse = importlib.import_module("jax._src.sharding_impls").parse_flatten_op_sharding
     named = gate().jax.sharding.NamedSharding
     return [named(sharding.mesh, parse(each, sharding.mesh)[0]) for each in found]
-
-

@@ -98,15 +98,7 @@ def host_dispatcher(
         return g.jax.device_put(x, to)
 
     dispatcher: Callable[..., Any] = g.ext.pjit(
-        name,
-        cache_miss,
-        cache_miss,
-        [],
-        [],
-        _CacheKey(),
-        registry,
-        shard,
-        g.ext.PjitFunctionCache(capacity=64),
+        name, cache_miss, cache_miss, [], [], _CacheKey(), registry, shard, g.ext.PjitFunctionCache(capacity=64)
     )
     return dispatcher
 

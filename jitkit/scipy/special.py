@@ -336,7 +336,5 @@ log_ndtr = custom_jvp(_log_ndtr, nondiff_argnums=(1,))
 def _log_ndtr_jvp(series_order: int, primals: Any, tangents: Any) -> Any:
     (x,), (dx,) = primals, tangents
     out = log_ndtr(x, series_order)
-    log_density = lax.sub(
-        lax.mul(constant(x, -0.5), lax.square(x)), constant(x, math.log(math.sqrt(2 * math.pi)))
-    )
+    log_density = lax.sub(lax.mul(constant(x, -0.5), lax.square(x)), constant(x, math.log(math.sqrt(2 * math.pi))))
     return out, lax.mul(dx, lax.exp(lax.sub(log_density, out)))

@@ -139,16 +139,12 @@ def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]
 def check_callable(fun: Any) -> None:
     """TypeError unless `fun` is something that `jit` can call, and whose result is there when it returns."""
     if isinstance(fun, staticmethod):
-        raise TypeError(
-            f"staticmethod arguments are not supported, got {fun}\nWrite @staticmethod above @jit."
-        )
+        raise TypeError(f"staticmethod arguments are not supported, got {fun}\nWrite @staticmethod above @jit.")
     if not callable(fun):
         nothing = "\nIt is what a function without `return` gives." if fun is None else ""
         raise TypeError(f"Expected a callable value, got {fun}{nothing}")
     if inspect.isgeneratorfunction(fun):
-        raise TypeError(
-            f"Expected a function, got a generator function: {fun}\nReturn a list instead of yielding."
-        )
+        raise TypeError(f"Expected a function, got a generator function: {fun}\nReturn a list instead of yielding.")
 
 
 # --- once per call: taking the arguments apart --------------------------------------------------------------

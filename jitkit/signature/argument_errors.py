@@ -55,9 +55,7 @@ def _instead_of(x: Any, name: str) -> str:
         return f"A function is not an array. Close over it, or {_made_static(name)}."
     if isinstance(x, np.generic):
         return f"Arrays hold numbers: convert {name} to one first."
-    return (
-        f"If {name} holds arrays, register its class as a pytree; if it is a setting, {_made_static(name)}."
-    )
+    return f"If {name} holds arrays, register its class as a pytree; if it is a setting, {_made_static(name)}."
 
 
 def _made_static(name: str) -> str:

@@ -52,12 +52,7 @@ def resolve_spec(
     ValueError for a position out of range, an unknown or positional-only name, one given twice, or one that
     is both static and donated; TypeError for values of a wrong type.
     """
-    if (
-        static_argnums is None
-        and static_argnames is None
-        and donate_argnums is None
-        and donate_argnames is None
-    ):
+    if static_argnums is None and static_argnames is None and donate_argnums is None and donate_argnames is None:
         return ArgumentSpec((), (), (), ())  # without a look at the signature, which takes 50 us
     signature = signature_of(fun)
     static_nums, static_names = _complete(fun, signature, static_argnums, static_argnames, "static")
@@ -89,8 +84,7 @@ def _complete(
     if signature is None:
         if names is not None and kind == "donate":
             raise ValueError(
-                f"Getting the signature of function {fun} failed. Pass donate_argnums instead of "
-                "donate_argnames."
+                f"Getting the signature of function {fun} failed. Pass donate_argnums instead of donate_argnames."
             )
         return nums or (), names or ()
     check_positions(fun, signature, nums or (), f"{kind}_argnums")
@@ -108,9 +102,7 @@ def infer_missing(
     that are counted from 0. In a function with `*args` they stay, too: only a call can tell where they are.
     """
     parameters = list(signature.parameters.values())
-    both_ways = {
-        i: p.name for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-    }
+    both_ways = {i: p.name for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD}
     if nums is None:
         return tuple([i for i, name in both_ways.items() if names and name in names]), names or ()
     if not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
@@ -134,9 +126,7 @@ def _as_names(argnames: str | Iterable[str], what: str) -> tuple[str, ...]:
     names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(
-                f"argument is not a string: {name!r}\n{what} must be a string or a sequence of strings."
-            )
+            raise TypeError(f"argument is not a string: {name!r}\n{what} must be a string or a sequence of strings.")
     return _without_duplicates(names, what)
 
 
@@ -144,15 +134,12 @@ def _without_duplicates(entries: tuple[Any, ...], what: str) -> tuple[Any, ...]:
     repeated = sorted({entry for entry in entries if entries.count(entry) > 1})
     if repeated:
         raise ValueError(
-            f"{what}={entries} names {', '.join(map(repr, repeated))} more than once. Write each argument "
-            "once."
+            f"{what}={entries} names {', '.join(map(repr, repeated))} more than once. Write each argument once."
         )
     return entries
 
 
-def check_positions(
-    fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str
-) -> None:
+def check_positions(fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str) -> None:
     """ValueError for a position that no parameter of the function takes; negative ones count from the last that does.
 
     A function with `*args` takes all. `what` is the name of the option. The error has two lines:
@@ -171,9 +158,7 @@ def check_positions(
         )
 
 
-def check_names(
-    fun: Callable[..., Any], signature: inspect.Signature, names: tuple[str, ...], what: str
-) -> None:
+def check_names(fun: Callable[..., Any], signature: inspect.Signature, names: tuple[str, ...], what: str) -> None:
     """ValueError for a name by which the function takes no argument.
 
     First, the names of positional-only parameters and of `*args`, even if there is a `**kwargs`, and all of them in one error:
@@ -189,9 +174,7 @@ def check_names(
     never_by_name = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
     positional_only = {name for name in names if kinds.get(name) in never_by_name}
     if positional_only:
-        raise ValueError(
-            f"Jitted function has invalid argnames {positional_only} in {what}. These are positional-only"
-        )
+        raise ValueError(f"Jitted function has invalid argnames {positional_only} in {what}. These are positional-only")
     unknown = {name for name in names if kinds.get(name) not in KEYWORD}
     if unknown and inspect.Parameter.VAR_KEYWORD not in kinds.values():
         raise ValueError(

@@ -20,9 +20,7 @@ class ShapeDtypeStruct:
     __module__ = "jitkit"  # where users find it, as the errors say
     __slots__ = ("dtype", "shape", "sharding", "weak_type")
 
-    def __init__(
-        self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False
-    ) -> None:
+    def __init__(self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
         aval = ShapedArray(tuple(shape), dtype)
@@ -83,11 +81,7 @@ def aval_of_argument(x: Any) -> Any:
     """The aval of an argument where no value is needed: a `ShapeDtypeStruct`, or whatever has a shape and a
     dtype, will do.
     """
-    if (
-        not core.is_array_type(type(x))
-        and hasattr(x, "shape")
-        and dtypes.is_array_dtype(getattr(x, "dtype", None))
-    ):
+    if not core.is_array_type(type(x)) and hasattr(x, "shape") and dtypes.is_array_dtype(getattr(x, "dtype", None)):
         return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype), getattr(x, "weak_type", False))
     return core.get_aval(x)
 

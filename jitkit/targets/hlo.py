@@ -114,9 +114,7 @@ class Program:
             found = _OPCODE.match(after_type)
             if found:
                 its_type = right[: len(right) - len(after_type)]
-                body.append(
-                    Instruction(match["name"], its_type, found["opcode"], found["rest"], bool(match["root"]))
-                )
+                body.append(Instruction(match["name"], its_type, found["opcode"], found["rest"], bool(match["root"])))
 
     def walk(self, computation: str, seen: set[str]) -> None:
         """Add the kernels and loops of a computation, in its order, with those of what it runs as it is written.

@@ -27,9 +27,7 @@ from .program import TargetProgram
 from .table import Target, TargetError
 
 PROGRAM = ["-m", "jitkit.targets.worker"]
-TIME_LIMIT = (
-    300.0  # seconds for one program; what this takes is stuck, or too large to be waited for by default
-)
+TIME_LIMIT = 300.0  # seconds for one program; what this takes is stuck, or too large to be waited for by default
 
 
 class Compilers:
@@ -58,9 +56,7 @@ class Compilers:
         for worker in list(self._workers.values()):
             worker.kill()
 
-    def compile(
-        self, name: str, text: str, target: Target, options: Sequence[tuple[str, Any]] = ()
-    ) -> TargetProgram:
+    def compile(self, name: str, text: str, target: Target, options: Sequence[tuple[str, Any]] = ()) -> TargetProgram:
         """Compile StableHLO text for a target; `options` are XLA's own debug options.
 
         TargetError when the compiler is not there, refuses, takes too long or ends.
@@ -74,9 +70,7 @@ class Compilers:
         if self._abandoned:  # asked after the worker is known: either this kills it, or `abandon` does
             worker.kill()
         try:
-            answer = worker.ask(
-                {"target": target.name, "text": text, "options": list(options)}, self.time_limit
-            )
+            answer = worker.ask({"target": target.name, "text": text, "options": list(options)}, self.time_limit)
         except _Timeout:
             self._drop(target)
             raise TargetError(
@@ -191,7 +185,9 @@ def environment(target: Target, dumps: pathlib.Path, ours: Mapping[str, str]) ->
         "JAX_PLATFORMS": "cpu",
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "CUDA_VISIBLE_DEVICES": "",
-        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(dumps.parent)),  # goes with the process, which may be ended at any time
+        **dict.fromkeys(
+            ("TMPDIR", "TEMP", "TMP"), str(dumps.parent)
+        ),  # goes with the process, which may be ended at any time
     }
     if target.platform == "tpu":
         env |= {
@@ -201,8 +197,7 @@ def environment(target: Target, dumps: pathlib.Path, ours: Mapping[str, str]) ->
             "TPU_WORKER_HOSTNAMES": "localhost",
             "TPU_STDERR_LOG_LEVEL": "3",
             "LIBTPU_INIT_ARGS": (
-                f"--xla_jf_dump_to={dumps} --xla_jf_dump_llo_text=true "
-                "--xla_jf_dump_llo_pass_label_regex=final_bundles"
+                f"--xla_jf_dump_to={dumps} --xla_jf_dump_llo_text=true --xla_jf_dump_llo_pass_label_regex=final_bundles"
             ),
         }
     if target.platform == "gpu":

@@ -137,8 +137,7 @@ class TargetProgram:
     def _code_in(self, language: str) -> dict[str, str]:
         if language != self.target.code:
             raise TargetError(
-                "unavailable",
-                f"{language} is {NOT_AVAILABLE}: {self.target.name} is compiled to {self.target.code}.",
+                "unavailable", f"{language} is {NOT_AVAILABLE}: {self.target.name} is compiled to {self.target.code}."
             )
         if not self._code:
             raise TargetError(

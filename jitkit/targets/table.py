@@ -59,9 +59,7 @@ def find(name: str) -> Target:
     try:
         return TARGETS[name]
     except KeyError:
-        raise ValueError(
-            f"unknown target: {name!r}\nThe targets are {', '.join(map(repr, TARGETS))}."
-        ) from None
+        raise ValueError(f"unknown target: {name!r}\nThe targets are {', '.join(map(repr, TARGETS))}.") from None
 
 
 def obstacle(target: Target) -> TargetError | None:
@@ -85,10 +83,7 @@ def obstacle(target: Target) -> TargetError | None:
 
 
 # What the extras of the same names consist of. In words of JAX's, since jitkit is in no package index.
-EXTRAS = {
-    "tpu": ("jax[tpu]",),
-    "gpu": ("jax[cuda12-local]", "nvidia-cuda-nvcc-cu12>=12.6"),
-}
+EXTRAS = {"tpu": ("jax[tpu]",), "gpu": ("jax[cuda12-local]", "nvidia-cuda-nvcc-cu12>=12.6")}
 
 
 def how_to_install(*extras: str) -> str:

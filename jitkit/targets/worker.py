@@ -59,7 +59,9 @@ platform_name: "CUDA"
 dnn_version_info { major: 9 minor: 6 }
 device_description_str: "NVIDIA H100 80GB HBM3"
 """
-_GENERIC = "XLA's general cost model (HloCostAnalysis) on the optimised HLO, as this compiler has no estimate of its own"
+_GENERIC = (
+    "XLA's general cost model (HloCostAnalysis) on the optimised HLO, as this compiler has no estimate of its own"
+)
 
 
 class Compiler:
@@ -222,9 +224,7 @@ class Tpu(Plugin):
     def bundles(self) -> dict[str, int]:
         """From libtpu's analysis of the schedule that it has found."""
         analyses = self._files(r"\d+-(?P<name>.*)-\d+-schedule-analysis_final_bundles\.txt")
-        totals = {
-            name: re.search(r"total scheduled bundles:\s*(\d+)", text) for name, text in analyses.items()
-        }
+        totals = {name: re.search(r"total scheduled bundles:\s*(\d+)", text) for name, text in analyses.items()}
         return {name: int(total[1]) for name, total in totals.items() if total}
 
 

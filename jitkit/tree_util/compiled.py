@@ -88,7 +88,9 @@ class Source:
     def _take_registered_apart(self, node_type: RegisteredNode, data: Any, name: str, names: list[str]) -> None:
         if type(node_type) is DataclassNode and not node_type.meta_fields:
             self.lines.append(f"if type({name}) is not {self.constant(node_type.cls)}: return None")
-            self.lines += [f"{child} = {name}.{field}" for child, field in zip(names, node_type.data_fields, strict=True)]
+            self.lines += [
+                f"{child} = {name}.{field}" for child, field in zip(names, node_type.data_fields, strict=True)
+            ]
             return
         children_of = self.constant(_children_if_same(node_type, data, len(names)))
         self.lines += [f"{name}_all = {children_of}({name})", f"if {name}_all is None: return None"]

@@ -254,10 +254,7 @@ _UNSPECIFIED = Unspecified()
 
 
 def tree_reduce(
-    function: Callable[[Any, Any], Any],
-    tree: Any,
-    initializer: Any = _UNSPECIFIED,
-    is_leaf: IsLeaf | None = None,
+    function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _UNSPECIFIED, is_leaf: IsLeaf | None = None
 ) -> Any:
     """`functools.reduce` over the leaves, from left to right; TypeError for no leaves and no initializer."""
     leaves = tree_leaves(tree, is_leaf)
@@ -267,11 +264,7 @@ def tree_reduce(
 
 
 def tree_reduce_associative(
-    operation: Callable[[Any, Any], Any],
-    tree: Any,
-    *,
-    identity: Any = _UNSPECIFIED,
-    is_leaf: IsLeaf | None = None,
+    operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = _UNSPECIFIED, is_leaf: IsLeaf | None = None
 ) -> Any:
     """Reduce the leaves in halves: each passes through log2 of their number of operations.
 
@@ -307,9 +300,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
 # --- trees of trees -----------------------------------------------------------------------------------------
 
 
-def tree_transpose(
-    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
-) -> Any:
+def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any) -> Any:
     """Turn an outer tree of inner trees inside out: `[(1, 2), (3, 4)]` into `([1, 3], [2, 4])`.
 
     TypeError when the leaves do not fit. Without an inner structure, that of the first subtree is taken.

@@ -277,8 +277,7 @@ class DictNode(NodeType):
 
 _EXPECTED = "The to_iterable function for a custom PyTree node should return a (children, aux_data) tuple"
 _EXPECTED_KEYS = (
-    "The to_iterable_with_keys function for a custom PyTree node should return "
-    "a (key_leaf_pairs, aux_data) tuple"
+    "The to_iterable_with_keys function for a custom PyTree node should return a (key_leaf_pairs, aux_data) tuple"
 )
 
 
@@ -299,9 +298,7 @@ class RegisteredNode(NodeType):
             pairs, _ = self.flatten_with_keys(self.unflatten(data, [object()] * count))
         except Exception:  # a class may insist on arrays for children
             pairs = ()
-        return (
-            [key for key, _ in pairs] if len(pairs) == count else [FlattenedIndexKey(i) for i in range(count)]
-        )
+        return [key for key, _ in pairs] if len(pairs) == count else [FlattenedIndexKey(i) for i in range(count)]
 
     def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
         """The type, the metadata and the number of children must be right."""
@@ -323,11 +320,7 @@ class CustomNode(RegisteredNode):
     __slots__ = ("_flatten", "_flatten_with_keys", "_unflatten")
 
     def __init__(
-        self,
-        cls: type,
-        flatten: Flatten,
-        unflatten: Unflatten,
-        flatten_with_keys: FlattenWithKeys | None = None,
+        self, cls: type, flatten: Flatten, unflatten: Unflatten, flatten_with_keys: FlattenWithKeys | None = None
     ) -> None:
         super().__init__(cls)
         self._flatten = flatten

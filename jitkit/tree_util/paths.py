@@ -122,9 +122,7 @@ def _join(keys: Sequence[KeyEntry]) -> str:
     return " ".join(map(str, keys))
 
 
-def prefix_errors(
-    prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None
-) -> list[Callable[[str], ValueError]]:
+def prefix_errors(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Callable[[str], ValueError]]:
     """Why `prefix_tree` is no prefix of `full_tree`: for each place, a function from its name to an error."""
     return list(_prefix_errors((), prefix_tree, full_tree, is_leaf))
 
@@ -165,7 +163,9 @@ def _difference_of_nodes(prefix: Any, full: Any) -> tuple[str, str] | None:
         )
         return "different numbers of pytree children", details
     if data != full_data:
-        changes = "\n".join(importlib.import_module("difflib").ndiff(str(data).splitlines(), str(full_data).splitlines()))
+        changes = "\n".join(
+            importlib.import_module("difflib").ndiff(str(data).splitlines(), str(full_data).splitlines())
+        )
         details = (
             f"There both are a\n    {cls}\nwhose metadata differ, in the prefix (-) and the full tree (+):\n"
             f"{textwrap.indent(changes, '    ')}"
@@ -174,9 +174,7 @@ def _difference_of_nodes(prefix: Any, full: Any) -> tuple[str, str] | None:
     return None
 
 
-def equality_errors(
-    tree1: Any, tree2: Any, is_leaf: IsLeaf | None = None
-) -> Iterator[tuple[KeyPath, str, str, str]]:
+def equality_errors(tree1: Any, tree2: Any, is_leaf: IsLeaf | None = None) -> Iterator[tuple[KeyPath, str, str, str]]:
     """Where the structures of two trees differ: the key path, and three texts.
 
     They are meant for "... is a {first} in one tree and a {second} in the other, so {third}".
@@ -187,9 +185,7 @@ def equality_errors(
 def equality_errors_pytreedef(tree1: PyTreeDef, tree2: PyTreeDef) -> Iterator[tuple[KeyPath, str, str, str]]:
     """`equality_errors` for two structures; a leaf appears as "pytree leaf"."""
     leaf = _LeafMeta("Leaf", (), {})()
-    return equality_errors(
-        tree1.unflatten([leaf] * tree1.num_leaves), tree2.unflatten([leaf] * tree2.num_leaves)
-    )
+    return equality_errors(tree1.unflatten([leaf] * tree1.num_leaves), tree2.unflatten([leaf] * tree2.num_leaves))
 
 
 class _LeafMeta(type):
@@ -216,7 +212,11 @@ def _equality_errors(
     if len(children) != len(other_children):
         only = _only_in_one(keys, other_keys)
         named = all(isinstance(key, DictKey | FlattenedIndexKey) for key in only)
-        listed = f", with the symmetric difference of key sets: {{{' '.join(repr(key.key) for key in only)}}}" if named else ""
+        listed = (
+            f", with the symmetric difference of key sets: {{{' '.join(repr(key.key) for key in only)}}}"
+            if named
+            else ""
+        )
         counts = f"{cls} with {_count(children)}", f"{cls} with {_count(other_children)}"
         yield path, *counts, f"the numbers of children do not match{listed}"
         return
@@ -250,7 +250,9 @@ def nodes_apart(before: PyTreeDef, after: PyTreeDef) -> int:
     differs = before.node_type is not after.node_type or not _equal(before.data, after.data)
     old = {str(key): child for key, child in zip(_child_keys(before), before.children(), strict=True)}
     new = {str(key): child for key, child in zip(_child_keys(after), after.children(), strict=True)}
-    return (differs or old.keys() != new.keys()) + sum(nodes_apart(old[key], new[key]) for key in old.keys() & new.keys())
+    return (differs or old.keys() != new.keys()) + sum(
+        nodes_apart(old[key], new[key]) for key in old.keys() & new.keys()
+    )
 
 
 def _changes(name: str, before: PyTreeDef, after: PyTreeDef) -> Iterator[str]:
@@ -282,9 +284,7 @@ def _changes_of_metadata(name: str, before: PyTreeDef, after: PyTreeDef) -> Iter
     node_type = before.node_type
     if isinstance(node_type, DataclassNode):
         fields = zip(node_type.meta_fields, before.data, after.data, strict=True)
-        yield from (
-            f"{name}.{field} was {old!r} and is {new!r}" for field, old, new in fields if not _equal(old, new)
-        )
+        yield from (f"{name}.{field} was {old!r} and is {new!r}" for field, old, new in fields if not _equal(old, new))
     elif node_type is not None and type(before.data) is node_type.cls:
         yield f"{name} was {before.data!r} and is {after.data!r}"  # a static node is its own metadata
     else:

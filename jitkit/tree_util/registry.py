@@ -147,9 +147,7 @@ def register_pytree_with_keys(
 def register_pytree_with_keys_class(cls: Class) -> Class:
     """A decorator of classes: as above, with `tree_flatten_with_keys`, and `tree_flatten` if there is one."""
     flatten = operator.methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
-    register_pytree_with_keys(
-        cls, operator.methodcaller("tree_flatten_with_keys"), cls.tree_unflatten, flatten
-    )
+    register_pytree_with_keys(cls, operator.methodcaller("tree_flatten_with_keys"), cls.tree_unflatten, flatten)
     return cls
 
 
@@ -202,9 +200,7 @@ def register_dataclass(
 def _check_fields(required: set[str], given: set[str]) -> None:
     if required == given:
         return
-    message = (
-        "data_fields and meta_fields must include all dataclass fields with ``init=True`` and only them."
-    )
+    message = "data_fields and meta_fields must include all dataclass fields with ``init=True`` and only them."
     if missing := required - given:
         message += f" Missing fields: {missing}. Add them to drop_fields to suppress this error."
     if unexpected := given - required:

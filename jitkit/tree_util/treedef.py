@@ -40,9 +40,7 @@ class PyTreeDef:
         self._children = children
         self.num_leaves: int = 1 if node_type is None else sum([child.num_leaves for child in children])
         self.num_nodes: int = 1 + sum([child.num_nodes for child in children])
-        self.is_plain: bool = node_type is None or (
-            node_type.is_builtin and all(child.is_plain for child in children)
-        )
+        self.is_plain: bool = node_type is None or (node_type.is_builtin and all(child.is_plain for child in children))
 
     def children(self) -> list[PyTreeDef]:
         """The treedefs of the children."""
@@ -87,10 +85,7 @@ class PyTreeDef:
         return self.node_type.unflatten(self.data, children)
 
     def walk(
-        self,
-        f_node: Callable[[tuple[Any, ...], Any], Any],
-        f_leaf: Callable[[Any], Any] | None,
-        leaves: Iterable[Any],
+        self, f_node: Callable[[tuple[Any, ...], Any], Any], f_leaf: Callable[[Any], Any] | None, leaves: Iterable[Any]
     ) -> Any:
         """Fold the tree with these leaves: `f_leaf(leaf)`, and `f_node(what the children gave, metadata)`."""
         values = list(leaves)
@@ -99,10 +94,7 @@ class PyTreeDef:
         return self._walk(f_node, f_leaf, iter(values))
 
     def _walk(
-        self,
-        f_node: Callable[[tuple[Any, ...], Any], Any],
-        f_leaf: Callable[[Any], Any] | None,
-        leaves: Iterator[Any],
+        self, f_node: Callable[[tuple[Any, ...], Any], Any], f_leaf: Callable[[Any], Any] | None, leaves: Iterator[Any]
     ) -> Any:
         if self.node_type is None:
             leaf = next(leaves)

@@ -20,15 +20,12 @@ edit(
 )  # fmt: skip
 
 
-@mutant(
-    "00.1",
-    "`if x > 0` works on traced values",
-    "Which way should Python go at your `if`, while x has no numbers?",
-)
+@mutant("00.1", "`if x > 0` works on traced values", "Which way should Python go at your `if`, while x has no numbers?")
 def chooses_in_python(x):
     if x > 0:
         return x
     return jnp.zeros_like(x)
+
 
 # --- right answers in other words ---------------------------------------------------------------------------------
 

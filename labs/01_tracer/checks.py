@@ -51,9 +51,7 @@ def without_a_trace(jk, rng):
 
 
 @check(
-    "01.1",
-    "Under a trace, the trace receives it, and its answer is the result.",
-    against=["parameters are operands"],
+    "01.1", "Under a trace, the trace receives it, and its answer is the result.", against=["parameters are operands"]
 )
 def under_a_trace(jk, rng):
     scale_p = jk.core.Primitive("scale")
@@ -170,9 +168,7 @@ def shape_of(jk, shapes, name="f"):
     return tuple(map(int, jk.lax.utils.broadcast_equal_ranks(name, shapes)))
 
 
-@check(
-    "01.2", "A scalar fits beside everything, on either side.", against=["the shape is the first operand's"]
-)
+@check("01.2", "A scalar fits beside everything, on either side.", against=["the shape is the first operand's"])
 def scalars(jk, rng):
     x, number = aval(jk, rng.integers(2, 9, size=2)), aval(jk, ())
     return jk.lax.add_p.abstract_eval(x, number), jk.lax.add_p.abstract_eval(number, x)
@@ -202,10 +198,7 @@ def weakness(jk, rng):
     return of_two, [of_three(triple) for triple in triples]
 
 
-@check(
-    "01.2",
-    "Not every operation wants one dtype; each says which dtypes it takes, and what comes out.",
-)
+@check("01.2", "Not every operation wants one dtype; each says which dtypes it takes, and what comes out.")
 def rules_of_its_own(jk, rng):
     rules = jk.lax.elementwise_rules
     x, y = aval(jk, (int(rng.integers(2, 9)),), "float32"), aval(jk, (), "int32")
@@ -261,11 +254,7 @@ def meet(jk, *types, x64=False):
     return found.__name__ if isinstance(found, type) else found.name
 
 
-@check(
-    "01.3",
-    "It does not matter on which side an operand stands.",
-    against=["the dtype comes from the left operand"],
-)
+@check("01.3", "It does not matter on which side an operand stands.", against=["the dtype comes from the left operand"])
 def both_sides(jk, rng):
     types = list(rng.permutation(["int8", "int16", "float16", "float32"]))
     return [meet(jk, str(a), str(b)) for a, b in itertools.permutations(types, 2)]
@@ -337,11 +326,7 @@ def places(jk, rng):
     return [jk.make_jaxpr(lambda x, f=f: f(number, x))(x) for f in OPERATORS]
 
 
-@check(
-    "01.4",
-    "A number of numpy's may stand on the left, too.",
-    against=["only Python's numbers stand on the left"],
-)
+@check("01.4", "A number of numpy's may stand on the left, too.", against=["only Python's numbers stand on the left"])
 def numpy_numbers(jk, rng):
     number = np.float32(rng.normal())
     x = rng.normal(size=3).astype("float32")
@@ -358,7 +343,10 @@ def unknown_operands(jk, rng):
         pass
 
     method = jk.core.operators.reflected_method("-", lambda left, right: "a result")
-    says = method(np.float32(rng.normal()), Money()) is NotImplemented, method(np.float32(1.0), Money()) is NotImplemented
+    says = (
+        method(np.float32(rng.normal()), Money()) is NotImplemented,
+        method(np.float32(1.0), Money()) is NotImplemented,
+    )
     return says, raised(jk.make_jaxpr(lambda x: "text" - x), 1.0, parts=["unsupported operand", "str"])
 
 
@@ -374,10 +362,7 @@ def lists(jk, rng):
     return message, others
 
 
-@check(
-    "01.4",
-    "What the function raises is raised, with the frames of this library taken out of its traceback.",
-)
+@check("01.4", "What the function raises is raised, with the frames of this library taken out of its traceback.")
 def errors_of_the_function(jk, rng):
     operators, seen = jk.core.operators, []
     error = ValueError(f"no {int(rng.integers(99))}")
@@ -405,9 +390,7 @@ def make_trace(jk):
     return jk.interpreters.partial_eval.DynamicJaxprTrace(None, debug_info)
 
 
-@check(
-    "01.5", "A number is written into the equation, with its type.", against=["every constant is an array"]
-)
+@check("01.5", "A number is written into the equation, with its type.", against=["every constant is an array"])
 def numbers(jk, rng):
     number = float(rng.normal())
     zeros = [jk.make_jaxpr(lambda x, z=z: jk.lax.convert_element_type(z, "int32") + x)(1) for z in (0.0, False)]
@@ -416,32 +399,20 @@ def numbers(jk, rng):
     return weak, strong, zeros
 
 
-@check(
-    "01.5",
-    "An array from outside is a constant, with its value.",
-    against=["arrays of one type are one constant"],
-)
+@check("01.5", "An array from outside is a constant, with its value.", against=["arrays of one type are one constant"])
 def arrays(jk, rng):
     table, other = rng.normal(size=(2, 3)).astype("float32")
     return jk.make_jaxpr(lambda x: (x * table) + other)(table)
 
 
-@check(
-    "01.5",
-    "An array that is used three times is one constant.",
-    against=["every use is a constant of its own"],
-)
+@check("01.5", "An array that is used three times is one constant.", against=["every use is a constant of its own"])
 def one_array_thrice(jk, rng):
     table = rng.normal(size=3).astype("float32")
     program = jk.make_jaxpr(lambda x: (x + table) * table - table)(table)
     return program, len(program.consts)
 
 
-@check(
-    "01.5",
-    "Two arrays that happen to be equal are two constants.",
-    against=["equal arrays are one constant"],
-)
+@check("01.5", "Two arrays that happen to be equal are two constants.", against=["equal arrays are one constant"])
 def equal_arrays(jk, rng):
     table = rng.normal(size=3).astype("float32")
     copies = [table, table.copy()]
@@ -464,11 +435,7 @@ def outer_tracers(jk, rng):
     return first.aval, first is again, first is x.atom, [value is x for value in inner.consts.values()]
 
 
-@check(
-    "01.5",
-    "A tracer whose trace has ended stands for nothing.",
-    against=["a tracer can be used for ever"],
-)
+@check("01.5", "A tracer whose trace has ended stands for nothing.", against=["a tracer can be used for ever"])
 def leaked_tracers(jk, rng):
     outer, inner = make_trace(jk), make_trace(jk)
     met_before = outer.new_arg(jk.core.ShapedArray((), "float32"))
@@ -478,9 +445,7 @@ def leaked_tracers(jk, rng):
     kept = []
     shape = (int(rng.integers(2, 9)),)
     jk.make_jaxpr(lambda x: kept.append(x + 1) or x)(np.ones(shape, "float32"))
-    return later, raised(
-        jk.make_jaxpr(lambda y: y * kept[0]), 1.0, parts=["unexpected tracer", f"float32[{shape[0]}]"]
-    )
+    return later, raised(jk.make_jaxpr(lambda y: y * kept[0]), 1.0, parts=["unexpected tracer", f"float32[{shape[0]}]"])
 
 
 # --- 01.6 When Python asks for the value --------------------------------------------------------------------------
@@ -506,16 +471,10 @@ def branches(jk, rng):
 def several(jk, rng):
     program = jk.make_jaxpr(truth)
     arrays = [np.zeros(shape, "float32") for shape in ((int(rng.integers(2, 9)),), (3, 0), (2,))]
-    return [raised(program, x) for x in arrays] + [
-        raised(jk.core.tracer.check_bool_conversion, x) for x in arrays
-    ]
+    return [raised(program, x) for x in arrays] + [raised(jk.core.tracer.check_bool_conversion, x) for x in arrays]
 
 
-@check(
-    "01.6",
-    "One element has a truth value, whatever its axes.",
-    against=["only a scalar has a truth value"],
-)
+@check("01.6", "One element has a truth value, whatever its axes.", against=["only a scalar has a truth value"])
 def one_element(jk, rng):
     x = rng.normal(size=(1,) * int(rng.integers(1, 4)))
     return jk.core.tracer.check_bool_conversion(x), raised(jk.make_jaxpr(truth), x, parts=["boolean conversion"])
@@ -541,11 +500,7 @@ def ranges(jk, rng):
 def must_be_known(jk, rng):
     number = float(rng.normal()) * 100
     known = jk.core.concrete_or_error(int, number, "the size")
-    traced = raised(
-        jk.make_jaxpr(lambda x: jk.core.concrete_or_error(int, x, "the size")), 1.0, parts=["the size"]
-    )
-    index = raised(
-        jk.make_jaxpr(lambda x: jk.core.concrete_or_error(operator.index, x)), 1, parts=["__index__()"]
-    )
+    traced = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(int, x, "the size")), 1.0, parts=["the size"])
+    index = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(operator.index, x)), 1, parts=["__index__()"])
     truth = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(bool, x, "the flag")), True, parts=["the flag"])
     return known, traced, index, type(getattr(truth, "error", None)).__name__

@@ -116,9 +116,7 @@ def puts_axes_in_front(name, shapes):
     for sizes in columns:
         others = {size for size in sizes if size != 1}
         if len(others) > 1:
-            raise TypeError(
-                f"{name} got incompatible shapes for broadcasting: {', '.join(map(str, shapes))}."
-            )
+            raise TypeError(f"{name} got incompatible shapes for broadcasting: {', '.join(map(str, shapes))}.")
         result.append(others.pop() if others else 1)
     return tuple(result)
 
@@ -136,23 +134,17 @@ def takes_the_first(x64, *nodes):
 
 
 @mutant(
-    "01.3",
-    "the type with more bits wins",
-    "int32 and float16: which of the two can hold the other's kind of number?",
+    "01.3", "the type with more bits wins", "int32 and float16: which of the two can hold the other's kind of number?"
 )
 def takes_the_widest(x64, *nodes):
     bounds = upper_bounds(x64)
     for node in nodes:
         if node not in bounds:
             raise ValueError(f"dtype={node!r} is not a valid dtype for JAX type promotion.")
-    return max(
-        nodes, key=lambda node: (np.dtype(node).itemsize if isinstance(node, np.dtype) else 0, str(node))
-    )
+    return max(nodes, key=lambda node: (np.dtype(node).itemsize if isinstance(node, np.dtype) else 0, str(node)))
 
 
-@mutant(
-    "01.3", "weak types do not matter", "Where does `float` stand in the lattice, below or above float16?"
-)
+@mutant("01.3", "weak types do not matter", "Where does `float` stand in the lattice, below or above float16?")
 def makes_weak_types_strong(x64, *nodes):
     bounds = upper_bounds(x64)
     for node in nodes:
@@ -173,13 +165,7 @@ edit(
     "if common <= bounds[candidate]:",
     "if candidate == min(common, key=lambda node: len(bounds[node])):",
 )
-edit(
-    "01.3",
-    "there is one lattice",
-    "What is `x64` for?",
-    "bounds = upper_bounds(x64)",
-    "bounds = upper_bounds(True)",
-)
+edit("01.3", "there is one lattice", "What is `x64` for?", "bounds = upper_bounds(x64)", "bounds = upper_bounds(True)")
 
 # --- 01.4 2 - x ---------------------------------------------------------------------------------------------------
 
@@ -237,9 +223,7 @@ edit(
 )
 
 
-@mutant(
-    "01.5", "arrays of one type are one constant", "Two arrays of one shape and dtype: what tells them apart?"
-)
+@mutant("01.5", "arrays of one type are one constant", "Two arrays of one shape and dtype: what tells them apart?")
 def looks_up_by_type(self, x):
     if isinstance(x, Tracer):
         check_lives(x)
@@ -557,7 +541,7 @@ def broadcast_equal_ranks_with_sets_of_sizes(name, shapes):
     ranks = {len(shape) for shape in shapes}
     if len(ranks) != 1:
         raise TypeError(f"{name}: ranks differ: {sorted(ranks)}")
-    rank, = ranks
+    (rank,) = ranks
 
     def size_of(axis):
         big = {shape[axis] for shape in shapes} - {1}
@@ -587,6 +571,7 @@ def elementwise_aval_with_sets_of_sizes(name, accepts, result, one_dtype, operan
 @also_right("01.6", "counts, and matches", target="check_bool_conversion")
 def check_bool_conversion_counts_and_matches(x):
     import numpy
+
     elements = int(numpy.prod(x.shape))
     if elements > 1:
         raise ValueError("several elements have no one truth")
@@ -611,6 +596,7 @@ def concrete_or_error_counts_and_matches(force, x, context=""):
     if not isinstance(x, core.Tracer):
         return force(x)
     import operator as op
+
     match force:
         case op.index:
             problem = errors.TracerIntegerConversionError(x)

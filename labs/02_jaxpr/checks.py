@@ -35,17 +35,12 @@ def own_variables(jk, rng):
     return program, len(set(bound))
 
 
-@check(
-    "02.1", "An operation that is done twice is two equations.", against=["equal operations are one equation"]
-)
+@check("02.1", "An operation that is done twice is two equations.", against=["equal operations are one equation"])
 def the_same_twice(jk, rng):
     return jk.make_jaxpr(lambda x: jk.numpy.sin(x) + jk.numpy.sin(x))(vector(rng))
 
 
-@check(
-    "02.1",
-    "The type of a result is the one that is handed over, whatever the types of the operands.",
-)
+@check("02.1", "The type of a result is the one that is handed over, whatever the types of the operands.")
 def types_of_results_of(jk, rng):
     x = rng.normal(size=(int(rng.integers(2, 9)), 3)).astype("float32")
     return jk.make_jaxpr(lambda x: (x > 0, x.astype("int32"), x.sum(axis=0), x.argmax()))(x)
@@ -89,11 +84,7 @@ def effects(jk, rng):
     return [sorted(map(str, eqn.effects)) for eqn in program.eqns]
 
 
-@check(
-    "02.1",
-    "An equation knows the line that it comes from.",
-    against=["where it came from can be found later"],
-)
+@check("02.1", "An equation knows the line that it comes from.", against=["where it came from can be found later"])
 def lines(jk, rng):
     tracers = []
 
@@ -131,20 +122,14 @@ def closed_over_arrays(jk, rng):
     return program, program.consts, program.debug_info.func_src_info.partition(" ")[0]
 
 
-@check(
-    "02.2",
-    "An array that is only returned is a constant, too.",
-    against=["constants are what equations read"],
-)
+@check("02.2", "An array that is only returned is a constant, too.", against=["constants are what equations read"])
 def returned_arrays(jk, rng):
     table, x = vector(rng), vector(rng)
     program = jk.make_jaxpr(lambda x: (x + 1, table))(x)
     return program, len(program.constvars), program.consts
 
 
-@check(
-    "02.2", "A constant that nobody reads is left out.", against=["what the trace has seen is in the program"]
-)
+@check("02.2", "A constant that nobody reads is left out.", against=["what the trace has seen is in the program"])
 def unused_constants(jk, rng):
     table, other = rng.normal(size=(2, 3)).astype("float32")
 
@@ -333,11 +318,7 @@ def under_a_trace(jk, rng):
     return jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(program, [], x + 1))(x)
 
 
-@check(
-    "02.4",
-    "Constants have their values, and literals are their own.",
-    against=["closed-over arrays are inputs"],
-)
+@check("02.4", "Constants have their values, and literals are their own.", against=["closed-over arrays are inputs"])
 def constants_and_literals(jk, rng):
     table, x = vector(rng, 4), vector(rng, 4)
     program = jk.make_jaxpr(lambda x: (x * table + 2.0, 3.0, np.float32(4.0)))(x)
@@ -435,11 +416,7 @@ def unbound_outputs(jk, rng):
     return fine, law(jk, program.replace(outvars=[stranger]), "not defined", "R1")
 
 
-@check(
-    "02.5",
-    "Variables of one type are still two.",
-    against=["variables of one type are one variable"],
-)
+@check("02.5", "Variables of one type are still two.", against=["variables of one type are one variable"])
 def another_of_that_type(jk, rng):
     program = chain(jk, rng)
     first = program.eqns[0]
@@ -461,11 +438,7 @@ def bound_again(jk, rng):
     return law(jk, again, "already bound", "R2"), law(jk, inputs, "already bound", "R2")
 
 
-@check(
-    "02.5",
-    "Also not when one equation binds it to two of its results.",
-    against=["one equation cannot bind twice"],
-)
+@check("02.5", "Also not when one equation binds it to two of its results.", against=["one equation cannot bind twice"])
 def bound_twice_at_once(jk, rng):
     x = vector(rng)
     program = jk.make_jaxpr(lambda x: jk.lax.sort([x, -x], num_keys=1))(x)
@@ -503,10 +476,7 @@ def types_of_results(jk, rng):
     )
 
 
-@check(
-    "02.5",
-    "Each law has a message for each of its breaches, and changes nothing.",
-)
+@check("02.5", "Each law has a message for each of its breaches, and changes nothing.")
 def all_messages(jk, rng):
     laws = importlib.import_module(f"{jk.__name__}.jaxpr.check")
     program = jk.make_jaxpr(lambda x: jk.lax.sort([x, -x], num_keys=1))(vector(rng))
@@ -552,9 +522,7 @@ def order(jk, rng):
 
 
 @check(
-    "02.6",
-    "Only the outputs of interest count, and inputs may be left over.",
-    against=["all outputs are of interest"],
+    "02.6", "Only the outputs of interest count, and inputs may be left over.", against=["all outputs are of interest"]
 )
 def some_outputs(jk, rng):
     wanted = [bool(b) for b in rng.permutation([True, False])]
@@ -563,9 +531,7 @@ def some_outputs(jk, rng):
 
 
 @check(
-    "02.6",
-    "An equation with an effect stays, though nobody reads its result.",
-    against=["what nobody reads is dead"],
+    "02.6", "An equation with an effect stays, though nobody reads its result.", against=["what nobody reads is dead"]
 )
 def prints(jk, rng):
     def f(x):
@@ -577,18 +543,14 @@ def prints(jk, rng):
 
 
 @check(
-    "02.6",
-    "One live result keeps an equation of several.",
-    against=["all results of an equation are needed, or none"],
+    "02.6", "One live result keeps an equation of several.", against=["all results of an equation are needed, or none"]
 )
 def one_of_two_results(jk, rng):
     program = jk.make_jaxpr(lambda x: jk.lax.sort([x, jk.numpy.sin(x)], num_keys=1)[1])(vector(rng))
     return jk.jaxpr.dce_jaxpr(program, True)
 
 
-@check(
-    "02.6", "An inner program loses what nobody needs, too.", against=["an equation is kept whole or dropped"]
-)
+@check("02.6", "An inner program loses what nobody needs, too.", against=["an equation is kept whole or dropped"])
 def inner_programs(jk, rng):
     inner = jk.jit(lambda x, y: (jk.numpy.sin(x), jk.numpy.cos(y)))
     program = jk.make_jaxpr(lambda x, y: inner(x, jk.numpy.exp(y))[0])(vector(rng), vector(rng))
@@ -597,10 +559,7 @@ def inner_programs(jk, rng):
     return jk.jaxpr.dce_jaxpr(program, True), jk.jaxpr.dce_jaxpr(one_result, True)
 
 
-@check(
-    "02.6",
-    "What is live somewhere is told, too: the outputs, and what is read by the equations that are left.",
-)
+@check("02.6", "What is live somewhere is told, too: the outputs, and what is read by the equations that are left.")
 def all_that_lives(jk, rng):
     def f(x, y):
         a, b = jk.numpy.sin(x), jk.numpy.cos(y)
@@ -640,11 +599,7 @@ def from_outside(jk, rng):
     return jk.make_jaxpr(lambda x: (x * 2.0 - table) / table)(vector(rng, 4))
 
 
-@check(
-    "02.7",
-    "A value of an outer trace is a constant of the inner program.",
-    against=["a tracer is a tracer"],
-)
+@check("02.7", "A value of an outer trace is a constant of the inner program.", against=["a tracer is a tracer"])
 def of_outer_trace(jk, rng):
     inner = []
 
@@ -707,7 +662,11 @@ def staged(jk, rng):
 @check(
     "02.7",
     "A rule gets a tracer for each operand, and whatever it answers is the result, unless it is NotImplemented.",
-    against=["no answer and an empty one are the same", "a rule takes what comes", "every operation leaves an equation"],
+    against=[
+        "no answer and an empty one are the same",
+        "a rule takes what comes",
+        "every operation leaves an equation",
+    ],
 )
 def rules(jk, rng):
     seen, answers = [], [NotImplemented, None, 0, []]

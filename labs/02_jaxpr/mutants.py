@@ -136,9 +136,7 @@ edit(
 )
 
 
-@mutant(
-    "02.3", "after an error the trace is over", "Who sets the current trace back when `fun` raises an error?"
-)
+@mutant("02.3", "after an error the trace is over", "Who sets the current trace back when `fun` raises an error?")
 def sets_the_trace_without_with(fun, avals, debug_info):
     before = core.current_trace()
     trace = DynamicJaxprTrace(before, debug_info)
@@ -158,13 +156,7 @@ def sets_the_trace_without_with(fun, avals, debug_info):
     return jaxpr
 
 
-edit(
-    "02.3",
-    "a tracer can be used for ever",
-    "Which method tells a trace that it is over?",
-    "trace.end()",
-    "pass",
-)
+edit("02.3", "a tracer can be used for ever", "Which method tells a trace that it is over?", "trace.end()", "pass")
 edit(
     "02.3",
     "after an error there is nothing to be tidied up",
@@ -309,11 +301,7 @@ edit(
 # --- 02.6 Dead code -----------------------------------------------------------------------------------------------
 
 
-@mutant(
-    "02.6",
-    "operands of a dropped equation are needed",
-    "An equation is dropped. Does it still read anything?",
-)
+@mutant("02.6", "operands of a dropped equation are needed", "An equation is dropped. Does it still read anything?")
 def makes_all_operands_live(eqns, outputs):
     live = set(outputs)
     left = []
@@ -357,11 +345,7 @@ def forgets_effects(eqns, outputs):
     return left[::-1], live
 
 
-@mutant(
-    "02.6",
-    "all results of an equation are needed, or none",
-    "One result of two is live. Is the equation needed?",
-)
+@mutant("02.6", "all results of an equation are needed, or none", "One result of two is live. Is the equation needed?")
 def needs_all_results(eqns, outputs):
     live = set(outputs)
     left = []
@@ -619,9 +603,7 @@ def writes_by_a_function(jaxpr, consts, *args):
 @also_right("02.5", "as generator expressions", target="unbound_reads")
 def unbound_by_expression(place):
     yield from (
-        f"Variable '{place.name(a)}' not defined"
-        for a in place.reads
-        if isinstance(a, Var) and a not in place.bound
+        f"Variable '{place.name(a)}' not defined" for a in place.reads if isinstance(a, Var) and a not in place.bound
     )
 
 

@@ -127,9 +127,7 @@ def forgotten_keys(jk, rng):
     return there, [(str, str, str), keys] in [list(key) for key in nodes.known_keys]
 
 
-@check(
-    "03.1", "1 and True are equal, but a dict has one or the other.", against=["equal keys are the same keys"]
-)
+@check("03.1", "1 and True are equal, but a dict has one or the other.", against=["equal keys are the same keys"])
 def keys_of_two_types(jk, rng):
     n = int(rng.integers(2, 99))
     first, second = jk.tree_util.nodes.dict_keys((1, n)), jk.tree_util.nodes.dict_keys((n, True))
@@ -215,10 +213,7 @@ def derived_classes(jk, rng):
     return [kind_of(jk, cls) for cls in derived]
 
 
-@check(
-    "03.2",
-    "A named tuple that was registered is what its owner made of it.",
-)
+@check("03.2", "A named tuple that was registered is what its owner made of it.")
 def registered_named_tuples(jk, rng):
     class Point(NamedTuple):
         x: int
@@ -239,9 +234,7 @@ def locked_tables(jk, rng):
 
 
 @check(
-    "03.2",
-    "A named tuple is a node, and what comes back has its fields again.",
-    against=["a named tuple is a tuple"],
+    "03.2", "A named tuple is a node, and what comes back has its fields again.", against=["a named tuple is a tuple"]
 )
 def named_tuples(jk, rng):
     x, y = names(rng, 2)
@@ -322,11 +315,7 @@ def random_tree(rng, depth):
     return [children, tuple(children), None, None, int(rng.integers(1000))][kind]
 
 
-@check(
-    "03.3",
-    "Leaves come from left to right, however deep they are.",
-    against=["leaves come level by level"],
-)
+@check("03.3", "Leaves come from left to right, however deep they are.", against=["leaves come level by level"])
 def left_to_right(jk, rng):
     a, b, c, d, e = numbers(rng, 5)
     return jk.tree_util.tree_flatten([(a, [b]), c, ([(d,)], e)])
@@ -362,11 +351,7 @@ def derived_instances(jk, rng):
     return [([type(leaf).__mro__[1].__name__ for leaf in leaves], structure) for leaves, structure in (plain, until)]
 
 
-@check(
-    "03.3",
-    "An empty list is in the structure, and is not None.",
-    against=["what has no leaves is nothing"],
-)
+@check("03.3", "An empty list is in the structure, and is not None.", against=["what has no leaves is nothing"])
 def empty_containers(jk, rng):
     trees = [([], {}, ()), [None], [[]], [()], {"a": []}]
     return [jk.tree_util.tree_flatten([trees[i], *numbers(rng, 1)]) for i in rng.permutation(5)]
@@ -420,11 +405,7 @@ def stops_where_told(jk, rng):
 # --- 03.4 Unflatten -----------------------------------------------------------------------------------------------
 
 
-@check(
-    "03.4",
-    "A child takes as many leaves as it has, also when that is none.",
-    against=["every child has one leaf"],
-)
+@check("03.4", "A child takes as many leaves as it has, also when that is none.", against=["every child has one leaf"])
 def children_of_many_leaves(jk, rng):
     structure = jk.tree_util.tree_structure((0, [0, (0, 0)], None, [], {"x": 0, "y": [0]}, 0))
     return structure.unflatten(numbers(rng, 7))
@@ -459,22 +440,14 @@ def leaves_from_a_generator(jk, rng):
     return structure.unflatten(n * n for n in numbers(rng, 3))
 
 
-@check(
-    "03.4",
-    "The list of leaves is the caller's: it stays as it was.",
-    against=["the list of leaves can be used up"],
-)
+@check("03.4", "The list of leaves is the caller's: it stays as it was.", against=["the list of leaves can be used up"])
 def leaves_stay(jk, rng):
     structure = jk.tree_util.tree_structure([0, (0, [0])])
     leaves = numbers(rng, 3)
     return structure.unflatten(leaves), structure.unflatten(leaves), leaves
 
 
-@check(
-    "03.4",
-    "A leaf may be anything, and is not looked into.",
-    against=["leaves are numbers or arrays"],
-)
+@check("03.4", "A leaf may be anything, and is not looked into.", against=["leaves are numbers or arrays"])
 def any_leaf(jk, rng):
     n = numbers(rng, 2)
     structure = jk.tree_util.tree_structure([0, (0, 0)])
@@ -488,11 +461,7 @@ def arguments_tree(jk, *args, **kwargs):
     return jk.tree_util.tree_flatten((args, kwargs))
 
 
-@check(
-    "03.5",
-    "The new function takes leaves, and returns a list of leaves.",
-    against=["a result is a leaf"],
-)
+@check("03.5", "The new function takes leaves, and returns a list of leaves.", against=["a result is a leaf"])
 def leaves_to_leaves(jk, rng):
     _, in_tree = arguments_tree(jk, {"x": 0, "y": 0}, [0])
     flat, _ = jk.tree_util.flatten_fun(lambda d, z: {"sum": d["x"] + d["y"], "pair": (z, None)}, in_tree)
@@ -534,11 +503,7 @@ def the_last_structure(jk, rng):
     return structures
 
 
-@check(
-    "03.5",
-    "The user's function is called once a call.",
-    against=["a function can be called once more"],
-)
+@check("03.5", "The user's function is called once a call.", against=["a function can be called once more"])
 def one_call(jk, rng):
     _, in_tree = arguments_tree(jk, 0)
     seen = []
@@ -571,31 +536,21 @@ def with_paths(jk, tree, **options):
     return [(jk.tree_util.keystr(path), leaf) for path, leaf in pairs], structure
 
 
-@check(
-    "03.6",
-    "A path leads from the root to the leaf, one entry a level.",
-    against=["a path is the last step"],
-)
+@check("03.6", "A path leads from the root to the leaf, one entry a level.", against=["a path is the last step"])
 def levels(jk, rng):
     a, b, c, d = numbers(rng, 4)
     return with_paths(jk, [a, ([b], (c, [[d]]))])
 
 
 @check(
-    "03.6",
-    "Children of a dict have a key, and those of a named tuple a name.",
-    against=["all children have numbers"],
+    "03.6", "Children of a dict have a key, and those of a named tuple a name.", against=["all children have numbers"]
 )
 def keys_and_names(jk, rng):
     tree = {key: Pair(n, [n]) for key, n in zip(names(rng, 3), numbers(rng, 3), strict=True)}
     return with_paths(jk, tree)
 
 
-@check(
-    "03.6",
-    "A path that was handed out does not change.",
-    against=["one list does for all paths"],
-)
+@check("03.6", "A path that was handed out does not change.", against=["one list does for all paths"])
 def paths_are_tuples(jk, rng):
     pairs, _ = jk.tree_util.tree_flatten_with_path([numbers(rng, 2), [numbers(rng, 1)]])
     return [(type(path).__name__, [key.idx for key in path], leaf) for path, leaf in pairs]
@@ -620,5 +575,7 @@ def stopping_by_path(jk, rng):
 
     tree = {"a": [numbers(rng, 2), 1], "b": {"c": (2, 3)}}
     tuples = with_paths(jk, tree, is_leaf=lambda path, subtree: isinstance(subtree, tuple), is_leaf_takes_path=True)
-    number = raised(with_paths, jk, tree, is_leaf=lambda path, subtree: len(path), is_leaf_takes_path=True, parts=["non-boolean"])
+    number = raised(
+        with_paths, jk, tree, is_leaf=lambda path, subtree: len(path), is_leaf_takes_path=True, parts=["non-boolean"]
+    )
     return with_paths(jk, tree, is_leaf=is_leaf, is_leaf_takes_path=True), asked, tuples, number

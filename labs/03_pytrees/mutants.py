@@ -447,8 +447,7 @@ def numbers_the_children(leaves, path, tree, stops):
         return LEAF
     children, data = node_type.flatten(tree)
     structures = [
-        flatten_with_paths_into(leaves, (*path, SequenceKey(i)), child, stops)
-        for i, child in enumerate(children)
+        flatten_with_paths_into(leaves, (*path, SequenceKey(i)), child, stops) for i, child in enumerate(children)
     ]
     return make_node(node_type, data, tuple(structures))
 
@@ -505,6 +504,7 @@ def asks_too_late_for_the_path(leaves, path, tree, stops):
     pairs, data = node_type.flatten_with_keys(tree)
     structures = [flatten_with_paths_into(leaves, (*path, key), child, stops) for key, child in pairs]
     return make_node(node_type, data, tuple(structures))
+
 
 # --- right answers in other words ---------------------------------------------------------------------------------
 

@@ -36,9 +36,7 @@ def constants(jk, *arrays):
     ]
     names = ", ".join(f"%{i}" for i in range(len(arrays)))
     head = f"  func.func public @main() -> ({', '.join(types)}) {{"
-    return Stablehlo(
-        "\n".join(["module {", head, *lines, f"    return {names} : {', '.join(types)}", "  }", "}"]), []
-    )
+    return Stablehlo("\n".join(["module {", head, *lines, f"    return {names} : {', '.join(types)}", "  }", "}"]), [])
 
 
 def scalars(jk, values, dtype):
@@ -60,9 +58,7 @@ def floats(rng, *shape):
 def types(jk, rng):
     shape = tuple(int(n) for n in rng.integers(1, 9, size=3))
     tensor_type = jk.interpreters.mlir_text.tensor_type
-    return [
-        tensor_type(shape[:n], dtype) for n in range(4) for dtype in ("float32", "bool", "uint8", "complex64")
-    ]
+    return [tensor_type(shape[:n], dtype) for n in range(4) for dtype in ("float32", "bool", "uint8", "complex64")]
 
 
 @check(
@@ -80,17 +76,11 @@ def whole_numbers(jk, rng):
 @check(
     "04.1",
     "The number that is read is the number that was meant, to the last bit.",
-    against=[
-        "six digits are enough",
-        "a number in text is a double",
-        "bytes are written as they lie in memory",
-    ],
+    against=["six digits are enough", "a number in text is a double", "bytes are written as they lie in memory"],
 )
 def exact_numbers(jk, rng):
     x = rng.normal(size=3)
-    return constants(
-        jk, *(np.array(value, dtype) for value in x for dtype in ("float32", "float64", "float16"))
-    )
+    return constants(jk, *(np.array(value, dtype) for value in x for dtype in ("float32", "float64", "float16")))
 
 
 @check("04.1", "nan and the infinities are numbers, too.", against=["every float has a decimal text"])
@@ -113,11 +103,7 @@ def order(jk, rng):
     return constants(jk, floats(rng, 3, 2).T, floats(rng, 12, 30).T, rng.normal(size=(2, 3, 2)) > 0)
 
 
-@check(
-    "04.1",
-    "Elements are the same when their bits are.",
-    against=["equal numbers are the same number"],
-)
+@check("04.1", "Elements are the same when their bits are.", against=["equal numbers are the same number"])
 def zeros_of_both_signs(jk, rng):
     zero = np.zeros(int(rng.integers(2, 9)), "float32")
     mixed = np.where(np.arange(zero.size) == 1, np.float32(-0.0), zero)
@@ -155,7 +141,11 @@ def forms(jk, rng):
     mixed = [dense(floats(rng, n)) for n in (2, 64, 65)]
     bools = dense(np.arange(int(rng.integers(65, 99))) == 3)
     same = [dense(np.full(n, rng.normal(), "float32")) for n in (1, 2, 1023)]
-    others = [dense(np.zeros((0, 3), "float32")), dense(np.float32(rng.normal()).reshape(())), dense(np.full((1, 1), 2))]
+    others = [
+        dense(np.zeros((0, 3), "float32")),
+        dense(np.float32(rng.normal()).reshape(())),
+        dense(np.full((1, 1), 2)),
+    ]
     return [form(text) for text in (*mixed, bools, *same, *others)]
 
 
@@ -172,11 +162,7 @@ def small_ones(jk, rng):
 # --- 04.2 Operands ----------------------------------------------------------------------------------------------------
 
 
-@check(
-    "04.2",
-    "A traced scalar beside an array is broadcast by a line of its own.",
-    against=["StableHLO broadcasts"],
-)
+@check("04.2", "A traced scalar beside an array is broadcast by a line of its own.", against=["StableHLO broadcasts"])
 def a_scalar_beside_an_array(jk, rng):
     return lowered(jk, lambda x, s: (x * s, s - x), floats(rng, 2, 3), np.float32(rng.normal()))
 
@@ -197,7 +183,18 @@ def literals(jk, rng):
     flags, scale = x > 0, float(x[0])
 
     def f(a, b, c, d, z):
-        return b * scale, z * (1.5 - 2.5j), a * 2.5, b + 2.5, c - 3, d | True, b * np.inf, b + np.nan, c + np.int8(-4), a - np.float16(0.1)
+        return (
+            b * scale,
+            z * (1.5 - 2.5j),
+            a * 2.5,
+            b + 2.5,
+            c - 3,
+            d | True,
+            b * np.inf,
+            b + np.nan,
+            c + np.int8(-4),
+            a - np.float16(0.1),
+        )
 
     return lowered(jk, f, half, single, whole, flags, x.astype("complex64"))
 
@@ -233,11 +230,7 @@ def no_line_for_a_literal(jk, rng):
     return text.count("broadcast_in_dim"), text.count("stablehlo.constant")
 
 
-@check(
-    "04.2",
-    "A number that is used twice is written once.",
-    against=["each use of a number is a constant"],
-)
+@check("04.2", "A number that is used twice is written once.", against=["each use of a number is a constant"])
 def written_once(jk, rng):
     text = text_of(jk, lambda x: (x + 3.0) * 3.0 - 3.0, floats(rng, 4))
     return text.count("stablehlo.constant")
@@ -325,10 +318,7 @@ def types_of_operands(jk, rng):
     return lowered(jk, lambda x, s: (x < s, jk.lax.nextafter(x, s), s < x), floats(rng, 4), np.float32(0.5))
 
 
-@check(
-    "04.3",
-    "While a rule runs, the context is that of its equation: the primitive, the types, in their order.",
-)
+@check("04.3", "While a rule runs, the context is that of its equation: the primitive, the types, in their order.")
 def what_a_rule_sees(jk, rng):
     seen = []
     riddle_p = jk.core.Primitive("riddle")
@@ -440,11 +430,7 @@ def precision(jk, rng):
 @check(
     "04.5",
     "The greatest of nothing is the least value there is.",
-    against=[
-        "a maximum begins with 0",
-        "-inf is in every dtype",
-        "a maximum begins with the least finite number",
-    ],
+    against=["a maximum begins with 0", "-inf is in every dtype", "a maximum begins with the least finite number"],
 )
 def neutral_elements(jk, rng):
     names = ["float32", "int8", "uint16", "bool", ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, "int32"]
@@ -464,29 +450,21 @@ def pairs(jk, rng):
 )
 def order_in_the_region(jk, rng):
     def f(x):
-        return jk.lax.reduce(
-            x, np.float32(0), lambda accumulated, new: accumulated + new * new * 0 + new, (0,)
-        )
+        return jk.lax.reduce(x, np.float32(0), lambda accumulated, new: accumulated + new * new * 0 + new, (0,))
 
     text = text_of(jk, f, floats(rng, 3))
     [arguments] = re.findall(r"\^bb0\((%\w+): .*?, (%\w+): ", text)
     return [arguments.index(name) for name in re.findall(r"multiply (%\w+), (%\w+)", text)[0]]
 
 
-@check(
-    "04.5", "Several axes at once, and they are missing in the result.", against=["a reduction has one axis"]
-)
+@check("04.5", "Several axes at once, and they are missing in the result.", against=["a reduction has one axis"])
 def several_axes(jk, rng):
     x = floats(rng, 2, 3, 4) + 1j * floats(rng, 2, 3, 4)
     axes = tuple(int(axis) for axis in rng.permutation(3)[:2])
     return lowered(jk, lambda x: jk.lax.reduce_max(x, sorted(axes)), x.astype("complex64"))
 
 
-@check(
-    "04.5",
-    "Results have dtypes of their own.",
-    against=["all results have the dtype of the first one"],
-)
+@check("04.5", "Results have dtypes of their own.", against=["all results have the dtype of the first one"])
 def dtypes_of_results(jk, rng):
     x, n = floats(rng, 4, 2), rng.integers(9, size=(4, 2)).astype("int32")
     zeros = np.float32(0), np.int32(1)
@@ -509,11 +487,7 @@ def a_call(jk, rng):
     return Stablehlo(module.text(), [x, y]), sorted(shown)
 
 
-@check(
-    "04.6",
-    "A function that is called twice is written once.",
-    against=["each call has a function of its own"],
-)
+@check("04.6", "A function that is called twice is written once.", against=["each call has a function of its own"])
 def called_twice(jk, rng):
     inner = jk.jit(lambda x: x * x + 1.0)
     x = floats(rng, 3)
@@ -540,11 +514,7 @@ def one_name(jk, rng):
     return Stablehlo(module.text(), [x]), sorted(function.symbol for function in module.functions), kept
 
 
-@check(
-    "04.6",
-    "A function may have several results, or none that is computed.",
-    against=["a call has one result"],
-)
+@check("04.6", "A function may have several results, or none that is computed.", against=["a call has one result"])
 def several_results_of_a_call(jk, rng):
     inner = jk.jit(lambda x: (x + 1.0, {"minus": -x}, 3))
     x = floats(rng, 3)
@@ -664,10 +634,7 @@ def compiled_by(jk, log, *programs, cache=True, known=()):
 def two_places(jk, rng):
     """The modules of one function that stands in two lines."""
     x, factor = floats(rng, 3), float(rng.normal())
-    functions = [
-        lambda x: jk.numpy.sin(x) * factor,
-        lambda x: jk.numpy.sin(x) * factor,
-    ]
+    functions = [lambda x: jk.numpy.sin(x) * factor, lambda x: jk.numpy.sin(x) * factor]
     return [module_of(jk, f, x) for f in functions]
 
 
@@ -725,10 +692,7 @@ def from_an_earlier_process(jk, rng):
     return compiled_by(jk, log, *modules, known={modules[0].text(): "machine code"}), log
 
 
-@check(
-    "04.7",
-    "A traced program is lowered and compiled: it can be run.",
-)
+@check("04.7", "A traced program is lowered and compiled: it can be run.")
 def compiled_and_run(jk, rng):
     x, y = floats(rng, 2, 3)
     return jk.jit(lambda x, y: {"sum": x + y, "twice": 2 * x})(x, y), jk.jit(lambda x, unread: x * 3.0)(x, y)

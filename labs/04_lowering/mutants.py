@@ -110,9 +110,7 @@ def keeps_constants_for_the_function(self, value, aval):
     key = (scalar.tobytes(), aval)
     if key not in known:
         name = self.function.fresh_constant(type_of(aval))
-        self.function.write(
-            f"{name} = stablehlo.constant dense<{scalar_text(scalar)}> : {type_of(aval)}", self.origin
-        )
+        self.function.write(f"{name} = stablehlo.constant dense<{scalar_text(scalar)}> : {type_of(aval)}", self.origin)
         known[key] = name
     return known[key]
 
@@ -293,8 +291,6 @@ edit(
     "return self.take_tokens(function.ordered, names)", "return list(names[len(function.ordered) :])",
     target="LoweringContext.call_jaxpr",
 )  # fmt: skip
-
-
 
 
 @mutant(
@@ -614,7 +610,10 @@ def reduce_from_the_operands(ctx, operands, inits, axes, avals_out, reducer):
     names = ", ".join((*operands, *inits))
     operation = '"stablehlo.reduce"(' + names + ") <{dimensions = " + integer_array(axes) + "}>"
     return ctx.emit_regions(
-        operation, [([*scalars, *scalars], lambda *xs: list(zip(reducer(*xs), scalars, strict=False)))], signature, count
+        operation,
+        [([*scalars, *scalars], lambda *xs: list(zip(reducer(*xs), scalars, strict=False)))],
+        signature,
+        count,
     )
 
 

@@ -68,9 +68,7 @@ def other_numbers(jk, rng):
 
 
 @check(
-    "05.1",
-    "Shape, dtype and weak type are.",
-    against=["types of one size are one type", "weak types do not matter"],
+    "05.1", "Shape, dtype and weak type are.", against=["types of one size are one type", "weak types do not matter"]
 )
 def other_types(jk, rng):
     n = int(rng.integers(2, 9))
@@ -80,11 +78,7 @@ def other_types(jk, rng):
     return traces(jk, shuffled(rng, 2 * calls) + shuffled(rng, 2 * turned))
 
 
-@check(
-    "05.1",
-    "The values of static arguments are part of a key.",
-    against=["static values are no part of a key"],
-)
+@check("05.1", "The values of static arguments are part of a key.", against=["static values are no part of a key"])
 def static_values(jk, rng):
     n, x = int(rng.integers(9)), floats(rng, 3)
     calls = shuffled(rng, 2 * [((x, n), {}), ((x, n + 1), {}), ((x, float(n)), {}), ((x, n + 0.5), {})])
@@ -338,10 +332,7 @@ def names_of_parameters(jk, rng):
     return raised(jk.jit(f).trace, floats(rng, 3), float(rng.normal()), parts=["of the argument limit"])
 
 
-@check(
-    "05.2",
-    "Whether it was traced now is told: a trace that was found is none.",
-)
+@check("05.2", "Whether it was traced now is told: a trace that was found is none.")
 def traced_now(jk, rng):
     f = jk.jit(logged([]))
     n = int(rng.integers(2, 9))
@@ -434,11 +425,7 @@ def records(jk, rng):
     return list(entries.table.records.values())
 
 
-@check(
-    "05.3",
-    "What was dropped does not come back by a touch.",
-    against=["a touch puts an entry into the table"],
-)
+@check("05.3", "What was dropped does not come back by a touch.", against=["a touch puts an entry into the table"])
 def touched_too_late(jk, rng):
     entries, (a, b, c) = Entries(jk), (int(k) for k in rng.permutation(3))
     with limited(jk, 2):
@@ -471,11 +458,7 @@ def crowded(jk, rng):
     return told, sum(found), found[0], found[-1]
 
 
-@check(
-    "05.3",
-    "An executable that no entry runs any more is dropped.",
-    against=["an executable goes by itself"],
-)
+@check("05.3", "An executable that no entry runs any more is dropped.", against=["an executable goes by itself"])
 def unused_executables(jk, rng):
     entries = Entries(jk)
     shared = [object() for _ in range(5)]
@@ -530,9 +513,7 @@ def run(jk, f, *calls):
     return found, counts
 
 
-@check(
-    "05.4", "The first call compiles, the second one runs.", against=["what was compiled is found by itself"]
-)
+@check("05.4", "The first call compiles, the second one runs.", against=["what was compiled is found by itself"])
 def hit(jk, rng):
     x, y = floats(rng, 2, 3)
     f = jk.jit(lambda x: {"sum": x.sum(), "both": (x, -x)})
@@ -563,9 +544,7 @@ def committed(jk, rng):
 
 
 @check(
-    "05.4",
-    "The entry knows which arguments it has to bring to the device.",
-    against=["arguments are on the device"],
+    "05.4", "The entry knows which arguments it has to bring to the device.", against=["arguments are on the device"]
 )
 def arguments_on_the_host(jk, rng):
     x, y = floats(rng, 2, 3)
@@ -587,10 +566,7 @@ def traced_before(jk, rng):
     return run(jk, f, (x,)), [(miss.reason, miss.traced, miss.compiled) for miss in jk.explain(f).misses]
 
 
-@check(
-    "05.4",
-    "A program is found by its jaxpr, by what is donated, and by where it runs.",
-)
+@check("05.4", "A program is found by its jaxpr, by what is donated, and by where it runs.")
 def places_of_executables(jk, rng):
     f = jk.jit(lambda x: x * 2, donate_argnums=0)
     x = jk.device_put(floats(rng, int(rng.integers(2, 9))))
@@ -600,10 +576,7 @@ def places_of_executables(jk, rng):
     return type(jaxpr).__name__, donated, type(placement).__name__, x.is_deleted()
 
 
-@check(
-    "05.4",
-    "What fails to compile is not in the table, and the next call tries again.",
-)
+@check("05.4", "What fails to compile is not in the table, and the next call tries again.")
 def failed_compilations(jk, rng):
     jitted = module(jk, "pjit.jitted")
     f, x = jk.jit(lambda x: x * 2), floats(rng, 3)
@@ -620,10 +593,7 @@ def failed_compilations(jk, rng):
     return refused, f._cache_size(), len(f._jitted.table.executables), f(x)
 
 
-@check(
-    "05.4",
-    "With the option `debug_key_reuse`, what the entry runs looks after the random keys.",
-)
+@check("05.4", "With the option `debug_key_reuse`, what the entry runs looks after the random keys.")
 def key_reuse(jk, rng):
     f = jk.jit(lambda key: jk.random.bits(key, (0,)))  # uses a key up, and takes XLA little time
     with jk.debug_key_reuse(True):
@@ -658,7 +628,9 @@ def told_to_the_story(jk, rng):
 
 @check("05.4", "An error while tracing names the argument that it is about.")
 def names_in_errors(jk, rng):
-    return raised(jk.jit(lambda x, steps: [x] * int(steps)), floats(rng, 3), int(rng.integers(9)), parts=["of the argument steps"])
+    return raised(
+        jk.jit(lambda x, steps: [x] * int(steps)), floats(rng, 3), int(rng.integers(9)), parts=["of the argument steps"]
+    )
 
 
 # --- 05.5 Why did it miss? --------------------------------------------------------------------------------------------
@@ -669,8 +641,7 @@ def stories(jk, f, *calls):
     for args in calls:
         f.trace(*args)
     return [
-        (miss.reason, miss.closest, [(d.kind, d.argument) for d in miss.differences])
-        for miss in jk.explain(f).misses
+        (miss.reason, miss.closest, [(d.kind, d.argument) for d in miss.differences]) for miss in jk.explain(f).misses
     ]
 
 
@@ -679,8 +650,7 @@ def record(jk, number, keys):
     calls, leaf = module(jk, "misses.record"), jk.tree_util.tree_structure(0)
     options = module(jk, "base.config").local.state.options
     arguments = tuple(
-        calls.Argument(name, False, None, leaf, (key,), (name,))
-        for name, key in zip("xyzw", keys, strict=False)
+        calls.Argument(name, False, None, leaf, (key,), (name,)) for name, key in zip("xyzw", keys, strict=False)
     )
     return calls.CallRecord(number, True, options, None, arguments, ())
 
@@ -859,9 +829,7 @@ def closed_over_tracers(jk, rng):
 
 
 @check(
-    "05.6",
-    "Arrays from outside stay constants of the inner program.",
-    against=["every constant becomes an argument"],
+    "05.6", "Arrays from outside stay constants of the inner program.", against=["every constant becomes an argument"]
 )
 def closed_over_arrays(jk, rng):
     table = floats(rng, int(rng.integers(2, 9)))
@@ -870,11 +838,7 @@ def closed_over_arrays(jk, rng):
     return program, len(program.eqns[0].invars), len(program.eqns[0].params["jaxpr"].consts)
 
 
-@check(
-    "05.6",
-    "Which arguments are donated is kept in the equation.",
-    against=["donation is for the outermost jit"],
-)
+@check("05.6", "Which arguments are donated is kept in the equation.", against=["donation is for the outermost jit"])
 def donated(jk, rng):
     x = floats(rng, 3)
 
@@ -888,7 +852,10 @@ def donated(jk, rng):
     return [{key: str(e.params[key]) for key in keys} for e in (eqn, other)], len(eqn.invars), list(eqn.params)
 
 
-@check("05.6", "Where arguments are to be placed is kept in the equation; a call of which nothing was said is told nothing.")
+@check(
+    "05.6",
+    "Where arguments are to be placed is kept in the equation; a call of which nothing was said is told nothing.",
+)
 def placed(jk, rng):
     told, call = [], module(jk, "pjit.jit_call").NestedCall
     place = call.place
@@ -949,7 +916,11 @@ def single_result(jk, rng):
     return calls_of(jk, lambda x, y: x - 2 * y, (x, y), (y, x))
 
 
-@check("05.7", "Several results come in their tree, each with its type.", against=["results are a list", "all results are alike"])
+@check(
+    "05.7",
+    "Several results come in their tree, each with its type.",
+    against=["results are a list", "all results are alike"],
+)
 def tree_of_results(jk, rng):
     x = jk.device_put(floats(rng, 3))
     found = calls_of(jk, lambda x: {"sum": (x.sum(), [x > 0]), "none": None, "half": x.astype("float16")}, (x,))
@@ -976,7 +947,11 @@ def results_go_on(jk, rng):
 @check(
     "05.7",
     "Leaves that are on the host, constants, and arguments that nobody reads make another way.",
-    against=["leaves are what a program takes", "as many arguments as leaves are the same arguments", "every leaf has a buffer"],
+    against=[
+        "leaves are what a program takes",
+        "as many arguments as leaves are the same arguments",
+        "every leaf has a buffer",
+    ],
     tolerance=1e-6,
 )
 def other_ways(jk, rng):
@@ -1000,7 +975,11 @@ class OfPaper:
 @check(
     "05.7",
     "The shortest way is open only where the leaves' buffers, in order, are all that the program takes.",
-    against=["leaves are what a program takes", "as many arguments as leaves are the same arguments", "every leaf has a buffer"],
+    against=[
+        "leaves are what a program takes",
+        "as many arguments as leaves are the same arguments",
+        "every leaf has a buffer",
+    ],
 )
 def shortest_way(jk, rng):
     runtime = module(jk, "runtime")
@@ -1022,7 +1001,9 @@ def jit_by(jk, key, fun):
     return module(jk, "kata.small_jit").jit_by(key, fun)
 
 
-@check("05.8", "With a good key it computes what the function computes.", against=["one program is enough"], tolerance=1e-6)
+@check(
+    "05.8", "With a good key it computes what the function computes.", against=["one program is enough"], tolerance=1e-6
+)
 def good_key(jk, rng):
     jitted = jit_by(jk, lambda x: x.aval, lambda x: jk.numpy.sin(x) * 2)
     return [jitted(x) for x in (floats(rng, 3), floats(rng, 2, 2), floats(rng, 3), 2, np.float16(1.5), floats(rng, 3))]

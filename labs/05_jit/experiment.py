@@ -11,9 +11,7 @@ import numpy as np
 def measure(jk, quick: bool) -> dict[str, list[float]]:
     """Microseconds of each call. Half-way, the array gets another shape."""
     count = 8 if quick else 40
-    jk.block_until_ready(
-        jk.jit(lambda x: -x)(np.ones(3, np.float32))
-    )  # XLA is loaded at the first call of all
+    jk.block_until_ready(jk.jit(lambda x: -x)(np.ones(3, np.float32)))  # XLA is loaded at the first call of all
     named = jk.jit(step)
     loops = {
         "jitted once (us)": lambda: named,

@@ -95,10 +95,7 @@ def does_not_mark_what_is_traced(self, arguments, tree, avals, names):
 
 
 @mutant(
-    "05.2",
-    "a cache belongs to a jit",
-    "`jit(f)` is called a second time. Which cache does it find?",
-    target="cache_of",
+    "05.2", "a cache belongs to a jit", "`jit(f)` is called a second time. Which cache does it find?", target="cache_of"
 )
 def makes_a_new_one(fun):
     return FunctionCache()
@@ -284,12 +281,7 @@ def counts_alike(old, new, weight):
 # --- 05.6 A jit in a jit ----------------------------------------------------------------------------------------------
 
 
-@mutant(
-    "05.6",
-    "a nested call is written out",
-    "How many equations does a nested call have?",
-    target="NestedCall.bind",
-)
+@mutant("05.6", "a nested call is written out", "How many equations does a nested call have?", target="NestedCall.bind")
 def writes_the_body(self, leaves):
     jaxpr = self.params["jaxpr"]
     return tree_unflatten(self.out_tree, eval_jaxpr(jaxpr, jaxpr.consts, *self.outer, *leaves))
@@ -371,13 +363,7 @@ edit(
 
 # --- 05.8 A key that forgets --------------------------------------------------------------------------------------
 
-edit(
-    "05.8",
-    "one program is enough",
-    "By what did you look it up?",
-    "found = key(x)",
-    "found = None",
-)
+edit("05.8", "one program is enough", "By what did you look it up?", "found = key(x)", "found = None")
 edit(
     "05.8",
     "it is traced to be sure",
@@ -586,9 +572,7 @@ def type_and_place_apart(leaves):
 @also_right("05.5", "type and place apart", target="distance")
 def distance_by_weight(old, new, weight):
     found = list(changes(old, new, weight))
-    return tuple(
-        sum(c.size for c in found if c.weight == w) for w in range(TRACES, weight - 1, -1)
-    )
+    return tuple(sum(c.size for c in found if c.weight == w) for w in range(TRACES, weight - 1, -1))
 
 
 @also_right("05.5", "type and place apart", target="closest")
@@ -679,7 +663,10 @@ def takes_in_order(executable, leaf_keys):
         return False
     if len(executable.kept) != len(leaf_keys):
         return False
-    return all(i == k and not isinstance(key, OnHost) for i, (k, key) in enumerate(zip(executable.kept, leaf_keys, strict=True)))
+    return all(
+        i == k and not isinstance(key, OnHost)
+        for i, (k, key) in enumerate(zip(executable.kept, leaf_keys, strict=True))
+    )
 
 
 @also_right("05.7", "by the tree's own means", target="runner")
@@ -687,7 +674,9 @@ def run_by_tree(executable, out_tree, leaf_keys):
     from jitkit.tree_util import tree_unflatten
 
     run = buffers_runner(executable, leaf_keys)
-    return lambda leaves: tree_unflatten(out_tree, list(map(Array, run(leaves), executable.out_avals, executable.out_keys)))
+    return lambda leaves: tree_unflatten(
+        out_tree, list(map(Array, run(leaves), executable.out_avals, executable.out_keys))
+    )
 
 
 @also_right("05.8", "with get")
@@ -762,7 +751,7 @@ edit(
 @also_right("05.3", "what is too much at once", target="Table.insert")
 def insert_what_is_too_much_at_once(self, key, entry, record):
     with self.lock:
-        room = int(config.value('jit_cache_size'))
+        room = int(config.value("jit_cache_size"))
         self.failed.pop(key, None)
         self.entries.pop(key, None)
         self.records.pop(key, None)

@@ -123,7 +123,9 @@ def negative_positions_of_any_number(jk, rng):
 
 def checked(jk, function, what, entries, *parts):
     """What the check says of the entries; `what` is "static_argnums" or "static_argnames"."""
-    check_entries = jk.signature.argument_spec.check_positions if "nums" in what else jk.signature.argument_spec.check_names
+    check_entries = (
+        jk.signature.argument_spec.check_positions if "nums" in what else jk.signature.argument_spec.check_names
+    )
     return raised(check_entries, function, inspect.signature(function), entries, what, parts=parts)
 
 
@@ -152,11 +154,7 @@ def first_and_last(jk, rng):
     return right, checked(jk, plain, "donate_argnums", (4,), "donate_argnums")
 
 
-@check(
-    "06.2",
-    "Keyword-only parameters take no position.",
-    against=["every parameter takes a position"],
-)
+@check("06.2", "Keyword-only parameters take no position.", against=["every parameter takes a position"])
 def keyword_only(jk, rng):
     return checked(jk, every_kind, "static_argnums", (int(rng.integers(4, 6)),), "only accepts 4 positional")
 
@@ -169,7 +167,16 @@ def keyword_only(jk, rng):
 def unknown_names(jk, rng):
     name = f"n{int(rng.integers(99))}"
     refused = [
-        checked(jk, plain, "donate_argnames", names, *parts, "donate_argnames", "does not take these args", "The function is plain(x, y, n")
+        checked(
+            jk,
+            plain,
+            "donate_argnames",
+            names,
+            *parts,
+            "donate_argnames",
+            "does not take these args",
+            "The function is plain(x, y, n",
+        )
         for names, parts in ((("n", name), (name,)), ((name, "other"), (name, "other")))
     ]
     taken = checked(jk, any_name, "static_argnames", (name,))
@@ -264,11 +271,7 @@ def static_keywords(jk, rng):
     return split(jk, (), ("n",), 1.0, n=n, m=m), merged(arguments, ["x"], {"m": "tracer"}), several, dynamic_first
 
 
-@check(
-    "06.3",
-    "The order of keywords makes no difference to what is static.",
-    against=["the order of keywords counts"],
-)
+@check("06.3", "The order of keywords makes no difference to what is static.", against=["the order of keywords counts"])
 def order_of_keywords(jk, rng):
     names = [f"{letter}{int(rng.integers(99))}" for letter in rng.permutation(list("abcde"))]
     values = dict.fromkeys(names, 1) | {names[0]: 2}
@@ -279,9 +282,7 @@ def order_of_keywords(jk, rng):
 
 
 @check(
-    "06.3",
-    "A static argument that the call does not have is no mistake.",
-    against=["a call has every static argument"],
+    "06.3", "A static argument that the call does not have is no mistake.", against=["a call has every static argument"]
 )
 def left_out(jk, rng):
     n = int(rng.integers(999))
@@ -414,9 +415,7 @@ def remembered_hash(jk, rng):
 
 
 @check(
-    "06.4",
-    "The same value in another place is another key.",
-    against=["it does not matter which argument has a value"],
+    "06.4", "The same value in another place is another key.", against=["it does not matter which argument has a value"]
 )
 def places_in_the_key(jk, rng):
     n, m = (int(k) for k in rng.permutation(99)[:2])
@@ -458,11 +457,7 @@ def after_static_arguments(jk, rng):
     return [called(jk, plain, 1, (2, 3), 4, 5, static=some(rng, 4, k)) for k in (1, 2, 3)]
 
 
-@check(
-    "06.5",
-    "What `*args` and `**kwargs` collect are their items.",
-    against=["a collector is an argument"],
-)
+@check("06.5", "What `*args` and `**kwargs` collect are their items.", against=["a collector is an argument"])
 def collected(jk, rng):
     count, name = int(rng.integers(1, 4)), f"n{int(rng.integers(99))}"
     both = called(jk, only_collected, *range(count), **{name: [3]})
@@ -487,7 +482,10 @@ def collected_keyword(jk, rng):
 @check("06.5", "Some functions have no signature.", against=["every function has a signature"])
 def without_signature(jk, rng):
     count = int(rng.integers(1, 5))
-    of_calls = jk.signature.api_util.positional_names(None, count), jk.signature.api_util.keyword_name(None, f"n{count}")
+    of_calls = (
+        jk.signature.api_util.positional_names(None, count),
+        jk.signature.api_util.keyword_name(None, f"n{count}"),
+    )
     return of_calls, called(jk, max, *range(count), key=0)
 
 

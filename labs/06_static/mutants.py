@@ -27,9 +27,7 @@ edit(
 )
 def completes_both(signature, nums, names):
     parameters = list(signature.parameters.values())
-    both_ways = {
-        i: p.name for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-    }
+    both_ways = {i: p.name for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD}
     nums, names = nums or (), names or ()
     if not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
         count = sum(p.kind in POSITIONAL for p in parameters)
@@ -183,9 +181,7 @@ def unknown_first(fun, signature, names, what):
     never_by_name = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
     positional_only = {name for name in names if kinds.get(name) in never_by_name}
     if positional_only:
-        raise ValueError(
-            f"Jitted function has invalid argnames {positional_only} in {what}. These are positional-only"
-        )
+        raise ValueError(f"Jitted function has invalid argnames {positional_only} in {what}. These are positional-only")
 
 
 edit(
@@ -307,12 +303,7 @@ edit(
 )
 
 
-@mutant(
-    "06.4",
-    "equal is the same",
-    "`1 == True` in Python: what else must be in the key?",
-    target="static_key",
-)
+@mutant("06.4", "equal is the same", "`1 == True` in Python: what else must be in the key?", target="static_key")
 def leaves_out_types(statics):
     return tuple(part for where, static in statics for part in (where, static.value, static.hash))
 
@@ -631,9 +622,7 @@ def init_hash_first(self, value):
 
 @also_right("06.4", "the other way about", target="Static.__eq__")
 def eq_in_one(self, other):
-    return (
-        isinstance(other, Static) and type(self.value) == type(other.value) and bool(self.value == other.value)
-    )
+    return isinstance(other, Static) and type(self.value) == type(other.value) and bool(self.value == other.value)
 
 
 @also_right("06.4", "the other way about", target="static_key")

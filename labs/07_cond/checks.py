@@ -19,21 +19,13 @@ def row(rng, n=3):
 # --- 07.1 cond ----------------------------------------------------------------------------------------------------
 
 
-@check(
-    "07.1",
-    "cond is one equation, whose index is the predicate as int32.",
-    against=["the index is the predicate"],
-)
+@check("07.1", "cond is one equation, whose index is the predicate as int32.", against=["the index is the predicate"])
 def plain_cond(jk, rng):
     limit, a = float(scalar(rng)), float(scalar(rng))
     return jk.make_jaxpr(lambda x: jk.lax.cond(x > limit, lambda x: x * a, lambda x: x - a, x))(1.0)
 
 
-@check(
-    "07.1",
-    "A function is traced whether or not it is going to run.",
-    against=["only the taken branch is traced"],
-)
+@check("07.1", "A function is traced whether or not it is going to run.", against=["only the taken branch is traced"])
 def both_are_traced(jk, rng):
     traced = []
     flag = bool(rng.integers(2))
@@ -47,11 +39,7 @@ def both_are_traced(jk, rng):
     return traced, program, names
 
 
-@check(
-    "07.1",
-    "A number is true when it is not 0; it is no index.",
-    against=["a number is an index"],
-)
+@check("07.1", "A number is true when it is not 0; it is no index.", against=["a number is an index"])
 def numbers_are_predicates(jk, rng):
     a = float(scalar(rng))
 
@@ -61,11 +49,7 @@ def numbers_are_predicates(jk, rng):
     return [jk.make_jaxpr(f)(number, 1.0) for number in (2, 0.5, np.uint8(7))]
 
 
-@check(
-    "07.1",
-    "An array of several truth values is refused, and so is None.",
-    against=["a predicate may be an array"],
-)
+@check("07.1", "An array of several truth values is refused, and so is None.", against=["a predicate may be an array"])
 def bad_predicates(jk, rng):
     def f(pred):
         return jk.lax.cond(pred, lambda: 1.0, lambda: 2.0)
@@ -124,10 +108,7 @@ def without_jit(jk, rng):
 # --- 07.2 switch --------------------------------------------------------------------------------------------------
 
 
-@check(
-    "07.2",
-    "switch is one equation with a branch for each function.",
-)
+@check("07.2", "switch is one equation with a branch for each function.")
 def plain_switch(jk, rng):
     a = float(scalar(rng))
     branches = [lambda x: x * a, lambda x: x - a, jk.numpy.sin]
@@ -193,9 +174,7 @@ def switch_without_jit(jk, rng):
 
 
 @check(
-    "07.2",
-    "The index is one integer: floats, truth values and arrays are refused.",
-    against=["any number is an index"],
+    "07.2", "The index is one integer: floats, truth values and arrays are refused.", against=["any number is an index"]
 )
 def bad_indices(jk, rng):
     def f(i):
@@ -224,10 +203,7 @@ def one_and_none(jk, rng):
     ]
 
 
-@check(
-    "07.2",
-    "Also where the index is known, all branches are traced, unless jit is disabled.",
-)
+@check("07.2", "Also where the index is known, all branches are traced, unless jit is disabled.")
 def known_numbers(jk, rng):
     conditionals, received = jk.lax.control_flow.conditionals, []
     kept = conditionals.choose
@@ -292,10 +268,7 @@ def known_index(jk, rng):
     return traced, received
 
 
-@check(
-    "07.3",
-    "Arrays that happen to be equal are two; each branch gets both, and uses its own.",
-)
+@check("07.3", "Arrays that happen to be equal are two; each branch gets both, and uses its own.")
 def equal_constants(jk, rng):
     table = row(rng)
     copy = table.copy()
@@ -330,11 +303,7 @@ def closures(jk, rng):
     return jk.make_jaxpr(f)(1.0, scalar(rng))
 
 
-@check(
-    "07.3",
-    "What several branches close over is one operand.",
-    against=["each branch brings operands of its own"],
-)
+@check("07.3", "What several branches close over is one operand.", against=["each branch brings operands of its own"])
 def shared_closures(jk, rng):
     table = row(rng)
 
@@ -345,11 +314,7 @@ def shared_closures(jk, rng):
     return jk.make_jaxpr(f)(0, 1.0)
 
 
-@check(
-    "07.3",
-    "Operands and results are trees.",
-    against=["a result is a list of arrays"],
-)
+@check("07.3", "Operands and results are trees.", against=["a result is a list of arrays"])
 def trees(jk, rng):
     tree = {"a": row(rng), "b": (scalar(rng), np.int32(rng.integers(9)))}
 
@@ -362,9 +327,7 @@ def trees(jk, rng):
             x,
         )
 
-    return jk.make_jaxpr(f, return_shape=True)(tree, 1.0)[0], jk.tree_util.tree_structure(
-        jk.eval_shape(f, tree, 1.0)
-    )
+    return jk.make_jaxpr(f, return_shape=True)(tree, 1.0)[0], jk.tree_util.tree_structure(jk.eval_shape(f, tree, 1.0))
 
 
 @check(
@@ -378,9 +341,7 @@ def disagreement(jk, rng):
     def f(x):
         return jk.lax.cond(x > 0, lambda x: x, lambda x: n, x)
 
-    return raised(
-        jk.make_jaxpr(f), 1.0, parts=["cond branches must have equal output types", "true_fun", "false_fun"]
-    )
+    return raised(jk.make_jaxpr(f), 1.0, parts=["cond branches must have equal output types", "true_fun", "false_fun"])
 
 
 # --- 07.4 Branches agree ------------------------------------------------------------------------------------------
@@ -402,11 +363,7 @@ def different_dtypes(jk, rng):
     return raised(program, 0, 1.0, parts=["equal output types", "float32[]", "int32[]"])
 
 
-@check(
-    "07.4",
-    "Results of different shapes are refused.",
-    against=["branch types may differ", "a type is a dtype"],
-)
+@check("07.4", "Results of different shapes are refused.", against=["branch types may differ", "a type is a dtype"])
 def different_shapes(jk, rng):
     n, zeros = int(rng.integers(2, 9)), jk.numpy.zeros
     program = trace_switch(jk, lambda x: x, lambda x: zeros(n))
@@ -420,19 +377,12 @@ def different_shapes(jk, rng):
 
 
 @check(
-    "07.4",
-    "The structure counts, and is compared before the types.",
-    against=["the same leaves are the same result"],
+    "07.4", "The structure counts, and is compared before the types.", against=["the same leaves are the same result"]
 )
 def different_structures(jk, rng):
     n = int(rng.integers(2, 9))
     return [
-        raised(
-            trace_switch(jk, first, second),
-            0,
-            1.0,
-            parts=["must have the same pytree structure", "branch1"],
-        )
+        raised(trace_switch(jk, first, second), 0, 1.0, parts=["must have the same pytree structure", "branch1"])
         for first, second in [
             (lambda x: (x, x), lambda x: [x, x]),
             (lambda x: {"a": x}, lambda x: {"b": n}),
@@ -441,11 +391,7 @@ def different_structures(jk, rng):
     ]
 
 
-@check(
-    "07.4",
-    "A weak type and a strong one of the same dtype agree.",
-    against=["a weak type is another type"],
-)
+@check("07.4", "A weak type and a strong one of the same dtype agree.", against=["a weak type is another type"])
 def weakness(jk, rng):
     number = float(scalar(rng))
     program = trace_switch(jk, lambda x: x, lambda x: number, jk.numpy.sin)
@@ -453,16 +399,17 @@ def weakness(jk, rng):
 
 
 @check(
-    "07.4",
-    "Every branch is compared, and the message names the one that differs.",
-    against=["comparing two is enough"],
+    "07.4", "Every branch is compared, and the message names the one that differs.", against=["comparing two is enough"]
 )
 def a_later_branch(jk, rng):
     count = int(rng.integers(3, 6))
     same = [lambda x: x * 2 for _ in range(count - 1)]
     return [
         raised(
-            trace_switch(jk, *same, lambda x: 1), 0, 1.0, parts=["branch 0", f"output of branch{count - 1} has type int32[]"]
+            trace_switch(jk, *same, lambda x: 1),
+            0,
+            1.0,
+            parts=["branch 0", f"output of branch{count - 1} has type int32[]"],
         ),
         raised(trace_switch(jk, *same, lambda x: (x,)), 0, 1.0, parts=["structure", f"branch{count - 1}"]),
         raised(trace_switch(jk, same[0], lambda x: 1, *same), 0, 1.0, parts=["output of branch1 has type int32[]"]),
@@ -471,10 +418,7 @@ def a_later_branch(jk, rng):
     ]
 
 
-@check(
-    "07.4",
-    "Every leaf is compared.",
-)
+@check("07.4", "Every leaf is compared.")
 def every_leaf(jk, rng):
     n = int(rng.integers(2, 9))
 
@@ -516,9 +460,7 @@ def several_results(jk, rng):
     x, n = row(rng), np.int32(rng.integers(9))
 
     def f(x, n):
-        return jk.lax.cond(
-            n > 4, lambda x, n: (x * 2, n, x.sum() > 0), lambda x, n: (-x, n - 1, x[0] < 0), x, n
-        )
+        return jk.lax.cond(n > 4, lambda x, n: (x * 2, n, x.sum() > 0), lambda x, n: (-x, n - 1, x[0] < 0), x, n)
 
     return lowered(jk, f, x, n)
 
@@ -540,11 +482,7 @@ def one_case(jk, rng):
     return {word: text.count(word) for word in words}, inside.count("stablehlo.sine")
 
 
-@check(
-    "07.5",
-    "Only the branch that is chosen runs.",
-    against=["both always run"],
-)
+@check("07.5", "Only the branch that is chosen runs.", against=["both always run"])
 def one_runs(jk, rng):
     ran = []
 
@@ -586,10 +524,7 @@ def ordered(jk, rng):
     return seen
 
 
-@check(
-    "07.5",
-    "The lines of a branch say which branch they are of.",
-)
+@check("07.5", "The lines of a branch say which branch they are of.")
 def scopes(jk, rng):
     a = float(scalar(rng))
 
@@ -600,7 +535,9 @@ def scopes(jk, rng):
     return [f"cond/branch_{i}_fun" in text for i in range(4)]
 
 
-@check("07.2", "Where jit is disabled, the chosen function gets the operands; and all branches must be callable even so.")
+@check(
+    "07.2", "Where jit is disabled, the chosen function gets the operands; and all branches must be callable even so."
+)
 def chosen_by_python(jk, rng):
     switch, x, y = jk.lax.switch, *rng.normal(size=2).tolist()
     with jk.disable_jit():

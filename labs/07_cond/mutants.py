@@ -12,13 +12,7 @@ edit(
     "config.local.state.options.disable_jit and core.is_concrete(pred)",
     "core.is_concrete(pred)",
 )
-edit(
-    "07.1",
-    "a number is an index",
-    "Is 2 true? And is there a branch 2?",
-    "pred = truth_of(pred)",
-    "truth_of(pred)",
-)
+edit("07.1", "a number is an index", "Is 2 true? And is there a branch 2?", "pred = truth_of(pred)", "truth_of(pred)")
 edit(
     "07.1",
     "the index is the predicate",
@@ -90,13 +84,7 @@ edit(
     "if core.is_concrete(index) and not 0 <= int(index) <= last:\n        raise IndexError(index)\n"
     "    index = convert_element_type(index, np.int32)\n    index = index * ((index >= 0) & (index <= last))",
 )
-edit(
-    "07.2",
-    "any number is an index",
-    "Which branch is number 1.5?",
-    "    check_index(index)\n",
-    "",
-)
+edit("07.2", "any number is an index", "Which branch is number 1.5?", "    check_index(index)\n", "")
 edit(
     "07.2",
     "one branch is a choice, too",
@@ -175,11 +163,7 @@ edit(
 )
 
 
-@mutant(
-    "07.4",
-    "branch types may differ",
-    "What follows the cond is compiled once. For which of the two types?",
-)
+@mutant("07.4", "branch types may differ", "What follows the cond is compiled once. For which of the two types?")
 def compares_trees_only(what, names, bodies, traced):
     for i, other in enumerate(traced):
         if other.out_tree != traced[0].out_tree:
@@ -226,20 +210,12 @@ edit(
 )
 
 
-@mutant(
-    "07.5",
-    "the index is known",
-    "When is this function called: when the program runs, or when it is written?",
-)
+@mutant("07.5", "the index is known", "When is this function called: when the program runs, or when it is written?")
 def lowers_the_first(ctx, index, *args, branches):
     return ctx.lower_region(branches[0], args, "cond/branch_0_fun")
 
 
-@mutant(
-    "07.5",
-    "both always run",
-    "Your regions only return names. Where in the text are they computed, and when?",
-)
+@mutant("07.5", "both always run", "Your regions only return names. Where in the text are they computed, and when?")
 def computes_before(ctx, index, *args, branches):
     names = [ctx.lower_region(branch, args, f"cond/branch_{i}_fun") for i, branch in enumerate(branches)]
     out_avals = list(ctx.avals_out)

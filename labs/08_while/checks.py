@@ -36,11 +36,7 @@ def plain_loop(jk, rng):
     return jk.make_jaxpr(f)(np.float32(1)), jk.make_jaxpr(pair)(np.float32(1), np.int32(5))
 
 
-@check(
-    "08.1",
-    "The carry is a tree, and comes back as one.",
-    against=["a result is a list of arrays"],
-)
+@check("08.1", "The carry is a tree, and comes back as one.", against=["a result is a list of arrays"])
 def tree(jk, rng):
     start = {"x": row(rng), "rest": (np.int32(rng.integers(9)), np.float32(number(rng)))}
 
@@ -108,10 +104,7 @@ def drift(jk, rng):
     ]
 
 
-@check(
-    "08.1",
-    "What condition and body close over are operands, those of the condition first.",
-)
+@check("08.1", "What condition and body close over are operands, those of the condition first.")
 def closures(jk, rng):
     a, b = row(rng), row(rng)
 
@@ -141,9 +134,7 @@ def promote(jk, leaves, out_avals):
 
 
 @check(
-    "08.2",
-    "A loop may start from 0 and add floats to it.",
-    against=["a start keeps its type", "only numbers are weak"],
+    "08.2", "A loop may start from 0 and add floats to it.", against=["a start keeps its type", "only numbers are weak"]
 )
 def starts_from_zero(jk, rng):
     a = number(rng)
@@ -158,11 +149,7 @@ def starts_from_zero(jk, rng):
     return f(np.float32(1)), both, jk.make_jaxpr(from_three)(np.float32(1))
 
 
-@check(
-    "08.2",
-    "What was given a dtype keeps it, whatever the body returns.",
-    against=["any start gives way"],
-)
+@check("08.2", "What was given a dtype keeps it, whatever the body returns.", against=["any start gives way"])
 def strong_starts(jk, rng):
     n = np.int32(rng.integers(9))
     f = jk.make_jaxpr(lambda x: jk.lax.while_loop(lambda v: v < 9, lambda v: v + x, n))
@@ -193,11 +180,7 @@ def untouched(jk, rng):
     return promote(jk, leaves, outs)
 
 
-@check(
-    "08.2",
-    "The flag says whether anything is new.",
-    against=["it is always said to have changed"],
-)
+@check("08.2", "The flag says whether anything is new.", against=["it is always said to have changed"])
 def flag(jk, rng):
     traced = []
 
@@ -285,11 +268,7 @@ def other_tree(jk, rng):
     ]
 
 
-@check(
-    "08.3",
-    "What the body closes over is no part of the carry.",
-    against=["the carry is the first input"],
-)
+@check("08.3", "What the body closes over is no part of the carry.", against=["the carry is the first input"])
 def after_the_constants(jk, rng):
     table = rng.integers(9, size=4).astype("int32")
     f, start = looped(jk, lambda v: v * table.sum() + jk.numpy.asarray(table)[0], np.float32(number(rng)))
@@ -297,11 +276,7 @@ def after_the_constants(jk, rng):
     return f(start), raised(g, np.int8(1), parts=["carry v has type int8[]", "int32[]"])
 
 
-@check(
-    "08.3",
-    "A weak type and a strong one of the same dtype agree.",
-    against=["a weak type is another type"],
-)
+@check("08.3", "A weak type and a strong one of the same dtype agree.", against=["a weak type is another type"])
 def weakness(jk, rng):
     a = number(rng)
     f, start = looped(jk, lambda c: (c[1], c[0] * a), (np.float32(a), a))
@@ -333,34 +308,22 @@ def constant(jk, rng):
     limit = number(rng)
 
     def f(x, y):
-        return jk.lax.while_loop(
-            lambda c: c[1] < limit, lambda c: (c[0], c[1] * 2 + c[0], c[2]), (x, y, row(rng))
-        )
+        return jk.lax.while_loop(lambda c: c[1] < limit, lambda c: (c[0], c[1] * 2 + c[0], c[2]), (x, y, row(rng)))
 
     return jk.make_jaxpr(f)(np.float32(1), np.float32(2))
 
 
-@check(
-    "08.4",
-    "What the condition reads stays in the carry.",
-    against=["the condition reads nothing"],
-)
+@check("08.4", "What the condition reads stays in the carry.", against=["the condition reads nothing"])
 def read_by_the_condition(jk, rng):
     def f(x, limit, a):
         return jk.lax.while_loop(
-            lambda c: c["x"] < c["limit"],
-            lambda c: c | {"x": c["x"] * c["a"]},
-            {"x": x, "limit": limit, "a": a},
+            lambda c: c["x"] < c["limit"], lambda c: c | {"x": c["x"] * c["a"]}, {"x": x, "limit": limit, "a": a}
         )
 
     return jk.make_jaxpr(f)(np.float32(1), np.float32(number(rng)), np.float32(2))
 
 
-@check(
-    "08.4",
-    "Parts that change places do change.",
-    against=["what is not computed does not change"],
-)
+@check("08.4", "Parts that change places do change.", against=["what is not computed does not change"])
 def change_places(jk, rng):
     a = number(rng)
 
@@ -370,18 +333,12 @@ def change_places(jk, rng):
     return jk.make_jaxpr(f)(np.float32(1), np.float32(2))
 
 
-@check(
-    "08.4",
-    "The carry comes after what the functions close over.",
-    against=["the carry is the first input"],
-)
+@check("08.4", "The carry comes after what the functions close over.", against=["the carry is the first input"])
 def beside_closures(jk, rng):
     a, b = row(rng), row(rng)
 
     def f(x, y):
-        return jk.lax.while_loop(
-            lambda c: (c[1] < a).all() & (y > 0), lambda c: (c[0], c[1] * b + y + c[0]), (x, a)
-        )
+        return jk.lax.while_loop(lambda c: (c[1] < a).all() & (y > 0), lambda c: (c[0], c[1] * b + y + c[0]), (x, a))
 
     program = jk.make_jaxpr(lambda x, b: jk.lax.while_loop(unread_of(b), lambda c: (c[0], c[1] + c[0]), (x, x)))
     return jk.make_jaxpr(f)(np.float32(1), np.float32(2)), program(np.float32(1), b)
@@ -406,11 +363,7 @@ def the_answer(jk, rng):
     return smaller(jk, lambda c: c[4] < a, step, ("int32", "int32", "float32", "float32", "float32"))
 
 
-@check(
-    "08.4",
-    "If nothing is taken out, the jaxprs are those that came.",
-    against=["what is dead may go in any case"],
-)
+@check("08.4", "If nothing is taken out, the jaxprs are those that came.", against=["what is dead may go in any case"])
 def nothing_to_take(jk, rng):
     a = number(rng)
 
@@ -439,11 +392,7 @@ def lowered(jk, f, *arguments):
     return Stablehlo(jk.jit(f).lower(*arguments).as_text(), arguments)
 
 
-@check(
-    "08.5",
-    "The body repeats as long as the condition holds.",
-    against=["the body runs once at least"],
-)
+@check("08.5", "The body repeats as long as the condition holds.", against=["the body runs once at least"])
 def repeats(jk, rng):
     a, limit = 1 + number(rng), 10 * number(rng)
 
@@ -468,11 +417,7 @@ def constants(jk, rng):
     return lowered(jk, f, np.float32(20 * x), step, x)
 
 
-@check(
-    "08.5",
-    "The regions read nothing but their own arguments.",
-    against=["a region sees what is around it"],
-)
+@check("08.5", "The regions read nothing but their own arguments.", against=["a region sees what is around it"])
 def own_arguments(jk, rng):
     a = number(rng)
 
@@ -486,11 +431,7 @@ def own_arguments(jk, rng):
     return [line.strip() for line in lines[start + 1 : end] if "%arg" in line]
 
 
-@check(
-    "08.5",
-    "The lines of a region say which one it is.",
-    against=["a scope is decoration"],
-)
+@check("08.5", "The lines of a region say which one it is.", against=["a scope is decoration"])
 def scopes(jk, rng):
     a = number(rng)
 
@@ -501,11 +442,7 @@ def scopes(jk, rng):
     return [f"while/{scope}" in text for scope in ("cond/sin", "body/cos", "body/sin", "cond/cos")]
 
 
-@check(
-    "08.5",
-    "The parts of the carry keep their places.",
-    against=["the order of the carry is free"],
-)
+@check("08.5", "The parts of the carry keep their places.", against=["the order of the carry is free"])
 def places(jk, rng):
     n = np.int32(rng.integers(5, 20))
 
@@ -518,11 +455,7 @@ def places(jk, rng):
     return lowered(jk, fibonacci, n)
 
 
-@check(
-    "08.5",
-    "The program has one loop, and the body in it once.",
-    against=["a loop is written once for each step"],
-)
+@check("08.5", "The program has one loop, and the body in it once.", against=["a loop is written once for each step"])
 def one_loop(jk, rng):
     n = int(rng.integers(5, 50))
 
@@ -533,11 +466,7 @@ def one_loop(jk, rng):
     return {word: text.count(word) for word in ("stablehlo.while", "stablehlo.sine", "stablehlo.return")}
 
 
-@check(
-    "08.5",
-    "Effects of the body happen in every step, and in order.",
-    against=["effects happen once"],
-)
+@check("08.5", "Effects of the body happen in every step, and in order.", against=["effects happen once"])
 def effects(jk, rng):
     seen = []
 
@@ -563,7 +492,9 @@ def known_bounds(jk, rng):
     lower, steps = (int(k) for k in rng.integers(1, 9, size=2))
     f = jk.make_jaxpr(lambda x: jk.lax.fori_loop(lower, lower + steps, lambda i, v: v * i, x))
     none = jk.make_jaxpr(lambda x: jk.lax.fori_loop(lower, lower - steps, lambda i, v: v * i, x))
-    of_numpy = jk.make_jaxpr(lambda x: jk.lax.fori_loop(np.int32(lower), np.int32(lower + steps), lambda i, v: v * i, x))
+    of_numpy = jk.make_jaxpr(
+        lambda x: jk.lax.fori_loop(np.int32(lower), np.int32(lower + steps), lambda i, v: v * i, x)
+    )
     return f(np.float32(1)), none(np.float32(1)), of_numpy(np.float32(1))
 
 
@@ -583,11 +514,7 @@ def traced_bounds(jk, rng):
     return jk.make_jaxpr(f)(1, 5, np.float32(1))
 
 
-@check(
-    "08.6",
-    "The body takes the index, then the value.",
-    against=["the value comes first"],
-)
+@check("08.6", "The body takes the index, then the value.", against=["the value comes first"])
 def argument_order(jk, rng):
     seen = []
 
@@ -621,11 +548,7 @@ def dtypes(jk, rng):
     return narrow, raised(mixed, np.int16(5), parts=["must have equal types, got int8 and int16"]), known
 
 
-@check(
-    "08.6",
-    "Unrolling is for bounds that are known.",
-    against=["any loop can be unrolled"],
-)
+@check("08.6", "Unrolling is for bounds that are known.", against=["any loop can be unrolled"])
 def unrolling(jk, rng):
     k = int(rng.integers(2, 5))
 

@@ -112,9 +112,7 @@ edit(
 # --- 08.3 The carry agrees with itself ----------------------------------------------------------------------------
 
 
-@mutant(
-    "08.3", "the carry's type may drift", "You compare trees. What if the tree is right, and a leaf is not?"
-)
+@mutant("08.3", "the carry's type may drift", "You compare trees. What if the tree is right, and a leaf is not?")
 def compares_trees_only(what, body, in_tree, out_tree, traced):
     if in_tree.children()[0] != out_tree:
         raise carry_structure_error(what, body, in_tree, out_tree)
@@ -163,7 +161,9 @@ edit(
 
 
 @mutant(
-    "08.3", "types come before trees", "The carry was a tuple, and comes out as a list with another dtype. Which of the two is said?"
+    "08.3",
+    "types come before trees",
+    "The carry was a tuple, and comes out as a list with another dtype. Which of the two is said?",
 )
 def compares_types_first(what, body, in_tree, out_tree, traced):
     carry_tree, jaxpr, start = in_tree.children()[0], traced.jaxpr, len(traced.consts)
@@ -214,11 +214,7 @@ edit(
 # --- 08.4 What never changes --------------------------------------------------------------------------------------
 
 
-@mutant(
-    "08.4",
-    "everything that is passed goes round",
-    "Which parts of the carry are the same in all steps?",
-)
+@mutant("08.4", "everything that is passed goes round", "Which parts of the carry are the same in all steps?")
 def keeps_all(cond, body):
     return cond.jaxpr, body.jaxpr, [False] * (len(body.jaxpr.invars) - len(body.consts))
 
@@ -639,7 +635,9 @@ def without_constant_carry_with_numpy_s_truth_values(cond, body):
     n_cond, n_body = len(cond.consts), len(body.consts)
     sources = forwarded_inputs(body.jaxpr)
     places = np.arange(len(sources)) + n_body
-    stays_same = np.array([source is not None and source == place for source, place in zip(sources, places, strict=False)], bool)
+    stays_same = np.array(
+        [source is not None and source == place for source, place in zip(sources, places, strict=False)], bool
+    )
     keep = tuple(np.concatenate([np.ones(n_cond, bool), ~stays_same]).tolist())
     cond_jaxpr, there = dce_jaxpr(cond.jaxpr, True, instantiate=keep)
     out = ~np.array(there[n_cond:], bool)
@@ -663,7 +661,9 @@ def fori_loop_a_class_that_is_called(lower, upper, body_fun, init_val, *, unroll
             pass
         case _:
             raise ValueError("how often is not known, so nothing can be unrolled")
-    bounds = [bound if dtypes.dtype(bound) == one_type else convert_element_type(bound, one_type) for bound in (lower, upper)]
+    bounds = [
+        bound if dtypes.dtype(bound) == one_type else convert_element_type(bound, one_type) for bound in (lower, upper)
+    ]
     return count_by_while(*bounds, body_fun, init_val)
 
 

@@ -73,10 +73,7 @@ def in_reverse(jk, rng):
     return by_python(jk, f, row(rng, 3))
 
 
-@check(
-    "09.1",
-    "Without arrays, `length` says how many steps there are; the element is None then.",
-)
+@check("09.1", "Without arrays, `length` says how many steps there are; the element is None then.")
 def without_arrays(jk, rng):
     a, n = number(rng), int(rng.integers(2, 5))
 
@@ -86,11 +83,7 @@ def without_arrays(jk, rng):
     return by_python(jk, f, np.float32(1)), jk.tree_util.tree_structure(jk.eval_shape(f, np.float32(1)))
 
 
-@check(
-    "09.1",
-    "Without steps there is nothing to stack: an error.",
-    against=["no steps, no outputs"],
-)
+@check("09.1", "Without steps there is nothing to stack: an error.", against=["no steps, no outputs"])
 def no_steps(jk, rng):
     def f(xs):
         with jk.disable_jit():
@@ -100,9 +93,7 @@ def no_steps(jk, rng):
 
 
 @check(
-    "09.1",
-    "Stacked arrays have a new leading axis, whatever their shape.",
-    against=["outputs are joined end to end"],
+    "09.1", "Stacked arrays have a new leading axis, whatever their shape.", against=["outputs are joined end to end"]
 )
 def stacked(jk, rng):
     parts = rng.normal(size=(3, 2, 2)).astype("float32")
@@ -117,10 +108,7 @@ def stacked(jk, rng):
 # --- 09.2 How many steps ------------------------------------------------------------------------------------------
 
 
-@check(
-    "09.2",
-    "The leading axes say how many steps there are; other axes are free.",
-)
+@check("09.2", "The leading axes say how many steps there are; other axes are free.")
 def from_arrays(jk, rng):
     n = int(rng.integers(2, 9))
     length = jk.lax.control_flow.scanning.scan_length
@@ -157,32 +145,20 @@ def disagreeing(jk, rng):
     ]
 
 
-@check(
-    "09.2",
-    "Where there are no arrays, `length` is needed.",
-    against=["length is never needed"],
-)
+@check("09.2", "Where there are no arrays, `length` is needed.", against=["length is never needed"])
 def no_arrays(jk, rng):
     n = int(rng.integers(2, 9))
     length = jk.lax.control_flow.scanning.scan_length
     return [length([], n), length([], np.int64(n)), raised(length, [], None)]
 
 
-@check(
-    "09.2",
-    "A number of steps that is data is refused.",
-    against=["the number of steps may be data"],
-)
+@check("09.2", "A number of steps that is data is refused.", against=["the number of steps may be data"])
 def traced_length(jk, rng):
     f = jk.make_jaxpr(lambda n: jk.lax.scan(lambda c, _: (c * 2, c), 1.0, None, n))
     return raised(f, int(rng.integers(9)), parts=["The `length` argument to `scan` expects a concrete `int`"])
 
 
-@check(
-    "09.2",
-    "A number of Python is no array to go over.",
-    against=["a number has one element"],
-)
+@check("09.2", "A number of Python is no array to go over.", against=["a number has one element"])
 def numbers(jk, rng):
     x = number(rng)
     f = jk.make_jaxpr(lambda xs: jk.lax.scan(lambda c, y: (c, y), 0, (xs, x)))
@@ -191,16 +167,15 @@ def numbers(jk, rng):
     return raised(f, row(rng), parts=["no leading axis to scan over", str(x)]), first
 
 
-@check(
-    "09.2",
-    "Of several things that are wrong, the first of the list is told; 0 is a length, too.",
-)
+@check("09.2", "Of several things that are wrong, the first of the list is told; 0 is a length, too.")
 def order_of_errors(jk, rng):
     length, tracers = jk.lax.control_flow.scanning.scan_length, []
     jk.make_jaxpr(lambda n: (tracers.append(n), n)[1])(3)
     scalar, xs, n = np.float32(number(rng)), row(rng, 3), tracers[0]
     no_axis, traced = ["no leading axis to scan over"], ["expects a concrete `int`"]
-    told = [raised(length, arrays, None, parts=no_axis) for arrays in ([2.0, scalar], [xs, 2.0], [xs, row(rng, 4), 2.0])]
+    told = [
+        raised(length, arrays, None, parts=no_axis) for arrays in ([2.0, scalar], [xs, 2.0], [xs, row(rng, 4), 2.0])
+    ]
     told += [raised(length, arrays, n, parts=no_axis) for arrays in ([2.0], [xs, 2.0])]
     told += [raised(length, arrays, n, parts=traced) for arrays in ([xs, row(rng, 4)], [xs], [])]
     told += [raised(length, [xs], 0), raised(length, [xs, row(rng, 4)], 3)]
@@ -210,7 +185,9 @@ def order_of_errors(jk, rng):
 
 def refused_without_axes(length, scalar, xs, n):
     """The classes of the errors for an array without axes, beside others and a traced length: the words are Python's own."""
-    found = [raised(length, *given) for given in (([scalar], None), ([scalar], 4), ([xs, scalar], 3), ([scalar, xs], n))]
+    found = [
+        raised(length, *given) for given in (([scalar], None), ([scalar], 4), ([xs, scalar], 3), ([scalar, xs], n))
+    ]
     return [type(error.error).__name__ if hasattr(error, "error") else "no error" for error in found]
 
 
@@ -232,11 +209,7 @@ def one_equation(jk, rng):
     return jk.make_jaxpr(f)(np.float32(1), xs)
 
 
-@check(
-    "09.3",
-    "Python calls the body once.",
-    against=["the body is called for each step"],
-)
+@check("09.3", "Python calls the body once.", against=["the body is called for each step"])
 def traced_once(jk, rng):
     calls = []
 
@@ -283,9 +256,7 @@ def drift(jk, rng):
 
 
 @check(
-    "09.3",
-    "The equation knows length, direction, and how many steps a trip does.",
-    against=["unroll is a truth value"],
+    "09.3", "The equation knows length, direction, and how many steps a trip does.", against=["unroll is a truth value"]
 )
 def parameters(jk, rng):
     n = int(rng.integers(3, 9))
@@ -297,11 +268,7 @@ def parameters(jk, rng):
     return [f(xs, reverse=True), f(xs, unroll=2), f(xs, unroll=True), f(xs, unroll=False, length=n)]
 
 
-@check(
-    "09.3",
-    "Where jit is disabled Python runs the loop.",
-    against=["there is always a program"],
-)
+@check("09.3", "Where jit is disabled Python runs the loop.", against=["there is always a program"])
 def disabled(jk, rng):
     calls = []
     n = int(rng.integers(2, 6))
@@ -388,9 +355,7 @@ def parts_of_the_loop(program):
 
 
 @check(
-    "09.4",
-    "What runs gives the last carry, and all outputs.",
-    against=["ys holds the carries", "the loop begins at 1"],
+    "09.4", "What runs gives the last carry, and all outputs.", against=["ys holds the carries", "the loop begins at 1"]
 )
 def runs(jk, rng):
     def f(c, xs):
@@ -446,9 +411,7 @@ def elements(jk, rng):
 
 def scanned(jk, n, unroll, reverse=False):
     """A scan whose carry depends on the order of the steps."""
-    return lambda c, xs: jk.lax.scan(
-        lambda c, x: (c * 0.5 + x, c - x), c, xs, length=n, reverse=reverse, unroll=unroll
-    )
+    return lambda c, xs: jk.lax.scan(lambda c, x: (c * 0.5 + x, c - x), c, xs, length=n, reverse=reverse, unroll=unroll)
 
 
 @check(
@@ -497,9 +460,7 @@ def a_loop_of_blocks(jk, rng):
 
 
 @check(
-    "09.5",
-    "A single block needs no loop, and 0 means all steps.",
-    against=["unrolling needs a loop", "0 means none"],
+    "09.5", "A single block needs no loop, and 0 means all steps.", against=["unrolling needs a loop", "0 means none"]
 )
 def no_loop(jk, rng):
     n = int(rng.integers(2, 5))
@@ -523,20 +484,12 @@ def needed(jk, step, carry, xs, *used):
     return [ask(params["jaxpr"], params["num_consts"], list(carry), list(ys)) for carry, ys in used]
 
 
-@check(
-    "09.6",
-    "A part of the carry that nobody needs is not needed.",
-    against=["everything is needed"],
-)
+@check("09.6", "A part of the carry that nobody needs is not needed.", against=["everything is needed"])
 def independent(jk, rng):
     def step(c, x):
         return (c[0] + x, c[1] * x), (c[0], c[1] - 1)
 
-    choices = [
-        ((True, False), (False, False)),
-        ((False, False), (False, True)),
-        ((False, True), (True, False)),
-    ]
+    choices = [((True, False), (False, False)), ((False, False), (False, True)), ((False, True), (True, False))]
     carry = (np.float32(1), np.float32(number(rng)))
     return needed(jk, step, carry, row(rng), *choices)
 
@@ -558,11 +511,7 @@ def for_an_output(jk, rng):
     return needed(jk, step, start, row(rng), *choices), needed(jk, ends, start, row(rng), *all_choices)
 
 
-@check(
-    "09.6",
-    "A part that is needed by a part that is needed is needed.",
-    against=["looking once is enough"],
-)
+@check("09.6", "A part that is needed by a part that is needed is needed.", against=["looking once is enough"])
 def chains(jk, rng):
     n = int(rng.integers(4, 7))
 
@@ -575,11 +524,7 @@ def chains(jk, rng):
     return needed(jk, step, start, row(rng), first, last, ((False,) * n, (True,)))
 
 
-@check(
-    "09.6",
-    "The constants of the body come before its carry.",
-    against=["the carry is the first input"],
-)
+@check("09.6", "The constants of the body come before its carry.", against=["the carry is the first input"])
 def after_constants(jk, rng):
     a, b = row(rng, 2), row(rng, 2)
 
@@ -591,9 +536,7 @@ def after_constants(jk, rng):
 
 
 @check(
-    "09.6",
-    "So dead code leaves a program, through loops.",
-    against=["everything is needed", "looking once is enough"],
+    "09.6", "So dead code leaves a program, through loops.", against=["everything is needed", "looking once is enough"]
 )
 def dead_code(jk, rng):
     a = number(rng)

@@ -62,13 +62,7 @@ edit(
     "if len(set(sizes)) > 1:",
     "if len(set(sizes)) > 1:\n        return min(sizes)\n    if False:",
 )
-edit(
-    "09.2",
-    "the first array counts",
-    "Which of the arrays did you look at?",
-    "if len(set(sizes)) > 1:",
-    "if False:",
-)
+edit("09.2", "the first array counts", "Which of the arrays did you look at?", "if len(set(sizes)) > 1:", "if False:")
 edit(
     "09.2",
     "length cuts the arrays",
@@ -110,9 +104,7 @@ edit(
 
 
 @mutant(
-    "09.3",
-    "the body is called for each step",
-    "All steps have the same types. How often must Python call the body?",
+    "09.3", "the body is called for each step", "All steps have the same types. How often must Python call the body?"
 )
 def python_runs_it(body, init, xs, length, reverse, unroll):
     length = scan_length(tree_flatten(xs)[0], length)
@@ -184,12 +176,7 @@ def hands_on_the_rest(step, carry, xs, y_avals, length, reverse):
         carry, y = step(carry, [index_in_dim(x, first, keepdims=False) for x in left])
         tails = [slice_in_dim(x, *rest) for x in left]
         left = [concatenate([h, t] if last else [t, h], 0) for h, t in zip(heads, tails, strict=True)]
-        return (
-            add(i, 1),
-            carry,
-            [write_element(whole, part, at) for whole, part in zip(ys, y, strict=True)],
-            left,
-        )
+        return (add(i, 1), carry, [write_element(whole, part, at) for whole, part in zip(ys, y, strict=True)], left)
 
     def goes_on(state):
         return lt(state[0], length)
@@ -304,9 +291,7 @@ edit(
 # --- 09.6 Dead code in a loop -------------------------------------------------------------------------------------
 
 
-@mutant(
-    "09.6", "everything is needed", "Nobody reads the last value of it, and no step does. Who would miss it?"
-)
+@mutant("09.6", "everything is needed", "Nobody reads the last value of it, and no step does. Who would miss it?")
 def keeps_all(jaxpr, num_consts, carry, ys):
     dce_jaxpr(jaxpr, carry + ys)
     return [True] * len(carry)
@@ -321,11 +306,7 @@ def asks_nobody(jaxpr, num_consts, carry, ys):
     return carry
 
 
-@mutant(
-    "09.6",
-    "looking once is enough",
-    "You found a part that is needed. What does *it* need, in the step before?",
-)
+@mutant("09.6", "looking once is enough", "You found a part that is needed. What does *it* need, in the step before?")
 def looks_once(jaxpr, num_consts, carry, ys):
     used = dce_jaxpr(jaxpr, carry + ys)[1]
     reads = used[num_consts : num_consts + len(carry)]
@@ -372,9 +353,7 @@ def leaf_by_leaf(f, carry, xs, length, reverse):
     if length < 1:
         raise ValueError("no steps")
     leaves, tree = tree_flatten(xs)
-    trees = [
-        tree_unflatten(tree, [index_in_dim(x, i, keepdims=False) for x in leaves]) for i in range(length)
-    ]
+    trees = [tree_unflatten(tree, [index_in_dim(x, i, keepdims=False) for x in leaves]) for i in range(length)]
     outputs = []
     for elements in trees[::-1] if reverse else trees:
         carry, out = f(carry, elements)
@@ -572,9 +551,7 @@ def guard_around_the_loop(step, carry, xs, y_avals, length, reverse, unroll):
         done = [reshape(y, (blocks * unroll, *y.shape[2:])) for y in ys]
     if rest or not blocks:
         lo = 0 if reverse else length - rest
-        carry, more = one_after_the_other(
-            step, carry, [slice_in_dim(x, lo, lo + rest) for x in xs], rest, reverse
-        )
+        carry, more = one_after_the_other(step, carry, [slice_in_dim(x, lo, lo + rest) for x in xs], rest, reverse)
         if not done:
             return carry, more
         done = [concatenate((m, y) if reverse else (y, m), 0) for y, m in zip(done, more, strict=False)]

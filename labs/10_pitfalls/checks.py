@@ -78,7 +78,11 @@ def told(programs):
 def reading(jk, notes=None):
     """Notes "read" each time that the numbers of an array are asked for."""
     notes, kind = [] if notes is None else notes, jk.Array
-    names = [n for n in ("__float__", "__int__", "__bool__", "__array__", "item", "tolist", "block_until_ready") if hasattr(kind, n)]
+    names = [
+        n
+        for n in ("__float__", "__int__", "__bool__", "__array__", "item", "tolist", "block_until_ready")
+        if hasattr(kind, n)
+    ]
     before = {name: kind.__dict__.get(name) for name in names}
 
     def noting(method):
@@ -184,9 +188,7 @@ def one_bad_try(jk, rng):
 
 
 @check(
-    "10.1",
-    "Typical is the median: of an even number of tries, half way between the two in the middle.",
-    tolerance=1e-6,
+    "10.1", "Typical is the median: of an even number of tries, half way between the two in the middle.", tolerance=1e-6
 )
 def medians(jk, rng):
     tries = [int(n) for n in rng.permutation([4, 5])]
@@ -234,9 +236,7 @@ def parabola(turns):
     return gradient
 
 
-@check(
-    "10.2", "Each rate is used once, in its turn.", against=["the first rate is everybody's"], tolerance=1e-5
-)
+@check("10.2", "Each rate is used once, in its turn.", against=["the first rate is everybody's"], tolerance=1e-5)
 def descent(jk, rng):
     x = rng.normal(size=4).astype("float32")
     rates = rng.uniform(0.1, 0.5, size=6).tolist()
@@ -290,18 +290,21 @@ def one_program(jk, rng):
 )
 def first_types(jk, rng):
     found = []
-    for x in (1, float(rng.normal()), [1, 2, 3], np.arange(3), rng.normal(size=3), rng.normal(size=3).astype("float16")):
+    for x in (
+        1,
+        float(rng.normal()),
+        [1, 2, 3],
+        np.arange(3),
+        rng.normal(size=3),
+        rng.normal(size=3).astype("float16"),
+    ):
         turns = []
         found.append(mended(jk).descend(parabola(turns), x, [0.5, 0.25, 0.125]))
         found.append(at_most(1, len(turns), f"runs of `gradient`, with {x!r} as the first x"))
     return found
 
 
-@check(
-    "10.2",
-    "Rates may be ints, floats and numpy's, all in one list.",
-    against=["1 and 1.0 are the same to jit"],
-)
+@check("10.2", "Rates may be ints, floats and numpy's, all in one list.", against=["1 and 1.0 are the same to jit"])
 def types_of_rates(jk, rng):
     turns, x = [], rng.normal(size=4).astype("float32")
     rates = [0.5, 1, np.float64(0.25), np.float32(0.25), np.int32(1)]
@@ -348,11 +351,7 @@ def nans_after(jk, rng):
     return variance(x, 5), step_by_step(jk, variance, x, 5), variance(bad, 5)
 
 
-@check(
-    "10.3",
-    "Numbers that are far from zero, and near to each other, keep their variance.",
-    tolerance=1e-3,
-)
+@check("10.3", "Numbers that are far from zero, and near to each other, keep their variance.", tolerance=1e-3)
 def far_from_zero(jk, rng):
     x = np.zeros(16, "float32")
     x[:3] = 1e4 + rng.permutation([0.0, 1.0, 2.0])
@@ -383,14 +382,12 @@ def few_programs(jk, rng):
     mended(jk).variances([ones[:8], ones[:16]])
     lists = rng.permutation([*range(1, 9), *range(17, 33)]).reshape(8, 3)
     programs = compiled_since(jk, lambda: [mended(jk).variances([ones[:n] for n in lengths]) for lengths in lists])
-    return few(1, programs, "compiled programs for lengths up to 32, in eight lists, where those for 8 and 16 are there")
+    return few(
+        1, programs, "compiled programs for lengths up to 32, in eight lists, where those for 8 and 16 are there"
+    )
 
 
-@check(
-    "10.3",
-    "Nothing else is compiled: the padding is numpy's.",
-    against=["padding with jnp costs nothing"],
-)
+@check("10.3", "Nothing else is compiled: the padding is numpy's.", against=["padding with jnp costs nothing"])
 def padding_compiles_nothing(jk, rng):
     rows = [[float(i)] * int(n) for i, n in enumerate(rng.permutation([*range(9, 16)]))]
     mended(jk).variances([np.ones(16)])
@@ -488,12 +485,7 @@ def compiled_after(jk, rng, first, schedule):
     return compiled_since(jk, lambda: swept(jk, rng, schedule))
 
 
-@check(
-    "10.5",
-    "Each temperature gives its own probabilities.",
-    against=["a changed global is seen"],
-    tolerance=1e-5,
-)
+@check("10.5", "Each temperature gives its own probabilities.", against=["a changed global is seen"], tolerance=1e-5)
 def temperatures(jk, rng):
     return swept(jk, rng, [(t, False) for t in rng.uniform(0.5, 5.0, size=4)])
 
@@ -522,11 +514,7 @@ def traces_for_temperatures(jk, rng):
 @check(
     "10.5",
     "There are two programs for both kinds, in any order, and the next sweep uses them, too.",
-    against=[
-        "static is a cure-all",
-        "a new closure for each setting is cheap",
-        "an `if` works on any argument",
-    ],
+    against=["static is a cure-all", "a new closure for each setting is cheap", "an `if` works on any argument"],
 )
 def traces_for_both(jk, rng):
     schedule = [(float(t), bool(i % 2)) for i, t in enumerate(rng.uniform(0.5, 5.0, size=8))]
@@ -536,11 +524,7 @@ def traces_for_both(jk, rng):
     return exactly(2, programs, "compiled programs for two sweeps of both kinds")
 
 
-@check(
-    "10.5",
-    "Temperatures may be ints and floats.",
-    against=["1 and 1.0 are the same to jit"],
-)
+@check("10.5", "Temperatures may be ints and floats.", against=["1 and 1.0 are the same to jit"])
 def types_of_temperatures(jk, rng):
     first = [(float(rng.uniform(0.5, 5.0)), False)]
     others = [(2, False), (0.5, False), (np.float32(4.0), False), (np.int32(3), False)]
@@ -562,11 +546,7 @@ def found_while_tracing(jk, make_state):
     return found
 
 
-@check(
-    "10.6",
-    "A tracer is found wherever it is in the tree, and its path is given.",
-    against=["leaks are at the top"],
-)
+@check("10.6", "A tracer is found wherever it is in the tree, and its path is given.", against=["leaks are at the top"])
 def nested(jk, rng):
     return found_while_tracing(jk, lambda x: {"mean": [1.0, x * 2.0, {"deep": x}], "count": x, "n": 3})
 
@@ -684,7 +664,11 @@ def every_step(jk, rng):
 @check(
     "10.7",
     "With both held fast, one program is left.",
-    against=["what changes its value changes the key", "the first difference is the reason", "the input is always to blame"],
+    against=[
+        "what changes its value changes the key",
+        "the first difference is the reason",
+        "the input is always to blame",
+    ],
 )
 def once(jk, rng):
     x, rates = rng.normal(size=3).astype("float32"), [1, *rng.uniform(0.1, 0.5, size=3).tolist()]
@@ -692,7 +676,12 @@ def once(jk, rng):
     return {"held fast": list(named), "programs for 4 steps": as_it_was(jk, x, rates, set(named))}
 
 
-@check("10.7", "All is there: the last x, and each loss under its name.", against=["a loss is that after the step"], tolerance=1e-5)
+@check(
+    "10.7",
+    "All is there: the last x, and each loss under its name.",
+    against=["a loss is that after the step"],
+    tolerance=1e-5,
+)
 def fitted(jk, rng):
     x = rng.normal(size=(2, 3)).astype("float32")
     rates = rng.uniform(0.1, 0.4, size=int(rng.integers(3, 6))).tolist()
@@ -702,7 +691,12 @@ def fitted(jk, rng):
 @check(
     "10.7",
     "One program is enough, for ints and floats and numpy's in one list.",
-    against=["1 and 1.0 are the same to jit", "the diary goes in and out", "a step is a function of its own", "somebody else will jit it"],
+    against=[
+        "1 and 1.0 are the same to jit",
+        "the diary goes in and out",
+        "a step is a function of its own",
+        "somebody else will jit it",
+    ],
 )
 def programs_of_fit(jk, rng):
     x = rng.normal(size=3).astype("float32")
@@ -710,7 +704,9 @@ def programs_of_fit(jk, rng):
     return few(1, counted(jk, lambda: mended(jk).fit(x, rates))[2], "compiled programs for 5 steps, beside conversions")
 
 
-@check("10.7", "No loss is waited for: nobody reads a number of it before `fit` is over.", against=["a float is as good"])
+@check(
+    "10.7", "No loss is waited for: nobody reads a number of it before `fit` is over.", against=["a float is as good"]
+)
 def reads_nothing(jk, rng):
     x = rng.normal(size=3).astype("float32")
     with reading(jk) as notes:
@@ -745,7 +741,11 @@ def dicts(jk, rng):
     return proven(jk, rng, quiz(jk).in_another_order, program)
 
 
-@check("10.8", "A list, a tuple, and a list of other numbers.", against=["a list is as good as a tuple", "each call has its numbers"])
+@check(
+    "10.8",
+    "A list, a tuple, and a list of other numbers.",
+    against=["a list is as good as a tuple", "each call has its numbers"],
+)
 def containers(jk, rng):
     def program(jax, x):
         difference = jax.jit(lambda pair: pair[0] - pair[1])
@@ -767,7 +767,11 @@ def optional(jk, rng):
     return proven(jk, rng, quiz(jk).with_a_bias, program)
 
 
-@check("10.8", "Python's numbers, three ints and a float.", against=["each call has its numbers", "an int is as good as a float"])
+@check(
+    "10.8",
+    "Python's numbers, three ints and a float.",
+    against=["each call has its numbers", "an int is as good as a float"],
+)
 def numbers(jk, rng):
     def program(jax, x):
         power = jax.jit(lambda x, n: x * n)

@@ -50,9 +50,7 @@ def plot(data: dict[str, list[float]], axes) -> None:
         line = data[f"a program per {kind} (s)"]
         axes.plot(n, line, style, color=color, linewidth=2)
         text = f"one per {kind}: {data[f'programs, one per {kind}'][-1]:.0f} programs, {line[-1]:.2g} s"
-        axes.annotate(
-            text, (n[-1], line[-1]), xytext=(-6, 8), textcoords="offset points", ha="right", color=color
-        )
+        axes.annotate(text, (n[-1], line[-1]), xytext=(-6, 8), textcoords="offset points", ha="right", color=color)
     axes.set_xlabel("requests so far, of random lengths up to 1000")
     axes.set_ylabel("time that they took in all, in seconds")
     axes.set_title("Every new shape is a new program")

@@ -59,9 +59,7 @@ def waits_at_the_end(function, *args, tries=9, clock=time.perf_counter):
 
 
 @mutant(
-    "10.1",
-    "another call for warming up does no harm",
-    "How often is the function called, and how often should it be?",
+    "10.1", "another call for warming up does no harm", "How often is the function called, and how often should it be?"
 )
 def warms_up_twice(function, *args, tries=9, clock=time.perf_counter):
     seconds = []
@@ -87,11 +85,7 @@ def jits_in_the_loop(gradient, x, rates):
     return x
 
 
-@mutant(
-    "10.2",
-    "static is a cure-all",
-    "Is the rate something that decides which operations are in the program?",
-)
+@mutant("10.2", "static is a cure-all", "Is the rate something that decides which operations are in the program?")
 def makes_the_rate_static(gradient, x, rates):
     step = jax.jit(lambda x, rate: x - rate * gradient(x), static_argnums=1)
     x = np.asarray(x, np.float32)
@@ -100,11 +94,7 @@ def makes_the_rate_static(gradient, x, rates):
     return x
 
 
-@mutant(
-    "10.2",
-    "the first rate is everybody's",
-    "Your step uses a rate from outside. When does it look at it?",
-)
+@mutant("10.2", "the first rate is everybody's", "Your step uses a rate from outside. When does it look at it?")
 def closes_over_the_rate(gradient, x, rates):
     x = np.asarray(x, np.float32)
 
@@ -192,12 +182,7 @@ def divides_by_the_size(x, n):
     return jnp.mean(jnp.where(is_used, (x - mean) ** 2, 0.0))
 
 
-@mutant(
-    "10.3",
-    "multiplying by 0 makes everything 0",
-    "How much is 0 times nan?",
-    target="variance_of_first",
-)
+@mutant("10.3", "multiplying by 0 makes everything 0", "How much is 0 times nan?", target="variance_of_first")
 @jax.jit
 def multiplies_by_weights(x, n):
     weights = jnp.where(jnp.arange(x.shape[0]) < n, 1.0, 0.0)
@@ -205,21 +190,13 @@ def multiplies_by_weights(x, n):
     return jnp.sum(weights * (x - mean) ** 2) / n
 
 
-@mutant(
-    "10.3",
-    "jit handles any shape",
-    "It does. How often does it compile for that?",
-    target="variances",
-)
+@mutant("10.3", "jit handles any shape", "It does. How often does it compile for that?", target="variances")
 def does_not_pad(rows):
     return [variance_of_first(np.asarray(row, np.float32), len(row)) for row in rows]
 
 
 @mutant(
-    "10.3",
-    "padding to the longest row is enough",
-    "How long is the longest row of the next list?",
-    target="variances",
+    "10.3", "padding to the longest row is enough", "How long is the longest row of the next list?", target="variances"
 )
 def pads_to_the_longest(rows):
     size = max(map(len, rows))
@@ -245,12 +222,7 @@ def pads_with_jnp(rows):
     return results
 
 
-@mutant(
-    "10.3",
-    "the last row's length is everybody's",
-    "Which length does each of your calls get?",
-    target="variances",
-)
+@mutant("10.3", "the last row's length is everybody's", "Which length does each of your calls get?", target="variances")
 def keeps_one_length(rows):
     results = []
     n = len(rows[-1])
@@ -275,12 +247,7 @@ def indexes_with_the_mask(x, threshold):
     return jnp.mean(x[x > threshold])
 
 
-@mutant(
-    "10.4",
-    "the mean is over all elements",
-    "By how many do you divide?",
-    target="mean_above",
-)
+@mutant("10.4", "the mean is over all elements", "By how many do you divide?", target="mean_above")
 @jax.jit
 def divides_by_all(x, threshold):
     return jnp.mean(jnp.where(x > threshold, x, 0.0))
@@ -304,12 +271,7 @@ edit(
 )
 
 
-@mutant(
-    "10.4",
-    "the first are the largest",
-    "You sort the values. In which order were they?",
-    target="first_above",
-)
+@mutant("10.4", "the first are the largest", "You sort the values. In which order were they?", target="first_above")
 @partial(jax.jit, static_argnames="size")
 def sorts_the_values(x, threshold, size):
     is_chosen = x > threshold
@@ -409,12 +371,7 @@ edit(
 )
 
 
-@mutant(
-    "10.6",
-    "leaks are at the top",
-    "What if the tracer is in a list in the state?",
-    target="leaks",
-)
+@mutant("10.6", "leaks are at the top", "What if the tracer is in a list in the state?", target="leaks")
 def looks_at_the_top(state):
     items = state.items() if isinstance(state, dict) else enumerate(state)
     return [f"[{key!r}]" for key, value in sorted(items) if isinstance(value, Tracer)]
@@ -480,6 +437,7 @@ def counts_first(self, x):
     self.count = np.int32(count + 1)
     self.mean, self.count, distance = observed(self.mean, count, x)
     return distance
+
 
 edit(
     "10.3",
@@ -583,12 +541,7 @@ def fit_with_log_inside(x, rates):
     return x, log
 
 
-@mutant(
-    "10.7",
-    "a step is a function of its own",
-    "How many functions are there that are jitted?",
-    target="fit",
-)
+@mutant("10.7", "a step is a function of its own", "How many functions are there that are jitted?", target="fit")
 def fit_with_lambda(x, rates):
     log = {}
     for i, rate in enumerate(rates):
@@ -604,35 +557,80 @@ def says(exercise, target, right, wrong, misconception, hint):
     edit(exercise, misconception, hint, f"return {right}", f"return {wrong}", target=target)
 
 
-says("10.8", "in_another_order", 1, 2, "the order of keys is in the tree", "How does `tree_flatten` order the leaves of a dict?")
+says(
+    "10.8",
+    "in_another_order",
+    1,
+    2,
+    "the order of keys is in the tree",
+    "How does `tree_flatten` order the leaves of a dict?",
+)
 says("10.8", "list_or_tuple", 2, 1, "a list is as good as a tuple", "Could the function ask `isinstance(pair, list)`?")
 says("10.8", "list_or_tuple", 2, 3, "each call has its numbers", "Are the numbers in the key?")
 says("10.8", "with_a_bias", 3, 2, "what is left out is None", "Has `(x,)` the structure of `(x, None)`?")
 says(
-    "10.8", "step_by_step", 2, 4, "each call has its numbers",
+    "10.8",
+    "step_by_step",
+    2,
+    4,
+    "each call has its numbers",
     "Nothing is static here. What is in the key of `power(x, 0)`, and of `power(x, 1)`?",
 )
-says("10.8", "step_by_step", 2, 1, "an int is as good as a float", "What dtype has an int of Python's, and a float of Python's?")
-says("10.8", "sizes", 2, 3, "a list is as good as a tuple", "Can a list be hashed? What happens before anything is traced?")
+says(
+    "10.8",
+    "step_by_step",
+    2,
+    1,
+    "an int is as good as a float",
+    "What dtype has an int of Python's, and a float of Python's?",
+)
+says(
+    "10.8",
+    "sizes",
+    2,
+    3,
+    "a list is as good as a tuple",
+    "Can a list be hashed? What happens before anything is traced?",
+)
 says("10.8", "settings", 3, 1, "objects that look alike are equal", "Is `Settings(2.0) == Settings(2.0)`? Ask Python.")
 says(
-    "10.8", "frozen_settings", 1, 3, "every object is itself only",
+    "10.8",
+    "frozen_settings",
+    1,
+    3,
+    "every object is itself only",
     "Is `Settings(2.0) == Settings(2.0)`, with a dataclass? Ask Python.",
 )
 says(
-    "10.9", "jitted_in_a_loop", 1, 3, "each jit has a cache of its own",
+    "10.9",
+    "jitted_in_a_loop",
+    1,
+    3,
+    "each jit has a cache of its own",
     "Whose is the cache: the function's, or what `jit` returned?",
 )
 says(
-    "10.9", "partials", 3, 1, "the code is the same, so it is one function",
+    "10.9",
+    "partials",
+    3,
+    1,
+    "the code is the same, so it is one function",
     "Is `partial(f, 2.0) == partial(f, 2.0)`? Ask Python.",
 )
 says(
-    "10.9", "bound_methods", 3, 1, "the code is the same, so it is one function",
+    "10.9",
+    "bound_methods",
+    3,
+    1,
+    "the code is the same, so it is one function",
     "How long does the object `model.apply` live, after the line in which it is written?",
 )
 says(
-    "10.9", "pythons_if_and_for", 2, 1, "an `if` in a traced function is an error",
+    "10.9",
+    "pythons_if_and_for",
+    2,
+    1,
+    "an `if` in a traced function is an error",
     "What does `x.ndim` ask: a value, or the type? And when is it asked?",
 )
 says("10.9", "pythons_if_and_for", 2, 3, "an `if` in a traced function is an error", "Have `x` and `-x` two keys?")
@@ -641,7 +639,11 @@ says("10.9", "waits", 3, 0, "float costs nothing", "What does `float(loss)` need
 says("10.9", "waits", 3, 4, "float costs nothing", "The last call comes after one whose loss nobody has read.")
 
 
-@mutant("10.2", "numpy may do the rest", "Where is the subtraction computed? Who has to wait for the gradient then, in each step?")
+@mutant(
+    "10.2",
+    "numpy may do the rest",
+    "Where is the subtraction computed? Who has to wait for the gradient then, in each step?",
+)
 def gradient_jitted_the_rest_in_numpy(gradient, x, rates):
     compiled = jax.jit(gradient)
     x = np.asarray(x, np.float32)
@@ -656,7 +658,9 @@ def chosen_by_numpy(x, threshold, size):
     return jnp.asarray(np.pad(chosen[:size], (0, max(0, size - len(chosen))))), jnp.int32(len(chosen))
 
 
-@mutant("10.6", "somebody else will jit it", "What does `observed` compile, when it is called by itself?", target="observed")
+@mutant(
+    "10.6", "somebody else will jit it", "What does `observed` compile, when it is called by itself?", target="observed"
+)
 def observed_by_numpy(mean, count, x):
     count = np.asarray(count) + np.int32(1)
     mean = (mean + (x - mean) / count).astype(np.float32)

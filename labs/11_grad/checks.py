@@ -140,11 +140,7 @@ def no_shares(jk, rng):
 # --- 11.2 A function of pairs -------------------------------------------------------------------------------------
 
 
-@check(
-    "11.2",
-    "Values and tangents go through a function together.",
-    against=["tangents come in the place of values"],
-)
+@check("11.2", "Values and tangents go through a function together.", against=["tangents come in the place of values"])
 def through_a_function(jk, rng):
     np_ = jk.numpy
 
@@ -210,11 +206,7 @@ def several_results(jk, rng):
     return jk.make_jaxpr(lambda x, t: jk.jvp(f, (x,), (t,)))(x, x)
 
 
-@check(
-    "11.2",
-    "Derivatives nest: a derivative is a program, and has one.",
-    against=["every pair is mine"],
-)
+@check("11.2", "Derivatives nest: a derivative is a program, and has one.", against=["every pair is mine"])
 def nested(jk, rng):
     np_ = jk.numpy
     x, t = row(rng), row(rng)
@@ -277,11 +269,7 @@ def jaxpr_of_pairs(jk, rng):
     a, x, y = float(rng.uniform(1, 2)), row(rng), row(rng)
     jaxpr = jk.make_jaxpr(lambda x, y: (x * a, x * y, y + 1))(x, y)
     results = []
-    for nonzero, arguments in (
-        ((True, False), (x, y, x)),
-        ((True, True), (x, y, x, y)),
-        ((False, True), (x, y, y)),
-    ):
+    for nonzero, arguments in (((True, False), (x, y, x)), ((True, True), (x, y, x, y)), ((False, True), (x, y, y))):
         made, out = interpreters(jk).ad.jvp_jaxpr(jaxpr, nonzero, False)
         results.append((made.in_avals, out, run_by_numpy(made, *arguments)))
     return results
@@ -345,11 +333,7 @@ def only_what_is_linear(jk, rng):
     return count(program, "sin", "cos"), count(program, "mul")
 
 
-@check(
-    "11.3",
-    "What touches a tangent is in it, and is not done now.",
-    against=["a tangent is a value"],
-)
+@check("11.3", "What touches a tangent is in it, and is not done now.", against=["a tangent is a value"])
 def linear_equations_stay(jk, rng):
     x = row(rng)
     seen = []
@@ -400,11 +384,7 @@ def several_arguments(jk, rng):
     return run_by_numpy(program, *jk.tree_util.tree_leaves((arguments, arguments)))
 
 
-@check(
-    "11.3",
-    "Results that do not change have no tangent in the program.",
-    against=["every result has a tangent"],
-)
+@check("11.3", "Results that do not change have no tangent in the program.", against=["every result has a tangent"])
 def nonzero_results(jk, rng):
     x, a = row(rng), row(rng)
     linearize, found = interpreters(jk).ad_linearize.linearize, []
@@ -418,11 +398,7 @@ def nonzero_results(jk, rng):
     return jk.make_jaxpr(f)(x), found
 
 
-@check(
-    "11.3",
-    "Both traces end with the call, also where it ends in an error.",
-    against=["a trace ends by itself"],
-)
+@check("11.3", "Both traces end with the call, also where it ends in an error.", against=["a trace ends by itself"])
 def both_end(jk, rng):
     x, kept = row(rng), []
 
@@ -499,20 +475,14 @@ def fan_out(jk, rng):
     return gradient(jk, f, row(rng))
 
 
-@check(
-    "11.4",
-    "The last equation comes first.",
-    against=["programs are read from the start"],
-)
+@check("11.4", "The last equation comes first.", against=["programs are read from the start"])
 def in_reverse(jk, rng):
     np_ = jk.numpy
     return gradient(jk, lambda x: (np_.exp(np_.sin(x) * 2.0) / x).sum(), row(rng))
 
 
 @check(
-    "11.4",
-    "An input that is returned as it is, or returned twice, counts.",
-    against=["outputs are made by equations"],
+    "11.4", "An input that is returned as it is, or returned twice, counts.", against=["outputs are made by equations"]
 )
 def outputs_that_are_inputs(jk, rng):
     x, y = row(rng), row(rng)
@@ -543,11 +513,7 @@ def independent(jk, rng):
         found.extend(type(ct).__name__ for ct in none)
         return cts[0], backward_pass(jaxpr, jaxpr.consts, unknown, [rules.zero_tangent(y), ct])[0]
 
-    return (
-        run_by_numpy(jk.make_jaxpr(f)(x), x),
-        found,
-        gradient(jk, lambda x, y: x.sum(), x, y, argnums=(0, 1)),
-    )
+    return (run_by_numpy(jk.make_jaxpr(f)(x), x), found, gradient(jk, lambda x, y: x.sum(), x, y, argnums=(0, 1)))
 
 
 @check(
@@ -576,11 +542,7 @@ def nothing_counts(jk, rng):
     return asked, count(program)
 
 
-@check(
-    "11.4",
-    "Operands that have values get none, and are read as they are.",
-    against=["all operands are linear"],
-)
+@check("11.4", "Operands that have values get none, and are read as they are.", against=["all operands are linear"])
 def known_operands(jk, rng):
     x, a = row(rng), row(rng)
     transpose = interpreters(jk).ad_transpose
@@ -596,11 +558,7 @@ def known_operands(jk, rng):
     return run_by_numpy(jk.make_jaxpr(f)(a, x), a, x), missing
 
 
-@check(
-    "11.4",
-    "Cotangents that inputs have before are part of the sum.",
-    against=["everybody starts from zero"],
-)
+@check("11.4", "Cotangents that inputs have before are part of the sum.", against=["everybody starts from zero"])
 def begun_before(jk, rng):
     x, y = row(rng), row(rng)
     undefined = interpreters(jk).ad_rules.UndefinedPrimal(jk.core.typeof(x))
@@ -644,11 +602,7 @@ def sums_of_what_was_broadcast(jk, rng):
 # --- 11.5 grad ----------------------------------------------------------------------------------------------------
 
 
-@check(
-    "11.5",
-    "The gradient is a tree like the argument.",
-    against=["an argument is one array"],
-)
+@check("11.5", "The gradient is a tree like the argument.", against=["an argument is one array"])
 def trees(jk, rng):
     w = {"w": row(rng), "b": [row(rng, 2), np.float32(2)]}
 
@@ -673,9 +627,7 @@ def numbers_of_arguments(jk, rng):
     def f(x, y, z=1.0):
         return (x * y * y * z).sum()
 
-    trees = [
-        jk.tree_util.tree_structure(jk.eval_shape(jk.grad(f, n), x, y)) for n in (1, (1,), [0, 1], (1, 0), -1)
-    ]
+    trees = [jk.tree_util.tree_structure(jk.eval_shape(jk.grad(f, n), x, y)) for n in (1, (1,), [0, 1], (1, 0), -1)]
     values = [gradient(jk, f, x, y, z, argnums=n) for n in (0, 1, -1, (2, 0))]
     return trees, values
 
@@ -714,11 +666,7 @@ def with_aux(jk, rng):
     return [run_by_numpy(jk.make_jaxpr(h)(x), x) for h in (g, v)], [tree(shape) for shape in shapes]
 
 
-@check(
-    "11.5",
-    "Only a single number has a gradient.",
-    against=["a sum is meant", "shape (1,) is a number"],
-)
+@check("11.5", "Only a single number has a gradient.", against=["a sum is meant", "shape (1,) is a number"])
 def not_a_number(jk, rng):
     def refused(f, *parts):
         return raised(jk.make_jaxpr(jk.grad(f)), row(rng), parts=parts)
@@ -818,11 +766,7 @@ def of_the_start(jk, rng):
     return scan_gradient(jk, f, (np.float32(0.3), np.float32(0.7)))
 
 
-@check(
-    "11.6",
-    "Each output counts in its own step.",
-    against=["only the last carry counts"],
-)
+@check("11.6", "Each output counts in its own step.", against=["only the last carry counts"])
 def of_the_outputs(jk, rng):
     xs, ws = row(rng), row(rng)
 
@@ -854,25 +798,16 @@ def of_constants(jk, rng):
 )
 def zero_cotangents(jk, rng):
     xs, rules = row(rng), interpreters(jk).ad_rules
-    linear = jk.make_jaxpr(lambda xs: jk.lax.scan(lambda c, x: (c * 2.0 + x, (c * 3.0, x * 4.0)), 0.0, xs))(
-        xs
-    )
+    linear = jk.make_jaxpr(lambda xs: jk.lax.scan(lambda c, x: (c * 2.0 + x, (c * 3.0, x * 4.0)), 0.0, xs))(xs)
     undefined = rules.UndefinedPrimal(jk.core.typeof(xs))
     last, first, second = map(rules.Zero, linear.out_avals)
 
     def f(ct):
         backward_pass = interpreters(jk).ad_transpose.backward_pass
-        return [
-            backward_pass(linear, linear.consts, [undefined], [last, *cts])
-            for cts in ((first, ct), (ct, second))
-        ]
+        return [backward_pass(linear, linear.consts, [undefined], [last, *cts]) for cts in ((first, ct), (ct, second))]
 
     program = jk.make_jaxpr(f)(xs)
-    told = [
-        (len(e.invars), len(e.outvars), e.params["num_carry"])
-        for e in program.eqns
-        if e.primitive.name == "scan"
-    ]
+    told = [(len(e.invars), len(e.outvars), e.params["num_carry"]) for e in program.eqns if e.primitive.name == "scan"]
     return run_by_numpy(program, xs), told
 
 
@@ -915,11 +850,7 @@ def more_loops(jk, rng):
         return jk.grad(f, 1)(m, a)
 
     program = jk.make_jaxpr(jk.grad(slope))(np.float32(0.3))
-    return (
-        gradient(jk, f, m, np.float32(0.3)),
-        gradient(jk, f, m[:0], np.float32(0.3)),
-        run_by_numpy(program, 0.3),
-    )
+    return (gradient(jk, f, m, np.float32(0.3)), gradient(jk, f, m[:0], np.float32(0.3)), run_by_numpy(program, 0.3))
 
 
 # --- 11.7 Programs that have a gradient ---------------------------------------------------------------------------
@@ -945,11 +876,7 @@ def entropy(jk, rng):
 @check(
     "11.7",
     "An element that is 0 adds nothing to the entropy, and its gradient is 0, not nan.",
-    against=[
-        "a masked nan is harmless",
-        "a small number makes logarithms safe",
-        "the gradient is mended afterwards",
-    ],
+    against=["a masked nan is harmless", "a small number makes logarithms safe", "the gradient is mended afterwards"],
 )
 def entropy_of_zeros(jk, rng):
     p = rng.uniform(0.1, 1, size=(2, 3)).astype("float32")
@@ -988,11 +915,7 @@ def as_long(jk, rng):
     return sizes[0] == sizes[2], sizes[1] == sizes[3]
 
 
-@check(
-    "11.7",
-    "Through layers, and back, by both arguments.",
-    against=["a loop is a constant"],
-)
+@check("11.7", "Through layers, and back, by both arguments.", against=["a loop is a constant"])
 def layers(jk, rng):
     x, w = row(rng, 3), rng.normal(size=(4, 3)).astype("float32")
     f = mended(jk).through_layers
@@ -1016,9 +939,7 @@ def kept(jk, rng):
     numbers = sum(int(np.prod(aval.shape)) for aval in jk.make_jaxpr(residuals)(x, w).out_avals)
     stacked = most_stacked(jk.make_jaxpr(jk.grad(lambda x, w: f(x, w).sum(), (0, 1)))(x, w))
     return [
-        "an x and a w for each layer"
-        if numbers <= 2 * 3 * n + 3
-        else f"{numbers / 3 / n:.1f} arrays a layer",
+        "an x and a w for each layer" if numbers <= 2 * 3 * n + 3 else f"{numbers / 3 / n:.1f} arrays a layer",
         "one array a step at most" if stacked <= 1 else f"a scan stacks {stacked} arrays",
     ]
 

@@ -66,9 +66,7 @@ def first_of_them(g, out, x, *, axes):
     moved = x.transpose(order).reshape(*out.shape, -1)
     tangents = g.transpose(order).reshape(moved.shape)
     is_extreme = eq(moved, reshape(out, (*out.shape, 1)))
-    place = (is_extreme * -np.arange(1.0, moved.shape[-1] + 1, dtype="float32") - 99.0 * ~is_extreme).argmax(
-        -1
-    )
+    place = (is_extreme * -np.arange(1.0, moved.shape[-1] + 1, dtype="float32") - 99.0 * ~is_extreme).argmax(-1)
     is_first = eq(reshape(place, (*out.shape, 1)), np.arange(moved.shape[-1], dtype="int32"))
     return reduce_sum(mul(tangents, convert_element_type(is_first, g.dtype)), (out.ndim,))
 
@@ -617,12 +615,7 @@ def adds_an_epsilon(p):
     return -jnp.sum(p * jnp.log(p + 1e-6))
 
 
-@mutant(
-    "11.7",
-    "the gradient is mended afterwards",
-    "The second derivative: who mends that one?",
-    target="entropy",
-)
+@mutant("11.7", "the gradient is mended afterwards", "The second derivative: who mends that one?", target="entropy")
 def mends_the_gradient(p):
     @jax.custom_jvp
     def f(p):
@@ -654,12 +647,7 @@ def by_while(a, steps):
     return lax.while_loop(goes_on, step, (0, jnp.ones_like(a)))[1]
 
 
-@mutant(
-    "11.7",
-    "the compiler will not mind",
-    "How many equations has your program for 500 steps?",
-    target="cube_root",
-)
+@mutant("11.7", "the compiler will not mind", "How many equations has your program for 500 steps?", target="cube_root")
 def unrolled(a, steps):
     x = jnp.ones_like(a)
     for _ in range(steps):
@@ -667,12 +655,7 @@ def unrolled(a, steps):
     return x
 
 
-@mutant(
-    "11.7",
-    "a loop is a constant",
-    "The gradient is 0, or too small. What does it know of a?",
-    target="cube_root",
-)
+@mutant("11.7", "a loop is a constant", "The gradient is 0, or too small. What does it know of a?", target="cube_root")
 def stops(a, steps):
     b = lax.stop_gradient(a)
     return lax.fori_loop(0, steps, lambda i, x: x - (x**3 - b) / (3 * x**2), jnp.ones_like(a))
@@ -918,9 +901,7 @@ def zeros_first(jaxpr, consts, inputs, cotangents, before=()):
         eqn = linear.pop()
         cts = [count[v] for v in eqn.outvars]
         operands = [read(values, atom) for atom in eqn.invars]
-        out = transpose_rule(eqn.primitive)(
-            cts if eqn.primitive.multiple_results else cts[0], *operands, **eqn.params
-        )
+        out = transpose_rule(eqn.primitive)(cts if eqn.primitive.multiple_results else cts[0], *operands, **eqn.params)
         for atom, x, ct in zip(eqn.invars, operands, out, strict=False):
             if is_undefined(x) and ct is not None:
                 count[atom] = add_tangents(count[atom], ct)

@@ -60,11 +60,7 @@ def elements_and_batches(jk, rng):
     return values(jk, f, x, y, in_axes=(0, 1)), seen
 
 
-@check(
-    "12.1",
-    "There are as many operations for a thousand elements as for one.",
-    against=["it is a loop"],
-)
+@check("12.1", "There are as many operations for a thousand elements as for one.", against=["it is a loop"])
 def no_loop(jk, rng):
     n = int(rng.integers(3, 9))
     return [
@@ -97,11 +93,7 @@ def the_same_for_all(jk, rng):
     return results, asked, [aval.shape for aval in program.out_avals]
 
 
-@check(
-    "12.1",
-    "Operations of several results have a place for each.",
-    against=["an operation has one result"],
-)
+@check("12.1", "Operations of several results have a place for each.", against=["an operation has one result"])
 def several_results(jk, rng):
     x, k = normal(rng, 3, 4), rng.permutation(12).reshape(3, 4).astype("int32")
     program = jk.make_jaxpr(jk.vmap(lambda k, x: jk.lax.sort((k, x), num_keys=1)))(k, x)
@@ -155,9 +147,7 @@ def asked_in_any_case(jk, rng):
 
 def shapes_of_operands(program, name):
     """The shapes of the operands of all equations of a primitive."""
-    return [
-        tuple(atom.aval.shape for atom in eqn.invars) for eqn in program.eqns if eqn.primitive.name == name
-    ]
+    return [tuple(atom.aval.shape for atom in eqn.invars) for eqn in program.eqns if eqn.primitive.name == name]
 
 
 @check(
@@ -190,16 +180,10 @@ def several_results_of_elements(jk, rng):
 
     alike = jk.make_jaxpr(jk.vmap(bind, in_axes=1, out_axes=[1, 0]))(x, y)
     moved = jk.make_jaxpr(jk.vmap(bind, in_axes=(0, 1), out_axes=[1, 0]))(x, y[:, :3].repeat(2, 0)[:4])
-    return [[aval.shape for aval in program.out_avals] for program in (alike, moved)], count(
-        alike, "transpose"
-    )
+    return [[aval.shape for aval in program.out_avals] for program in (alike, moved)], count(alike, "transpose")
 
 
-@check(
-    "12.2",
-    "Axes at different places are brought to one.",
-    against=["axes need no shifting"],
-)
+@check("12.2", "Axes at different places are brought to one.", against=["axes need no shifting"])
 def different_places(jk, rng):
     x, y = normal(rng, 3, 3, 2), normal(rng, 3, 2, 3)
     return [
@@ -228,11 +212,7 @@ def unmapped_operands(jk, rng):
     ]
 
 
-@check(
-    "12.2",
-    "Scalars stretch as they are, also those of Python.",
-    against=["everything gets an axis"],
-)
+@check("12.2", "Scalars stretch as they are, also those of Python.", against=["everything gets an axis"])
 def scalars(jk, rng):
     x, s = normal(rng, 3, 4), np.float32(rng.normal())
     found, program = mapped(jk, jk.lax.mul, x, s, in_axes=(1, None), out_axes=1)
@@ -245,7 +225,11 @@ def scalars(jk, rng):
     jk.interpreters.batching.defbroadcasting(middle)
     programs = [
         jk.make_jaxpr(jk.vmap(middle.bind, axes))(*operands)
-        for axes, operands in (((None, 0, 1), (s, x, most)), ((0, 1, None), (least, most, s)), ((0, 1, 0), (least, most, x)))
+        for axes, operands in (
+            ((None, 0, 1), (s, x, most)),
+            ((0, 1, None), (least, most, s)),
+            ((0, 1, 0), (least, most, x)),
+        )
     ]
     return [
         found,
@@ -283,13 +267,8 @@ def batches_of_scalars(jk, rng):
 )
 def moves(jk, rng):
     batching, x = jk.interpreters.batching, normal(rng, 2, 3, 4, 5)
-    programs = [
-        jk.make_jaxpr(lambda x, a=a, b=b: batching.moveaxis(x, a, b))(x) for a in range(4) for b in (0, 2, 3)
-    ]
-    there = [
-        jk.make_jaxpr(lambda x, a=a, b=b: batching.move_to(x, a, b, 2))(x)
-        for a, b in ((None, 1), (0, 3), (3, 0))
-    ]
+    programs = [jk.make_jaxpr(lambda x, a=a, b=b: batching.moveaxis(x, a, b))(x) for a in range(4) for b in (0, 2, 3)]
+    there = [jk.make_jaxpr(lambda x, a=a, b=b: batching.move_to(x, a, b, 2))(x) for a, b in ((None, 1), (0, 3), (3, 0))]
     still = jk.make_jaxpr(lambda x: batching.move_to(x, 2, 2, 4))(x)
     itself = [batching.moveaxis(x, axis, axis) is x for axis in range(4)]
     return [run_by_numpy(program, x) for program in (*programs, *there)], count(still), itself
@@ -363,9 +342,7 @@ def product(jk, rng, lhs_shape, rhs_shape, numbers, lhs_dim, rhs_dim, size=3):
     if rhs_dim is not None:
         rhs.insert(rhs_dim, size)
     arguments = normal(rng, *lhs), normal(rng, *rhs)
-    found, program = mapped(
-        jk, lambda x, y: jk.lax.dot_general(x, y, numbers), *arguments, in_axes=(lhs_dim, rhs_dim)
-    )
+    found, program = mapped(jk, lambda x, y: jk.lax.dot_general(x, y, numbers), *arguments, in_axes=(lhs_dim, rhs_dim))
     return found, count(program, "dot_general"), count(program, "reduce_sum")
 
 
@@ -414,9 +391,7 @@ def right(jk, rng):
 
 
 @check(
-    "12.4",
-    "An operand that is the same for all elements stays as it is.",
-    against=["unmapped arguments are batched"],
+    "12.4", "An operand that is the same for all elements stays as it is.", against=["unmapped arguments are batched"]
 )
 def one_is_no_batch(jk, rng):
     w, x = normal(rng, 4, 5), normal(rng, 3, 4)
@@ -478,11 +453,7 @@ def axes_of_arguments(jk, rng):
     ]
 
 
-@check(
-    "12.5",
-    "A negative axis is counted from the end of its own leaf.",
-    against=["-1 is one number for all"],
-)
+@check("12.5", "A negative axis is counted from the end of its own leaf.", against=["-1 is one number for all"])
 def negative_axes(jk, rng):
     x, y = normal(rng, 2, 3), normal(rng, 4, 2, 3)
     return [
@@ -491,11 +462,7 @@ def negative_axes(jk, rng):
     ]
 
 
-@check(
-    "12.5",
-    "Keyword arguments are mapped over their first axis.",
-    against=["only positional arguments are mapped"],
-)
+@check("12.5", "Keyword arguments are mapped over their first axis.", against=["only positional arguments are mapped"])
 def keywords(jk, rng):
     x, y = normal(rng, 2, 3), normal(rng, 3, 2)
     f = jk.make_jaxpr(lambda x, y: jk.vmap(lambda x, *, y: x * y, in_axes=1)(x, y=y))(x, y)
@@ -513,9 +480,7 @@ def axes_of_results(jk, rng):
     def f(x):
         return x * 2, {"s": x.sum(), "t": jk.lax.transpose(x, (1, 0))}
 
-    return [
-        values(jk, f, x, out_axes=axes) for axes in ((1, {"s": 0, "t": 2}), (-1, 0), (2, {"s": -1, "t": -3}))
-    ]
+    return [values(jk, f, x, out_axes=axes) for axes in ((1, {"s": 0, "t": 2}), (-1, 0), (2, {"s": -1, "t": -3}))]
 
 
 @check(
@@ -568,11 +533,7 @@ def sizes(jk, rng):
     f = jk.make_jaxpr(jk.vmap(lambda x, y: x * y))
     none = jk.make_jaxpr(jk.vmap(lambda x: x * 2, in_axes=None, axis_size=3))(np.float32(2))
     named = jk.make_jaxpr(jk.vmap(lambda x: x - jk.lax.axis_index("i"), axis_name="i"))(x)
-    return [
-        raised(f, x, y, parts=["inconsistent sizes"]),
-        run_by_numpy(none, np.float32(2)),
-        run_by_numpy(named, x),
-    ]
+    return [raised(f, x, y, parts=["inconsistent sizes"]), run_by_numpy(none, np.float32(2)), run_by_numpy(named, x)]
 
 
 # --- 12.6 cond becomes select -------------------------------------------------------------------------------------
@@ -653,7 +614,11 @@ def no_nan(jk, rng):
     return run_by_numpy(program, x)
 
 
-@check("12.6", "A branch that writes is refused: it would write for elements that did not take it.", against=["vmap of cond is select"])
+@check(
+    "12.6",
+    "A branch that writes is refused: it would write for elements that did not take it.",
+    against=["vmap of cond is select"],
+)
 def branches_that_write(jk, rng):
     x = normal(rng, 3)
 
@@ -761,7 +726,9 @@ def all_kinds(jk, rng):
         values(jk, f, a, xs[0], in_axes=(0, None)),
         values(jk, f, a[0], xs, in_axes=(None, 0)),
         values(jk, f, a, xs[:, :0]),
-        values(jk, lambda xs: jk.lax.scan(lambda c, x: (c + x[0] * x[1]["b"], x), 0.0, (xs, {"b": xs * 2})), a, in_axes=1),
+        values(
+            jk, lambda xs: jk.lax.scan(lambda c, x: (c + x[0] * x[1]["b"], x), 0.0, (xs, {"b": xs * 2})), a, in_axes=1
+        ),
         values(jk, lambda a: jk.lax.scan(lambda c, _: (c * a, c), 1.0, None, length=3), a[0]),
     ]
 

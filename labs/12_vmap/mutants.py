@@ -5,18 +5,12 @@ from jitkit.kata.mutants import also_right, edit, mutant
 # --- 12.1 One operation for all elements --------------------------------------------------------------------------
 
 
-@mutant(
-    "12.1",
-    "it is a loop",
-    "How many equations does your program have for a thousand elements?",
-)
+@mutant("12.1", "it is a loop", "How many equations does your program have for a thousand elements?")
 def loops(self, primitive, args, params):
     pairs = [self.unwrap(x) for x in args]
     with core.set_current_trace(self.parent):
         if primitive in higher_order or primitive.multiple_results or primitive not in primitive_batchers:
-            out, dim = primitive_batchers[primitive](
-                self.axis, [v for v, _ in pairs], [d for _, d in pairs], **params
-            )
+            out, dim = primitive_batchers[primitive](self.axis, [v for v, _ in pairs], [d for _, d in pairs], **params)
             if primitive.multiple_results:
                 return [self.wrap(x, d) for x, d in zip(out, dim, strict=True)]
             return self.wrap(out, dim)
@@ -39,9 +33,7 @@ edit(
 
 
 @mutant(
-    "12.1",
-    "a batch is a long element",
-    "The operation was meant for one element. What does `sum` do to the batch?",
+    "12.1", "a batch is a long element", "The operation was meant for one element. What does `sum` do to the batch?"
 )
 def binds_it(self, primitive, args, params):
     pairs = [self.unwrap(x) for x in args]
@@ -73,9 +65,7 @@ def repeats(self, primitive, args, params):
         pairs = [(broadcast(v, self.axis.size, 0), 0) if d is None else (v, d) for v, d in pairs]
         if primitive not in primitive_batchers:
             raise NotImplementedError(f"Batching rule for '{primitive}' not implemented")
-        out, dim = primitive_batchers[primitive](
-            self.axis, [v for v, _ in pairs], [d for _, d in pairs], **params
-        )
+        out, dim = primitive_batchers[primitive](self.axis, [v for v, _ in pairs], [d for _, d in pairs], **params)
     if primitive.multiple_results:
         return [self.wrap(x, d) for x, d in zip(out, dim, strict=True)]
     return self.wrap(out, dim)
@@ -90,11 +80,7 @@ edit(
 )
 
 
-@mutant(
-    "12.1",
-    "every batch is mine",
-    "A vmap in a vmap: whose axis is `batch_dim` of this tracer?",
-)
+@mutant("12.1", "every batch is mine", "A vmap in a vmap: whose axis is `batch_dim` of this tracer?")
 def takes_all_batches(self, primitive, args, params):
     vals = [x.val if hasattr(x, "batch_dim") else x for x in args]
     dims = [x.batch_dim if hasattr(x, "batch_dim") else None for x in args]
@@ -247,10 +233,7 @@ def moves_first(primitive, axis, vals, dims, *, axes, **params):
 
 
 @mutant(
-    "12.3",
-    "it is a loop",
-    "How many reductions has your program for a thousand elements?",
-    target="reduction_batcher",
+    "12.3", "it is a loop", "How many reductions has your program for a thousand elements?", target="reduction_batcher"
 )
 def loops_over_elements(primitive, axis, vals, dims, *, axes, **params):
     x = moveaxis(vals[0], dims[0], 0)
@@ -273,11 +256,7 @@ edit(
 # --- 12.4 dot_general ---------------------------------------------------------------------------------------------
 
 
-@mutant(
-    "12.4",
-    "axes need no shifting",
-    "The numbers name axes of an element. Which axes of the batch are these?",
-)
+@mutant("12.4", "axes need no shifting", "The numbers name axes of an element. Which axes of the batch are these?")
 def does_not_shift(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, dimension_numbers):
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     if lhs_dim is not None and rhs_dim is not None:
@@ -300,11 +279,7 @@ edit(
 )
 
 
-@mutant(
-    "12.4",
-    "every axis is kept",
-    "Two batches of three: is the product to have three results, or nine?",
-)
+@mutant("12.4", "every axis is kept", "Two batches of three: is the product to have three results, or nine?")
 def all_pairs(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, dimension_numbers):
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     if lhs_dim is not None:
@@ -350,14 +325,8 @@ edit(
 )
 def refuses_one(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, dimension_numbers):
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
-    lhs_contract, lhs_batch = (
-        tuple(shifted(lhs_contract, lhs_dim or 0)),
-        tuple(shifted(lhs_batch, lhs_dim or 0)),
-    )
-    rhs_contract, rhs_batch = (
-        tuple(shifted(rhs_contract, rhs_dim or 0)),
-        tuple(shifted(rhs_batch, rhs_dim or 0)),
-    )
+    lhs_contract, lhs_batch = (tuple(shifted(lhs_contract, lhs_dim or 0)), tuple(shifted(lhs_batch, lhs_dim or 0)))
+    rhs_contract, rhs_batch = (tuple(shifted(rhs_contract, rhs_dim or 0)), tuple(shifted(rhs_batch, rhs_dim or 0)))
     batch = (lhs_dim or 0, *lhs_batch), (rhs_dim or 0, *rhs_batch)
     return ((lhs_contract, rhs_contract), batch), 0
 
@@ -365,12 +334,7 @@ def refuses_one(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, dimension_numbers):
 # --- 12.5 vmap ----------------------------------------------------------------------------------------------------
 
 
-@mutant(
-    "12.5",
-    "it is a loop",
-    "How often is your function called, for a thousand elements?",
-    target="call_on_batches",
-)
+@mutant("12.5", "it is a loop", "How often is your function called, for a thousand elements?", target="call_on_batches")
 def calls_for_each(fun, args, kwargs, in_axes, out_axes, axis_name=None, axis_size=None):
     leaves, in_tree = tree_flatten((args, kwargs))
     dims = axis_of_each_argument(in_tree, in_axes)
@@ -378,8 +342,7 @@ def calls_for_each(fun, args, kwargs, in_axes, out_axes, axis_name=None, axis_si
     results = []
     for i in range(size):
         element = [
-            x if d is None else x[(slice(None),) * (d % np.ndim(x)) + (i,)]
-            for x, d in zip(leaves, dims, strict=True)
+            x if d is None else x[(slice(None),) * (d % np.ndim(x)) + (i,)] for x, d in zip(leaves, dims, strict=True)
         ]
         own_args, own_kwargs = tree_unflatten(in_tree, element)
         results.append(tree_flatten(fun(*own_args, **own_kwargs)))
@@ -505,19 +468,13 @@ edit(
 )
 
 
-@mutant(
-    "12.6",
-    "the first element decides",
-    "Each element has its own predicate. Whose did you ask?",
-)
+@mutant("12.6", "the first element decides", "Each element has its own predicate. Whose did you ask?")
 def asks_the_first(axis, vals, dims, *, branches):
     (index, *operands), (index_dim, *operand_dims) = vals, dims
     if index_dim is not None:
         index = index[0]
     is_batch = [dim is not None for dim in operand_dims]
-    operands = [
-        x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(operands, operand_dims, strict=True)
-    ]
+    operands = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(operands, operand_dims, strict=True)]
     batched = tuple(batch_jaxpr_if(branch, axis, is_batch, True)[0] for branch in branches)
     return cond_p.bind(index, *operands, branches=batched), [0] * len(branches[0].outvars)
 
@@ -547,12 +504,7 @@ edit(
 # --- 12.7 scan over a batch ---------------------------------------------------------------------------------------
 
 
-@mutant(
-    "12.7",
-    "it is a loop",
-    "How many scans has your program, for a thousand elements?",
-    target="batch_scan",
-)
+@mutant("12.7", "it is a loop", "How many scans has your program, for a thousand elements?", target="batch_scan")
 def scans_for_each(axis, vals, dims, *, jaxpr, num_consts, num_carry, **params):
     results = []
     for i in range(axis.size):
@@ -828,9 +780,7 @@ def cases_apart(axis, vals, dims, *, branches):
 
     def one_for_all():
         flags = [dim is not None for dim in dims[1:]]
-        operands = [
-            moveaxis(x, d, 0) if d is not None else x for x, d in zip(vals[1:], dims[1:], strict=True)
-        ]
+        operands = [moveaxis(x, d, 0) if d is not None else x for x, d in zip(vals[1:], dims[1:], strict=True)]
         found = [batch_jaxpr_if(branch, axis, flags)[1] for branch in branches]
         musts = [any(of_branch[i] for of_branch in found) for i in range(len(found[0]))]
         made = [batch_jaxpr_if(branch, axis, flags, musts)[0] for branch in branches]
@@ -845,9 +795,7 @@ def cases_apart(axis, vals, dims, *, branches):
             mine = eq(which, np.int32(i))
             mine_only = [select_case(mine, stop_gradient(x), x) for x in operands]
             made = eval_jaxpr(program, program.consts, *mine_only)
-            outs = (
-                made if outs is None else [select_case(mine, a, b) for a, b in zip(outs, made, strict=True)]
-            )
+            outs = made if outs is None else [select_case(mine, a, b) for a, b in zip(outs, made, strict=True)]
         return outs, [0] * len(outs)
 
     return one_for_all() if dims[0] is None else one_for_each()
@@ -902,9 +850,7 @@ def sets_of_places(axis, vals, dims, *, branches):
             columns.append(eval_jaxpr(on_batches, on_batches.consts, *safe))
         return [select_case(index, *row) for row in zip(*columns, strict=True)], [0] * len(columns[0])
     is_batch = [d is not None for d in dims[1:]]
-    operands = [
-        moveaxis(x, d or 0, 0) if b else x for x, d, b in zip(operands, dims[1:], is_batch, strict=True)
-    ]
+    operands = [moveaxis(x, d or 0, 0) if b else x for x, d, b in zip(operands, dims[1:], is_batch, strict=True)]
     places = set()
     for branch in branches:
         places |= {i for i, flag in enumerate(batch_jaxpr_if(branch, axis, is_batch)[1]) if flag}

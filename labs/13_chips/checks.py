@@ -46,7 +46,9 @@ def elsewhere(jk, fun, *args):
     targets = importlib.import_module(f"{jk.__name__}.targets")
     there = [target for target in targets.TARGETS.values() if target.name != "cpu" and targets.obstacle(target) is None]
     if not there:
-        print("Counted on this CPU only: no compiler of another chip is installed. `make compilers` in a clone brings them.")
+        print(
+            "Counted on this CPU only: no compiler of another chip is installed. `make compilers` in a clone brings them."
+        )
     lowered = jk.jit(fun).lower(*args)
     return {target.name: lowered.compile(target=target.name) for target in there}
 
@@ -62,7 +64,9 @@ def names(rng, count):
 @check("13.1", "A fusion is one kernel, whatever is inside of it.", against=["the inside of a fusion runs, too"])
 def fusions(jk, rng):
     inside, kernel, other = names(rng, 3)
-    return read(jk, f"""
+    return read(
+        jk,
+        f"""
 %{inside} (p: f32[8]) -> f32[8] {{
   %p = f32[8]{{0}} parameter(0)
   %m = f32[8]{{0}} multiply(%p, %p)
@@ -74,7 +78,8 @@ ENTRY %main (x: f32[8]) -> f32[8] {{
   %{kernel} = f32[8]{{0}} fusion(%x), kind=kLoop, calls=%{inside}
   ROOT %{other} = f32[8]{{0}} fusion(%{kernel}), kind=kLoop, calls=%{inside}
 }}
-""")
+""",
+    )
 
 
 @check(
@@ -84,7 +89,9 @@ ENTRY %main (x: f32[8]) -> f32[8] {{
 )
 def free(jk, rng):
     sorted_, copied, cast = names(rng, 3)
-    return read(jk, f"""
+    return read(
+        jk,
+        f"""
 %less (a: f32[], b: f32[]) -> pred[] {{
   %a = f32[] parameter(0)
   %b = f32[] parameter(1)
@@ -99,7 +106,8 @@ ENTRY %main (x: f32[8]) -> (f32[8], f32[4,2]) {{
   %{copied} = f32[4,2]{{0,1}} copy(%{cast})
   ROOT %t = (f32[8]{{0}}, f32[4,2]{{0,1}}) tuple(%{sorted_}, %{copied})
 }}
-""")
+""",
+    )
 
 
 def loop_text(rng, trips):
@@ -144,7 +152,9 @@ def loops(jk, rng):
 @check("13.1", "What two branches share is counted once.", against=["a computation runs once for each caller"])
 def shared(jk, rng):
     kernel, choice = names(rng, 2)
-    return read(jk, f"""
+    return read(
+        jk,
+        f"""
 %both (p: f32[8]) -> f32[8] {{
   %p = f32[8]{{0}} parameter(0)
   ROOT %{kernel} = f32[8]{{0}} negate(%p)
@@ -155,18 +165,22 @@ ENTRY %main (i: s32[], x: f32[8]) -> f32[8] {{
   %x = f32[8]{{0}} parameter(1)
   ROOT %{choice} = f32[8]{{0}} conditional(%i, %x, %x), branch_computations={{%both, %both}}
 }}
-""")
+""",
+    )
 
 
 @check("13.1", "A computation may begin with any instruction, and need not have parameters.")
 def without_parameters(jk, rng):
     first, last = names(rng, 2)
-    return read(jk, f"""
+    return read(
+        jk,
+        f"""
 ENTRY %main () -> f32[8] {{
   %{first} = f32[8]{{0}} iota(), iota_dimension=0
   ROOT %{last} = f32[8]{{0}} negate(%{first})
 }}
-""")
+""",
+    )
 
 
 # --- 13.2 The least -----------------------------------------------------------------------------------------------
@@ -206,7 +220,10 @@ def numbers_and_trees(jk, rng):
 
 
 @check(
-    "13.3", "The first coefficient is that of the highest power.", against=["the first coefficient is the constant"], tolerance=1e-4
+    "13.3",
+    "The first coefficient is that of the highest power.",
+    against=["the first coefficient is the constant"],
+    tolerance=1e-4,
 )
 def values(jk, rng):
     x, c = rng.normal(size=(3, 5)), rng.normal(size=int(rng.integers(3, 9)))
@@ -241,7 +258,11 @@ def on_other_chips(jk, rng):
     return found
 
 
-@check("13.3", "Coefficients are data: others of the same number share the program.", against=["coefficients belong to the program"])
+@check(
+    "13.3",
+    "Coefficients are data: others of the same number share the program.",
+    against=["coefficients belong to the program"],
+)
 def one_program(jk, rng):
     f, x = jk.jit(chips(jk).polynomial), floats(jk, rng.normal(size=4))
     return [f(x, floats(jk, rng.normal(size=3))) for _ in range(2)]
@@ -250,21 +271,36 @@ def one_program(jk, rng):
 # --- 13.4 A loop of scalars ---------------------------------------------------------------------------------------
 
 
-@check("13.4", "Neighbours are pairs; the first and the last element are none.", against=["an array is a ring"], tolerance=1e-4)
+@check(
+    "13.4",
+    "Neighbours are pairs; the first and the last element are none.",
+    against=["an array is a ring"],
+    tolerance=1e-4,
+)
 def rough(jk, rng):
     x = rng.normal(size=int(rng.integers(5, 20)))
     roughness = jk.jit(chips(jk).roughness)
     return roughness(floats(jk, x)), roughness(floats(jk, x[:2]))
 
 
-@check("13.4", "Each element is the one before, times the rate, and its own.", against=["the newest is what decays"], tolerance=1e-4)
+@check(
+    "13.4",
+    "Each element is the one before, times the rate, and its own.",
+    against=["the newest is what decays"],
+    tolerance=1e-4,
+)
 def sums(jk, rng):
     x = rng.normal(size=9)
     decayed = jk.jit(chips(jk).decayed)
     return [decayed(floats(jk, x[:n]), rate) for n, rate in ((9, float(rng.uniform(0.3, 0.9))), (1, 0.5), (6, 1.0))]
 
 
-@check("13.4", "It stays finite when the rate is small.", against=["what is right on paper is right in float32"], tolerance=1e-4)
+@check(
+    "13.4",
+    "It stays finite when the rate is small.",
+    against=["what is right on paper is right in float32"],
+    tolerance=1e-4,
+)
 def small_rate(jk, rng):
     x = floats(jk, rng.normal(size=40))
     return jk.jit(chips(jk).decayed)(x, float(rng.uniform(0.01, 0.05)))
@@ -273,7 +309,10 @@ def small_rate(jk, rng):
 @check("13.4", "Compiled, neither has a loop.", against=["a loop of lax is unrolled", "a scan is no loop"])
 def no_loops(jk, rng):
     x = floats(jk, rng.normal(size=int(rng.integers(33, 60))))
-    return {"a loop in roughness": counted(jk, chips(jk).roughness, x)[1], "a loop in decayed": counted(jk, chips(jk).decayed, x, 0.5)[1]}
+    return {
+        "a loop in roughness": counted(jk, chips(jk).roughness, x)[1],
+        "a loop in decayed": counted(jk, chips(jk).decayed, x, 0.5)[1],
+    }
 
 
 @check(

@@ -48,7 +48,11 @@ edit(
 )
 
 
-@mutant("13.1", "a computation runs once for each caller", "Two branches may be one computation. How often is it in the list?")
+@mutant(
+    "13.1",
+    "a computation runs once for each caller",
+    "Two branches may be one computation. How often is it in the list?",
+)
 def walks_again(self, computation, seen):
     for instruction in self.computations.get(computation, ()):
         if instruction.opcode == "while":
@@ -109,7 +113,11 @@ edit(
 )
 
 
-@mutant("13.2", "what lies between is moved, too", "A fusion computes an element from beginning to end. What of it is ever in memory?")
+@mutant(
+    "13.2",
+    "what lies between is moved, too",
+    "A fusion computes an element from beginning to end. What of it is ever in memory?",
+)
 def every_equation(fun, *args):
     program = jax.make_jaxpr(fun)(*args)
     avals = [*program.in_avals, *(v.aval for eqn in program.eqns for v in eqn.outvars)]
@@ -143,7 +151,9 @@ def by_scan(x, coefficients):
     return lax.scan(lambda y, c: (y * x + c, None), jnp.zeros_like(x), coefficients)[0]
 
 
-@mutant("13.3", "one line of Python is one kernel", "How large is the array of all powers, and does it go through memory?")
+@mutant(
+    "13.3", "one line of Python is one kernel", "How large is the array of all powers, and does it go through memory?"
+)
 def all_powers(x, coefficients):
     n = coefficients.shape[0]
     powers = jnp.stack([x ** (n - 1 - i) for i in range(n)], -1)

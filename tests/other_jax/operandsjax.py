@@ -174,7 +174,11 @@ def numbers(x):
 
 # ---------------------------------------------------------------- the door
 
-TYPES, NUMPY, RUN = {}, {}, {}  # by primitive: types of results; numbers of results; for operations with programs in them
+TYPES, NUMPY, RUN = (
+    {},
+    {},
+    {},
+)  # by primitive: types of results; numbers of results; for operations with programs in them
 
 
 def bind(name, /, *operands, **params):
@@ -292,8 +296,10 @@ def make_jaxpr(f):
 
 def eval_jaxpr(jaxpr, consts, *args):
     env = dict(zip(jaxpr.constvars + jaxpr.invars, map(lift, [*consts, *args]), strict=True))
+
     def read(v):
         return v if isinstance(v, Literal) else env[v]
+
     for eqn in jaxpr.eqns:
         results = bind(eqn.primitive.name, *map(read, eqn.invars), **eqn.params)
         env.update(zip(eqn.outvars, results if isinstance(results, list) else [results], strict=False))
@@ -353,10 +359,7 @@ CONTAINERS = {
     list: (lambda x: (x, None), lambda data, xs: list(xs)),
     tuple: (lambda x: (x, None), lambda data, xs: tuple(xs)),
     type(None): (lambda x: ((), None), lambda data, xs: None),
-    dict: (
-        lambda x: ([x[k] for k in sorted(x)], tuple(sorted(x))),
-        lambda keys, xs: dict(zip(keys, xs, strict=True)),
-    ),
+    dict: (lambda x: ([x[k] for k in sorted(x)], tuple(sorted(x))), lambda keys, xs: dict(zip(keys, xs, strict=True))),
 }
 
 
@@ -399,11 +402,19 @@ def tree_map(f, tree, *trees):
 
 def tree_leaves(tree):
     return tree_flatten(tree)[0]
+
+
 def tree_structure(tree):
     return tree_flatten(tree)[1]
+
+
 tree_util = types.SimpleNamespace(
-    tree_flatten=tree_flatten, tree_unflatten=tree_unflatten, tree_map=tree_map, tree_leaves=tree_leaves,
-    tree_structure=tree_structure, register_pytree_node=register_pytree_node,
+    tree_flatten=tree_flatten,
+    tree_unflatten=tree_unflatten,
+    tree_map=tree_map,
+    tree_leaves=tree_leaves,
+    tree_structure=tree_structure,
+    register_pytree_node=register_pytree_node,
 )
 
 # ---------------------------------------------------------------- element by element
@@ -411,8 +422,10 @@ tree_util = types.SimpleNamespace(
 
 def common_type(*xs):
     """The dtype where operands meet, and whether it is weak: the highest kind wins, among those the strong."""
+
     def rank(x):
         return KINDS[x.aval.dtype.kind]
+
     top = max(map(rank, xs))
     strong = [x.aval.dtype for x in xs if rank(x) == top and not x.aval.weak_type]
     if strong:
@@ -443,9 +456,7 @@ def broadcast_shapes(name, *shapes):
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        raise TypeError(
-            f"{name} got incompatible shapes for broadcasting: {', '.join(map(str, shapes))}."
-        ) from None
+        raise TypeError(f"{name} got incompatible shapes for broadcasting: {', '.join(map(str, shapes))}.") from None
 
 
 def elementwise(name, compute, dtype=None):
@@ -461,37 +472,78 @@ def elementwise(name, compute, dtype=None):
 
 
 for name, compute in {
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
-    "neg": np.negative, "abs": np.abs, "sign": np.sign, "floor": np.floor, "not": np.logical_not,
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power, "max": np.maximum,
-    "min": np.minimum, "and": np.logical_and, "or": np.logical_or,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "neg": np.negative,
+    "abs": np.abs,
+    "sign": np.sign,
+    "floor": np.floor,
+    "not": np.logical_not,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "pow": np.power,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and": np.logical_and,
+    "or": np.logical_or,
 }.items():
     elementwise(name, compute)
-COMPARISONS = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
+COMPARISONS = {
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
 for name, compute in COMPARISONS.items():
     elementwise(name, compute, BOOL)
 
 TYPES["convert_element_type"] = lambda x, new_dtype, weak_type: Aval(x.shape, new_dtype, weak_type)
 NUMPY["convert_element_type"] = lambda x, new_dtype, weak_type: x.astype(new_dtype)
 
+
 def of_floats(name):
     return lambda x: bind(name, *inexact(x))
+
+
 def of_one(name):
     return lambda x: bind(name, lift(x))
+
+
 def of_two(name):
     return lambda x, y: bind(name, *promote(x, y))
+
+
 sin, cos, tan, tanh, exp, log, sqrt = map(of_floats, ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt"))
 negative, abs_, sign, floor = map(of_one, ("neg", "abs", "sign", "floor"))
 add, subtract, multiply, power, maximum, minimum = map(of_two, ("add", "sub", "mul", "pow", "max", "min"))
 less, less_equal, greater, greater_equal, equal, not_equal = map(of_two, ("lt", "le", "gt", "ge", "eq", "ne"))
+
+
 def divide(x, y):
     return bind("div", *inexact(*promote(x, y)))
+
+
 def truth(x):
     return lift(x) if lift(x).aval.dtype == BOOL else not_equal(x, 0)
+
+
 def logical_and(x, y):
     return bind("and", truth(x), truth(y))
+
+
 def logical_or(x, y):
     return bind("or", truth(x), truth(y))
+
+
 def logical_not(x):
     return bind("not", truth(x))
 
@@ -504,7 +556,13 @@ def asarray(x, dtype=None):
 
 
 for name, f in {
-    "add": add, "sub": subtract, "mul": multiply, "truediv": divide, "pow": power, "and": logical_and, "or": logical_or,
+    "add": add,
+    "sub": subtract,
+    "mul": multiply,
+    "truediv": divide,
+    "pow": power,
+    "and": logical_and,
+    "or": logical_or,
 }.items():
     setattr(Operators, f"__{name}__", lambda self, other, f=f: f(self, other))
     setattr(Operators, f"__r{name}__", lambda self, other, f=f: f(other, self))
@@ -515,10 +573,35 @@ for name, f in {"neg": negative, "abs": abs_, "invert": logical_not}.items():
 Operators.astype = lambda self, dtype: convert(self, dtype)
 
 numpy = types.SimpleNamespace(
-    asarray=asarray, array=asarray, sin=sin, cos=cos, tan=tan, tanh=tanh, exp=exp, log=log, sqrt=sqrt, negative=negative,
-    abs=abs_, sign=sign, floor=floor, add=add, subtract=subtract, multiply=multiply, divide=divide, power=power,
-    maximum=maximum, minimum=minimum, less=less, less_equal=less_equal, greater=greater, greater_equal=greater_equal,
-    equal=equal, not_equal=not_equal, logical_and=logical_and, logical_or=logical_or, logical_not=logical_not,
+    asarray=asarray,
+    array=asarray,
+    sin=sin,
+    cos=cos,
+    tan=tan,
+    tanh=tanh,
+    exp=exp,
+    log=log,
+    sqrt=sqrt,
+    negative=negative,
+    abs=abs_,
+    sign=sign,
+    floor=floor,
+    add=add,
+    subtract=subtract,
+    multiply=multiply,
+    divide=divide,
+    power=power,
+    maximum=maximum,
+    minimum=minimum,
+    less=less,
+    less_equal=less_equal,
+    greater=greater,
+    greater_equal=greater_equal,
+    equal=equal,
+    not_equal=not_equal,
+    logical_and=logical_and,
+    logical_or=logical_or,
+    logical_not=logical_not,
 )
 
 # ---------------------------------------------------------------- StableHLO
@@ -527,7 +610,9 @@ LOWER = {}  # by primitive: (emit, operands as (name, aval), avals of results, *
 
 
 def mlir_type(aval):
-    kind = "i1" if aval.dtype == BOOL else {"f": "f", "i": "i", "u": "ui"}[aval.dtype.kind] + str(aval.dtype.itemsize * 8)
+    kind = (
+        "i1" if aval.dtype == BOOL else {"f": "f", "i": "i", "u": "ui"}[aval.dtype.kind] + str(aval.dtype.itemsize * 8)
+    )
     return f"tensor<{''.join(f'{n}x' for n in aval.shape)}{kind}>"
 
 
@@ -582,11 +667,34 @@ def comparing(word):
     return rule
 
 
-LOWER.update({name: simple(word) for name, word in {
-    "sin": "sine", "cos": "cosine", "tan": "tan", "tanh": "tanh", "exp": "exponential", "log": "log", "sqrt": "sqrt",
-    "neg": "negate", "abs": "abs", "sign": "sign", "floor": "floor", "not": "not", "add": "add", "sub": "subtract",
-    "mul": "multiply", "div": "divide", "pow": "power", "max": "maximum", "min": "minimum", "and": "and", "or": "or",
-}.items()})
+LOWER.update(
+    {
+        name: simple(word)
+        for name, word in {
+            "sin": "sine",
+            "cos": "cosine",
+            "tan": "tan",
+            "tanh": "tanh",
+            "exp": "exponential",
+            "log": "log",
+            "sqrt": "sqrt",
+            "neg": "negate",
+            "abs": "abs",
+            "sign": "sign",
+            "floor": "floor",
+            "not": "not",
+            "add": "add",
+            "sub": "subtract",
+            "mul": "multiply",
+            "div": "divide",
+            "pow": "power",
+            "max": "maximum",
+            "min": "minimum",
+            "and": "and",
+            "or": "or",
+        }.items()
+    }
+)
 LOWER.update({name: comparing(name.upper()) for name in COMPARISONS})
 
 
@@ -616,8 +724,10 @@ def lower_body(jaxpr, consts, operands, lines, module):
     emit.module, emit.lines = module, lines
     env = dict(zip(jaxpr.invars, operands, strict=True))
     env.update({v: constant(emit, numbers(c)) for v, c in zip(jaxpr.constvars, consts, strict=False)})
+
     def read(v):
         return constant(emit, numbers(v)) if isinstance(v, Literal) else env[v]
+
     for e in jaxpr.eqns:
         outs = [v.aval for v in e.outvars]
         names = LOWER[e.primitive.name](emit, [read(v) for v in e.invars], outs, **e.params)
@@ -746,6 +856,7 @@ def jit(f, static_argnums=(), static_argnames=()):
 
     return jitted
 
+
 # ---------------------------------------------------------------- reduce, multiply, move
 
 
@@ -816,8 +927,10 @@ def contract(a, la, b, lb, lo):
     """A product by labels. Each label stands in two of the three lists, or in all of them: then it is a batch's."""
     batch = [i for i in lo if i in la and i in lb]
     summed = [i for i in la if i in lb and i not in lo]
+
     def places(labels, wanted):
         return tuple(labels.index(i) for i in wanted)
+
     numbers_ = (places(la, summed), places(lb, summed)), (places(la, batch), places(lb, batch))
     result = bind("dot_general", a, b, dimension_numbers=numbers_)
     free = [i for i in la + lb if i not in batch and i not in summed]
@@ -840,9 +953,7 @@ def dot_numpy(a, b, dimension_numbers):
 
 def dot_attributes(dimension_numbers):
     (a_sum, b_sum), (a_batch, b_batch) = dimension_numbers
-    return (
-        f", batching_dims = {list(a_batch)} x {list(b_batch)}, contracting_dims = {list(a_sum)} x {list(b_sum)}"
-    )
+    return f", batching_dims = {list(a_batch)} x {list(b_batch)}, contracting_dims = {list(a_sum)} x {list(b_sum)}"
 
 
 TYPES["dot_general"], NUMPY["dot_general"] = dot_types, dot_numpy
@@ -926,7 +1037,11 @@ LOWER["broadcast_in_dim"] = lambda emit, operands, outs, shape, broadcast_dimens
 
 def broadcast_in_dim(x, shape, dims):
     x, shape = lift(x), tuple(shape)
-    return settle(x) if x.aval.shape == shape else bind("broadcast_in_dim", x, shape=shape, broadcast_dimensions=tuple(dims))
+    return (
+        settle(x)
+        if x.aval.shape == shape
+        else bind("broadcast_in_dim", x, shape=shape, broadcast_dimensions=tuple(dims))
+    )
 
 
 def broadcast_to(x, shape):
@@ -961,14 +1076,24 @@ def make(shape, value, dtype):
 
 def zeros(shape, dtype=FLOAT):
     return make(shape, 0, dtype)
+
+
 def ones(shape, dtype=FLOAT):
     return make(shape, 1, dtype)
+
+
 def zeros_like(x):
     return make(lift(x).aval.shape, 0, lift(x).aval.dtype)
+
+
 def ones_like(x):
     return make(lift(x).aval.shape, 1, lift(x).aval.dtype)
+
+
 def full(shape, value, dtype=None):
     return broadcast_to(asarray(value, dtype), shape)
+
+
 def arange(*args, dtype=None):
     return lift(np.arange(*args, dtype=dtype))
 
@@ -985,7 +1110,6 @@ def update_numpy(x, update, *starts):
     x = x.copy()
     x[window(starts, update.shape, x.shape)] = update
     return x
-
 
 
 TYPES["dynamic_slice"] = lambda x, *starts, slice_sizes: x._replace(shape=slice_sizes)
@@ -1044,15 +1168,44 @@ def transpose_method(x, *axes):
 
 
 for name, f in {
-    "__matmul__": matmul, "__rmatmul__": lambda a, b: matmul(b, a), "__getitem__": index, "T": property(transpose),
-    "sum": sum_, "max": max_, "min": min_, "mean": mean, "reshape": reshape_method, "transpose": transpose_method,
-    "dot": dot, "ravel": lambda x: reshape(x, -1),
+    "__matmul__": matmul,
+    "__rmatmul__": lambda a, b: matmul(b, a),
+    "__getitem__": index,
+    "T": property(transpose),
+    "sum": sum_,
+    "max": max_,
+    "min": min_,
+    "mean": mean,
+    "reshape": reshape_method,
+    "transpose": transpose_method,
+    "dot": dot,
+    "ravel": lambda x: reshape(x, -1),
 }.items():
     setattr(Operators, name, f)
 numpy.__dict__.update(
-    sum=sum_, max=max_, min=min_, any=any_, mean=mean, matmul=matmul, dot=dot, outer=outer, reshape=reshape,
-    transpose=transpose, broadcast_to=broadcast_to, where=where, zeros=zeros, ones=ones, zeros_like=zeros_like,
-    ones_like=ones_like, full=full, arange=arange, float32=np.float32, int32=np.int32, bool_=np.bool_, pi=np.pi, inf=np.inf,
+    sum=sum_,
+    max=max_,
+    min=min_,
+    any=any_,
+    mean=mean,
+    matmul=matmul,
+    dot=dot,
+    outer=outer,
+    reshape=reshape,
+    transpose=transpose,
+    broadcast_to=broadcast_to,
+    where=where,
+    zeros=zeros,
+    ones=ones,
+    zeros_like=zeros_like,
+    ones_like=ones_like,
+    full=full,
+    arange=arange,
+    float32=np.float32,
+    int32=np.int32,
+    bool_=np.bool_,
+    pi=np.pi,
+    inf=np.inf,
 )
 
 # ---------------------------------------------------------------- choose, repeat
@@ -1073,10 +1226,13 @@ def retyped(closed, avals):
     """The same program with these types of results (the first ones, if there are fewer types)."""
     if all(a == b for a, b in zip(closed.out_avals, avals, strict=False)):
         return closed
+
     def fit(x, a):
         return convert(x, a.dtype, a.weak_type)
+
     def outs(*args):
         return call(closed, *args)
+
     return trace_flat(lambda *args: [*map(fit, (o := outs(*args)), avals), *o[len(avals) :]], closed.in_avals)
 
 
@@ -1245,8 +1401,13 @@ def run_scan(*operands, jaxpr, num_consts, num_carry, length, reverse):
         outs = call(jaxpr, *consts, *carry, *[Array(np.asarray(x[i]), a) for x, a in zip(xs, avals, strict=False)])
         carry, row = split(outs, num_carry)
         rows.append([numbers(y) for y in row])
-    columns = zip(*(reversed(rows) if reverse else rows), strict=False) if rows else [()] * (len(jaxpr.out_avals) - num_carry)
-    ys = [np.array(ys, a.dtype).reshape(length, *a.shape) for ys, a in zip(columns, jaxpr.out_avals[num_carry:], strict=False)]
+    columns = (
+        zip(*(reversed(rows) if reverse else rows), strict=False) if rows else [()] * (len(jaxpr.out_avals) - num_carry)
+    )
+    ys = [
+        np.array(ys, a.dtype).reshape(length, *a.shape)
+        for ys, a in zip(columns, jaxpr.out_avals[num_carry:], strict=False)
+    ]
     return [settle(x) for x in carry] + [array_of(y) for y in ys]
 
 
@@ -1261,8 +1422,10 @@ def scan_by_while(*operands, jaxpr, num_consts, num_carry, length, reverse):
         turn, carry, ys = state
         i = length - 1 - turn if reverse else turn
         carry, rows = split(call(jaxpr, *consts, *carry, *[index(x, i) for x in xs]), num_carry)
+
         def place(y, row):
             return dynamic_update_slice(y, index(row, None), [i] + [0] * len(row.shape))
+
         return turn + 1, carry, list(map(place, ys, rows))
 
     _, carry, ys = while_loop(lambda state: state[0] < length, body, (0, carry, ys))
@@ -1285,7 +1448,9 @@ def scan(f, init, xs=None, length=None, reverse=False):
         raise ValueError("scan got a number where it wants rows")
     lengths = {x.aval.shape[0] for x in rows} | ({length} - {None})
     if len(lengths) != 1:
-        raise ValueError(f"scan got different numbers of rows: {lengths}" if lengths else "scan got no rows, and no length")
+        raise ValueError(
+            f"scan got different numbers of rows: {lengths}" if lengths else "scan got no rows, and no length"
+        )
     (length,) = lengths
     row_avals = [x.aval._replace(shape=x.aval.shape[1:]) for x in rows]
 
@@ -1296,7 +1461,9 @@ def scan(f, init, xs=None, length=None, reverse=False):
         same_trees("the carry of a scan changes its structure", carry_tree, out_tree.children[0])
         return body, outer, out_tree
 
-    body, outer, out_tree, avals = fixed_point("the carry of a scan changes its type", trace_body, [x.aval for x in carry])
+    body, outer, out_tree, avals = fixed_point(
+        "the carry of a scan changes its type", trace_body, [x.aval for x in carry]
+    )
     operands = *outer, *fitted(carry, avals), *rows
     sizes = {"num_consts": len(outer), "num_carry": len(carry), "length": length, "reverse": bool(reverse)}
     return tree_unflatten(out_tree, bind("scan", *operands, jaxpr=body, **sizes))
@@ -1305,9 +1472,12 @@ def scan(f, init, xs=None, length=None, reverse=False):
 def fori_loop(lower, upper, body, init):
     def whole(n):
         return isinstance(n, (int, np.integer))
+
     if whole(lower) and whole(upper):
+
         def turn(state, _):
             return ((state[0] + 1, body(*state)), None)
+
         return scan(turn, (int(lower), init), None, length=max(int(upper) - int(lower), 0))[0][1]
     upper = lift(upper)
     state = lower, init
@@ -1353,8 +1523,10 @@ def jvp_eval(closed, primals, tangents):
     jaxpr = closed.jaxpr
     env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*closed.consts, *primals], strict=True))
     moves = dict(zip(jaxpr.invars, tangents, strict=True))
+
     def read(v):
         return v if isinstance(v, Literal) else env[v]
+
     for e in jaxpr.eqns:
         xs, ts = [read(v) for v in e.invars], [moves.get(v) for v in e.invars]
         if all(t is None for t in ts):
@@ -1381,8 +1553,14 @@ def with_slope(name, slope):
 
 
 for name, slope in {
-    "sin": lambda x, y: cos(x), "cos": lambda x, y: -sin(x), "tan": lambda x, y: 1.0 + y * y, "tanh": lambda x, y: 1.0 - y * y,
-    "exp": lambda x, y: y, "log": lambda x, y: 1.0 / x, "sqrt": lambda x, y: 0.5 / y, "abs": lambda x, y: sign(x),
+    "sin": lambda x, y: cos(x),
+    "cos": lambda x, y: -sin(x),
+    "tan": lambda x, y: 1.0 + y * y,
+    "tanh": lambda x, y: 1.0 - y * y,
+    "exp": lambda x, y: y,
+    "log": lambda x, y: 1.0 / x,
+    "sqrt": lambda x, y: 0.5 / y,
+    "abs": lambda x, y: sign(x),
 }.items():
     with_slope(name, slope)
 
@@ -1416,7 +1594,9 @@ with_slopes("mul", lambda t, x, y, out: t * y, lambda t, x, y, out: x * t)
 with_slopes("div", lambda t, x, y, out: t / y, lambda t, x, y, out: t * -(out / y))
 with_slopes("max", *[lambda t, x, y, out, s=s: t * half_at_ties(*(x, y)[::s], greater) for s in (1, -1)])
 with_slopes("min", *[lambda t, x, y, out, s=s: t * half_at_ties(*(x, y)[::s], less) for s in (1, -1)])
-with_slopes("pow", lambda t, x, y, out: t * pow_slope(x, y), lambda t, x, y, out: t * (log(where(equal(x, 0), 1, x)) * out))
+with_slopes(
+    "pow", lambda t, x, y, out: t * pow_slope(x, y), lambda t, x, y, out: t * (log(where(equal(x, 0), 1, x)) * out)
+)
 for name in ("sign", "floor", "lt", "le", "gt", "ge", "eq", "ne"):
     JVP[name] = lambda xs, ts, name=name: (bind(name, *xs), None)
 
@@ -1439,7 +1619,9 @@ def jvp_largest(name):
     def rule(xs, ts, axes):
         (x,), (t,) = xs, ts
         out = bind(name, x, axes=axes)
-        there = convert(equal(x, reshape(out, [1 if i in axes else n for i, n in enumerate(x.aval.shape)])), out.aval.dtype)
+        there = convert(
+            equal(x, reshape(out, [1 if i in axes else n for i, n in enumerate(x.aval.shape)])), out.aval.dtype
+        )
         return out, sum_(t * there, axes) / sum_(there, axes)
 
     JVP[name] = rule
@@ -1447,7 +1629,9 @@ def jvp_largest(name):
 
 def jvp_dot(xs, ts, **params):
     pairs = [(ts[0], xs[1]), (xs[0], ts[1])]
-    moved = [bind("dot_general", a, b, **params) if t is not None else None for (a, b), t in zip(pairs, ts, strict=False)]
+    moved = [
+        bind("dot_general", a, b, **params) if t is not None else None for (a, b), t in zip(pairs, ts, strict=False)
+    ]
     return bind("dot_general", *xs, **params), plus(*moved)
 
 
@@ -1463,7 +1647,14 @@ def jvp_update(xs, ts):
 
 jvp_largest("reduce_max")
 jvp_largest("reduce_min")
-JVP.update({"convert_element_type": jvp_convert, "dot_general": jvp_dot, "select_n": jvp_select, "dynamic_update_slice": jvp_update})
+JVP.update(
+    {
+        "convert_element_type": jvp_convert,
+        "dot_general": jvp_dot,
+        "select_n": jvp_select,
+        "dynamic_update_slice": jvp_update,
+    }
+)
 
 
 def pick(xs, flags):
@@ -1529,7 +1720,9 @@ def jvp_while(xs, ts, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
         return call(body_jaxpr, *consts, *carry), call(tangents, *consts, *carry, *tconsts, *tcarry)
 
     _, moved = while_loop(lambda state: call(cond_jaxpr, *test_consts, *state[0])[0], body, (carry, tcarry))
-    outs = bind("while", *xs, cond_jaxpr=cond_jaxpr, body_jaxpr=body_jaxpr, cond_nconsts=cond_nconsts, body_nconsts=body_nconsts)
+    outs = bind(
+        "while", *xs, cond_jaxpr=cond_jaxpr, body_jaxpr=body_jaxpr, cond_nconsts=cond_nconsts, body_nconsts=body_nconsts
+    )
     return outs, spread_out(moved, flags)
 
 
@@ -1598,6 +1791,7 @@ def jvp(f, primals, tangents):
     touts = [settle(instantiate(t, x.aval)) for t, x in zip(touts, outs, strict=False)]
     return tree_unflatten(out_tree, outs), tree_unflatten(out_tree, touts)
 
+
 # ---------------------------------------------------------------- backward
 
 TRANSPOSE = {}  # by primitive: (cotangents of the results, operands, **params) -> cotangents of operands. None is zero.
@@ -1616,6 +1810,7 @@ def backward(closed, args, cotangents):
 
     def read(v):
         return v if isinstance(v, Literal) else env[v]
+
     for e in jaxpr.eqns:
         xs = [read(v) for v in e.invars]
         outs = e.outvars if any(map(linear, xs)) else bind(e.primitive.name, *xs, **e.params)
@@ -1728,21 +1923,28 @@ def transpose_scan(cts, xs, jaxpr, num_consts, num_carry, length, reverse):
     return [*spread_out(sums, const_flags), *ct_carry, *spread_out(ct_rows, row_flags)]
 
 
-TRANSPOSE.update({
-    "neg": lambda ct, xs: [-ct],
-    "add": lambda ct, xs: [ct, ct],
-    "sub": lambda ct, xs: [ct, -ct],
-    "mul": lambda ct, xs: [ct * xs[1] if linear(xs[0]) else None, xs[0] * ct if linear(xs[1]) else None],
-    "div": lambda ct, xs: [ct / xs[1], None],
-    "convert_element_type": lambda ct, xs, **params: [ct],
-    "select_n": lambda ct, xs: [None, where(xs[0], 0.0, ct), where(xs[0], ct, 0.0)],
-    "reduce_sum": transpose_reduce_sum,
-    "reshape": lambda ct, xs, new_sizes: [reshape(ct, xs[0].aval.shape)],
-    "transpose": lambda ct, xs, permutation: [transpose(ct, [int(i) for i in np.argsort(permutation)])],
-    "broadcast_in_dim": transpose_broadcast, "dot_general": transpose_dot, "dynamic_slice": transpose_window,
-    "dynamic_update_slice": transpose_update, "jit": transpose_jit, "cond": transpose_cond, "scan": transpose_scan,
-    "while": transpose_while,
-})
+TRANSPOSE.update(
+    {
+        "neg": lambda ct, xs: [-ct],
+        "add": lambda ct, xs: [ct, ct],
+        "sub": lambda ct, xs: [ct, -ct],
+        "mul": lambda ct, xs: [ct * xs[1] if linear(xs[0]) else None, xs[0] * ct if linear(xs[1]) else None],
+        "div": lambda ct, xs: [ct / xs[1], None],
+        "convert_element_type": lambda ct, xs, **params: [ct],
+        "select_n": lambda ct, xs: [None, where(xs[0], 0.0, ct), where(xs[0], ct, 0.0)],
+        "reduce_sum": transpose_reduce_sum,
+        "reshape": lambda ct, xs, new_sizes: [reshape(ct, xs[0].aval.shape)],
+        "transpose": lambda ct, xs, permutation: [transpose(ct, [int(i) for i in np.argsort(permutation)])],
+        "broadcast_in_dim": transpose_broadcast,
+        "dot_general": transpose_dot,
+        "dynamic_slice": transpose_window,
+        "dynamic_update_slice": transpose_update,
+        "jit": transpose_jit,
+        "cond": transpose_cond,
+        "scan": transpose_scan,
+        "while": transpose_while,
+    }
+)
 
 
 def linearized(closed, xs):
@@ -1780,7 +1982,9 @@ def value_and_grad(f, argnums=0, has_aux=False):
         loss = closed.out_avals[0] if closed.out_avals else None
         scalar_tree = out_tree.children[0] if has_aux else out_tree
         if scalar_tree != LEAF or loss.shape or loss.dtype.kind != "f":
-            raise TypeError(f"grad is of one float, and not of {show_type(loss) if scalar_tree == LEAF else scalar_tree}")
+            raise TypeError(
+                f"grad is of one float, and not of {show_type(loss) if scalar_tree == LEAF else scalar_tree}"
+            )
         outs, pull = linearized(closed, xs)
         found = pull([fit(1.0, loss)] + [None] * (len(outs) - 1))
         grads, _ = tree_unflatten(tree, found)
@@ -1795,6 +1999,7 @@ def grad(f, argnums=0, has_aux=False):
         return (grads, value[1]) if has_aux else grads
 
     return gradient
+
 
 # ---------------------------------------------------------------- batch
 
@@ -1811,8 +2016,10 @@ def batch_eval(closed, size, args, flags):
     jaxpr = closed.jaxpr
     env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*closed.consts, *args], strict=True))
     has_batch = dict(zip(jaxpr.invars, flags, strict=True))
+
     def read(v):
         return v if isinstance(v, Literal) else env[v]
+
     for e in jaxpr.eqns:
         xs, batched = [read(v) for v in e.invars], tuple(has_batch.get(v, False) for v in e.invars)
         if any(batched):
@@ -1847,8 +2054,10 @@ def batched_program(closed, size, flags, forced=()):
 def batch_elementwise(name):
     def rule(size, xs, flags, **params):
         ndim = max(len(one_example(x, f)) for x, f in zip(xs, flags, strict=False))
+
         def ones_for(x):
             return (1,) * (ndim - len(x.aval.shape) + 1)
+
         xs = [reshape(x, (size, *ones_for(x), *x.aval.shape[1:])) if f else x for x, f in zip(xs, flags, strict=False)]
         return bind(name, *xs, **params), True
 
@@ -1935,6 +2144,7 @@ def batch_while(size, xs, flags, cond_jaxpr, body_jaxpr, cond_nconsts, body_ncon
         carry_flags = (True,) * len(carry)
     of_carry = zip(carry, flags[cond_nconsts + body_nconsts :], found, strict=False)
     carry = [with_batch(x, f, size) if wanted else x for x, f, wanted in of_carry]
+
     def wants(state):
         return call(test, *test_consts, *state)[0]
 
@@ -1962,18 +2172,48 @@ def swap(x):
 
 
 for name in (
-    "sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "neg", "abs", "sign", "floor", "not", "add", "sub", "mul", "div", "pow",
-    "max", "min", "and", "or", *COMPARISONS, "select_n", "convert_element_type",
+    "sin",
+    "cos",
+    "tan",
+    "tanh",
+    "exp",
+    "log",
+    "sqrt",
+    "neg",
+    "abs",
+    "sign",
+    "floor",
+    "not",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "pow",
+    "max",
+    "min",
+    "and",
+    "or",
+    *COMPARISONS,
+    "select_n",
+    "convert_element_type",
 ):
     batch_elementwise(name)
 for name in ("reduce_sum", "reduce_max", "reduce_min", "reduce_or"):
     batch_reduction(name)
-BATCH.update({
-    "reshape": lambda size, xs, flags, new_sizes: (reshape(xs[0], (size, *new_sizes)), True),
-    "transpose": lambda size, xs, flags, permutation: (transpose(xs[0], (0, *[i + 1 for i in permutation])), True),
-    "broadcast_in_dim": batch_broadcast, "dot_general": batch_dot, "dynamic_slice": batch_window,
-    "dynamic_update_slice": batch_update, "jit": batch_jit, "cond": batch_cond, "while": batch_while, "scan": batch_scan,
-})
+BATCH.update(
+    {
+        "reshape": lambda size, xs, flags, new_sizes: (reshape(xs[0], (size, *new_sizes)), True),
+        "transpose": lambda size, xs, flags, permutation: (transpose(xs[0], (0, *[i + 1 for i in permutation])), True),
+        "broadcast_in_dim": batch_broadcast,
+        "dot_general": batch_dot,
+        "dynamic_slice": batch_window,
+        "dynamic_update_slice": batch_update,
+        "jit": batch_jit,
+        "cond": batch_cond,
+        "while": batch_while,
+        "scan": batch_scan,
+    }
+)
 
 
 def axes_of_leaves(axes, tree):
@@ -2018,6 +2258,7 @@ def vmap(f, in_axes=0, out_axes=0):
         return tree_unflatten(out_tree, results)
 
     return batched
+
 
 # ---------------------------------------------------------------- all of it: words
 
@@ -2084,8 +2325,10 @@ def jacfwd(f, argnums=0):
 
     def jacobian(*args):
         x = settle(args[argnums])
+
         def of_one_argument(y):
             return f(*args[:argnums], y, *args[argnums + 1 :])
+
         basis = reshape(asarray(np.eye(x.size, dtype=x.dtype)), (x.size, *x.shape))
         columns = vmap(lambda t: jvp(of_one_argument, (x,), (t,))[1], out_axes=-1)(basis)
         return tree_map(lambda y: reshape(y, (*y.shape[:-1], *x.shape)), columns)
@@ -2098,8 +2341,10 @@ def jacrev(f, argnums=0):
 
     def jacobian(*args):
         x = settle(args[argnums])
+
         def of_one_argument(y):
             return f(*args[:argnums], y, *args[argnums + 1 :])
+
         closed, out_tree = trace_tree(of_one_argument, tree_structure(((x,), {})), [x.aval])
         outs, pull = linearized(closed, [x])
         rows = []
@@ -2117,11 +2362,24 @@ def hessian(f, argnums=0):
 
 
 numpy.__dict__.update(
-    var=var, std=lambda *args, **kwargs: sqrt(var(*args, **kwargs)), concatenate=concatenate, stack=stack, linspace=linspace,
-    clip=clip, square=lambda x: multiply(x, x), outer=outer, expand_dims=expand_dims, ravel=lambda x: reshape(x, -1),
+    var=var,
+    std=lambda *args, **kwargs: sqrt(var(*args, **kwargs)),
+    concatenate=concatenate,
+    stack=stack,
+    linspace=linspace,
+    clip=clip,
+    square=lambda x: multiply(x, x),
+    outer=outer,
+    expand_dims=expand_dims,
+    ravel=lambda x: reshape(x, -1),
 )
 nn = types.SimpleNamespace(
-    relu=lambda x: where(greater(x, 0), x, 0.0), sigmoid=sigmoid, silu=lambda x: x * sigmoid(x), selu=selu, softmax=softmax,
-    softplus=lambda x: maximum(x, 0.0) + log(1.0 + exp(-abs_(x))), log_softmax=log_softmax,
+    relu=lambda x: where(greater(x, 0), x, 0.0),
+    sigmoid=sigmoid,
+    silu=lambda x: x * sigmoid(x),
+    selu=selu,
+    softmax=softmax,
+    softplus=lambda x: maximum(x, 0.0) + log(1.0 + exp(-abs_(x))),
+    log_softmax=log_softmax,
     one_hot=lambda labels, n: convert(equal(expand_dims(labels, -1), arange(n)), FLOAT),
 )

@@ -62,14 +62,36 @@ class Aval(NamedTuple):
     __repr__ = __str__
 
 
-SHORT = {"float16": "f16", "float32": "f32", "int8": "i8", "int16": "i16", "int32": "i32", "uint8": "u8", "uint16": "u16",
-         "uint32": "u32", "bool": "bool", "complex64": "c64", "float64": "f64", "int64": "i64", "uint64": "u64",
-         "complex128": "c128"}
+SHORT = {
+    "float16": "f16",
+    "float32": "f32",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "bool": "bool",
+    "complex64": "c64",
+    "float64": "f64",
+    "int64": "i64",
+    "uint64": "u64",
+    "complex128": "c128",
+}
 BOOL, INT, FLOAT, COMPLEX = np.dtype(bool), np.dtype(np.int32), np.dtype(np.float32), np.dtype(np.complex64)
-NARROW = {np.dtype(np.float64): FLOAT, np.dtype(np.int64): INT, np.dtype(np.uint64): np.dtype(np.uint32),
-          np.dtype(np.complex128): COMPLEX}
+NARROW = {
+    np.dtype(np.float64): FLOAT,
+    np.dtype(np.int64): INT,
+    np.dtype(np.uint64): np.dtype(np.uint32),
+    np.dtype(np.complex128): COMPLEX,
+}
 KINDS = "biufc"
-SCALARS = {bool: Aval((), BOOL, False), int: Aval((), INT, True), float: Aval((), FLOAT, True), complex: Aval((), COMPLEX, True)}
+SCALARS = {
+    bool: Aval((), BOOL, False),
+    int: Aval((), INT, True),
+    float: Aval((), FLOAT, True),
+    complex: Aval((), COMPLEX, True),
+}
 
 
 def narrow(dtype):
@@ -157,17 +179,36 @@ class Operators:
 
 
 def operators():
-    words = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power", "matmul": "matmul",
-             "and": "bitwise_and", "or": "bitwise_or"}
+    words = {
+        "add": "add",
+        "sub": "subtract",
+        "mul": "multiply",
+        "truediv": "divide",
+        "pow": "power",
+        "matmul": "matmul",
+        "and": "bitwise_and",
+        "or": "bitwise_or",
+    }
     for word, name in words.items():
         setattr(Operators, f"__{word}__", lambda x, y, name=name: operated(name, x, y))
         setattr(Operators, f"__r{word}__", lambda x, y, name=name: operated(name, y, x))
-    for word, name in {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal"}.items():
+    for word, name in {
+        "lt": "less",
+        "le": "less_equal",
+        "gt": "greater",
+        "ge": "greater_equal",
+        "eq": "equal",
+        "ne": "not_equal",
+    }.items():
         setattr(Operators, f"__{word}__", lambda x, y, name=name: operated(name, x, y))
     for word, name in {"neg": "negative", "abs": "abs", "invert": "logical_not"}.items():
         setattr(Operators, f"__{word}__", lambda x, name=name: getattr(jnp, name)(x))
     for name in ("sum", "max", "min", "mean", "var", "std"):
-        setattr(Operators, name, lambda x, axis=None, keepdims=False, name=name: getattr(jnp, name)(x, axis, keepdims=keepdims))
+        setattr(
+            Operators,
+            name,
+            lambda x, axis=None, keepdims=False, name=name: getattr(jnp, name)(x, axis, keepdims=keepdims),
+        )
 
 
 def operated(name, x, y):
@@ -264,8 +305,10 @@ class Tracer(Operators):
     main = None
 
     def refused(self, what, error):
-        return error(f"{what} needs a number, and this is a tracer: {self.aval} of {type(self.main.trace).__name__}. "
-                    "It has a type, and its number is known only when the program runs.")
+        return error(
+            f"{what} needs a number, and this is a tracer: {self.aval} of {type(self.main.trace).__name__}. "
+            "It has a type, and its number is known only when the program runs."
+        )
 
     def __bool__(self):
         raise self.refused("bool(), as in `if` and `while`,", TracerBoolConversionError)
@@ -421,7 +464,12 @@ class Printer:
             operands = " ".join(map(self.name, e.invars))
             results = " ".join(self.typed(v) if v in used else f"_:{v.aval}" for v in e.outvars)
             lines.append(f"\n    {results} = {e.primitive.name}{params} {operands}")
-        outs = "(" + ", ".join(map(self.name, jaxpr.outvars)) + ",)" * (len(jaxpr.outvars) == 1) + ")" * (len(jaxpr.outvars) != 1)
+        outs = (
+            "("
+            + ", ".join(map(self.name, jaxpr.outvars))
+            + ",)" * (len(jaxpr.outvars) == 1)
+            + ")" * (len(jaxpr.outvars) != 1)
+        )
         return f"lambda {head[0]}{' ' * bool(head[0])}; {head[1]}{'. ' if head[1] else ' . '}let{''.join(lines)}\n  in {outs}"
 
     def param(self, value):
@@ -708,8 +756,9 @@ def integer_pow_lower(w, values, outs, y):
     return [Value(result, outs[0])]
 
 
-integer_pow_p = Primitive("integer_pow", impl=lambda x, y: np.power(x, y), type=lambda a, y: a,
-                          lower=integer_pow_lower, elementwise=True)
+integer_pow_p = Primitive(
+    "integer_pow", impl=lambda x, y: np.power(x, y), type=lambda a, y: a, lower=integer_pow_lower, elementwise=True
+)
 
 convert_p = Primitive(
     "convert_element_type",
@@ -733,10 +782,15 @@ def convert(x, dtype, weak):
 broadcast_p = Primitive(
     "broadcast_in_dim",
     impl=lambda x, shape, broadcast_dimensions: np.broadcast_to(
-        x.reshape([x.shape[broadcast_dimensions.index(i)] if i in broadcast_dimensions else 1 for i in range(len(shape))]), shape
+        x.reshape(
+            [x.shape[broadcast_dimensions.index(i)] if i in broadcast_dimensions else 1 for i in range(len(shape))]
+        ),
+        shape,
     ),
     type=lambda a, shape, broadcast_dimensions: Aval(shape, a.dtype, a.weak_type),
-    lower=lambda w, values, outs, shape, broadcast_dimensions: [w.broadcast_in_dim(values[0], shape, broadcast_dimensions)],
+    lower=lambda w, values, outs, shape, broadcast_dimensions: [
+        w.broadcast_in_dim(values[0], shape, broadcast_dimensions)
+    ],
 )
 
 
@@ -800,12 +854,35 @@ def truth(x):
     return x if aval_of(x).dtype == BOOL else jnp.not_equal(x, 0)
 
 
-for _name, _p in {"sin": sin_p, "cos": cos_p, "tan": tan_p, "tanh": tanh_p, "exp": exp_p, "log": log_p, "sqrt": sqrt_p,
-                  "floor": floor_p, "divide": div_p}.items():
+for _name, _p in {
+    "sin": sin_p,
+    "cos": cos_p,
+    "tan": tan_p,
+    "tanh": tanh_p,
+    "exp": exp_p,
+    "log": log_p,
+    "sqrt": sqrt_p,
+    "floor": floor_p,
+    "divide": div_p,
+}.items():
     named(_name, _p, to_float=True)
-for _name, _p in {"negative": neg_p, "sign": sign_p, "less": lt_p, "less_equal": le_p, "greater": gt_p, "greater_equal": ge_p,
-                  "equal": eq_p, "not_equal": ne_p, "maximum": max_p, "minimum": min_p, "bitwise_and": and_p, "bitwise_or": or_p,
-                  "add": add_p, "subtract": sub_p, "multiply": mul_p}.items():
+for _name, _p in {
+    "negative": neg_p,
+    "sign": sign_p,
+    "less": lt_p,
+    "less_equal": le_p,
+    "greater": gt_p,
+    "greater_equal": ge_p,
+    "equal": eq_p,
+    "not_equal": ne_p,
+    "maximum": max_p,
+    "minimum": min_p,
+    "bitwise_and": and_p,
+    "bitwise_or": or_p,
+    "add": add_p,
+    "subtract": sub_p,
+    "multiply": mul_p,
+}.items():
     named(_name, _p)
 for _name, _p in {"logical_and": and_p, "logical_or": or_p, "logical_not": not_p}.items():
     named(_name, _p, wants="bool")
@@ -898,7 +975,8 @@ class Writer:
     """The lines of a function. Its methods write an operation and return the Value."""
 
     names = types.MappingProxyType(
-        {"bool": "i1", "complex64": "complex<f32>", "uint8": "ui8", "uint16": "ui16", "uint32": "ui32"})
+        {"bool": "i1", "complex64": "complex<f32>", "uint8": "ui8", "uint16": "ui16", "uint32": "ui32"}
+    )
 
     def __init__(self, module):
         self.module, self.lines, self.count, self.depth = module, [], 0, 2
@@ -946,7 +1024,10 @@ class Writer:
 
     def broadcast_in_dim(self, v, shape, dims):
         aval = Aval(tuple(shape), v.aval.dtype, v.aval.weak_type)
-        return self.line(f"stablehlo.broadcast_in_dim {v.name}, dims = {list(dims)} : ({self.type(v.aval)}) -> {self.type(aval)}", aval)
+        return self.line(
+            f"stablehlo.broadcast_in_dim {v.name}, dims = {list(dims)} : ({self.type(v.aval)}) -> {self.type(aval)}",
+            aval,
+        )
 
     def broadcast(self, v, shape):
         n = len(shape)
@@ -1008,11 +1089,15 @@ def jit_impl(*arrays, jaxpr, name):
 def jit_lower(w, values, outs, jaxpr, name):
     callee = w.module.private(jaxpr, name)
     left, results = w.several(outs)
-    w.write(f"{left}func.call @{callee}({', '.join(v.name for v in values)}) : ({w.types(values)}) -> ({', '.join(map(w.type, outs))})")
+    w.write(
+        f"{left}func.call @{callee}({', '.join(v.name for v in values)}) : ({w.types(values)}) -> ({', '.join(map(w.type, outs))})"
+    )
     return results
 
 
-jit_p = Primitive("jit", multiple=True, impl=jit_impl, type=lambda *avals, jaxpr, name: jaxpr.out_avals, lower=jit_lower)
+jit_p = Primitive(
+    "jit", multiple=True, impl=jit_impl, type=lambda *avals, jaxpr, name: jaxpr.out_avals, lower=jit_lower
+)
 
 
 def hoisted(closed):
@@ -1073,13 +1158,18 @@ def jit(f, *, static_argnums=None, static_argnames=None):
                 [Static(i, type(x), x) for i, x in enumerate(args) if i in nums]
                 + [Static(k, type(kwargs[k]), kwargs[k]) for k in sorted(kwargs) if k in names]
             )
-            moving = [x for i, x in enumerate(args) if i not in nums], {k: x for k, x in kwargs.items() if k not in names}
+            moving = (
+                [x for i, x in enumerate(args) if i not in nums],
+                {k: x for k, x in kwargs.items() if k not in names},
+            )
         leaves, treedef = tree_flatten(moving)
         key = treedef, tuple(map(aval_of, leaves)), statics
         try:
             known = memory.get(key)
         except TypeError as error:
-            raise ValueError(f"a static argument has to hash, since it is part of a key: {error}, in {statics or treedef}") from None
+            raise ValueError(
+                f"a static argument has to hash, since it is part of a key: {error}, in {statics or treedef}"
+            ) from None
         if known is None:
             known = write(leaves, treedef, statics)
             if not any(isinstance(c, Tracer) for c in known[1]):
@@ -1108,8 +1198,13 @@ def jit(f, *, static_argnums=None, static_argnames=None):
 def reduction(name, impl, word, begin):
     def lower(w, values, outs, axes):
         (x,), init = values, w.constant(np.asarray(begin(values[0].aval.dtype), values[0].aval.dtype))
-        return [w.line(f"stablehlo.reduce({x.name} init: {init.name}) applies stablehlo.{word} across dimensions = {list(axes)} : "
-                       f"({w.types([x, init])}) -> {w.type(outs[0])}", outs[0])]
+        return [
+            w.line(
+                f"stablehlo.reduce({x.name} init: {init.name}) applies stablehlo.{word} across dimensions = {list(axes)} : "
+                f"({w.types([x, init])}) -> {w.type(outs[0])}",
+                outs[0],
+            )
+        ]
 
     def type_rule(a, axes):
         return Aval(tuple(n for i, n in enumerate(a.shape) if i not in axes), a.dtype, a.weak_type)
@@ -1132,16 +1227,21 @@ reduce_min_p = reduction("reduce_min", np.min, "minimum", largest)
 
 def moving(name, impl, type_rule, words):
     """A primitive of one array that computes nothing."""
+
     def lower(w, values, outs, **params):
         (x,) = values
-        return [w.line(f"stablehlo.{name} {x.name}{words(**params)} : ({w.type(x.aval)}) -> {w.type(outs[0])}", outs[0])]
+        return [
+            w.line(f"stablehlo.{name} {x.name}{words(**params)} : ({w.type(x.aval)}) -> {w.type(outs[0])}", outs[0])
+        ]
 
     return Primitive(name, impl=impl, type=type_rule, lower=lower)
 
 
 def reshape_type(a, new_sizes):
     if math.prod(new_sizes) != a.size:
-        raise TypeError(f"cannot reshape array of shape {a.shape} (size {a.size}) into shape {new_sizes} (size {math.prod(new_sizes)})")
+        raise TypeError(
+            f"cannot reshape array of shape {a.shape} (size {a.size}) into shape {new_sizes} (size {math.prod(new_sizes)})"
+        )
     return Aval(new_sizes, a.dtype, a.weak_type)
 
 
@@ -1164,7 +1264,11 @@ def dot_type(a, b, contracting, batch):
         sa, sb = tuple(a.shape[i] for i in da), tuple(b.shape[i] for i in db)
         if sa != sb:
             raise TypeError(f"dot_general requires {what} dimensions to have the same shape, got {sa} and {sb}.")
-    shape = [a.shape[i] for i in ba] + [a.shape[i] for i in free_axes(a.ndim, ca, ba)] + [b.shape[i] for i in free_axes(b.ndim, cb, bb)]
+    shape = (
+        [a.shape[i] for i in ba]
+        + [a.shape[i] for i in free_axes(a.ndim, ca, ba)]
+        + [b.shape[i] for i in free_axes(b.ndim, cb, bb)]
+    )
     return Aval(tuple(shape), a.dtype, a.weak_type and b.weak_type)
 
 
@@ -1173,7 +1277,11 @@ def dot_impl(a, b, contracting, batch):
     names_a, names_b = list(range(a.ndim)), [a.ndim + i for i in range(b.ndim)]
     for i, j in zip((*ca, *ba), (*cb, *bb), strict=True):
         names_b[j] = names_a[i]
-    out = [names_a[i] for i in ba] + [names_a[i] for i in free_axes(a.ndim, ca, ba)] + [names_b[i] for i in free_axes(b.ndim, cb, bb)]
+    out = (
+        [names_a[i] for i in ba]
+        + [names_a[i] for i in free_axes(a.ndim, ca, ba)]
+        + [names_b[i] for i in free_axes(b.ndim, cb, bb)]
+    )
     return np.einsum(a, names_a, b, names_b, out)
 
 
@@ -1182,7 +1290,9 @@ def dot_lower(w, values, outs, contracting, batch):
     axes = f"contracting_dims = {list(contracting[0])} x {list(contracting[1])}"
     if batch[0]:
         axes = f"batching_dims = {list(batch[0])} x {list(batch[1])}, {axes}"
-    return [w.line(f"stablehlo.dot_general {a.name}, {b.name}, {axes} : ({w.types(values)}) -> {w.type(outs[0])}", outs[0])]
+    return [
+        w.line(f"stablehlo.dot_general {a.name}, {b.name}, {axes} : ({w.types(values)}) -> {w.type(outs[0])}", outs[0])
+    ]
 
 
 dot_p = Primitive("dot_general", impl=dot_impl, type=dot_type, lower=dot_lower)
@@ -1196,19 +1306,23 @@ def select_type(pred, no, yes):
 
 def select_lower(w, values, outs):
     which, no, yes = values
-    return [w.line(f"stablehlo.select {which.name}, {yes.name}, {no.name} : {w.type(which.aval)}, {w.type(outs[0])}", outs[0])]
+    return [
+        w.line(
+            f"stablehlo.select {which.name}, {yes.name}, {no.name} : {w.type(which.aval)}, {w.type(outs[0])}", outs[0]
+        )
+    ]
 
 
 select_p = Primitive(
-    "select_n",
-    impl=lambda pred, no, yes: np.where(pred, yes, no),
-    type=select_type,
-    lower=select_lower,
+    "select_n", impl=lambda pred, no, yes: np.where(pred, yes, no), type=select_type, lower=select_lower
 )
 
 
 def clamped(x, starts, sizes):
-    return tuple(slice(c, c + s) for c, s in ((min(max(int(i), 0), n - s), s) for i, n, s in zip(starts, x.shape, sizes, strict=True)))
+    return tuple(
+        slice(c, c + s)
+        for c, s in ((min(max(int(i), 0), n - s), s) for i, n, s in zip(starts, x.shape, sizes, strict=True))
+    )
 
 
 def slice_type(a, *starts, slice_sizes):
@@ -1228,8 +1342,13 @@ dynamic_slice_p = Primitive(
     impl=lambda x, *starts, slice_sizes: x[clamped(x, starts, slice_sizes)],
     type=slice_type,
     lower=lambda w, values, outs, slice_sizes: [
-        w.line(f"stablehlo.dynamic_slice {', '.join(v.name for v in values)}, sizes = {list(slice_sizes)} : ({w.types(values)}) -> "
-               f"{w.type(outs[0])}", outs[0]) if values[1:] else values[0]
+        w.line(
+            f"stablehlo.dynamic_slice {', '.join(v.name for v in values)}, sizes = {list(slice_sizes)} : ({w.types(values)}) -> "
+            f"{w.type(outs[0])}",
+            outs[0],
+        )
+        if values[1:]
+        else values[0]
     ],
 )
 dynamic_update_slice_p = Primitive(
@@ -1237,17 +1356,24 @@ dynamic_update_slice_p = Primitive(
     impl=update,
     type=lambda a, u, *starts: Aval(a.shape, a.dtype, a.weak_type and u.weak_type),
     lower=lambda w, values, outs: [
-        w.line(f"stablehlo.dynamic_update_slice {', '.join(v.name for v in values)} : ({w.types(values)}) -> {w.type(outs[0])}", outs[0])
-        if values[2:] else values[1]
+        w.line(
+            f"stablehlo.dynamic_update_slice {', '.join(v.name for v in values)} : ({w.types(values)}) -> {w.type(outs[0])}",
+            outs[0],
+        )
+        if values[2:]
+        else values[1]
     ],
 )
 iota_p = Primitive(
     "iota",
     impl=lambda dtype, shape, dimension: np.broadcast_to(
-        np.arange(shape[dimension], dtype=dtype).reshape([-1 if i == dimension else 1 for i in range(len(shape))]), shape
+        np.arange(shape[dimension], dtype=dtype).reshape([-1 if i == dimension else 1 for i in range(len(shape))]),
+        shape,
     ),
     type=lambda dtype, shape, dimension: Aval(shape, dtype, False),
-    lower=lambda w, values, outs, dtype, shape, dimension: [w.line(f"stablehlo.iota dim = {dimension} : {w.type(outs[0])}", outs[0])],
+    lower=lambda w, values, outs, dtype, shape, dimension: [
+        w.line(f"stablehlo.iota dim = {dimension} : {w.type(outs[0])}", outs[0])
+    ],
 )
 
 
@@ -1448,7 +1574,10 @@ def with_results(closed, avals):
     """The program with results of these types, which differ in weakness and, from weak ones, in dtype."""
     if closed.out_avals == list(avals):
         return closed
-    return trace(lambda *xs: [convert(r, a.dtype, a.weak_type) for r, a in zip(run(closed, *xs), avals, strict=True)], closed.in_avals)
+    return trace(
+        lambda *xs: [convert(r, a.dtype, a.weak_type) for r, a in zip(run(closed, *xs), avals, strict=True)],
+        closed.in_avals,
+    )
 
 
 def cond(pred, true_fun, false_fun, *operands):
@@ -1477,7 +1606,9 @@ def choose(index, branches, operands):
     structure, first = programs[0][2], programs[0][0].out_avals
     for closed, _, out_tree in programs:
         if out_tree != structure or [a[:2] for a in closed.out_avals] != [a[:2] for a in first]:
-            raise TypeError(f"branches have to return the same types: {structure} of {first}, and {out_tree} of {closed.out_avals}")
+            raise TypeError(
+                f"branches have to return the same types: {structure} of {first}, and {out_tree} of {closed.out_avals}"
+            )
     outs = [Aval(*a[0][:2], all(x.weak_type for x in a)) for a in zip(*(p[0].out_avals for p in programs), strict=True)]
     consts = [c for _, cs, _ in programs for c in cs]
     closeds = []
@@ -1519,7 +1650,10 @@ def fixed_carry(leaves, write):
         avals = [aval_of(x) for x in leaves]
         written = write(avals)
         outs = written[2]
-        wider = [a.weak_type and a != b and a.shape == b.shape and promoted([a, b]) == b[1:] for a, b in zip(avals, outs, strict=True)]
+        wider = [
+            a.weak_type and a != b and a.shape == b.shape and promoted([a, b]) == b[1:]
+            for a, b in zip(avals, outs, strict=True)
+        ]
         if not any(wider):
             break
         leaves = [convert(x, b.dtype, b.weak_type) if w else x for x, b, w in zip(leaves, outs, wider, strict=True)]
@@ -1547,8 +1681,15 @@ def while_loop(cond_fun, body_fun, init):
     test, test_consts, _ = traced(cond_fun, args, avals)
     if [a[:2] for a in test.out_avals] != [((), BOOL)]:
         raise TypeError(f"the test of a while_loop is one truth value, not {test.out_avals}")
-    outs = while_p.bind(*test_consts, *body_consts, *leaves, cond_jaxpr=test, body_jaxpr=with_results(body, avals),
-                        cond_nconsts=len(test_consts), body_nconsts=len(body_consts))
+    outs = while_p.bind(
+        *test_consts,
+        *body_consts,
+        *leaves,
+        cond_jaxpr=test,
+        body_jaxpr=with_results(body, avals),
+        cond_nconsts=len(test_consts),
+        body_nconsts=len(body_consts),
+    )
     return tree_unflatten(treedef, outs)
 
 
@@ -1572,7 +1713,9 @@ def while_lower(w, values, outs, cond_jaxpr, body_jaxpr, cond_nconsts, body_ncon
     test, body, carry = apart(values, cond_nconsts, body_nconsts)
     left, results = w.several(outs)
     inside = [Value(w.fresh(), a) for a in outs]
-    w.write(f"{left}stablehlo.while({', '.join(f'{i.name} = {v.name}' for i, v in zip(inside, carry, strict=True))}) : {w.types(carry)}")
+    w.write(
+        f"{left}stablehlo.while({', '.join(f'{i.name} = {v.name}' for i, v in zip(inside, carry, strict=True))}) : {w.types(carry)}"
+    )
     w.write("cond {")
     w.region(cond_jaxpr, test + inside)
     w.write("} do {")
@@ -1617,7 +1760,9 @@ def scan(f, init, xs=None, length=None, reverse=False):
 
     carry, avals, (body, consts, _) = fixed_carry(carry, write)
     body = with_results(body, avals + body.out_avals[len(carry) :])
-    outs = scan_p.bind(*consts, *carry, *rows, jaxpr=body, num_consts=len(consts), num_carry=len(carry), length=length, reverse=reverse)
+    outs = scan_p.bind(
+        *consts, *carry, *rows, jaxpr=body, num_consts=len(consts), num_carry=len(carry), length=length, reverse=reverse
+    )
     return tree_unflatten(carry_tree, outs[: len(carry)]), tree_unflatten(found[0], outs[len(carry) :])
 
 
@@ -1650,7 +1795,9 @@ def scan_as_while(*args, jaxpr, num_consts, num_carry, length, reverse):
         at = length - 1 - i if reverse else i
         rows = [x[at] for x in xs]
         carry, outs = apart(run(jaxpr, *consts, *carry, *rows), num_carry)
-        ys = [dynamic_update_slice_p.bind(y, out[None], at, *[zero] * out.ndim) for y, out in zip(ys, outs, strict=True)]
+        ys = [
+            dynamic_update_slice_p.bind(y, out[None], at, *[zero] * out.ndim) for y, out in zip(ys, outs, strict=True)
+        ]
         return i + 1, carry, ys
 
     _, carry, ys = while_loop(lambda state: state[0] < length, body, (zero, carry, ys))
@@ -1659,7 +1806,9 @@ def scan_as_while(*args, jaxpr, num_consts, num_carry, length, reverse):
 
 def lower_fun(f):
     """Lowers by the program of a function."""
-    return lambda w, values, outs, **params: w.program(trace(lambda *xs: f(*xs, **params), [v.aval for v in values]), values)
+    return lambda w, values, outs, **params: w.program(
+        trace(lambda *xs: f(*xs, **params), [v.aval for v in values]), values
+    )
 
 
 scan_p = Primitive("scan", multiple=True, impl=scan_impl, type=scan_type, lower=lower_fun(scan_as_while))
@@ -1781,7 +1930,9 @@ derivative(
     lambda t, r, x, y: t * (y * jnp.power(x, jnp.where(jnp.equal(y, 0.0), 1.0, y - 1.0))),
     lambda t, r, x, y: t * (r * jnp.log(jnp.where(jnp.equal(x, 0.0), 1.0, x))),
 )
-derivative(integer_pow_p, lambda t, r, x, y: t * (float(y) * integer_pow_p.bind(x, y=y - 1)) if y else jnp.zeros_like(t))
+derivative(
+    integer_pow_p, lambda t, r, x, y: t * (float(y) * integer_pow_p.bind(x, y=y - 1)) if y else jnp.zeros_like(t)
+)
 
 
 def convert_jvp(primals, tangents, new_dtype, weak_type):
@@ -1828,7 +1979,9 @@ def select_jvp(primals, tangents):
 
 def update_jvp(primals, tangents):
     x, u, *starts = primals
-    return dynamic_update_slice_p.bind(x, u, *starts), dynamic_update_slice_p.bind(filled(tangents[0], x), filled(tangents[1], u), *starts)
+    return dynamic_update_slice_p.bind(x, u, *starts), dynamic_update_slice_p.bind(
+        filled(tangents[0], x), filled(tangents[1], u), *starts
+    )
 
 
 convert_p.jvp, dot_p.jvp, select_p.jvp, dynamic_update_slice_p.jvp = convert_jvp, dot_jvp, select_jvp, update_jvp
@@ -1940,11 +2093,22 @@ def while_jvp(primals, tangents, cond_jaxpr, body_jaxpr, cond_nconsts, body_ncon
     def go_on(*args):
         return run(cond_jaxpr, *args[: cond_nconsts + n])
 
-    in_avals = body_jaxpr.in_avals[:body_nconsts] + [aval_of(t) for t in present(body_t)] + avals + chosen(moving, avals)
+    in_avals = (
+        body_jaxpr.in_avals[:body_nconsts] + [aval_of(t) for t in present(body_t)] + avals + chosen(moving, avals)
+    )
     turning = with_results(trace(turn, in_avals), avals + chosen(moving, avals))
     testing = trace(go_on, cond_jaxpr.in_avals + chosen(moving, avals))
-    outs = while_p.bind(*test, *body, *present(body_t), *carry, *carry_t, cond_jaxpr=testing, body_jaxpr=turning,
-                        cond_nconsts=cond_nconsts, body_nconsts=body_nconsts + n_body_t)
+    outs = while_p.bind(
+        *test,
+        *body,
+        *present(body_t),
+        *carry,
+        *carry_t,
+        cond_jaxpr=testing,
+        body_jaxpr=turning,
+        cond_nconsts=cond_nconsts,
+        body_nconsts=body_nconsts + n_body_t,
+    )
     return outs[:n], placed(moving, outs[n:])
 
 
@@ -1964,13 +2128,26 @@ def scan_jvp(primals, tangents, jaxpr, num_consts, num_carry, length, reverse):
         return outs[:num_carry] + outs_t[:n_moving] + outs[num_carry:] + outs_t[n_moving:]
 
     c, h, x = apart(jaxpr.in_avals, num_consts, num_carry)
+
     def row(t):
         return Aval(aval_of(t).shape[1:], *aval_of(t)[1:])
+
     fixed = h + chosen(moving, h)
     written = trace(body, c + [aval_of(t) for t in consts_t] + fixed + x + [row(t) for t in xs_t])
     written = with_results(written, fixed + written.out_avals[len(fixed) :])
-    outs = scan_p.bind(*consts, *consts_t, *carry, *carry_t, *xs, *xs_t, jaxpr=written, num_consts=num_consts + len(consts_t),
-                       num_carry=len(fixed), length=length, reverse=reverse)
+    outs = scan_p.bind(
+        *consts,
+        *consts_t,
+        *carry,
+        *carry_t,
+        *xs,
+        *xs_t,
+        jaxpr=written,
+        num_consts=num_consts + len(consts_t),
+        num_carry=len(fixed),
+        length=length,
+        reverse=reverse,
+    )
     carry, carry_t, ys, ys_t = apart(outs, num_carry, n_moving, n_out - num_carry)
     return carry + ys, placed(moved, carry_t + ys_t)
 
@@ -2062,9 +2239,13 @@ def cond_linearize(primals, tangents, branches):
 def while_linearize(primals, tangents, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
     _, body_t, carry_t = apart(tangents, cond_nconsts, body_nconsts)
     if any(moving_carry(body_jaxpr, moves(body_t), moves(carry_t), (), jvp_closed)):
-        raise ValueError("a while_loop has no derivative backward: nobody knows how many turns to remember. "
-                         "Take scan, or fori_loop with bounds that Python knows.")
-    outs = while_p.bind(*primals, cond_jaxpr=cond_jaxpr, body_jaxpr=body_jaxpr, cond_nconsts=cond_nconsts, body_nconsts=body_nconsts)
+        raise ValueError(
+            "a while_loop has no derivative backward: nobody knows how many turns to remember. "
+            "Take scan, or fori_loop with bounds that Python knows."
+        )
+    outs = while_p.bind(
+        *primals, cond_jaxpr=cond_jaxpr, body_jaxpr=body_jaxpr, cond_nconsts=cond_nconsts, body_nconsts=body_nconsts
+    )
     return outs, [None] * len(outs)
 
 
@@ -2077,18 +2258,34 @@ def scan_linearize(primals, tangents, jaxpr, num_consts, num_carry, length, reve
     forward, linear, moved = linearize_closed(jaxpr, moves(consts_t) + moving + moves(xs_t), wanted)
     carry_avals = jaxpr.in_avals[num_consts : num_consts + num_carry]
     forward = with_results(forward, carry_avals + forward.out_avals[num_carry:])
-    outs = scan_p.bind(*primals, jaxpr=forward, num_consts=num_consts, num_carry=num_carry, length=length, reverse=reverse)
+    outs = scan_p.bind(
+        *primals, jaxpr=forward, num_consts=num_consts, num_carry=num_carry, length=length, reverse=reverse
+    )
     outs, residuals = apart(outs, n_out)
     carry_t = [filled(t, x) for t, x, m in zip(carry_t, carry, moving, strict=True) if m]
     consts_t, xs_t = present(consts_t), present(xs_t)
     r, c, h, x = apart(linear.jaxpr.invars, len(residuals), len(consts_t), len(carry_t))
     body = ClosedJaxpr(Jaxpr([], c + h + r + x, linear.jaxpr.eqns, linear.jaxpr.outvars), [])
-    outs_t = scan_p.bind(*consts_t, *carry_t, *residuals, *xs_t, jaxpr=body, num_consts=len(consts_t), num_carry=len(carry_t),
-                         length=length, reverse=reverse)
+    outs_t = scan_p.bind(
+        *consts_t,
+        *carry_t,
+        *residuals,
+        *xs_t,
+        jaxpr=body,
+        num_consts=len(consts_t),
+        num_carry=len(carry_t),
+        length=length,
+        reverse=reverse,
+    )
     return outs, placed(moved, outs_t)
 
 
-jit_p.linearize, cond_p.linearize, while_p.linearize, scan_p.linearize = jit_linearize, cond_linearize, while_linearize, scan_linearize
+jit_p.linearize, cond_p.linearize, while_p.linearize, scan_p.linearize = (
+    jit_linearize,
+    cond_linearize,
+    while_linearize,
+    scan_linearize,
+)
 
 
 class Linear(NamedTuple):
@@ -2123,7 +2320,9 @@ def backward(closed, args, cotangents):
         if all(ct is None for ct in cts):
             continue
         operands = [read(v) for v in e.invars]
-        for v, ct in zip(e.invars, e.primitive.transpose(cts if e.primitive.multiple else cts[0], *operands, **e.params), strict=True):
+        for v, ct in zip(
+            e.invars, e.primitive.transpose(cts if e.primitive.multiple else cts[0], *operands, **e.params), strict=True
+        ):
             give(v, ct)
     return [found.get(v) for v, x in zip(jaxpr.invars, args, strict=True) if is_linear(x)]
 
@@ -2149,7 +2348,9 @@ def linear_elementwise(primitive, *rules):
 
     @transposed(primitive)
     def rule(ct, *operands):
-        return [gathered(r(ct, *operands), x.aval) if is_linear(x) else None for r, x in zip(rules, operands, strict=True)]
+        return [
+            gathered(r(ct, *operands), x.aval) if is_linear(x) else None for r, x in zip(rules, operands, strict=True)
+        ]
 
 
 linear_elementwise(neg_p, lambda ct, x: -ct)
@@ -2194,7 +2395,9 @@ def _(ct, a, b, contracting, batch):
     x_free, y_free = free_axes(x.aval.ndim, cx, bx), free_axes(aval_of(y).ndim, cy, by)
     n = len(ba)
     at = n + len(x_free) if first else n  # where the free axes of y are in the result
-    result = dot_p.bind(ct, y, contracting=(tuple(range(at, at + len(y_free))), tuple(y_free)), batch=(tuple(range(n)), tuple(by)))
+    result = dot_p.bind(
+        ct, y, contracting=(tuple(range(at, at + len(y_free))), tuple(y_free)), batch=(tuple(range(n)), tuple(by))
+    )
     # its axes: batch, free ones of x, and contracted ones in the order in which y has them
     order = sorted(range(len(cy)), key=lambda i: cy[i])
     axes = [*bx, *x_free, *(cx[i] for i in order)]
@@ -2205,7 +2408,11 @@ def _(ct, a, b, contracting, batch):
 @transposed(select_p)
 def _(ct, pred, no, yes):
     zero = jnp.zeros_like(ct)
-    return [None, jnp.where(pred, zero, ct) if is_linear(no) else None, jnp.where(pred, ct, zero) if is_linear(yes) else None]
+    return [
+        None,
+        jnp.where(pred, zero, ct) if is_linear(no) else None,
+        jnp.where(pred, ct, zero) if is_linear(yes) else None,
+    ]
 
 
 @transposed(dynamic_slice_p)
@@ -2232,7 +2439,10 @@ def backward_closed(closed, linear, given):
         values, cts = apart(args, n)
         operands = [Linear(a) if m else values.pop(0) for m, a in zip(linear, closed.in_avals, strict=True)]
         found = backward(closed, operands, placed(given, cts))
-        return [jnp.zeros(a.shape, a.dtype) if ct is None else ct for ct, a in zip(found, chosen(linear, closed.in_avals), strict=True)]
+        return [
+            jnp.zeros(a.shape, a.dtype) if ct is None else ct
+            for ct, a in zip(found, chosen(linear, closed.in_avals), strict=True)
+        ]
 
     values = [a for a, m in zip(closed.in_avals, linear, strict=True) if not m]
     return self_contained(trace(f, values + chosen(given, closed.out_avals)))
@@ -2269,17 +2479,31 @@ def _(cts, *args, jaxpr, num_consts, num_carry, length, reverse):
     program = backward_closed(jaxpr, linear, (True,) * len(jaxpr.out_avals))
 
     def body(*args):
-        values, sums, carry_ct, rows, ys_ct = apart(args, len(values_of(consts)), consts_l.count(True), num_carry, len(values_of(xs)))
+        values, sums, carry_ct, rows, ys_ct = apart(
+            args, len(values_of(consts)), consts_l.count(True), num_carry, len(values_of(xs))
+        )
         consts_ct, carry_ct, xs_ct = apart(run(program, *values, *rows, *carry_ct, *ys_ct), len(sums), num_carry)
         return [s + ct for s, ct in zip(sums, consts_ct, strict=True)] + carry_ct + xs_ct
 
     fixed = [Aval(*a[:2], False) for a in chosen(consts_l, c) + h]
+
     def values(mask, avals):
         return [a for a, m in zip(avals, mask, strict=True) if not m]
+
     written = trace(body, values(consts_l, c) + fixed + values(xs_l, x) + jaxpr.out_avals[num_carry:])
     written = with_results(written, fixed + written.out_avals[len(fixed) :])
-    outs = scan_p.bind(*values_of(consts), *sums, *cts[:num_carry], *values_of(xs), *cts[num_carry:], jaxpr=written,
-                       num_consts=len(values_of(consts)), num_carry=len(fixed), length=length, reverse=not reverse)
+    outs = scan_p.bind(
+        *values_of(consts),
+        *sums,
+        *cts[:num_carry],
+        *values_of(xs),
+        *cts[num_carry:],
+        jaxpr=written,
+        num_consts=len(values_of(consts)),
+        num_carry=len(fixed),
+        length=length,
+        reverse=not reverse,
+    )
     sums, carry_ct, xs_ct = apart(outs, len(sums), num_carry)
     return placed(consts_l, sums) + carry_ct + placed(xs_l, xs_ct)
 
@@ -2291,7 +2515,9 @@ def pulled_back(f, primals, moving):
     def pull(cts):
         args = [Linear(a) for a in program.in_avals]
         found = backward(program, args, chosen(moved, cts))
-        return [jnp.zeros(a.shape, a.dtype) if ct is None else ct for ct, a in zip(found, program.in_avals, strict=True)]
+        return [
+            jnp.zeros(a.shape, a.dtype) if ct is None else ct for ct, a in zip(found, program.in_avals, strict=True)
+        ]
 
     return outs, pull
 
@@ -2305,12 +2531,17 @@ def moved_arguments(args, argnums):
     moving = tuple(i in nums for i in owners)
     for x in chosen(moving, leaves):
         if not inexact(aval_of(x).dtype):
-            raise TypeError(f"derivatives are by floats, and {aval_of(x)} is an argument that does not move continuously")
+            raise TypeError(
+                f"derivatives are by floats, and {aval_of(x)} is an argument that does not move continuously"
+            )
 
     def by_argument(found):
         """The leaves that were found, as trees in the order of argnums."""
         found = placed(moving, found)
-        trees = [tree_unflatten(tree_structure(args[n]), [x for x, o in zip(found, owners, strict=True) if o == n]) for n in nums]
+        trees = [
+            tree_unflatten(tree_structure(args[n]), [x for x, o in zip(found, owners, strict=True) if o == n])
+            for n in nums
+        ]
         return trees[0] if isinstance(argnums, int) else tuple(trees)
 
     return leaves, treedef, moving, by_argument
@@ -2327,7 +2558,9 @@ def value_and_grad(f, argnums=0, has_aux=False):
             raise TypeError("with has_aux the function returns (loss, something else)")
         loss = structure.children[0] if has_aux else structure
         if loss is not LEAF or aval_of(outs[0]).shape or not inexact(aval_of(outs[0]).dtype):
-            raise TypeError(f"grad is of functions whose result is one float, and this one returned {loss} of {[aval_of(x) for x in outs]}")
+            raise TypeError(
+                f"grad is of functions whose result is one float, and this one returned {loss} of {[aval_of(x) for x in outs]}"
+            )
         one = jnp.ones_like(outs[0])
         grads = by_argument(pull([one] + [None] * (len(outs) - 1)))
         return tree_unflatten(structure, map(jnp.asarray, outs)), grads
@@ -2409,7 +2642,9 @@ def vmap(f, in_axes=0, out_axes=0):
                 raise ValueError(f"vmap: there is no axis {axis} in {aval_of(x)}")
         sizes = {aval_of(x).shape[axis] for x, axis in zip(leaves, axes, strict=True) if axis is not None}
         if len(sizes) != 1:
-            raise ValueError(f"vmap got batches of different sizes: {sorted(sizes)}" if sizes else "vmap needs at least one batch")
+            raise ValueError(
+                f"vmap got batches of different sizes: {sorted(sizes)}" if sizes else "vmap needs at least one batch"
+            )
         values = [x if axis is None else moved_axis(x, axis, 0) for x, axis in zip(leaves, axes, strict=True)]
         whole = TreeDef(tuple, None, (treedef, more_tree), len(leaves))
         flat, out = flat_function(f, whole, kwargs_too=True)
@@ -2460,7 +2695,9 @@ def batching(primitive):
 
 @batching(broadcast_p)
 def _(size, values, batched, shape, broadcast_dimensions):
-    return broadcast_p.bind(*values, shape=(size, *shape), broadcast_dimensions=(0, *(i + 1 for i in broadcast_dimensions))), True
+    return broadcast_p.bind(
+        *values, shape=(size, *shape), broadcast_dimensions=(0, *(i + 1 for i in broadcast_dimensions))
+    ), True
 
 
 @batching(reshape_p)
@@ -2486,10 +2723,14 @@ for _p in (reduce_sum_p, reduce_max_p, reduce_min_p):
 @batching(dot_p)
 def _(size, values, batched, contracting, batch):
     a, b = values
-    ca, cb, ba, bb = [tuple(i + m for i in axes) for axes, m in zip((*contracting, *batch), (*batched, *batched), strict=True)]
+    ca, cb, ba, bb = [
+        tuple(i + m for i in axes) for axes, m in zip((*contracting, *batch), (*batched, *batched), strict=True)
+    ]
     if all(batched):
         return dot_p.bind(a, b, contracting=(ca, cb), batch=((0, *ba), (0, *bb))), True
-    at = len(ba) if batched[0] else len(ba) + len(free_axes(aval_of(a).ndim, ca, ba))  # where the batch is in the result
+    at = (
+        len(ba) if batched[0] else len(ba) + len(free_axes(aval_of(a).ndim, ca, ba))
+    )  # where the batch is in the result
     return moved_axis(dot_p.bind(a, b, contracting=(ca, cb), batch=(ba, bb)), at, 0), True
 
 
@@ -2526,7 +2767,9 @@ def _(size, values, batched):
     if any(batched[2:]):
         return one_by_one(dynamic_update_slice_p, values, batched, {})
     x, u, *starts = values
-    return dynamic_update_slice_p.bind(with_batch(size, x, batched[0]), with_batch(size, u, batched[1]), np.int32(0), *starts), True
+    return dynamic_update_slice_p.bind(
+        with_batch(size, x, batched[0]), with_batch(size, u, batched[1]), np.int32(0), *starts
+    ), True
 
 
 def with_size(aval, size, batched):
@@ -2568,12 +2811,16 @@ def _(size, values, batched, branches):
             outs.append(result)
         return outs, every
     wanted = either(*(batch_closed(b, size, batched[1:], nothing_wanted(b))[1] for b in branches))
-    return cond_p.bind(index, *operands, branches=tuple(batch_closed(b, size, batched[1:], wanted)[0] for b in branches)), wanted
+    return cond_p.bind(
+        index, *operands, branches=tuple(batch_closed(b, size, batched[1:], wanted)[0] for b in branches)
+    ), wanted
 
 
 def batched_carry(size, body, before, carry, after):
     """Which of the carry are batched: a fixed point."""
-    return moving_carry(body, before, carry, after, lambda closed, batched, wanted: batch_closed(closed, size, batched, wanted))
+    return moving_carry(
+        body, before, carry, after, lambda closed, batched, wanted: batch_closed(closed, size, batched, wanted)
+    )
 
 
 @batching(while_p)
@@ -2586,7 +2833,10 @@ def _(size, values, batched, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts)
         carry_b = (True,) * len(carry)
         testing, _ = batch_closed(cond_jaxpr, size, test_b + carry_b, (False,))
     turning, _ = batch_closed(body_jaxpr, size, body_b + carry_b, carry_b)
-    carry = [with_batch(size, x, b) if m else x for x, b, m in zip(carry, batched[cond_nconsts + body_nconsts :], carry_b, strict=True)]
+    carry = [
+        with_batch(size, x, b) if m else x
+        for x, b, m in zip(carry, batched[cond_nconsts + body_nconsts :], carry_b, strict=True)
+    ]
     avals = [aval_of(x) for x in carry]
     n = len(body)
 
@@ -2600,11 +2850,22 @@ def _(size, values, batched, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts)
         if not differs:
             return new
         (wants,) = run(testing, *consts_test, *carry)
-        return [jnp.where(jnp.reshape(wants, (size,) + (1,) * (x.ndim - 1)), x, old) for x, old in zip(new, carry, strict=True)]
+        return [
+            jnp.where(jnp.reshape(wants, (size,) + (1,) * (x.ndim - 1)), x, old)
+            for x, old in zip(new, carry, strict=True)
+        ]
 
     written = with_results(trace(turn, testing.in_avals[:cond_nconsts] + turning.in_avals[:n] + avals), avals)
-    outs = while_p.bind(*test, *test, *body, *carry, cond_jaxpr=self_contained(trace(any_wants, testing.in_avals[:cond_nconsts] + avals)),
-                        body_jaxpr=written, cond_nconsts=cond_nconsts, body_nconsts=cond_nconsts + n)
+    outs = while_p.bind(
+        *test,
+        *test,
+        *body,
+        *carry,
+        cond_jaxpr=self_contained(trace(any_wants, testing.in_avals[:cond_nconsts] + avals)),
+        body_jaxpr=written,
+        cond_nconsts=cond_nconsts,
+        body_nconsts=cond_nconsts + n,
+    )
     return outs, carry_b
 
 
@@ -2738,12 +2999,16 @@ def basis(x):
 def jacfwd(f, argnums=0):
     def jacobian(*args):
         x = args[argnums]
+
         def of(x):
             return f(*args[:argnums], x, *args[argnums + 1 :])
+
         def push(t):
             return jvp(of, (x,), (t,))[1]
+
         def split(y):
             return jnp.reshape(moved_axis(y, 0, -1), (*aval_of(y).shape[1:], *aval_of(x).shape))
+
         return tree_map(split, vmap(push)(basis(x)))
 
     return jacobian
@@ -2772,15 +3037,28 @@ def hessian(f, argnums=0):
 numpy = jnp
 core = types.SimpleNamespace(eval_jaxpr=eval_jaxpr)
 errors = types.SimpleNamespace(
-    ConcretizationTypeError=ConcretizationTypeError, TracerBoolConversionError=TracerBoolConversionError,
-    TracerIntegerConversionError=TracerIntegerConversionError, TracerArrayConversionError=TracerArrayConversionError,
+    ConcretizationTypeError=ConcretizationTypeError,
+    TracerBoolConversionError=TracerBoolConversionError,
+    TracerIntegerConversionError=TracerIntegerConversionError,
+    TracerArrayConversionError=TracerArrayConversionError,
     UnexpectedTracerError=UnexpectedTracerError,
 )
 tree_util = types.SimpleNamespace(
-    tree_flatten=tree_flatten, tree_unflatten=tree_unflatten, tree_map=tree_map, tree_leaves=tree_leaves,
-    tree_structure=tree_structure, register_pytree_node=register_pytree_node,
+    tree_flatten=tree_flatten,
+    tree_unflatten=tree_unflatten,
+    tree_map=tree_map,
+    tree_leaves=tree_leaves,
+    tree_structure=tree_structure,
+    register_pytree_node=register_pytree_node,
 )
 lax = types.SimpleNamespace(cond=cond, switch=switch, while_loop=while_loop, scan=scan, fori_loop=fori_loop)
 nn = types.SimpleNamespace(
-    relu=relu, sigmoid=sigmoid, silu=silu, softplus=softplus, selu=selu, softmax=softmax, log_softmax=log_softmax, one_hot=one_hot
+    relu=relu,
+    sigmoid=sigmoid,
+    silu=silu,
+    softplus=softplus,
+    selu=selu,
+    softmax=softmax,
+    log_softmax=log_softmax,
+    one_hot=one_hot,
 )

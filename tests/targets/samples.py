@@ -93,7 +93,9 @@ tripled.def_vmap(lambda axis_size, in_batched, x: (3 * x, in_batched[0]))
 def systems(x):
     """A diagonal one, without LAPACK, which is there for the CPU."""
     diagonal = jnp.exp(x)
-    return lax.custom_linear_solve(lambda v: v * diagonal, x, lambda matvec, b: b / diagonal, lambda matvec, b: b / diagonal)
+    return lax.custom_linear_solve(
+        lambda v: v * diagonal, x, lambda matvec, b: b / diagonal, lambda matvec, b: b / diagonal
+    )
 
 
 def incomplete(x):

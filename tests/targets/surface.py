@@ -60,7 +60,9 @@ def calls_of(test):
         if mark.name == "parametrize":
             names, values = mark.args[:2]
             names = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-            rows = [v.values if isinstance(v, ParameterSet) else v if len(names) > 1 else (v,) for v in values]  # of the tail, too
+            rows = [
+                v.values if isinstance(v, ParameterSet) else v if len(names) > 1 else (v,) for v in values
+            ]  # of the tail, too
             axes.append([dict(zip(names, row, strict=True)) for row in rows])
     calls = [{k: v for part in parts for k, v in part.items()} for parts in itertools.product(*axes)]
     return [call for call in calls if set(inspect.signature(test).parameters) == set(call)]
@@ -137,11 +139,7 @@ def text_of(group, platform):
         return np.asarray(atom.val, atom.aval.dtype)
 
     structs = [
-        [
-            jitkit.ShapeDtypeStruct(a.aval.shape, a.aval.dtype)
-            for a in equation.invars
-            if not isinstance(a, Literal)
-        ]
+        [jitkit.ShapeDtypeStruct(a.aval.shape, a.aval.dtype) for a in equation.invars if not isinstance(a, Literal)]
         for equation in group
     ]
     with config.override(enable_x64=True):

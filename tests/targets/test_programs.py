@@ -42,9 +42,7 @@ FIRST = layer.__code__.co_firstlineno
 def programs(compilers):
     traced = jitkit.jit(layer).trace(X, X)
     return {
-        name: traced.lower(lowering_platforms=(TARGETS[name].platform,))._compile_for(
-            TARGETS[name], compilers
-        )
+        name: traced.lower(lowering_platforms=(TARGETS[name].platform,))._compile_for(TARGETS[name], compilers)
         for name in TARGETS
     }
 
@@ -60,14 +58,9 @@ def test_programs_of_control_flow_and_random_numbers_compile(target, name, compi
 @pytest.mark.parametrize("target", TARGETS)
 def test_lines_of_python_are_found_in_the_fusions(target, programs):
     program = programs[target]
-    lines = {
-        line.number - FIRST for kernel in program.kernels for line in kernel.lines if line.file == __file__
-    }
+    lines = {line.number - FIRST for kernel in program.kernels for line in kernel.lines if line.file == __file__}
     assert lines == {1, 2, 3}
-    assert (
-        any({"dot_general", "tanh"} <= set(kernel.operations) for kernel in program.fusions)
-        or target != "tpu:v5e"
-    )
+    assert any({"dot_general", "tanh"} <= set(kernel.operations) for kernel in program.fusions) or target != "tpu:v5e"
     assert len(program.loops) == 1
 
 
@@ -113,9 +106,7 @@ def test_bundles_of_an_attention_block_are_counted_as_libtpu_counts_them(target,
     program = traced.lower(lowering_platforms=("tpu",))._compile_for(TARGETS[target], compilers)
     assert program._bundles == {kernel: count_bundles(text) for kernel, text in program._code.items()}
     assert program.bundles() == program._bundles
-    assert (
-        sum(text.count("> {") for text in program._code.values()) > 200
-    )  # of those that are inside of something
+    assert sum(text.count("> {") for text in program._code.values()) > 200  # of those that are inside of something
     operations = {name for kernel in program.kernels for name in kernel.operations}
     assert {"dot_general", "max"} <= operations
     assert not {"x", "wq", "wk", "wv", "wo", "jit", "custom_jvp_call"} & operations
@@ -124,9 +115,7 @@ def test_bundles_of_an_attention_block_are_counted_as_libtpu_counts_them(target,
 def test_a_cuda_toolkit_on_the_path_is_not_asked(tmp_path, monkeypatch):
     """It would be of another version than what was installed with the plugin, and hide that this is needed."""
     for tool in ("ptxas", "nvcc", "nvlink", "fatbinary"):
-        (tmp_path / tool).write_text(
-            f"#!/bin/sh\necho {tool} >> {tmp_path}/asked\nexit 1\n", encoding="utf-8"
-        )
+        (tmp_path / tool).write_text(f"#!/bin/sh\necho {tool} >> {tmp_path}/asked\nexit 1\n", encoding="utf-8")
         (tmp_path / tool).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     compiled = jitkit.jit(layer).trace(X, X).lower().compile(target="gpu:h100")
@@ -151,9 +140,7 @@ QUIET = """
 
 
 def test_with_all_plugins_installed_a_program_on_the_cpu_prints_its_own_lines_only():
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "TPU_"))} | {
-        "PYTHONPATH": str(HERE)
-    }
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "TPU_"))} | {"PYTHONPATH": str(HERE)}
     command = [sys.executable, "-c", textwrap.dedent(QUIET)]
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=True)
     if "cpu" in done.stdout:  # on a machine with an accelerator, that one computes

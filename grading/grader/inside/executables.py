@@ -33,9 +33,7 @@ class Executables:
         """Stand where jitkit compiles."""
         self.runtime.compile_text = self.compile_text
 
-    def compile_text(
-        self, text: str, owners: Sequence[Any], options: tuple[tuple[str, Any], ...] = ()
-    ) -> Any:
+    def compile_text(self, text: str, owners: Sequence[Any], options: tuple[tuple[str, Any], ...] = ()) -> Any:
         """A loaded executable of this program."""
         name, key = _key(self.without_lines(text), owners, options)
         if name in self.sealed:

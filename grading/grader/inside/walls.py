@@ -41,14 +41,7 @@ def enter_jail(limits: dict[str, int], user: int) -> None:
     tmp = f"size={limits['disk']},nr_inodes={limits['files']},mode=1777".encode()
     for place in (b"/tmp", b"/dev/shm"):
         call("mount", b"tmpfs", place, b"tmpfs", _NO_SUID | _NO_DEV | _NO_EXEC, tmp)
-    call(
-        "mount",
-        b"tmpfs",
-        b"/proc",
-        b"tmpfs",
-        _NO_SUID | _NO_DEV | _NO_EXEC | _READ_ONLY,
-        b"size=4k,nr_inodes=2",
-    )
+    call("mount", b"tmpfs", b"/proc", b"tmpfs", _NO_SUID | _NO_DEV | _NO_EXEC | _READ_ONLY, b"size=4k,nr_inodes=2")
     os.chdir("/tmp")
     for capability in range(64):
         libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
@@ -72,13 +65,7 @@ def _forbid() -> None:
     allow, eperm, enosys = 0x7FFF0000, 0x00050001, 0x00050026
     rest = [
         *((equal, 0, 1, n, eperm) for n in refused),
-        (
-            equal,
-            0,
-            1,
-            _CLONE3,
-            enosys,
-        ),  # its flags are in memory, where a filter cannot look; libc falls back to clone
+        (equal, 0, 1, _CLONE3, enosys),  # its flags are in memory, where a filter cannot look; libc falls back to clone
     ]
     program: list[tuple[int, int, int, int]] = [
         (load, 0, 0, 4),

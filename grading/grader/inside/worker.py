@@ -41,13 +41,7 @@ ENVIRONMENT = {
 
 
 def work(
-    channel: int,
-    base: dict[str, Any],
-    holes: Holes,
-    limits: dict[str, int],
-    user: int,
-    own: int,
-    jailed: bool,
+    channel: int, base: dict[str, Any], holes: Holes, limits: dict[str, int], user: int, own: int, jailed: bool
 ) -> None:
     """Everything that a worker does. It does not return."""
     try:
@@ -65,18 +59,14 @@ def work(
         for fd in (0, 1, 2):
             os.dup2(null, fd)
         _serve(socket.socket(fileno=channel), base, holes, jailed, limits)
-    except (
-        BaseException
-    ) as error:  # ours: the controller sees the end of the channel, and says INFRA when it was early
+    except BaseException as error:  # ours: the controller sees the end of the channel, and says INFRA when it was early
         with contextlib.suppress(BaseException):
             os.write(channel, _frame({"is": "broken", "text": f"{type(error).__name__}: {error}"}))
     finally:
         os._exit(0)
 
 
-def _serve(
-    channel: socket.socket, base: dict[str, Any], holes: Holes, jailed: bool, limits: dict[str, int]
-) -> None:
+def _serve(channel: socket.socket, base: dict[str, Any], holes: Holes, jailed: bool, limits: dict[str, int]) -> None:
     channel.sendall(_frame({"is": "jailed"}))
     sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO("/dev/null", "w"), encoding="utf-8")
     image = marshal.loads(_read(channel))
@@ -100,16 +90,12 @@ def _serve(
             jitkit = importlib.import_module("jitkit")
             plain = importlib.import_module("jitkit.kata.engine.plain")
             to_plain = plain.to_plain
-            for name in sorted(
-                modules
-            ):  # all rooms are open before a check, as where jitkit was imported at once
+            for name in sorted(modules):  # all rooms are open before a check, as where jitkit was imported at once
                 with contextlib.suppress(ImportError):
                     importlib.import_module(name)
             if image["climbing"] is not None:  # jitkit, asked by the programs of the ladder
                 sys.meta_path.append(ImageFinder({"climbing": image["climbing"]}))
-                to_plain = functools.partial(
-                    importlib.import_module("climbing").to_plain, plain=plain, run=None
-                )
+                to_plain = functools.partial(importlib.import_module("climbing").to_plain, plain=plain, run=None)
         for path in image["own"]:
             if "jitkit" in sys.modules:
                 importlib.import_module("jitkit.base.source_info")._own_file[path] = True
@@ -158,9 +144,7 @@ def _serve(
         _, status = os.waitpid(pid, 0)
         if jailed:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(
-                    -1, signal.SIGKILL
-                )  # whatever it started; not us, who are the first of this namespace
+                os.kill(-1, signal.SIGKILL)  # whatever it started; not us, who are the first of this namespace
             with contextlib.suppress(ChildProcessError):
                 while True:
                     os.waitpid(-1, 0)
@@ -184,9 +168,7 @@ def _run_check(pipe: int, check: dict[str, Any], jitkit: ModuleType, to_plain: C
     output = os.open("/tmp", os.O_TMPFILE | os.O_RDWR, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    stream = io.TextIOWrapper(
-        io.FileIO(os.dup(1), "w"), encoding="utf-8", errors="replace", write_through=True
-    )
+    stream = io.TextIOWrapper(io.FileIO(os.dup(1), "w"), encoding="utf-8", errors="replace", write_through=True)
     sys.stdout = sys.stderr = stream
     numpy = importlib.import_module("numpy")
     bits = getattr(numpy.random, check["state"]["bit_generator"])()

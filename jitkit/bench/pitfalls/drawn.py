@@ -44,9 +44,7 @@ def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
 # --- call by call ---------------------------------------------------------------------------------------------
 
 
-def _draw_calls(
-    figure: Figure, theme: Theme, chosen: Sequence[Result], where: str, rows: int, columns: int
-) -> None:
+def _draw_calls(figure: Figure, theme: Theme, chosen: Sequence[Result], where: str, rows: int, columns: int) -> None:
     panels = figure.subplots(rows, columns, squeeze=False, sharex=True)
     for axes, result in itertools.zip_longest(panels.flat, chosen):
         if result is None:
@@ -67,14 +65,10 @@ def _draw_calls(
 # --- all pairs ------------------------------------------------------------------------------------------------
 
 
-def _draw_pairs(
-    figure: Figure, theme: Theme, results: Sequence[Result], where: str, notes: Sequence[str]
-) -> None:
+def _draw_pairs(figure: Figure, theme: Theme, results: Sequence[Result], where: str, notes: Sequence[str]) -> None:
     calls = len(results[0].mended.calls)
     groups = {
-        f"from empty caches: {calls} calls, with all that they compile": [
-            r for r in results if not r.is_warm
-        ],
+        f"from empty caches: {calls} calls, with all that they compile": [r for r in results if not r.is_warm],
         f"compiled beforehand: {calls} warm calls": [r for r in results if r.is_warm],
     }
     groups = {title: _ordered(group) for title, group in groups.items() if group}
@@ -84,9 +78,7 @@ def _draw_pairs(
         _draw_group(axes, theme, group)
         axes.set_title(title, fontsize=14)
     panels[len(groups) - 1].set_xlabel(f"time of {calls} calls (median and quartiles)")
-    figure.legend(
-        *panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, handletextpad=0.3
-    )
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, handletextpad=0.3)
     signed(figure, theme, "What each pitfall costs", where, notes)
 
 
@@ -106,9 +98,7 @@ def _draw_group(axes: Any, theme: Theme, results: Sequence[Result]) -> None:
             (mended, theme.blue, "o", "mended"),
         ):
             axes.plot([spread.low, spread.high], [i, i], color=color, linewidth=5, alpha=0.35, zorder=2)
-            axes.plot(
-                spread.median, i, marker, color=color, markersize=9, zorder=3, label=label if i == 0 else None
-            )
+            axes.plot(spread.median, i, marker, color=color, markersize=9, zorder=3, label=label if i == 0 else None)
         axes.annotate(_verdict(result), (ends[i], i), xytext=(12, 0), textcoords="offset points", va="center")
     axes.set_xscale("log")
     low = min(min(r.slow_seconds.low, r.mended_seconds.low) for r in results)

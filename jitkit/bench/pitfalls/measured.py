@@ -50,10 +50,7 @@ class Result(NamedTuple):
     @property
     def as_expected(self) -> bool:
         """Whether both programs traced and compiled as often as the pitfall says."""
-        return (counts(self.slow), counts(self.mended)) == (
-            self.pitfall.slow_counts,
-            self.pitfall.mended_counts,
-        )
+        return (counts(self.slow), counts(self.mended)) == (self.pitfall.slow_counts, self.pitfall.mended_counts)
 
     @property
     def is_warm(self) -> bool:
@@ -81,9 +78,7 @@ def explanation(calls: Calls) -> tuple[str, ...]:
     if calls.error is not None:
         first, *others = str(calls.error).splitlines()
         cause = others[:1] if first.endswith(":") else []
-        more = [line for line in others[len(cause) :] if line][
-            :1
-        ]  # what is ours of it: what it means, and the mend
+        more = [line for line in others[len(cause) :] if line][:1]  # what is ours of it: what it means, and the mend
         return (_sentence(f"{type(calls.error).__name__}: {' '.join([first, *cause])}"), *more)
     if not misses:
         return ("No jitted function was called, so that there was no miss.",)
@@ -105,9 +100,7 @@ def measure_pair(pitfall: Pitfall, effort: Effort) -> Result:
     """Run both programs of a pair in turns, each from empty caches."""
     rounds: list[tuple[Calls, Calls]] = []
     start = time.perf_counter()
-    while len(rounds) < effort.least or (
-        len(rounds) < effort.most and time.perf_counter() - start < effort.seconds
-    ):
+    while len(rounds) < effort.least or (len(rounds) < effort.most and time.perf_counter() - start < effort.seconds):
         programs = (pitfall.slow, pitfall.mended)
         turns = {}
         for program in programs if len(rounds) % 2 == 0 else programs[::-1]:
@@ -223,7 +216,5 @@ def _program_data(calls: Calls, seconds: Spread) -> dict[str, Any]:
         "compiles": calls.compiles,
         "seconds": seconds._asdict(),
         "error": None if calls.error is None else type(calls.error).__name__,
-        "calls": [
-            {"seconds": call.seconds, "compiles": call.compiles, "why": call.why} for call in calls.calls
-        ],
+        "calls": [{"seconds": call.seconds, "compiles": call.compiles, "why": call.why} for call in calls.calls],
     }

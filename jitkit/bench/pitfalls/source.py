@@ -22,9 +22,7 @@ def _with_definitions(program: Callable[..., Any]) -> str:
     wanted = _used(program, tree)
     lines = source.splitlines()
     found = [node for node in tree.body if wanted & _names(node)]
-    return "\n\n".join(
-        _without_annotations("\n".join(lines[_first(node) - 1 : node.end_lineno])) for node in found
-    )
+    return "\n\n".join(_without_annotations("\n".join(lines[_first(node) - 1 : node.end_lineno])) for node in found)
 
 
 def _first(node: ast.stmt) -> int:

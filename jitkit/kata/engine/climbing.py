@@ -48,12 +48,7 @@ collected: list[Program] = []
 
 
 def program(
-    rung: str,
-    sentence: str,
-    *,
-    against: Sequence[str] = (),
-    hidden: bool = False,
-    tolerance: float | None = None,
+    rung: str, sentence: str, *, against: Sequence[str] = (), hidden: bool = False, tolerance: float | None = None
 ) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]:
     """Make a function a program of a rung."""
 
@@ -150,11 +145,7 @@ def counted(
     return found
 
 
-_COUNTED = {
-    "compiled": "programs compiled",
-    "executed": "programs executed by XLA",
-    "copied": "arrays copied to XLA",
-}
+_COUNTED = {"compiled": "programs compiled", "executed": "programs executed by XLA", "copied": "arrays copied to XLA"}
 
 
 # --- results as plain data --------------------------------------------------------------------------------------------
@@ -180,11 +171,7 @@ def to_plain(value: Any, plain: ModuleType, run: Callable[[str, Sequence[Any]], 
 
 
 def _numbers(value: Any) -> Any:
-    if (
-        hasattr(value, "dtype")
-        and hasattr(value, "shape")
-        and not isinstance(value, (np.ndarray, np.generic))
-    ):
+    if hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
         return array if array.dtype.kind != "O" else value
     return value
@@ -214,9 +201,7 @@ class JaxprReader:
     def equation(self, eqn: Any) -> Plain:
         """One equation. Of its parameters only those are compared that are programs."""
         operands = [self.atom(v) for v in eqn.invars]
-        params = [
-            [str(k), found] for k, v in sorted(eqn.params.items()) if (found := self.param(v)) is not None
-        ]
+        params = [[str(k), found] for k, v in sorted(eqn.params.items()) if (found := self.param(v)) is not None]
         return {
             "primitive": str(eqn.primitive.name),
             "operands": operands,
@@ -300,7 +285,9 @@ def load_machine(path: str) -> Any:
 
 def keep_executables(xla: Any, folder: pathlib.Path) -> None:
     """Have the machine translate each text once, and find it in `folder` at the next save: what did not change is not waited for."""
-    executables = importlib.import_module(".executables", __package__)  # a grader has this file alone, and keeps nothing
+    executables = importlib.import_module(
+        ".executables", __package__
+    )  # a grader has this file alone, and keeps nothing
     translate = xla.translate
 
     def find_or_translate(text: str) -> Any:
@@ -326,7 +313,9 @@ def load_ahead(folder: str, is_wanted: Callable[[], bool]) -> None:
 def warm_up(path: str) -> None:
     """Open the machine, and have it compile something: a quarter of a second that no save should wait for."""
     xla = load_machine(path)
-    module = "module @m {\n  func.func public @main(%a: tensor<f32>) -> (tensor<f32>) {\n    return %a : tensor<f32>\n  }\n}"
+    module = (
+        "module @m {\n  func.func public @main(%a: tensor<f32>) -> (tensor<f32>) {\n    return %a : tensor<f32>\n  }\n}"
+    )
     np.asarray(xla.compile(module)([xla.put(np.float32(0))])[0])
 
 
@@ -334,11 +323,7 @@ def told(error: BaseException, folder: str) -> dict[str, Any]:
     """An error at import: its class, its text, and the learner's line."""
     inside = str(pathlib.Path(folder).resolve())
     if isinstance(error, SyntaxError) and error.filename:
-        return {
-            "class": type(error).__name__,
-            "text": str(error.msg),
-            "line": [error.filename, error.lineno or 1],
-        }
+        return {"class": type(error).__name__, "text": str(error.msg), "line": [error.filename, error.lineno or 1]}
     frames = list(_frames(error, inside)) or _null_bytes(error, folder)
     return {
         "class": type(error).__name__,

@@ -77,7 +77,9 @@ class _Comparer:
         kind, other = expected["is"], actual["is"]
         if kind != other:
             number = _python_number(kind, actual)
-            return self.of_other_kind(expected, actual, where) if number is None else self.compare(expected, number, where)
+            return (
+                self.of_other_kind(expected, actual, where) if number is None else self.compare(expected, number, where)
+            )
         if kind in ("list", "tuple"):
             return self.sequences(expected["items"], actual["items"], where, kind)
         compare = _COMPARE.get(kind)
@@ -97,9 +99,7 @@ class _Comparer:
         sentence = f"{_begin(_a(_kind(expected)))} is expected, and {_a(_kind(actual))} came."
         return Difference(where, sentence, describe(expected), describe(actual))
 
-    def sequences(
-        self, expected: list[Plain], actual: list[Plain], where: str, kind: str
-    ) -> Difference | None:
+    def sequences(self, expected: list[Plain], actual: list[Plain], where: str, kind: str) -> Difference | None:
         for i, (one, other) in enumerate(zip(expected, actual, strict=False)):
             found = self.compare(one, other, f"{where}[{i}]")
             if found is not None:
@@ -117,9 +117,7 @@ class _Comparer:
                 return Difference(where, "One of the values is missing.", describe(one), _listed(rest))
             del rest[match]
         if rest:
-            return Difference(
-                where, "There is a value too many.", _listed(expected["items"]), describe(rest[0])
-            )
+            return Difference(where, "There is a value too many.", _listed(expected["items"]), describe(rest[0]))
         return None
 
     def dicts(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
@@ -133,9 +131,7 @@ class _Comparer:
                 return found
         extra = [key for key in yours if key not in mine]
         if extra:
-            return Difference(
-                where, f"The key {extra[0]} should not be there.", ", ".join(mine), ", ".join(yours)
-            )
+            return Difference(where, f"The key {extra[0]} should not be there.", ", ".join(mine), ", ".join(yours))
         return None
 
     def numbers(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
@@ -170,12 +166,8 @@ class _Comparer:
     def errors(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
         frames = _frames(actual)
         if expected["class"] not in actual["bases"]:
-            sentence = (
-                f"{_begin(_a(expected['class']))} should have been raised, and it was {_a(actual['class'])}."
-            )
-            return Difference(
-                where, sentence + _of_recursion(actual), describe(expected), _came(actual), *frames
-            )
+            sentence = f"{_begin(_a(expected['class']))} should have been raised, and it was {_a(actual['class'])}."
+            return Difference(where, sentence + _of_recursion(actual), describe(expected), _came(actual), *frames)
         for part in expected["parts"]:
             if part not in actual["text"]:
                 sentence = f"The message of the {expected['class']} should name {part!r}."
@@ -207,15 +199,11 @@ class _Comparer:
             tolerance = self.tolerance or _TOLERANCE.get(one.dtype.name, 0.0)
             same_type = one.shape == other.shape and one.dtype == other.dtype
             if not same_type or not _close(one, other, tolerance).all():
-                sentence = (
-                    f"The program runs, and its result {i} is {_short(other)}; {_short(one)} is expected."
-                )
+                sentence = f"The program runs, and its result {i} is {_short(other)}; {_short(one)} is expected."
                 return Difference(where, sentence, *texts)
         return None
 
-    def results_of(
-        self, text: str, data: Plain, arguments: Sequence[Plain]
-    ) -> Sequence[np.ndarray[Any, Any]] | None:
+    def results_of(self, text: str, data: Plain, arguments: Sequence[Plain]) -> Sequence[np.ndarray[Any, Any]] | None:
         """What a program computes: run here when there is a way to, or as it came along. _Refused by XLA; None where neither
         is known."""
         if self.run_stablehlo is not None:

@@ -81,7 +81,9 @@ _MOST_AHEAD = 300
 
 def _build(jaxlib: str) -> str:
     """What machine code depends on beside the program."""
-    return _digest("\n".join([jaxlib, str(os.stat(jaxlib).st_mtime_ns), platform.node(), os.environ.get("XLA_FLAGS", "")]))[:8]
+    return _digest(
+        "\n".join([jaxlib, str(os.stat(jaxlib).st_mtime_ns), platform.node(), os.environ.get("XLA_FLAGS", "")])
+    )[:8]
 
 
 def _digest(text: str) -> str:

@@ -122,15 +122,11 @@ class _Comparison:
             if len(theirs) > len(ours) and constants[1] < constants[0]:
                 why = ": an array that the function closes over is a constant"
             return JaxprDifference(
-                f"The program should have {_count(len(ours), 'input')}, and has {len(theirs)}{why}.",
-                *head,
-                None,
+                f"The program should have {_count(len(ours), 'input')}, and has {len(theirs)}{why}.", *head, None
             )
         for i, (one, other) in enumerate(zip(ours, theirs, strict=True)):
             if one["type"] != other["type"]:
-                sentence = (
-                    f"Input {i} should be {short_type(one['type'])}, and is {short_type(other['type'])}{_weakness(one, other)}."
-                )
+                sentence = f"Input {i} should be {short_type(one['type'])}, and is {short_type(other['type'])}{_weakness(one, other)}."
                 return JaxprDifference(sentence, *head, None)
         return None
 
@@ -167,15 +163,11 @@ class _Comparison:
 
     def between_equations(self, eqn: Plain, other: Plain) -> JaxprDifference:
         if eqn["primitive"] != other["primitive"]:
-            return self.report(
-                f"There is `{other['primitive']}` where `{eqn['primitive']}` should be.", eqn, other
-            )
+            return self.report(f"There is `{other['primitive']}` where `{eqn['primitive']}` should be.", eqn, other)
         mine = [self.expected.number_of(atom) for atom in eqn["operands"]]
         yours = [self.actual.number_of(atom) for atom in other["operands"]]
         if len(mine) != len(yours):
-            sentence = (
-                f"`{eqn['primitive']}` should have {_count(len(mine), 'operand')}, and has {len(yours)}."
-            )
+            sentence = f"`{eqn['primitive']}` should have {_count(len(mine), 'operand')}, and has {len(yours)}."
             return self.report(sentence, eqn, other)
         if mine != yours and sorted(mine) == sorted(yours):
             return self.report(f"The operands of `{eqn['primitive']}` are in another order.", eqn, other)
@@ -200,18 +192,14 @@ class _Comparison:
             )
         return self.report(f"The results of `{eqn['primitive']}` are used in another way.", eqn, other)
 
-    def in_param(
-        self, name: str, one: Any, other: Any, eqn: Plain, other_eqn: Plain
-    ) -> JaxprDifference | None:
+    def in_param(self, name: str, one: Any, other: Any, eqn: Plain, other_eqn: Plain) -> JaxprDifference | None:
         """A difference in a parameter; of an inner jaxpr, the difference inside of it."""
         if self.expected.param_key(one) == self.actual.param_key(other):
             return None
         for inner, other_inner in zip(_jaxprs(one), _jaxprs(other), strict=False):
             found = compare_jaxprs(inner, other_inner)
             if found is not None:
-                return found._replace(
-                    sentence=f"Inside of `{eqn['primitive']}`, in its `{name}`: {found.sentence}"
-                )
+                return found._replace(sentence=f"Inside of `{eqn['primitive']}`, in its `{name}`: {found.sentence}")
         if one is None or other is None:
             how = "is not there" if other is None else "should not be there"
         else:
@@ -224,9 +212,7 @@ class _Comparison:
         extra = Counter(self.actual.number_of_eqn) - Counter(self.expected.number_of_eqn)
         if extra:
             eqn = self.equation_with(self.actual, extra)
-            return self.report(
-                f"This `{eqn['primitive']}` should not be there: no output needs it.", None, eqn
-            )
+            return self.report(f"This `{eqn['primitive']}` should not be there: no output needs it.", None, eqn)
         if missing:
             eqn = self.equation_with(self.expected, missing)
             why = "It is there for what it does." if eqn["effects"] else "No output needs it, and yet it belongs there."
@@ -246,12 +232,20 @@ class _Comparison:
         yours = self.tail(1) if other is None else "\n".join([*self.makers(other), _equation(other, self.names[1])])
         sides = _equation(eqn, self.names[0]) if eqn is not None else self.tail(0), yours
         plain = sides[0].replace("~", ""), sides[1].replace("~", "")
-        return JaxprDifference(sentence, *(plain if plain[0] != plain[1] else sides), (line[0], line[1]) if line else None)
+        return JaxprDifference(
+            sentence, *(plain if plain[0] != plain[1] else sides), (line[0], line[1]) if line else None
+        )
 
     def makers(self, eqn: Plain) -> Iterator[str]:
         """The learner's equations that compute the operands of one in another way than the reference does."""
-        makers = (self.actual.maker(atom) for atom in eqn["operands"] if self.names[1].get(atom.get("var", -1), "")[-1:] == "'")
-        yield from dict.fromkeys(_equation(maker, self.names[1]) for maker in makers if maker is not None and maker is not eqn)
+        makers = (
+            self.actual.maker(atom)
+            for atom in eqn["operands"]
+            if self.names[1].get(atom.get("var", -1), "")[-1:] == "'"
+        )
+        yield from dict.fromkeys(
+            _equation(maker, self.names[1]) for maker in makers if maker is not None and maker is not eqn
+        )
 
     def tail(self, side: int) -> str:
         program = (self.expected, self.actual)[side]
@@ -296,11 +290,7 @@ def _names(expected: _Program, actual: _Program) -> tuple[dict[int, str], dict[i
 
 
 def _fresh_names(jaxpr: Plain) -> dict[int, str]:
-    binders = [
-        *jaxpr["constants"],
-        *jaxpr["inputs"],
-        *(b for eqn in jaxpr["equations"] for b in eqn["results"]),
-    ]
+    binders = [*jaxpr["constants"], *jaxpr["inputs"], *(b for eqn in jaxpr["equations"] for b in eqn["results"])]
     return {binder["var"]: _letters(i) for i, binder in enumerate(binders)}
 
 

@@ -48,7 +48,9 @@ class _Imports(ast.NodeTransformer):
 
     def _moved(self, module: str, alias: ast.alias) -> tuple[str, ast.alias]:
         """Where a name of a module is now, and how it is imported from there."""
-        if not module and alias.name in _MOVED and alias.name != "explain":  # the module itself; `explain` is a function, too
+        if (
+            not module and alias.name in _MOVED and alias.name != "explain"
+        ):  # the module itself; `explain` is a function, too
             room, name = _MOVED[alias.name]
             same = alias.asname is None and name == alias.name
             return f"jitkit.{room}", ast.alias(name, None if same else alias.asname or alias.name)

@@ -51,11 +51,7 @@ def _imported(node: ast.AST, folder: str) -> Iterator[tuple[str, str]]:
         if isinstance(child, ast.Import | ast.ImportFrom):
             for alias in child.names:
                 yield _bound_by(alias), _meaning(child, alias, folder)
-        elif (
-            isinstance(child, ast.stmt)
-            and not isinstance(child, Function | ast.ClassDef)
-            and not _for_types(child)
-        ):
+        elif isinstance(child, ast.stmt) and not isinstance(child, Function | ast.ClassDef) and not _for_types(child):
             yield from _imported(child, folder)
 
 
@@ -115,12 +111,7 @@ def stays_outside(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Ma
     """
     if _bound_by(alias) not in known:
         return True
-    return (
-        isinstance(node, ast.Import)
-        and "." in alias.name
-        and not alias.asname
-        and not is_other(node, alias, known)
-    )
+    return isinstance(node, ast.Import) and "." in alias.name and not alias.asname and not is_other(node, alias, known)
 
 
 # --- what a function brings along -----------------------------------------------------------------------------------

@@ -100,7 +100,9 @@ def call_text(code: CodeType, values: dict[str, Any]) -> str:
     """`bucket_size(n=17)`, as a call begins."""
     count = code.co_argcount + code.co_kwonlyargcount
     names = list(code.co_varnames[:count])
-    shown = [text(values[name]) if i < code.co_argcount else f"{name}={text(values[name])}" for i, name in enumerate(names)]
+    shown = [
+        text(values[name]) if i < code.co_argcount else f"{name}={text(values[name])}" for i, name in enumerate(names)
+    ]
     name = code.co_qualname
     if "." in name and names and names[0] in ("self", "cls"):
         shown = shown[1:]

@@ -39,9 +39,7 @@ _LONGEST_REPLAYED = 4.0  # seconds of a check that is run again
 
 # An interrupt at the keyboard is for the one who talks to the learner, and it ends the others.
 _IN_A_GROUP_OF_ITS_OWN: dict[str, Any] = (
-    {"start_new_session": True}
-    if os.name == "posix"
-    else {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
+    {"start_new_session": True} if os.name == "posix" else {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
 )
 
 
@@ -132,9 +130,7 @@ class Stop:
             process.kill()
 
 
-def run(
-    job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: Replay | None = None
-) -> list[Outcome]:
+def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: Replay | None = None) -> list[Outcome]:
     """An outcome for each wanted check, in order. It never raises for what the learner's functions do; Stopped when `stop` is
     set. With `replay`, the first check that fails has the calls of the learner's functions with it."""
     outcomes: list[Outcome] = []
@@ -411,9 +407,7 @@ def _limited(outcome: Outcome, folder: str) -> Outcome:
     """A result that says that a limit was met, or what a package may not import."""
     value = outcome.value or {}
     if value.get("is") == "error" and value["class"] == "MemoryError":
-        return outcome._replace(
-            trouble="limit", sentence="It asked for more memory than a check may have (6 GiB)."
-        )
+        return outcome._replace(trouble="limit", sentence="It asked for more memory than a check may have (6 GiB).")
     if value.get("is") == "error" and value["class"] == "OSError" and "File too large" in value["text"]:
         return outcome._replace(trouble="limit", sentence="It printed more than a check may print (50 MB).")
     if value.get("is") == "error" and value.get("uncaught") and _is_refused(value):

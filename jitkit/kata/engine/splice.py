@@ -122,9 +122,7 @@ def _with_own_names(node: Any, file: LearnerFile, known: Mapping[str, str], othe
     return node
 
 
-def _replace(
-    tree: ast.Module, target: Target, file: LearnerFile, known: Mapping[str, str], offset: int
-) -> int:
+def _replace(tree: ast.Module, target: Target, file: LearnerFile, known: Mapping[str, str], offset: int) -> int:
     """Put the learner's function where the reference has its own; returns the place of the top-level statement."""
     theirs = _moved(with_own_names(file.find(target), file, known), offset)
     body: list[ast.stmt] = tree.body
@@ -151,9 +149,7 @@ def _replace(
 
 def learners_decorate(tree: ast.Module) -> bool:
     """Whether a module of the reference leaves the decorators of its functions to learners."""
-    return any(
-        isinstance(node, ast.Assign) and _LEARNERS_DECORATE in names_bound(node) for node in tree.body
-    )
+    return any(isinstance(node, ast.Assign) and _LEARNERS_DECORATE in names_bound(node) for node in tree.body)
 
 
 def _decorated(function: Function, reference: Function, path: str, offset: int) -> list[ast.stmt]:
@@ -233,9 +229,7 @@ def _moved(node: Any, offset: int) -> Any:
 def _relocated(code: CodeType, files: Sequence[str]) -> CodeType:
     """The code, with the parts that came from a learner's file at home there again."""
     number, line = divmod(code.co_firstlineno, _FAR)
-    consts = tuple(
-        _relocated(const, files) if isinstance(const, CodeType) else const for const in code.co_consts
-    )
+    consts = tuple(_relocated(const, files) if isinstance(const, CodeType) else const for const in code.co_consts)
     if number == 0:
         return code.replace(co_consts=consts)
     return code.replace(co_consts=consts, co_filename=files[number - 1], co_firstlineno=line)

@@ -175,9 +175,7 @@ def is_stub(function: Function) -> bool:
     """Whether nothing was written yet: the body is a docstring, or none, and `raise NotImplementedError`."""
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
     match body:
-        case [
-            ast.Raise(exc=ast.Name("NotImplementedError") | ast.Call(func=ast.Name("NotImplementedError")))
-        ]:
+        case [ast.Raise(exc=ast.Name("NotImplementedError") | ast.Call(func=ast.Name("NotImplementedError")))]:
             return True
         case _:
             return False
@@ -185,12 +183,11 @@ def is_stub(function: Function) -> bool:
 
 # --- names ----------------------------------------------------------------------------------------------------
 
+
 def defines(node: ast.stmt, name: str) -> bool:
     """Whether a statement is the class or the function of a name; one of its `@overload`s is not."""
     decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
-    return getattr(node, "name", None) == name and not any(
-        d in ("overload", "typing.overload") for d in decorators
-    )
+    return getattr(node, "name", None) == name and not any(d in ("overload", "typing.overload") for d in decorators)
 
 
 def _is_deep(tree: ast.AST) -> bool:
@@ -240,7 +237,11 @@ def _without_repeats(statements: Iterable[ast.stmt]) -> list[ast.stmt]:
 def _read_at_once(node: ast.stmt) -> set[str]:
     """The names that a statement reads when it is run; the body of a function is run later."""
     args = node.args if isinstance(node, Function) else None
-    parts = [node] if args is None else [*getattr(node, "decorator_list", ()), *args.defaults, *filter(None, args.kw_defaults)]
+    parts = (
+        [node]
+        if args is None
+        else [*getattr(node, "decorator_list", ()), *args.defaults, *filter(None, args.kw_defaults)]
+    )
     return {n.id for part in parts for n in walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
@@ -279,7 +280,13 @@ def globals_used(node: ast.stmt) -> frozenset[str]:
     parts = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
     own = {part.arg for part in parts if part is not None}
     own.update(name for child in node.body for name in names_bound(child))
-    outside = [*node.decorator_list, *args.defaults, *args.kw_defaults, node.returns, *(p.annotation for p in parts if p)]
+    outside = [
+        *node.decorator_list,
+        *args.defaults,
+        *args.kw_defaults,
+        node.returns,
+        *(p.annotation for p in parts if p),
+    ]
     own -= {name for part in outside if part is not None for name in names_used(part)}
     inside = walk(node)
     own -= {name for child in inside if isinstance(child, ast.Global) for name in child.names}

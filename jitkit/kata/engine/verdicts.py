@@ -89,10 +89,7 @@ class Assessor:
     """
 
     def __init__(
-        self,
-        folder: pathlib.Path | None = None,
-        run_stablehlo: RunStablehlo | None = None,
-        seconds: float = 20.0,
+        self, folder: pathlib.Path | None = None, run_stablehlo: RunStablehlo | None = None, seconds: float = 20.0
     ) -> None:
         self.folder = folder
         self.run_stablehlo = run_stablehlo
@@ -179,9 +176,7 @@ class Assessor:
             known = self.remembered(job._replace(seconds=_PATIENCE * job.seconds), forks)
         for outcome in known:
             if outcome.trouble:
-                raise RuntimeError(
-                    f"the reference fails {outcome.check}: {outcome.sentence} {outcome.output}"
-                )
+                raise RuntimeError(f"the reference fails {outcome.check}: {outcome.sentence} {outcome.output}")
         return known
 
     def remembered(self, job: Job, forks: running.Forks | None = None) -> list[Outcome]:
@@ -220,15 +215,11 @@ class Assessor:
         except OSError:
             return
 
-    def judge(
-        self, check: Check, expected: Outcome, actual: Outcome, own: frozenset[str] = frozenset()
-    ) -> CheckResult:
+    def judge(self, check: Check, expected: Outcome, actual: Outcome, own: frozenset[str] = frozenset()) -> CheckResult:
         """One check: the reference's outcome, and the learner's, whose files are `own`."""
         if actual.trouble or actual.value is None or expected.value is None:
             status = actual.trouble or CRASH
-            return CheckResult(
-                check, status, actual.sentence, None, actual.line, actual.output, actual.seconds
-            )
+            return CheckResult(check, status, actual.sentence, None, actual.line, actual.output, actual.seconds)
         value, right = actual.value, expected.value
         try:
             difference = first_difference(right, value, self.run_stablehlo, check.tolerance)

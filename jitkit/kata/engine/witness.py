@@ -41,9 +41,7 @@ def witness(expected: Plain, actual: Plain) -> str:
     for one, other in zip(ours, theirs, strict=False):
         same = one.shape == other.shape and one.dtype == other.dtype
         if not same or not np.allclose(one, other, rtol=1e-5, equal_nan=True):
-            given = (
-                f"For {', '.join(map(_told, inputs))} it should compute" if inputs else "It should compute"
-            )
+            given = f"For {', '.join(map(_told, inputs))} it should compute" if inputs else "It should compute"
             return f"{given} {_told(one)}, and computes {_told(other)}."
     return ""
 

@@ -158,9 +158,7 @@ class _Session:
                     executables = importlib.import_module("jitkit.kata.engine.executables")
                     executables.keep_executables(pathlib.Path(self.request["executables"]))
                 gc.enable()
-                for path in self.request[
-                    "files"
-                ]:  # equations name the line of the program, not the learner's
+                for path in self.request["files"]:  # equations name the line of the program, not the learner's
                     importlib.import_module("jitkit.base.source_info")._own_file[path] = True
                 self.programs = self.load_programs(**self.request["checks"])
             except BaseException as error:
@@ -187,13 +185,7 @@ class _Session:
                 start = time.perf_counter()
                 value = self.value(name)
                 seconds = time.perf_counter() - start
-                result = {
-                    "is": "result",
-                    "check": name,
-                    "value": value,
-                    "output": printed(),
-                    "seconds": seconds,
-                }
+                result = {"is": "result", "check": name, "value": value, "output": printed(), "seconds": seconds}
                 _send(self.frames, result)
 
     def replay(self) -> None:
@@ -210,7 +202,9 @@ class _Session:
         for call, result in zip(calls[:_MOST_REPLAYED], recorder.results, strict=False):
             call["result"] = self.plain.to_plain(result)
         told = "\n".join(line for miss in misses for line in (f"{miss.function}: {miss.happened}", *miss.lines()))
-        _send(self.frames, {"is": "calls", "calls": calls[:_MOST_REPLAYED] + calls[_MOST_REPLAYED:][-1:], "misses": told})
+        _send(
+            self.frames, {"is": "calls", "calls": calls[:_MOST_REPLAYED] + calls[_MOST_REPLAYED:][-1:], "misses": told}
+        )
 
     def run_program(self, name: str) -> Any:
         """What a check's program returns, on its own numbers."""
@@ -234,9 +228,7 @@ class _Climb(_Session):
         self.climbing, self.plain = _load_beside("climbing"), _load_beside("plain")
         with _mark(self.output) as printed:
             try:
-                self.jitkit = (
-                    self.climbing.import_package(**package) if package else importlib.import_module("jitkit")
-                )
+                self.jitkit = self.climbing.import_package(**package) if package else importlib.import_module("jitkit")
                 loaded = self.climbing.load_programs(self.request["programs"])
                 self.programs = {program.name: program.run for program in loaded}
             except BaseException as error:
@@ -276,11 +268,15 @@ def _is_asked() -> bool:
 
 
 def _nobody_types(prompt: object = "") -> str:
-    raise RuntimeError("`input` waits for somebody who types, and in a check nobody does: give the value in the program.")
+    raise RuntimeError(
+        "`input` waits for somebody who types, and in a check nobody does: give the value in the program."
+    )
 
 
 def _nobody_debugs(*args: Any, **kwargs: Any) -> None:
-    raise RuntimeError("`breakpoint` waits for somebody at a debugger, and in a check nobody is: print, and read it in the verdict.")
+    raise RuntimeError(
+        "`breakpoint` waits for somebody at a debugger, and in a check nobody is: print, and read it in the verdict."
+    )
 
 
 def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:

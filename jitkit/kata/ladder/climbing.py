@@ -134,10 +134,7 @@ class Climber:
     """Runs programs and compares results. `folder` keeps what jitkit computes between runs, and the machine code of packages."""
 
     def __init__(
-        self,
-        folder: pathlib.Path | None = None,
-        hidden: Sequence[tuple[str, str]] = (),
-        seconds: float = SECONDS,
+        self, folder: pathlib.Path | None = None, hidden: Sequence[tuple[str, str]] = (), seconds: float = SECONDS
     ) -> None:
         self.assessor = Assessor(folder and folder / "expected")
         self.machine_code = MachineCode(folder / "executables") if folder is not None else None
@@ -172,9 +169,7 @@ class Climber:
                 self.assessor.judge(check, right, outcome, own)
                 for check, right, outcome in zip(checks, expected.result(), outcomes, strict=True)
             ]
-        return [
-            RungVerdict(rung, tuple(r for r in judged if r.check.exercise == rung.number)) for rung in rungs
-        ]
+        return [RungVerdict(rung, tuple(r for r in judged if r.check.exercise == rung.number)) for rung in rungs]
 
     def where(self, package: Package) -> dict[str, str]:
         """What a process has to know of a package."""
@@ -204,9 +199,7 @@ class Climber:
         """What jitkit computes, for each of the checks. RuntimeError where it fails: a fault of ours."""
         of_rung = {rung: [check for check in checks if check.exercise == rung.number] for rung in rungs}
         keys = {rung: self.key(rung, mine, seed) for rung, mine in of_rung.items()}
-        known = {
-            rung: self.assessor.expected.get(key) or self.assessor.read(key) for rung, key in keys.items()
-        }
+        known = {rung: self.assessor.expected.get(key) or self.assessor.read(key) for rung, key in keys.items()}
         new = [rung for rung in rungs if known[rung] is None]
         if new:
             hands = min(len(new), os.cpu_count() or 1, _MOST_PROCESSES)
@@ -226,9 +219,7 @@ class Climber:
         text = json.dumps([files, wanted, seed, _reference_digest()])
         return f"rung-{rung.number}-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
-    def computed(
-        self, rungs: Sequence[Rung], of_rung: dict[Rung, list[Check]], seed: int
-    ) -> dict[Rung, list[Outcome]]:
+    def computed(self, rungs: Sequence[Rung], of_rung: dict[Rung, list[Check]], seed: int) -> dict[Rung, list[Outcome]]:
         """jitkit's results on some rungs, all from one process: what it compiles for one operation serves the next rung, too."""
         files = (*(rung.programs for rung in rungs), *self.hidden)
         checks = [check for rung in rungs for check in of_rung[rung]]

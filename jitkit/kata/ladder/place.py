@@ -18,7 +18,16 @@ from .rungs import Rung, all_rungs, ladder_folder, machine_file
 
 KEPT = ".jitkit"
 _MARK = "ladder"  # the file in `.jitkit` that has the package's name
-_TAKEN = sys.stdlib_module_names | {"numpy", "ml_dtypes", "jaxlib", "xla", "climbing", "jax", "jitkit", "torch"}  # others find them
+_TAKEN = sys.stdlib_module_names | {
+    "numpy",
+    "ml_dtypes",
+    "jaxlib",
+    "xla",
+    "climbing",
+    "jax",
+    "jitkit",
+    "torch",
+}  # others find them
 
 
 class Place:
@@ -64,7 +73,9 @@ class Place:
                     f"{self.name}.py in {self.root} is a folder. A package of many files is a folder {self.name}/, without .py, with "
                     "an __init__.py in it."
                 )
-            others = [p.name for p in package.beside] + [f"{p.parent.name}/" for p in sorted(self.root.glob("*/__init__.py"))]
+            others = [p.name for p in package.beside] + [
+                f"{p.parent.name}/" for p in sorted(self.root.glob("*/__init__.py"))
+            ]
             seen = f" There is {', '.join(others)}: was it renamed?" if others else ""
             raise Problem(
                 f"there is no {self.name}.py and no {self.name}/__init__.py in {self.root}.{seen} Name it so again, or write the new "

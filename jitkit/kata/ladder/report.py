@@ -65,9 +65,7 @@ class Report(NamedTuple):
             if self.mine is not None:
                 beside = ""
                 if self.jax is not None:
-                    beside = (
-                        f"; jax {self.jax[name] * 1e6:.1f} µs: {self.mine[name] / self.jax[name]:.2f} of it"
-                    )
+                    beside = f"; jax {self.jax[name] * 1e6:.1f} µs: {self.mine[name] / self.jax[name]:.2f} of it"
                 found.append(f"{what}: {self.mine[name] * 1e6:.1f} µs{beside}")
         if self.calls:
             found.append(
@@ -85,9 +83,7 @@ def run(place: Place, screen: Screen) -> int:
     screen.line(f"{place.name}: what it can do", "bold")
     screen.line()
     for number, title, good, total in found.rungs:
-        screen.line(
-            f"  {number} {title:28} {screen.bar(good / total, 20) if good else '':20} {good} of {total}"
-        )
+        screen.line(f"  {number} {title:28} {screen.bar(good / total, 20) if good else '':20} {good} of {total}")
     screen.line()
     for sentence in found.sentences:
         screen.text(sentence, 2)
@@ -148,19 +144,9 @@ def code_lines(source: str) -> int:
         return 0
     texts: set[int] = set()
     for node in ast.walk(tree):
-        if (
-            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
-            and ast.get_docstring(node) is not None
-        ):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
             texts.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    skipped = (
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENDMARKER,
-    )
+    skipped = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
     lines = {n for t in tokens if t.type not in skipped for n in range(t.start[0], t.end[0] + 1)}
     return len(lines - texts)
 
@@ -168,7 +154,9 @@ def code_lines(source: str) -> int:
 def calls_chart(found: Report, top: int) -> list[str]:
     """The time of every call, on a scale of powers of ten from a microsecond; the misses are red."""
     bottom, step = top + _CHART, 480 / len(found.calls)
-    texts = [f'<text x="16" y="{top + 4}">every call, with 8 numbers, with 9, with 8 again; red: more than a millisecond</text>']
+    texts = [
+        f'<text x="16" y="{top + 4}">every call, with 8 numbers, with 9, with 8 again; red: more than a millisecond</text>'
+    ]
     for power, name in enumerate(("1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms")):
         y = bottom - power * _DECADE
         texts.append(f'<text x="16" y="{y + 4}">{name}</text><path d="M60 {y}H540" stroke="#e4e4e4"/>')
@@ -193,9 +181,7 @@ def card_text(name: str, found: Report) -> str:
             f'<text x="480" y="{y + 9}">{good} of {total}</text>'
         )
     below = 60 + len(found.rungs) * row
-    texts = [
-        f'<text x="16" y="{below + i * row}">{html.escape(s)}</text>' for i, s in enumerate(found.sentences)
-    ]
+    texts = [f'<text x="16" y="{below + i * row}">{html.escape(s)}</text>' for i, s in enumerate(found.sentences)]
     below += len(texts) * row
     if found.calls:
         texts += calls_chart(found, below)

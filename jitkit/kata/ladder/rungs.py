@@ -74,12 +74,7 @@ def _read(folder: pathlib.Path) -> Rung:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         return Rung(
-            folder,
-            data["title"],
-            data["size"],
-            data["names"],
-            tuple(h.strip() for h in data["hints"]),
-            data["jax"],
+            folder, data["title"], data["size"], data["names"], tuple(h.strip() for h in data["hints"]), data["jax"]
         )
     except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
         raise ManifestError(f"{path} does not say what it must: {error!r}") from None

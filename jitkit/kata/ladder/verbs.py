@@ -109,17 +109,11 @@ def start(arguments: argparse.Namespace) -> int:
         (place.root / "ladder").mkdir(exist_ok=True)
         for rung in all_rungs():
             (place.root / "ladder" / f"{rung.folder.name}.md").write_text(rung.page, encoding="utf-8")
-            (place.root / "ladder" / f"{rung.folder.name}_programs.py").write_text(
-                rung.programs[1], encoding="utf-8"
-            )
+            (place.root / "ladder" / f"{rung.folder.name}_programs.py").write_text(rung.programs[1], encoding="utf-8")
     except OSError as error:
-        raise Problem(
-            f"{error.filename or root} cannot be written: {error.strerror}. Choose another folder."
-        ) from None
+        raise Problem(f"{error.filename or root} cannot be written: {error.strerror}. Choose another folder.") from None
     screen.line(f"{place.root}: an empty package, the machine, and {len(all_rungs())} rungs.", "bold")
-    screen.text(
-        f"Begin with {place.relative(place.root / 'ladder' / (all_rungs()[0].folder.name + '.md'))}. Then:"
-    )
+    screen.text(f"Begin with {place.relative(place.root / 'ladder' / (all_rungs()[0].folder.name + '.md'))}. Then:")
     screen.line(f"    cd {place.root}")
     screen.line("    jitkit")
     return OK
@@ -169,9 +163,7 @@ def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerd
     return verdicts, place.record(verdicts, package.fingerprint())
 
 
-def show_verdicts(
-    screen: Screen, place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]
-) -> None:
+def show_verdicts(screen: Screen, place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) -> None:
     """Rungs that pass, a line each; of the first one that does not, its programs, and the first difference."""
     screen.line()
     for message in place.messages():
@@ -207,14 +199,11 @@ def show_verdicts(
         above = next((r for r in all_rungs() if r.number > done.number), None)
         if above is not None:
             screen.text(
-                f"next: {above.number} {above.title}, ladder/{above.folder.name}.md (about {above.size} lines)",
-                2,
+                f"next: {above.number} {above.title}, ladder/{above.folder.name}.md (about {above.size} lines)", 2
             )
         else:
             screen.text(
-                "All rungs pass: it is a JAX, and it is yours. `jitkit show --report` says what it can do.",
-                2,
-                "bold",
+                "All rungs pass: it is a JAX, and it is yours. `jitkit show --report` says what it can do.", 2, "bold"
             )
     else:
         screen.text(f"next: jitkit hint {failed.rung.number}", 2)
@@ -266,7 +255,9 @@ def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:
 def _is_unwritten(result: CheckResult) -> bool:
     """Whether a program ended for want of something, as where the rung is not written yet."""
     said = result.difference.actual if result.difference is not None else ""
-    return said.startswith(("AttributeError", "NameError", "KeyError", "ImportError", "NotImplementedError", "ModuleNotFoundError"))
+    return said.startswith(
+        ("AttributeError", "NameError", "KeyError", "ImportError", "NotImplementedError", "ModuleNotFoundError")
+    )
 
 
 def _data(place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) -> dict[str, object]:
@@ -308,9 +299,7 @@ def watch(arguments: argparse.Namespace) -> int:
     """On each save, the rung that the learner is at, and all below it."""
     place, screen = here(), Screen.of(sys.stdout)
     rung = place.current()
-    screen.line(
-        f"Watching {place.name}. You are at {rung.number} {rung.title}: ladder/{rung.folder.name}.md", "bold"
-    )
+    screen.line(f"Watching {place.name}. You are at {rung.number} {rung.title}: ladder/{rung.folder.name}.md", "bold")
     with keys_of(sys.stdin) as next_key, contextlib.closing(Spare(str(machine_file()))) as spare:
         seen = ""
         while True:
@@ -405,14 +394,11 @@ def status(arguments: argparse.Namespace) -> int:
     screen.line()
     for rung in all_rungs():
         known = state.of(rung.number)
-        word = (
-            PASS if known.passed == now else "stale" if known.passed else "fail" if known.failed else "todo"
-        )
+        word = PASS if known.passed == now else "stale" if known.passed else "fail" if known.failed else "todo"
         glyph, said, color = MARKS[word]
         more = f", hints read: {known.hints}" if known.hints else ""
         screen.line(
-            f"  {glyph} {rung.number} {rung.title:28} {said}{more}{', solution seen' if known.gave_up else ''}",
-            color,
+            f"  {glyph} {rung.number} {rung.title:28} {said}{more}{', solution seen' if known.gave_up else ''}", color
         )
     screen.line()
     current = place.current()
@@ -431,9 +417,7 @@ def reset(arguments: argparse.Namespace) -> int:
     """`xla`: the given machine again. A rung is not a place in a file of ours, so there is nothing else to put back."""
     place, screen = here(), Screen.of(sys.stdout)
     if arguments.id != "xla":
-        raise WrongUsage(
-            "on the ladder, all files but xla.py are yours: `jitkit reset xla` puts that one back."
-        )
+        raise WrongUsage("on the ladder, all files but xla.py are yours: `jitkit reset xla` puts that one back.")
     path = place.root / "xla.py"
     try:
         kept = place.backup(path) if path.is_file() else None
@@ -442,7 +426,5 @@ def reset(arguments: argparse.Namespace) -> int:
         raise Problem(
             f"{place.relative(error.filename or path)} cannot be written: {error.strerror}. Verdicts use the given xla.py anyway."
         ) from None
-    screen.line(
-        "xla.py is the given one again." + (f" What you had is in {place.relative(kept)}." if kept else "")
-    )
+    screen.line("xla.py is the given one again." + (f" What you had is in {place.relative(kept)}." if kept else ""))
     return OK

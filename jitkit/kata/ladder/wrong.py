@@ -27,9 +27,7 @@ class Wrong(NamedTuple):
         """The text of the package. ValueError where the solution has no such place, or several."""
         text = prefix(solution, rung.number)
         if text.count(self.old) != 1:
-            raise ValueError(
-                f"{rung.number}: {self.label!r} changes a text that occurs {text.count(self.old)} times"
-            )
+            raise ValueError(f"{rung.number}: {self.label!r} changes a text that occurs {text.count(self.old)} times")
         return text.replace(self.old, self.new)
 
 

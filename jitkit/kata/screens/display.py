@@ -174,12 +174,7 @@ def _pieces(line: str, room: int) -> list[str]:
     """A line in pieces that fit, broken at spaces where there are some; escape sequences of a learner's do nothing."""
     line = line.replace("\x1b", "?")
     return textwrap.wrap(
-        line,
-        room,
-        subsequent_indent="  ",
-        break_on_hyphens=False,
-        drop_whitespace=False,
-        replace_whitespace=False,
+        line, room, subsequent_indent="  ", break_on_hyphens=False, drop_whitespace=False, replace_whitespace=False
     ) or [""]
 
 
@@ -219,7 +214,9 @@ def show_line(screen: Screen, line: tuple[str, int] | None, places: Places) -> N
 
 
 def show_program(
-    screen: Screen, result: CheckResult, title: str = "the program of the check, where `jk` is jitkit with your functions in it:"
+    screen: Screen,
+    result: CheckResult,
+    title: str = "the program of the check, where `jk` is jitkit with your functions in it:",
 ) -> None:
     """The program of a check: how their functions were called, and what became the result."""
     try:

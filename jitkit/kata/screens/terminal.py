@@ -22,9 +22,7 @@ from jitkit.bench.words import compared, duration
 __all__ = ["Screen", "compared", "duration"]
 
 _STYLES = {"bold": "1", "dim": "2", "blue": "34", "cyan": "36", "green": "32", "yellow": "33", "red": "31"}
-_ASCII = str.maketrans(
-    {"→": "->", "←": "<-", "─": "-", "│": "|", "█": "#", "▌": "#", "▏": "|", "…": "~", "µ": "u"}
-)
+_ASCII = str.maketrans({"→": "->", "←": "<-", "─": "-", "│": "|", "█": "#", "▌": "#", "▏": "|", "…": "~", "µ": "u"})
 _ASCII |= str.maketrans({"✓": "+", "✗": "x", "○": "o", "·": "-"})
 _CONTROL = dict.fromkeys((*range(9), *range(11, 27), *range(28, 32), 127), "?")  # they would move the cursor
 _WIDEST = 100  # lines longer than this are hard to read, however wide the window is
@@ -123,9 +121,7 @@ class Screen:
             shown = self._shown(line if len(line) <= room else line[: max(room - 1, 0)] + "…")
             self._write(margin + (f"{shown:{room}}{self.style(note, 'yellow')}" if note else shown) + "\n")
 
-    def table(
-        self, rows: Sequence[Sequence[str]], *, align: str, indent: int = 2, header: bool = True
-    ) -> None:
+    def table(self, rows: Sequence[Sequence[str]], *, align: str, indent: int = 2, header: bool = True) -> None:
         """Write rows in columns; `align` has one of `<` and `>` a column. The first row is the header."""
         widths = [max(len(row[i]) for row in rows) for i in range(len(align))]
         for n, row in enumerate(rows):

@@ -120,8 +120,7 @@ def _show_hlo(screen: Screen, compiled: Any, seconds: float) -> None:
             2,
         )
         screen.code(
-            "\n".join(line for line, _ in fused),
-            notes={i: f"← {note}" for i, (_, note) in enumerate(fused) if note},
+            "\n".join(line for line, _ in fused), notes={i: f"← {note}" for i, (_, note) in enumerate(fused) if note}
         )
     else:
         screen.text(f"XLA took {duration(seconds)}. On this device it left the operations apart:", 2)
@@ -186,17 +185,10 @@ def _show_cache(screen: Screen, jitted: Any, x: Any) -> None:
             jitted(argument).block_until_ready()
         stages = [event.stage for event in events if event.function == "selu"]
         rows.append(
-            (
-                label,
-                _yes(stages.count("tracing")),
-                _yes(stages.count("compilation")),
-                str(jitted._cache_size()),
-            )
+            (label, _yes(stages.count("tracing")), _yes(stages.count("compilation")), str(jitted._cache_size()))
         )
     screen.text(
-        "The executable is kept under the signature. A call with a signature that is known does none of "
-        "the above:",
-        2,
+        "The executable is kept under the signature. A call with a signature that is known does none of the above:", 2
     )
     screen.table(rows, align="<<<<", indent=4)
     screen.text("Why the last call missed, as jitkit.explain(selu) puts it:", 2)

@@ -64,11 +64,7 @@ def show(screen: Screen, times: Times) -> None:
     screen.line()
     slowest = max(times.numpy.median, times.eager.median, times.jitted.median)
     room = screen.width - 51
-    for label, spread in (
-        ("numpy", times.numpy),
-        ("jitkit, op by op", times.eager),
-        ("jitkit, jitted", times.jitted),
-    ):
+    for label, spread in (("numpy", times.numpy), ("jitkit, op by op", times.eager), ("jitkit, jitted", times.jitted)):
         quartiles = f"({duration(spread.low)} to {duration(spread.high)})"
         bar = screen.bar(spread.median / slowest, room)
         screen.line(f"  {label:<16} {duration(spread.median):>8}  {quartiles:<20} {bar}".rstrip())

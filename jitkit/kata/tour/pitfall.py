@@ -68,9 +68,7 @@ def show(screen: Screen, loops: list[Loop]) -> None:
     """The table, and the reasons in words."""
     screen.heading("The pitfall", f"jit in a loop of {TURNS} turns")
     screen.text(
-        "The cache finds executables by function and signature. Two functions with the same code are two "
-        "functions:",
-        2,
+        "The cache finds executables by function and signature. Two functions with the same code are two functions:", 2
     )
     screen.line()
     rows = [("in each turn", "traces", "compiles", "time")]

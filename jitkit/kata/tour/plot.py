@@ -21,9 +21,7 @@ def save(path: Path, times: Times, loops: list[Loop], losses: list[float], where
         _plot_times(left, times)
         _plot_loops(middle, loops)
         _plot_losses(right, losses)
-        made.suptitle(
-            "jitkit: compile once, run many times", fontsize=20, fontweight="bold", x=0.02, ha="left"
-        )
+        made.suptitle("jitkit: compile once, run many times", fontsize=20, fontweight="bold", x=0.02, ha="left")
         made.supxlabel(where, fontsize=10, color=GREY, x=0.98, ha="right")
 
 
@@ -36,9 +34,7 @@ def _plot_times(axes: Any, times: Times) -> None:
     )
     for i, (_, seconds, color) in enumerate(calls):
         axes.barh(i, seconds * 1e3, height=0.6, color=color)
-        axes.annotate(
-            duration(seconds), (seconds * 1e3, i), xytext=(6, 0), textcoords="offset points", va="center"
-        )
+        axes.annotate(duration(seconds), (seconds * 1e3, i), xytext=(6, 0), textcoords="offset points", va="center")
     axes.set_xlim(0, max(seconds for _, seconds, _ in calls) * 1e3 * 1.25)
     _finish(axes, [name for name, _, _ in calls], "time of a call (ms)", "SELU on 1,000,000 numbers")
 
@@ -57,10 +53,7 @@ def _plot_loops(axes: Any, loops: list[Loop]) -> None:
         )
     axes.set_xlim(0, max(loop.seconds for loop in loops) * 1e3 * 1.6)
     _finish(
-        axes,
-        [f"jit of\n{loop.name}" for loop in loops],
-        "time of the loop (ms)",
-        f"jit in a loop of {TURNS} turns",
+        axes, [f"jit of\n{loop.name}" for loop in loops], "time of the loop (ms)", f"jit in a loop of {TURNS} turns"
     )
 
 

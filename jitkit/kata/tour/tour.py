@@ -67,7 +67,5 @@ def run(arguments: argparse.Namespace) -> int:
     screen.line(f"  plot    {plot.resolve()}")
     for path in sorted(folder.glob("[0-9]-*")):
         screen.line(f"  text    {path.resolve()}")
-    screen.text(
-        "Next: read jitkit/pjit/jitted.py, where the arrows meet; or measure: jitkit bench peers --quick", 2
-    )
+    screen.text("Next: read jitkit/pjit/jitted.py, where the arrows meet; or measure: jitkit bench peers --quick", 2)
     return 0

@@ -58,7 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
         was_interrupted = True
     finish(screen, progress, benchmark, results, arguments, time.monotonic() - start)
     if was_interrupted:
-        measured = f"{len(results)} of {len(steps)} measured, and they are above" if results else "nothing was measured yet"
+        measured = (
+            f"{len(results)} of {len(steps)} measured, and they are above" if results else "nothing was measured yet"
+        )
         progress.line(f"interrupted: {measured}")
     return INTERRUPTED if was_interrupted else OK
 
@@ -71,9 +73,7 @@ def make_benchmark(arguments: argparse.Namespace) -> Benchmark:
     """
     options: dict[str, Any] = {"quick": arguments.quick, "only": arguments.only or ""}
     if arguments.name is not None and arguments.what != "pitfalls":
-        raise WrongUsage(
-            f"`jitkit bench {arguments.what}` takes no name; choose rows with --only {arguments.name}"
-        )
+        raise WrongUsage(f"`jitkit bench {arguments.what}` takes no name; choose rows with --only {arguments.name}")
     if arguments.what == "pitfalls":
         try:
             return Pitfalls(**options, name=arguments.name)
@@ -96,9 +96,7 @@ def prepare(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise Problem(
-            f"cannot write to {folder}: {error.strerror}. Choose another folder with --save DIR."
-        ) from error
+        raise Problem(f"cannot write to {folder}: {error.strerror}. Choose another folder with --save DIR.") from error
 
 
 def finish(

@@ -72,9 +72,7 @@ def chosen(workspace: Workspace, what: str | None) -> Iterator[tuple[Lab, Exerci
     if path.exists():
         lab = next((lab for lab in workspace.labs if _is_of(path, workspace, lab)), None)
         if lab is None:
-            raise WrongUsage(
-                f"{what} is no file of a lab. Check an exercise (02.3), a lab (02), or its exercises.py."
-            )
+            raise WrongUsage(f"{what} is no file of a lab. Check an exercise (02.3), a lab (02), or its exercises.py.")
         yield from ((lab, e) for e in lab.exercises)
     elif "." in what and not what.endswith(".py"):
         yield workspace.exercise(what)
@@ -111,22 +109,14 @@ def show_passed(screen: Screen, workspace: Workspace, report: Report) -> None:
     screen.line()
     hanging(screen, "  why: ", report.exercise.why)
     screen.line()
-    screen.text(
-        f"jitkit show {report.exercise.id} --solution: ours, the usual mistakes, and where JAX does it.", 2
-    )
+    screen.text(f"jitkit show {report.exercise.id} --solution: ours, the usual mistakes, and where JAX does it.", 2)
     if all(look.standing(e) == PASS for e in report.lab.exercises):
-        more = (
-            f" `jitkit show {report.lab.number} --plot` asks for your guess, and measures your own functions."
-        )
-        screen.text(
-            f"Lab {report.lab.number} is done!{more if report.lab.experiment is not None else ''}", 2, "bold"
-        )
+        more = f" `jitkit show {report.lab.number} --plot` asks for your guess, and measures your own functions."
+        screen.text(f"Lab {report.lab.number} is done!{more if report.lab.experiment is not None else ''}", 2, "bold")
     after = look.after(report.exercise)
     if after is not None:
         lab, exercise = after
-        screen.text(
-            f"next: {exercise.id} {exercise.title}, in {workspace.relative(workspace.file_of(lab))}", 2
-        )
+        screen.text(f"next: {exercise.id} {exercise.title}, in {workspace.relative(workspace.file_of(lab))}", 2)
     elif len(list(look.exercises())) > 1:
         screen.text("All labs are done. `jitkit export my-jit` hands you the JIT that you wrote.", 2, "bold")
 
@@ -170,9 +160,7 @@ def write_junit(path: pathlib.Path, reports: Sequence[Report]) -> None:
                 time=f"{result.seconds:.3f}",
             )
             if result.status != PASS:
-                failure = ElementTree.SubElement(
-                    case, "failure", type=result.status, message=_clean(result.sentence)
-                )
+                failure = ElementTree.SubElement(case, "failure", type=result.status, message=_clean(result.sentence))
                 if result.difference is not None:
                     text = f"expected: {result.difference.expected}\nyours: {result.difference.actual}"
                     failure.text = _clean(text)

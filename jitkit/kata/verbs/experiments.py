@@ -25,12 +25,7 @@ _SECONDS = 180.0
 
 
 def show_experiment(
-    screen: Screen,
-    workspace: Workspace,
-    lab: Lab,
-    guess: int | None,
-    ask: Callable[[], str] | None,
-    quick: bool,
+    screen: Screen, workspace: Workspace, lab: Lab, guess: int | None, ask: Callable[[], str] | None, quick: bool
 ) -> pathlib.Path:
     """Ask, measure, draw, say what there is to be seen. Returns where the plot is.
 
@@ -91,9 +86,7 @@ def predict(
     return known
 
 
-def measure(
-    lab: Lab, functions: Sequence[tuple[LearnerSource, Target]], quick: bool
-) -> dict[str, list[float]]:
+def measure(lab: Lab, functions: Sequence[tuple[LearnerSource, Target]], quick: bool) -> dict[str, list[float]]:
     """Run the experiment's `measure` with these functions of the learner's. Problem where that does not end well."""
     path = lab.folder / "experiment.py"
     files = {source.path: source for source, _ in functions}
@@ -112,10 +105,7 @@ def measure(
     if outcome.value is None or outcome.value["is"] != "dict":
         value = describe(outcome.value) if outcome.value is not None else outcome.sentence
         raise Problem(f"the experiment of lab {lab.number} did not end well. {value}")
-    return {
-        describe(key).strip("'"): list(map(_number, series["items"]))
-        for key, series in outcome.value["items"]
-    }
+    return {describe(key).strip("'"): list(map(_number, series["items"])) for key, series in outcome.value["items"]}
 
 
 def _number(item: Plain) -> float:

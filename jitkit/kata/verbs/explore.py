@@ -50,9 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
     if is_jax:
         runtime.gate()
     waiting = dict.fromkeys(each.name for each in chosen)
-    with Screen.of(sys.stderr).progress(lambda: f"compiling {name} for {', '.join(list(waiting))}" if waiting else f"linking {name}"):
+    with Screen.of(sys.stderr).progress(
+        lambda: f"compiling {name} for {', '.join(list(waiting))}" if waiting else f"linking {name}"
+    ):
         subject = subject_of(function, args, kwargs, is_jax)
-        subject.name = name  # as it was asked for: a lambda, a partial or another name of a function have their own, or none
+        subject.name = (
+            name  # as it was asked for: a lambda, a partial or another name of a function have their own, or none
+        )
         page = exploration(subject, [*waiting], arguments.time_limit, seen, answered=waiting.pop)
     if arguments.json:
         print(json.dumps(page.data))

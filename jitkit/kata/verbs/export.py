@@ -171,9 +171,7 @@ def spliced_modules(found: Sequence[Binding]) -> Iterator[tuple[str, str]]:
         try:
             ast.parse(text)
         except SyntaxError as error:
-            raise Problem(
-                f"{module} with your functions in it is no Python ({error}). Please report this."
-            ) from None
+            raise Problem(f"{module} with your functions in it is no Python ({error}). Please report this.") from None
         yield module, text
 
 
@@ -202,9 +200,7 @@ def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[
     if not statements:
         return text
     first = min((target.name for target in targets), key=lambda name: _line_of(text, name))
-    return insert_before_function(
-        text, first, "\n\n\n".join(_statement_text(file.source, s) for s in statements)
-    )
+    return insert_before_function(text, first, "\n\n\n".join(_statement_text(file.source, s) for s in statements))
 
 
 def _line_of(text: str, name: str) -> int:

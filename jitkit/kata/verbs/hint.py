@@ -26,9 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def show_next_hint(
-    screen: Screen, course: Course, lab: Lab, exercise: Exercise, wanted: int | None = None
-) -> None:
+def show_next_hint(screen: Screen, course: Course, lab: Lab, exercise: Exercise, wanted: int | None = None) -> None:
     """One step further than the last time; after the last step the one on their own bug again, as it is now. `wanted` is a step,
     counted from 1, to be read again."""
     workspace = course.workspace

@@ -61,9 +61,7 @@ def own_bug(course: Checker, lab: Lab, exercise: Exercise) -> str:
         return verdict.sentence
     mutant, is_certain = behaves_like(course, lab, exercise, report)
     if mutant is not None and is_certain:
-        return (
-            f"Your function does what one would write who believes that {mutant.misconception}. {mutant.hint}"
-        )
+        return f"Your function does what one would write who believes that {mutant.misconception}. {mutant.hint}"
     if mutant is not None:
         return (
             f"It may be this: one who believes that {mutant.misconception} writes something that fails in the same checks. "
@@ -83,9 +81,7 @@ def behaves_like(course: Checker, lab: Lab, exercise: Exercise, report: Report) 
     path = lab.folder / "mutants.py"
     if not path.is_file():
         return None, False
-    mutants = [
-        m for m in load_mutants(path.read_text(encoding="utf-8"), str(path)) if m.exercise == exercise.id
-    ]
+    mutants = [m for m in load_mutants(path.read_text(encoding="utf-8"), str(path)) if m.exercise == exercise.id]
     results = report.verdict.results
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         outcomes = dict(

@@ -59,9 +59,7 @@ def sentence(function: Callable[..., Any], file: str) -> str:
     """That a function, found in `file`, is JAX's, and what to change: there, or where the function was written."""
     name = getattr(function, "__name__", "it")
     names = names_of_jax(function)
-    calls = (
-        f"calls JAX ({', '.join(names)})" if names and not made_by_jax(function) else "is a function of JAX's"
-    )
+    calls = f"calls JAX ({', '.join(names)})" if names and not made_by_jax(function) else "is a function of JAX's"
     lines = imports_to_change(file)
     if not lines and not made_by_jax(function):
         file = inspect.unwrap(function).__code__.co_filename

@@ -125,7 +125,4 @@ def shapes_needed(function: Callable[..., Any], given: Sequence[Any], line: int 
     name = getattr(function, "__name__", "the function")
     if line is not None:
         return f"{name} was called with {types}, and raised at line {line}; --shapes gives other types."
-    return (
-        f"{name} was called with {types}. "
-        "Give a type for each array: --shapes f32[1024,1024],f32[8]"
-    )
+    return f"{name} was called with {types}. Give a type for each array: --shapes f32[1024,1024],f32[8]"

@@ -81,15 +81,10 @@ class SaveToVerdict(Benchmark):
             for lab, exercise in (of_kind[:1] + of_kind[len(of_kind) // 2 :][:1])[: 1 if self.quick else 2]:
                 kind = "with XLA" if uses_xla else "without XLA"
                 steps.append(
-                    Step(
-                        f"save {exercise.id} {kind}",
-                        _Measurement(lab, exercise, 5 if self.quick else 30).saves,
-                    )
+                    Step(f"save {exercise.id} {kind}", _Measurement(lab, exercise, 5 if self.quick else 30).saves)
                 )
                 steps.append(
-                    Step(
-                        f"cold {exercise.id} {kind}", _Measurement(lab, exercise, 2 if self.quick else 5).cold
-                    )
+                    Step(f"cold {exercise.id} {kind}", _Measurement(lab, exercise, 2 if self.quick else 5).cold)
                 )
         return steps
 
@@ -159,9 +154,7 @@ class _Measurement:
         return self.felt("cold", seconds, _COLD)
 
     def felt(self, way: str, seconds: Sequence[float], limits: dict[bool, float]) -> Felt:
-        return Felt(
-            self.exercise.id, self.exercise.title, way, tuple(seconds), limits[self.exercise.uses_xla]
-        )
+        return Felt(self.exercise.id, self.exercise.title, way, tuple(seconds), limits[self.exercise.uses_xla])
 
     def text(self, turn: int) -> str:
         """The lab's file with the exercise solved, in other words each time."""

@@ -14,9 +14,7 @@ from .save_to_verdict import Felt
 
 def drawings(results: Sequence[Felt], where: str) -> dict[str, Drawing]:
     """`kata`: a row an exercise and way."""
-    return {
-        "kata": Drawing(lambda f, t: _draw(f, t, results, where), width=12.0, height=3.0 + 0.6 * len(results))
-    }
+    return {"kata": Drawing(lambda f, t: _draw(f, t, results, where), width=12.0, height=3.0 + 0.6 * len(results))}
 
 
 def _draw(figure: Figure, theme: Theme, results: Sequence[Felt], where: str) -> None:

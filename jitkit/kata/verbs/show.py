@@ -101,9 +101,7 @@ def show_task(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exercise
     screen.text(exercise.task, 2)
     screen.line()
     names = ", ".join(target.name for target in exercise.targets)
-    screen.text(
-        f"{names}, in {workspace.relative(workspace.file_of(lab))}; {lab.name}/README.md tells the idea.", 2
-    )
+    screen.text(f"{names}, in {workspace.relative(workspace.file_of(lab))}; {lab.name}/README.md tells the idea.", 2)
     screen.line("  What is checked:")
     for check in checks_of(lab, exercise.id):
         hanging(screen, "    - ", check.sentence)

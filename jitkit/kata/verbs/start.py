@@ -43,9 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise Problem("this jitkit has no labs in it.")
         changes = list(update(workspace))
     except OSError as error:
-        raise Problem(
-            f"{error.filename or root} cannot be written: {error.strerror}. Choose another folder."
-        ) from None
+        raise Problem(f"{error.filename or root} cannot be written: {error.strerror}. Choose another folder.") from None
     show_messages(screen, workspace)
     if is_new:
         exercises = sum(len(lab.exercises) for lab in workspace.labs)
@@ -57,9 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         return OK
     for change in changes:
         screen.line(f"  {change.what}: {workspace.relative(change.path)}")
-    screen.line(
-        "Nothing else is new, and what you wrote is as it was." if changes else "Everything is up to date."
-    )
+    screen.line("Nothing else is new, and what you wrote is as it was." if changes else "Everything is up to date.")
     return OK
 
 

@@ -29,24 +29,16 @@ def run(arguments: argparse.Namespace) -> int:
         standings = [look.standing(e) for e in lab.exercises]
         done = sum(s == PASS for s in standings)
         glyphs = "".join(glyph_of(look, e) for e in lab.exercises)
-        words = [
-            f"{standings.count(s)} {MARKS[s][1]}"
-            for s in (PASS, FAIL, STALE, NEW, TODO)
-            if standings.count(s)
-        ]
+        words = [f"{standings.count(s)} {MARKS[s][1]}" for s in (PASS, FAIL, STALE, NEW, TODO) if standings.count(s)]
         color = "green" if done == len(standings) else "dim" if done == 0 else "yellow"
         screen.line(f"  {lab.number} {lab.title:24} {glyphs}  {', '.join(words)}", color)
     yours = list(dict.fromkeys(binding.exercise.id for binding in bindings(look)))
     total = sum(1 for _ in look.exercises())
     screen.line()
-    screen.text(
-        f"{len(yours)} of {total} exercises run with your functions; the reference stands in for the rest.", 2
-    )
+    screen.text(f"{len(yours)} of {total} exercises run with your functions; the reference stands in for the rest.", 2)
     hints = sum(progress.hints for progress in look.state.exercises.values())
     if hints:
         screen.text(f"Hints read: {hints}. They cost nothing.", 2, "dim")
     lab, exercise = look.current()
-    screen.text(
-        f"You are at {exercise.id} {exercise.title}, in {workspace.relative(workspace.file_of(lab))}.", 2
-    )
+    screen.text(f"You are at {exercise.id} {exercise.title}, in {workspace.relative(workspace.file_of(lab))}.", 2)
     return OK

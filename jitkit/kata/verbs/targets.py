@@ -80,7 +80,11 @@ def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file
         if of_jax.names_of_jax(function):
             first, *_ = said.splitlines()  # what follows is advice on imports, too
             raise WrongUsage(f"{of_jax.sentence(function, file)}\n{first}") from None
-        lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == os.path.abspath(file)]
+        lines = [
+            line
+            for frame, line in traceback.walk_tb(error.__traceback__)
+            if frame.f_code.co_filename == os.path.abspath(file)
+        ]
         raise Problem(f"{shapes_needed(function, shapes, lines[-1] if lines else None)}\n{said}") from None
     return traced
 
@@ -91,11 +95,7 @@ def compile_for(traced: Traced, target: Target, compilers: Compilers) -> Outcome
         return traced.lower(lowering_platforms=(target.platform,))._compile_for(target, compilers)
     except TargetError as error:
         return error
-    except (
-        NotImplementedError,
-        ValueError,
-        JaxRuntimeError,
-    ) as error:  # a rule that has none for this platform
+    except (NotImplementedError, ValueError, JaxRuntimeError) as error:  # a rule that has none for this platform
         return TargetError("refused", str(error))
 
 
@@ -105,9 +105,7 @@ _HEAD = ("target", "kernels", "fused", "loops", "flops", "bytes", "code", "compi
 _LETTERS = "abcdefgh"
 
 
-def show(
-    screen: Screen, function: Callable[..., Any], traced: Traced, outcomes: dict[Target, Outcome]
-) -> None:
+def show(screen: Screen, function: Callable[..., Any], traced: Traced, outcomes: dict[Target, Outcome]) -> None:
     """The function, the table, who counted, and what was fused."""
     screen.line()
     screen.text(signature(traced), 0, "bold")

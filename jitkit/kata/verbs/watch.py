@@ -100,9 +100,7 @@ class Watch:
         """Where the learner is, and a first verdict where something is written already."""
         files = self.workspace.relative(self.workspace.file_of(self.lab))
         self.screen.line()
-        self.screen.text(
-            f"Watching. You are at {self.exercise.id} {self.exercise.title}, in {files}.", 0, "bold"
-        )
+        self.screen.text(f"Watching. You are at {self.exercise.id} {self.exercise.title}, in {files}.", 0, "bold")
         show_messages(self.screen, self.workspace)
         if self.look.fingerprint(self.exercise):
             self.start_check()
@@ -200,7 +198,9 @@ class Watch:
             (self.lab, self.exercise), *self.waiting = self.waiting
             self.running = self.pool.submit(self.course.check, self.lab, self.exercise, self.stop)
             return
-        reports = sorted([*self.earlier, report], key=lambda report: not report.passed)  # what is to be mended comes last
+        reports = sorted(
+            [*self.earlier, report], key=lambda report: not report.passed
+        )  # what is to be mended comes last
         self.earlier = []
         if self.screen.interactive:
             self.screen.clear()
@@ -219,9 +219,7 @@ class Watch:
     def show_others(self, report: Report) -> None:
         """Exercises of the same file that had passed, and are others now: a helper changed, perhaps."""
         stale = [
-            e.id
-            for e in report.lab.exercises
-            if self.look.standing(e) == STALE and self.look.state.of(e.id).passed
+            e.id for e in report.lab.exercises if self.look.standing(e) == STALE and self.look.state.of(e.id).passed
         ]
         if stale:
             self.screen.line()

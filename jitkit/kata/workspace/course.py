@@ -57,9 +57,7 @@ class Course:
       hidden: a file with more checks, for an instructor.
     """
 
-    def __init__(
-        self, workspace: Workspace, spare: Spare | None = None, hidden: pathlib.Path | None = None
-    ) -> None:
+    def __init__(self, workspace: Workspace, spare: Spare | None = None, hidden: pathlib.Path | None = None) -> None:
         self.workspace = workspace
         self.hidden = hidden
         self.assessor = Assessor(workspace.kept / "expected", seconds=_SECONDS)
@@ -95,22 +93,14 @@ class Course:
     ) -> Verdict:
         """The verdict with these other functions of the learner's."""
         functions = [(binding.source, binding.target) for binding in others]
-        verdict = self.assessor.assess(
-            lab, exercise, source, functions, seed=seed, spare=self.spare, stop=stop
-        )
+        verdict = self.assessor.assess(lab, exercise, source, functions, seed=seed, spare=self.spare, stop=stop)
         if self.hidden is None or not verdict.results:
             return verdict
-        more = self.assessor.assess(
-            lab, exercise, source, functions, checks_file=self.hidden, seed=seed, stop=stop
-        )
+        more = self.assessor.assess(lab, exercise, source, functions, checks_file=self.hidden, seed=seed, stop=stop)
         results = (*verdict.results, *more.results)
-        return verdict._replace(
-            results=results, status=PASS if verdict.status == more.status == PASS else FAIL
-        )
+        return verdict._replace(results=results, status=PASS if verdict.status == more.status == PASS else FAIL)
 
-    def find_blame(
-        self, report: Report, source: LearnerSource, others: Sequence[Binding], stop: Stop | None
-    ) -> Report:
+    def find_blame(self, report: Report, source: LearnerSource, others: Sequence[Binding], stop: Stop | None) -> Report:
         """After a failure: does it pass with the reference in the place of the others? Then one of them is to blame, and the
         verdict is the one without it."""
         alone = self.assess(report.lab, report.exercise, source, (), stop, report.seed)
@@ -147,9 +137,7 @@ class Course:
                 known.passed, known.failed, known.passes = now, "", known.passes + 1
             else:
                 known.failed = now
-                known.passed = (
-                    "" if known.passed == now else known.passed
-                )  # its checks are others than they were
+                known.passed = "" if known.passed == now else known.passed  # its checks are others than they were
             ran = {*report.yours, *report.suspects, report.exercise.id}
             ground = " ".join(f"{e.id}={look.fingerprint(e)}" for _, e in look.exercises() if e.id in ran)
             for _, exercise in look.exercises():

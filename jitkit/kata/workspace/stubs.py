@@ -76,7 +76,6 @@ def _imports(source: str) -> list[tuple[str, str]]:
             found += [(a.asname or a.name, ast.unparse(ast.Import([a]))) for a in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module != "__future__":
             found += [
-                (a.asname or a.name, ast.unparse(ast.ImportFrom(node.module, [a], node.level)))
-                for a in node.names
+                (a.asname or a.name, ast.unparse(ast.ImportFrom(node.module, [a], node.level))) for a in node.names
             ]
     return found

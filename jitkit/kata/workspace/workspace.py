@@ -52,9 +52,7 @@ class Workspace:
         for folder in (start, *start.parents):
             if (folder / KEPT).is_dir():
                 return cls(folder)
-        raise Problem(
-            "this folder is no workspace, nor in one. `jitkit start my-labs` makes one; then `cd my-labs`."
-        )
+        raise Problem("this folder is no workspace, nor in one. `jitkit start my-labs` makes one; then `cd my-labs`.")
 
     # --- files ------------------------------------------------------------------------------------------------
 
@@ -89,18 +87,14 @@ class Workspace:
         try:
             data = path.read_bytes()
         except FileNotFoundError:
-            return _unreadable(
-                lab, path, f"There is no {self.relative(path)}. `jitkit start` puts missing labs back."
-            )
+            return _unreadable(lab, path, f"There is no {self.relative(path)}. `jitkit start` puts missing labs back.")
         except OSError as error:
             return _unreadable(lab, path, f"{self.relative(path)} cannot be read: {error.strerror}.")
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = data[: error.start].count(b"\n") + 1
-            sentence = (
-                f"The file is not in UTF-8: byte {data[error.start]:#x} in line {line}. Save it as UTF-8."
-            )
+            sentence = f"The file is not in UTF-8: byte {data[error.start]:#x} in line {line}. Save it as UTF-8."
             return _unreadable(lab, path, sentence, line)
         return LearnerSource(str(path), text, lab.names)
 
@@ -129,9 +123,7 @@ class Workspace:
         for lab in self.labs:
             if number in (lab.number, lab.name):
                 return lab
-        raise WrongUsage(
-            f"there is no lab {number}. There are: {', '.join(lab.name for lab in self.labs) or 'none'}."
-        )
+        raise WrongUsage(f"there is no lab {number}. There are: {', '.join(lab.name for lab in self.labs) or 'none'}.")
 
     def exercise(self, id: str) -> tuple[Lab, Exercise]:
         """The exercise of an id. WrongUsage where there is none."""

@@ -60,9 +60,7 @@ def promote_weak_inputs(
       `dtypes.result_type(value, returned type)`. All others are the objects that they were.
     """
     promoted = [
-        convert_element_type(x, dtypes.result_type(x, out))
-        if aval.weak_type and not same_type(aval, out)
-        else x
+        convert_element_type(x, dtypes.result_type(x, out)) if aval.weak_type and not same_type(aval, out) else x
         for x, aval, out in zip(leaves, avals, out_avals, strict=True)
     ]
     return promoted, any(new is not old for new, old in zip(promoted, leaves, strict=True))
@@ -110,9 +108,7 @@ def carry_structure_error(what: str, body: Body, in_tree: PyTreeDef, out_tree: P
     )
 
 
-def carry_type_error(
-    what: str, jaxpr: Jaxpr, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]
-) -> TypeError:
+def carry_type_error(what: str, jaxpr: Jaxpr, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> TypeError:
     """The error for a carry of which a leaf, with this name and these two types, comes out as another type."""
     different = [i for i, (before, after) in enumerate(pairs) if not same_type(before, after)]
     differences = [
@@ -173,7 +169,8 @@ def _different_structures(body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -
     """A clause for each place where the carry's structure changes, in terms of the user's parameters."""
     rest = in_tree.children()[1:]
     before, after = (
-        body.view(*(tree.unflatten([_ARRAY] * tree.num_leaves) for tree in (carry, *rest))) for carry in (in_tree.children()[0], out_tree)
+        body.view(*(tree.unflatten([_ARRAY] * tree.num_leaves) for tree in (carry, *rest)))
+        for carry in (in_tree.children()[0], out_tree)
     )
     parameters = api_util.argument_names(body.user, Arguments((0,) * len(before), {}, (), len(before)))
     return [
@@ -235,9 +232,7 @@ def structure_error(
     )
 
 
-def type_error(
-    what: str, i: int, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]
-) -> TypeError:
+def type_error(what: str, i: int, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]) -> TypeError:
     """The error for the i-th branch, which returns leaves of other types than the first one."""
     first, other = traced[0].jaxpr, traced[i].jaxpr
     one, two = _pair(names, i)

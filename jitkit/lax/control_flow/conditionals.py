@@ -21,15 +21,7 @@ from ...base import config, traceback_util
 from ...base.errors import JaxprTypeError
 from ...core import Primitive, ShapedArray, abstract_token, dtypes
 from ...core.effects import Effect, io_effect, no_effects, ordered_effects, ordered_io_effect
-from ...interpreters.batching import (
-    AxisData,
-    Dims,
-    Vals,
-    batch_jaxpr_if,
-    bdim_at_front,
-    moveaxis,
-    register_batcher,
-)
+from ...interpreters.batching import AxisData, Dims, Vals, batch_jaxpr_if, bdim_at_front, moveaxis, register_batcher
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import (
     Atom,
@@ -64,9 +56,7 @@ def _(index: ShapedArray, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[A
         check_operands(f"cond branch {i}", branch.in_avals, operands)
         types, expected = branch.out_avals, branches[0].out_avals
         if len(types) != len(expected) or not all(map(same_type, types, expected)):
-            raise JaxprTypeError(
-                f"cond branches 0 and {i} have mismatching output types: {expected} vs {types}"
-            )
+            raise JaxprTypeError(f"cond branches 0 and {i} have mismatching output types: {expected} vs {types}")
     return branches[0].out_avals
 
 
@@ -89,9 +79,7 @@ def lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jax
     """
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
     out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
-    regions = [
-        region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered) for i, branch in enumerate(branches)
-    ]
+    regions = [region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered) for i, branch in enumerate(branches)]
     outs = ctx.emit_regions(
         f'"stablehlo.case"({index})',
         [([], region) for region in regions],
@@ -140,9 +128,7 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
     (index, *operands), (index_dim, *operand_dims) = vals, dims
     if index_dim is None:
         is_batch = [dim is not None for dim in operand_dims]
-        operands = [
-            x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(operands, operand_dims, strict=True)
-        ]
+        operands = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(operands, operand_dims, strict=True)]
         each = [batch_jaxpr_if(branch, axis, is_batch)[1] for branch in branches]
         outs_are = [any(flags) for flags in zip(*each, strict=True)]
         batched = tuple(batch_jaxpr_if(branch, axis, is_batch, outs_are)[0] for branch in branches)
@@ -202,11 +188,7 @@ NOT_GIVEN = _NotGiven()
 
 @traceback_util.api_boundary
 def cond(
-    pred: Any,
-    true_fun: Callable[..., Any],
-    false_fun: Callable[..., Any],
-    *operands: Any,
-    operand: Any = NOT_GIVEN,
+    pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, operand: Any = NOT_GIVEN
 ) -> Any:
     """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, where only one of the two runs.
 
@@ -290,9 +272,7 @@ def truth_of(pred: Any) -> Any:
 
 
 @traceback_util.api_boundary
-def switch(
-    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = NOT_GIVEN
-) -> Any:
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = NOT_GIVEN) -> Any:
     """`branches[index](*operands)`, with the nearest branch where the index is out of bounds.
 
     All branches are traced (`choose`, where messages call the i-th `branch i`), and one runs. A device cannot raise an error in
@@ -397,9 +377,7 @@ def with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts:
 
 
 @remembered
-def _widen(
-    jaxpr: Jaxpr, places: tuple[int | None, ...], avals: tuple[Any, ...], repeated: bool, *_: Any
-) -> Jaxpr:
+def _widen(jaxpr: Jaxpr, places: tuple[int | None, ...], avals: tuple[Any, ...], repeated: bool, *_: Any) -> Jaxpr:
     """The jaxpr with one input for each constant of all branches; `places` say which of its own it is.
 
     A branch that stands in the same equation a second time gets variables of its own for them. (What else

@@ -157,17 +157,13 @@ def with_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...], places: tuple[int, ...]) -
     return jaxpr.replace(invars=[*front, *jaxpr.invars[len(places) :]])
 
 
-def _transpose(
-    cts: Sequence[Any], index: Any, *operands: Any, branches: Sequence[Jaxpr], **params: Any
-) -> list[Any]:
+def _transpose(cts: Sequence[Any], index: Any, *operands: Any, branches: Sequence[Jaxpr], **params: Any) -> list[Any]:
     linear = tuple(map(is_undefined, operands))
     known = [x for x in operands if not is_undefined(x)]
     avals = (*map(get_aval, known), *(None if type(ct) is Zero else get_aval(ct) for ct in cts))
     nonzero = _any([transpose_jaxpr(branch, linear, avals)[1] for branch in branches])
     transposed = tuple(transpose_jaxpr(branch, linear, avals, nonzero)[0] for branch in branches)
-    made = cond_p.bind(
-        index, *known, *(ct for ct in cts if type(ct) is not Zero), branches=transposed, **params
-    )
+    made = cond_p.bind(index, *known, *(ct for ct in cts if type(ct) is not Zero), branches=transposed, **params)
     found = iter(ad.with_zeros(made, nonzero, list(compress(branches[0].in_avals, linear))))
     return [None, *(next(found) if is_linear else None for is_linear in linear)]
 

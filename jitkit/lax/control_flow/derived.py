@@ -31,12 +31,7 @@ from .scanning import run_scan, scan
 
 @traceback_util.api_boundary
 def fori_loop(
-    lower: Any,
-    upper: Any,
-    body_fun: Callable[[Any, Any], Any],
-    init_val: Any,
-    *,
-    unroll: int | bool | None = None,
+    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
 ) -> Any:
     """`val = init_val`; for `i` from `lower` up to but without `upper`: `val = body_fun(i, val)`; the last `val`.
 
@@ -66,8 +61,7 @@ def fori_loop(
             "Leave `unroll` out, or make the bounds static: jit(f, static_argnames='n')."
         )
     lower, upper = (
-        bound if dtypes.dtype(bound) == dtype else convert_element_type(bound, dtype)
-        for bound in (lower, upper)
+        bound if dtypes.dtype(bound) == dtype else convert_element_type(bound, dtype) for bound in (lower, upper)
     )
     return count_by_while(lower, upper, body_fun, init_val)
 
@@ -209,8 +203,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     size = leaves[0].shape[axis]
     if any(x.shape[axis] != size for x in leaves):
         raise ValueError(
-            "Array inputs to associative_scan must have the same first dimension. "
-            f"(saw: {[x.shape for x in leaves]})"
+            f"Array inputs to associative_scan must have the same first dimension. (saw: {[x.shape for x in leaves]})"
         )
 
     def combine(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:

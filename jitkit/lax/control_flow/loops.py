@@ -22,15 +22,7 @@ from ...base.errors import ConcretizationTypeError
 from ...base.util import merge_lists, partition_list, split_list
 from ...core import Primitive, ShapedArray, abstract_token
 from ...core.effects import Effects, io_effect, no_effects, ordered_effects, ordered_io_effect
-from ...interpreters.batching import (
-    AxisData,
-    Dims,
-    Vals,
-    batch_jaxpr,
-    batch_jaxpr_if,
-    move_to,
-    register_batcher,
-)
+from ...interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, batch_jaxpr_if, move_to, register_batcher
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import Jaxpr, dce_jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front
 from ...tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten, treedef_tuple
@@ -40,14 +32,7 @@ from ..reduction import reduce_or
 from ..selection import select
 from ..shaping import broadcast_in_dim
 from .agreement import check_carry, check_operands, promote_weak_inputs
-from .common import (
-    Body,
-    Traced,
-    avals_of,
-    batched_carry,
-    eval_jaxpr_p,
-    trace_body,
-)
+from .common import Body, Traced, avals_of, batched_carry, eval_jaxpr_p, trace_body
 
 while_p = Primitive("while", multiple_results=True, pure_shape_rule=False)
 while_p.effects = lambda params: no_effects.union(params["cond_jaxpr"].effects, params["body_jaxpr"].effects)
@@ -70,12 +55,7 @@ def _(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
 
 
 def lower_while(
-    ctx: LoweringContext,
-    *args: str,
-    cond_jaxpr: Jaxpr,
-    body_jaxpr: Jaxpr,
-    cond_nconsts: int,
-    body_nconsts: int,
+    ctx: LoweringContext, *args: str, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int
 ) -> list[str]:
     """Write the two regions of one `stablehlo.while`; return the names of the last carry.
 
@@ -108,12 +88,7 @@ def lower_while(
 
 
 def lower_batch_of_loops(
-    ctx: LoweringContext,
-    *args: str,
-    cond_jaxpr: Jaxpr,
-    body_jaxpr: Jaxpr,
-    cond_nconsts: int,
-    body_nconsts: int,
+    ctx: LoweringContext, *args: str, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int
 ) -> list[str]:
     """The same where the answer of the condition is an array: the loop goes on while any element does, and those that do not
     keep their carry.
@@ -147,9 +122,7 @@ def _any(ctx: LoweringContext, name: str, aval: ShapedArray) -> str:
     return inline_function(ctx, lambda answers: [reduce_or(answers, range(aval.ndim))], [name], [aval])[0]
 
 
-def _where(
-    ctx: LoweringContext, goes_on: str, answer: ShapedArray, after: str, before: str, aval: Any
-) -> str:
+def _where(ctx: LoweringContext, goes_on: str, answer: ShapedArray, after: str, before: str, aval: Any) -> str:
     """`after` for the elements that go on, `before` for the others: the axes of the answer are the first of both."""
 
     def choose(goes_on: Any, after: Any, before: Any) -> list[Any]:
@@ -188,9 +161,7 @@ def write_while(
     return ctx.take_tokens(ordered, outs)
 
 
-def _asked_in_body(
-    *args: Any, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int
-) -> list[Any]:
+def _asked_in_body(*args: Any, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int) -> list[Any]:
     """The same loop, whose carry begins with the answer of the condition."""
     cond_consts, body_consts, carry = split_list(args, [cond_nconsts, body_nconsts])
     axes = range(cond_jaxpr.out_avals[0].ndim)  # of a batch of loops, of which each has its answer
@@ -208,9 +179,7 @@ def _asked_in_body(
         return [*eval_jaxpr_p.bind(*cond_consts, *carry, jaxpr=cond_jaxpr), *carry]
 
     first = eval_jaxpr_p.bind(*cond_consts, *carry, jaxpr=cond_jaxpr)
-    last: list[Any] = run_while(
-        Body(goes_on, goes_on, "while_cond"), Body(step, step, "while_body"), [*first, *carry]
-    )
+    last: list[Any] = run_while(Body(goes_on, goes_on, "while_cond"), Body(step, step, "while_body"), [*first, *carry])
     return last[1:]
 
 
@@ -241,8 +210,7 @@ def batch_while(
     body, _ = batch_jaxpr(body_jaxpr, axis, [*body_dims, *places], places)
     cond, _ = batch_jaxpr(cond_jaxpr, axis, [*cond_dims, *places], [None])
     init = [
-        x if to is None else move_to(x, dim, to, axis.size)
-        for x, dim, to in zip(init, init_dims, places, strict=True)
+        x if to is None else move_to(x, dim, to, axis.size) for x, dim, to in zip(init, init_dims, places, strict=True)
     ]
     outs = while_p.bind(
         *cond_consts, *body_consts, *init,
@@ -338,9 +306,7 @@ def trace_both(cond: Body, body: Body, in_tree: PyTreeDef, avals: Sequence[Any])
     if tree.node_type is not None:
         raise TypeError(f"cond_fun must return a boolean scalar, but got pytree {tree}.{_HOW_TO_GO_ON}")
     if out_avals[0].shape != () or out_avals[0].dtype != np.bool_:
-        raise TypeError(
-            f"cond_fun must return a boolean scalar, but got output type(s) {out_avals}.{_HOW_TO_GO_ON}"
-        )
+        raise TypeError(f"cond_fun must return a boolean scalar, but got output type(s) {out_avals}.{_HOW_TO_GO_ON}")
     return traced_cond, traced_body
 
 

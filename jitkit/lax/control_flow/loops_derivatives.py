@@ -18,13 +18,7 @@ from ... import core
 from ...base.util import merge_lists, split_list
 from ...interpreters import ad
 from ...interpreters.ad_linearize import PartialTrace, partial_eval_rules, split_jaxpr
-from ...interpreters.ad_rules import (
-    Zero,
-    instantiate_zeros,
-    primitive_jvps,
-    primitive_transposes,
-    tangent_aval,
-)
+from ...interpreters.ad_rules import Zero, instantiate_zeros, primitive_jvps, primitive_transposes, tangent_aval
 from ...jaxpr import Jaxpr, Var, dce_jaxpr, in_order, interleaved, keep_outputs, known_outputs, remembered
 from .loops import while_p
 
@@ -49,11 +43,7 @@ def _jvp(
     const_dots = list(compress(const_dots, const_nz))
     carry_dots = [instantiate_zeros(t) for t in compress(carry_dots, carry_nz)]
     count, dots = len(carry), len(carry_dots)
-    body = in_order(
-        pairs,
-        interleaved((body_nconsts, count), (len(const_dots), dots)),
-        interleaved((count,), (dots,)),
-    )
+    body = in_order(pairs, interleaved((body_nconsts, count), (len(const_dots), dots)), interleaved((count,), (dots,)))
     outs = while_p.bind(
         *cond_consts, *body_consts, *const_dots, *carry, *carry_dots,
         cond_nconsts=cond_nconsts,
@@ -74,12 +64,7 @@ def with_unread_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...]) -> Jaxpr:
 
 
 def _partial_eval(
-    trace: PartialTrace,
-    *operands: Any,
-    cond_nconsts: int,
-    cond_jaxpr: Jaxpr,
-    body_nconsts: int,
-    body_jaxpr: Jaxpr,
+    trace: PartialTrace, *operands: Any, cond_nconsts: int, cond_jaxpr: Jaxpr, body_nconsts: int, body_jaxpr: Jaxpr
 ) -> list[Any]:
     """The part of the carry that depends on no tangent runs now; for the rest, the whole loop is written down."""
     known = [not trace.is_tangent(x) for x in operands]

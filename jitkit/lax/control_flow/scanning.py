@@ -48,13 +48,7 @@ from ...tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
 from ..reducers import inline_function
 from ..slicing import index_in_dim
 from .agreement import check_carry, check_operands, promote_weak_inputs
-from .common import (
-    Body,
-    Traced,
-    avals_of,
-    batched_carry,
-    trace_body,
-)
+from .common import Body, Traced, avals_of, batched_carry, trace_body
 from .stepping import scan_as_while, stack_elements
 
 scan_p = Primitive("scan", multiple_results=True, pure_shape_rule=False)
@@ -62,15 +56,7 @@ scan_p.effects = lambda params: params["jaxpr"].effects
 
 
 @scan_p.def_abstract_eval
-def _(
-    *avals: Any,
-    reverse: bool,
-    length: int,
-    jaxpr: Jaxpr,
-    num_consts: int,
-    num_carry: int,
-    unroll: int,
-) -> list[Any]:
+def _(*avals: Any, reverse: bool, length: int, jaxpr: Jaxpr, num_consts: int, num_carry: int, unroll: int) -> list[Any]:
     consts, carry, xs = split_list(avals, [num_consts, num_carry])
     check_operands("scan jaxpr", jaxpr.in_avals, [*consts, *carry, *map(element_of, xs)])
     carry_out, ys = split_list(jaxpr.out_avals, [num_carry])
@@ -126,9 +112,7 @@ pp_eqn_rules[scan_p] = _pp
 # --- batching -----------------------------------------------------------------------------------------------
 
 
-def batched_step(
-    jaxpr: Jaxpr, axis: AxisData, inputs: list[bool], musts: list[bool]
-) -> tuple[Jaxpr, list[bool]]:
+def batched_step(jaxpr: Jaxpr, axis: AxisData, inputs: list[bool], musts: list[bool]) -> tuple[Jaxpr, list[bool]]:
     """The jaxpr of a step that does to batches, whose axes come first, what `jaxpr` does to elements: for inputs of which some are
     batches, and results of which some must be. And which results are.
     """
@@ -341,9 +325,7 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
             )
         return int(length)
     if not sizes:
-        raise ValueError(
-            "scan got no values to scan over and `length` not provided.\nSay how many steps: `length=n`."
-        )
+        raise ValueError("scan got no values to scan over and `length` not provided.\nSay how many steps: `length=n`.")
     if len(set(sizes)) > 1:
         listed = ", ".join(map(str, sizes))
         raise ValueError(
@@ -383,9 +365,7 @@ def _as_it_is(x: Any) -> Any:
     return x
 
 
-def bind_scan(
-    traced: Traced, init: list[Any], xs: list[Any], reverse: bool, length: int, unroll: int
-) -> list[Any]:
+def bind_scan(traced: Traced, init: list[Any], xs: list[Any], reverse: bool, length: int, unroll: int) -> list[Any]:
     """Write the equation, around which goes what the body passes through: a part of the carry that it does not
     change becomes a constant, and an element of `xs` that it returns is not collected anew.
     """
@@ -444,9 +424,7 @@ def scan_in_python(
       ValueError: there are no steps: nobody knows what `f` would have returned.
     """
     if length == 0:
-        raise ValueError(
-            "zero-length scan is not supported in disable_jit() mode because the output type is unknown."
-        )
+        raise ValueError("zero-length scan is not supported in disable_jit() mode because the output type is unknown.")
     outputs = []
     for i in reversed(range(length)) if reverse else range(length):
         carry, y = f(carry, tree_map(lambda x, i=i: index_in_dim(x, i, keepdims=False), xs))

@@ -58,13 +58,7 @@ from .scanning import element_of, scan_p
 
 
 def _jvp(
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    *,
-    jaxpr: Jaxpr,
-    num_consts: int,
-    num_carry: int,
-    **params: Any,
+    primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> tuple[list[Any], list[Any]]:
     sizes, num_ys = [num_consts, num_carry], len(jaxpr.outvars) - num_carry
     const_nz, carry_nz, xs_nz = split_list([type(t) is not Zero for t in tangents], sizes)
@@ -83,9 +77,7 @@ def _jvp(
     counts = [len(part) for part in dots]
     out_dots = counts[1], sum(nonzero_out) - counts[1]
     body = in_order(
-        pairs,
-        interleaved((num_consts, num_carry, len(xs)), counts),
-        interleaved((num_carry, num_ys), out_dots),
+        pairs, interleaved((num_consts, num_carry, len(xs)), counts), interleaved((num_carry, num_ys), out_dots)
     )
     outs = scan_p.bind(
         *consts, *dots[0], *carry, *dots[1], *xs, *dots[2],
@@ -166,9 +158,7 @@ def _first_loop(
     return outs[:count], residuals, has_rows
 
 
-def hoist(
-    jaxpr: Jaxpr, consts: list[Any], num_residuals: int
-) -> tuple[Jaxpr, list[Any], list[bool], list[Any]]:
+def hoist(jaxpr: Jaxpr, consts: list[Any], num_residuals: int) -> tuple[Jaxpr, list[Any], list[bool], list[Any]]:
     """Take out of a loop's body what depends on its constants only, and compute it now.
 
     Returns the jaxpr of what is left, without those of its last outputs, the residuals, that turned out to be known; its
@@ -218,11 +208,7 @@ def _partial_eval(
         )
     second = move_inputs_to_front(both.tangent, (*(not r for r in has_rows), *[True] * len(waiting)))
     shared, rows = partition_list(has_rows, residuals)
-    arguments = {
-        "jaxpr": second,
-        "num_consts": len(shared) + sum(const_later),
-        "num_carry": sum(carry_later),
-    }
+    arguments = {"jaxpr": second, "num_consts": len(shared) + sum(const_later), "num_carry": sum(carry_later)}
     with core.set_current_trace(trace.tangents):
         made = scan_p.bind(*shared, *waiting, *rows, **params | arguments)
     return merge_lists(both.nonzero, outs, made)
@@ -240,13 +226,7 @@ def _may_be_residual(operands: Sequence[Any], num_consts: int, num_carry: int) -
 
 
 def transpose_scan(
-    cts: Sequence[Any],
-    *operands: Any,
-    reverse: bool,
-    jaxpr: Jaxpr,
-    num_consts: int,
-    num_carry: int,
-    **params: Any,
+    cts: Sequence[Any], *operands: Any, reverse: bool, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> list[Any]:
     """The transpose of a scan that is linear in some constants, in its carry and in some of what it goes over: a scan in
     the other direction, with the body `transposed_body` (see there for its inputs and outputs). Its constants are the shared

@@ -80,11 +80,7 @@ class _Root(NamedTuple):
 
 @traceback_util.api_boundary
 def custom_root(
-    f: Callable[[Any], Any],
-    initial_guess: Any,
-    solve: Solver,
-    tangent_solve: Solver,
-    has_aux: bool = False,
+    f: Callable[[Any], Any], initial_guess: Any, solve: Solver, tangent_solve: Solver, has_aux: bool = False
 ) -> Any:
     """A root of `f`, found by `solve(f, initial_guess)`; its derivatives are those of the equation `f(root) = 0`, by values that
     `f` closes over.
@@ -110,9 +106,13 @@ def custom_root(
 
     of_f = trace_body(Body(f, f, "custom_root"), arguments, avals)
     _check_tree("f", "initial_guess", of_f.out_tree, tree)
-    of_solve = trace_anew(Body(functools.partial(solve, f), solve, "custom_root solve", lambda x: (f, x)), arguments, avals)
+    of_solve = trace_anew(
+        Body(functools.partial(solve, f), solve, "custom_root solve", lambda x: (f, x)), arguments, avals
+    )
     _check_tree("solve", "initial_guess", of_solve.out_tree, tree, has_aux)
-    of_tangents = trace_anew(Body(linearize_and_solve, tangent_solve, "custom_root tangent_solve"), pair, [*avals, *avals])
+    of_tangents = trace_anew(
+        Body(linearize_and_solve, tangent_solve, "custom_root tangent_solve"), pair, [*avals, *avals]
+    )
     _check_tree("tangent_solve", "x", of_tangents.out_tree, tree)
 
     parts = _Root(of_f, of_solve, of_tangents)
@@ -181,17 +181,13 @@ def _(*avals: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) 
 
 
 @register_lowering(linear_solve_p)
-def _(
-    ctx: LoweringContext, *args: str, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
-) -> list[str]:
+def _(ctx: LoweringContext, *args: str, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> list[str]:
     *consts, b = split_list(args, const_lengths)
     return ctx.lower_region(jaxprs.solve, [*consts[2], *b])
 
 
 @register_batcher(linear_solve_p, even_unmapped=True)
-def _(
-    axis: AxisData, vals: Vals, dims: Dims, *, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
-) -> Any:
+def _(axis: AxisData, vals: Vals, dims: Dims, *, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> Any:
     """What is a batch in one of the four functions is one in all: right sides and solutions, until no further one becomes such.
     All axes come first.
     """
@@ -217,8 +213,7 @@ def _(
             break
         x_now, b_now = found, b_out
     operands = [
-        x if dim is None else moveaxis(x, dim, 0)
-        for x, dim in zip(flat(consts), flat(const_dims), strict=True)
+        x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(flat(consts), flat(const_dims), strict=True)
     ]
     operands += [move_to(x, dim, 0, axis.size) if now else x for x, dim, now in zip(b, b_dims, b_now, strict=True)]
     batched = _LinearSolveTuple(matvec, vecmat, solve, transpose_solve)
@@ -227,11 +222,7 @@ def _(
 
 
 def _jvp(
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    *,
-    const_lengths: _LinearSolveTuple,
-    jaxprs: _LinearSolveTuple,
+    primals: Sequence[Any], tangents: Sequence[Any], *, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
 ) -> tuple[list[Any], list[Any]]:
     """A dx = db - dA x."""
     *consts, _ = split_list(primals, const_lengths)
@@ -242,9 +233,7 @@ def _jvp(
     if any(type(t) is not Zero for t in const_dots[0]):
         dots = [*const_dots[0], *map(zero_tangent, x)]
         _, change = ad.jvp(jaxpr_as_fun(jaxprs.matvec), [*consts[0], *x], dots)
-        right_side = [
-            add_tangents(db, neg(instantiate_zeros(dy))) for db, dy in zip(right_side, change, strict=True)
-        ]
+        right_side = [add_tangents(db, neg(instantiate_zeros(dy))) for db, dy in zip(right_side, change, strict=True)]
     solved = linear_solve_p.bind(*flat(consts), *map(instantiate_zeros, right_side), **params)
     return outs, [*solved[: len(x)], *map(zero_tangent, aux)]
 
@@ -260,7 +249,9 @@ def _transpose(
         )
     *consts, b = split_list(operands, const_lengths)
     if any(map(is_undefined, flat(consts))):
-        raise NotImplementedError("custom_linear_solve is linear in its right side only, and something else is linear here")
+        raise NotImplementedError(
+            "custom_linear_solve is linear in its right side only, and something else is linear here"
+        )
     transposed = _LinearSolveTuple(*consts).transpose()
     found = linear_solve_p.bind(
         *flat(transposed),

@@ -82,9 +82,7 @@ def loop_over(
     def goes_on(state: tuple[Any, ...]) -> Any:
         return lt(state[0], length)
 
-    _, carry, ys = run_while(
-        Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), (0, carry, ys)
-    )
+    _, carry, ys = run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), (0, carry, ys))
     return carry, ys
 
 
@@ -103,13 +101,7 @@ def write_element(x: Any, element: Any, i: Any) -> Any:
 
 
 def loop_in_blocks(
-    step: Step,
-    carry: list[Any],
-    xs: list[Any],
-    y_avals: Sequence[Any],
-    length: int,
-    reverse: bool,
-    unroll: int,
+    step: Step, carry: list[Any], xs: list[Any], y_avals: Sequence[Any], length: int, reverse: bool, unroll: int
 ) -> tuple[list[Any], list[Any]]:
     """`loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one after the other.
 

@@ -115,9 +115,7 @@ def _jvp_cholesky(primals: Sequence[Any], tangents: Sequence[Any]) -> Pair:
     factor = lower_triangle(cholesky_p.bind(x))
     right = triangular_solve(factor, dx, left_side=False, transpose_a=True, conjugate_a=True, lower=True)
     both = lower_triangle(triangular_solve(factor, right, left_side=True, transpose_a=False, lower=True))
-    halved = both / expand_dims(
-        constant_like(both, 1) + _eye(both.dtype, both.shape[-1]), range(both.ndim - 2)
-    )
+    halved = both / expand_dims(constant_like(both, 1) + _eye(both.dtype, both.shape[-1]), range(both.ndim - 2))
     return factor, batch_matmul(factor, halved, precision=Precision.HIGHEST)
 
 
@@ -136,9 +134,7 @@ def _change_of_factors(factors: Any, da: Any, permutation: Any) -> Any:
     lower = lower + _eye(da.dtype, rows)
     rest = pad(_eye(da.dtype, columns - rank), zero, [(rank, 0, 0), (rank, 0, 0)])
     upper = pad(upper_triangle(factors[:rank, :]), zero, [(0, columns - rank, 0), (0, 0, 0)]) + rest
-    left = triangular_solve(
-        lower, da[permutation], left_side=True, transpose_a=False, lower=True, unit_diagonal=True
-    )
+    left = triangular_solve(lower, da[permutation], left_side=True, transpose_a=False, lower=True, unit_diagonal=True)
     both = triangular_solve(upper, left, left_side=False, transpose_a=False, lower=False)
     with config.override(default_matmul_precision="highest"):
         return lower @ lower_triangle(both, -1) + upper_triangle(both) @ upper
@@ -211,9 +207,7 @@ primitive_jvps[qr_p] = _jvp_qr
 # --- eigh: A V = V diag(w), where V^H V = 1 -----------------------------------------------------------------------------------
 
 
-def _jvp_eigh(
-    primals: Sequence[Any], tangents: Sequence[Any], *, subset_by_index: Any, **params: Any
-) -> Pair:
+def _jvp_eigh(primals: Sequence[Any], tangents: Sequence[Any], *, subset_by_index: Any, **params: Any) -> Pair:
     """The first order of perturbation theory, for eigenvalues that are all different."""
     [a], [da] = primals, tangents
     size = a.shape[-1]
@@ -279,9 +273,7 @@ def _change_of_eigenvectors(w: Any, v: Any, da: Any) -> Pair:
     rows = v.ndim - 2
     largest = expand_dims(argmax(abs_(v), rows, np.int32), (rows,))
     mask = (broadcasted_iota(np.int32, v.shape, rows) == largest).astype(v.dtype)
-    multiple = complex(
-        -(v.conj() * change).sum(-2).real, -(mask * change).sum(-2).imag / (mask * v).sum(-2).real
-    )
+    multiple = complex(-(v.conj() * change).sum(-2).real, -(mask * change).sum(-2).imag / (mask * v).sum(-2).real)
     return dw, change + v * expand_dims(multiple, (rows,))
 
 

@@ -98,9 +98,7 @@ def _not_shorter(shape: Shape, permutation_size: int) -> list[Shape]:
     return [(permutation_size,)]
 
 
-lu_pivots_to_permutation_p = linalg_primitive(
-    "lu_pivots_to_permutation", (1,), _not_shorter, accepts=[(np.int32,)]
-)
+lu_pivots_to_permutation_p = linalg_primitive("lu_pivots_to_permutation", (1,), _not_shorter, accepts=[(np.int32,)])
 
 
 @register_lowering(lu_pivots_to_permutation_p)

@@ -120,7 +120,8 @@ def call(
         raise NotImplementedError(f"Unsupported dtype {dtype}.")
     rank = max(aval.ndim for aval in avals_in)
     options = ", ".join(
-        f"{name} = {value if isinstance(value, int) else ord(value)} : ui8" for name, value in (characters or {}).items()
+        f"{name} = {value if isinstance(value, int) else ord(value)} : ui8"
+        for name, value in (characters or {}).items()
     )
     aliases = ", ".join(
         "#stablehlo.output_operand_alias<output_tuple_indices = "
@@ -157,7 +158,11 @@ def info_of(aval: ShapedArray) -> ShapedArray:
 
 
 def nan_where_failed(
-    ctx: LoweringContext, info: str, info_aval: ShapedArray, results: Sequence[tuple[str, ShapedArray]], good: str = "EQ"
+    ctx: LoweringContext,
+    info: str,
+    info_aval: ShapedArray,
+    results: Sequence[tuple[str, ShapedArray]],
+    good: str = "EQ",
 ) -> list[str]:
     """Write what makes results nan where not `info good 0`."""
     flag = ShapedArray(info_aval.shape, np.bool_)

@@ -121,9 +121,7 @@ def _eig_shapes(
     return [shape[:1]] + [shape] * (compute_left_eigenvectors + compute_right_eigenvectors)
 
 
-def _eig_dtypes(
-    dtype: Any, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
-) -> list[Any]:
+def _eig_dtypes(dtype: Any, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any) -> list[Any]:
     return [np.result_type(dtype, np.complex64)] * (1 + compute_left_eigenvectors + compute_right_eigenvectors)
 
 
@@ -152,7 +150,11 @@ def _(
     *w, left, right, failed = lapack.call(ctx, "geev", [x], [aval], results, {}, modes)
     if is_real:
         w = [ctx.emit_text(f"stablehlo.complex {', '.join(w)} : {type_of(w_aval)}")]
-    found = [(w[0], w_aval)] + [(left, vectors)] * compute_left_eigenvectors + [(right, vectors)] * compute_right_eigenvectors
+    found = (
+        [(w[0], w_aval)]
+        + [(left, vectors)] * compute_left_eigenvectors
+        + [(right, vectors)] * compute_right_eigenvectors
+    )
     return lapack.nan_where_failed(ctx, failed, info, found)
 
 

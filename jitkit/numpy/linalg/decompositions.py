@@ -100,9 +100,7 @@ def svd(
     (a,) = promote_dtypes_inexact(a)
     if hermitian:
         return _svd_of_hermitian(a, compute_uv, subset_by_index)
-    found = lax.linalg.svd(
-        a, full_matrices=full_matrices, compute_uv=compute_uv, subset_by_index=subset_by_index
-    )
+    found = lax.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv, subset_by_index=subset_by_index)
     return SVDResult(*found) if compute_uv else found
 
 

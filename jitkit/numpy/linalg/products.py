@@ -88,14 +88,10 @@ def outer(x1: Any, x2: Any, /) -> Any:
     return x1[:, None] * x2[None, :]
 
 
-def vecdot(
-    x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The sum over `axis` of conj(x1) * x2."""
     x1, x2 = ensure_arraylikes("jnp.linalg.vecdot", x1, x2)
-    return contractions.vecdot(
-        x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type
-    )
+    return contractions.vecdot(x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type)
 
 
 def matmul(x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
@@ -104,14 +100,10 @@ def matmul(x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type
     return contractions.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
 
 
-def tensordot(
-    x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The sum of products over several axes, as `jitkit.numpy.tensordot`."""
     x1, x2 = ensure_arraylikes("jnp.linalg.tensordot", x1, x2)
-    return contractions.tensordot(
-        x1, x2, axes=axes, precision=precision, preferred_element_type=preferred_element_type
-    )
+    return contractions.tensordot(x1, x2, axes=axes, precision=precision, preferred_element_type=preferred_element_type)
 
 
 def matrix_transpose(x: Any, /) -> Any:

@@ -30,11 +30,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The part that is below x."""
     x, loc, scale = promoted("uniform.cdf", x, loc, scale)
     zero, one = array(0, x.dtype), array(1, x.dtype)
-    conditions = [
-        lax.lt(x, loc),
-        lax.gt(x, lax.add(loc, scale)),
-        lax.ge(x, loc) & lax.le(x, lax.add(loc, scale)),
-    ]
+    conditions = [lax.lt(x, loc), lax.gt(x, lax.add(loc, scale)), lax.ge(x, loc) & lax.le(x, lax.add(loc, scale))]
     return select(conditions, [zero, one, lax.div(lax.sub(x, loc), scale)])
 
 

@@ -44,16 +44,11 @@ def integers(jk, rng):
 
 
 @program(
-    "01",
-    "`add`, `subtract`, `multiply` and `divide` take two arrays.",
-    against=["the second operand comes first"],
+    "01", "`add`, `subtract`, `multiply` and `divide` take two arrays.", against=["the second operand comes first"]
 )
 def binary(jk, rng):
     x, y = floats(rng, 3), floats(rng, 3)
-    return [
-        getattr(jk.numpy, name)(x, y)
-        for name in ("add", "subtract", "multiply", "divide", "maximum", "power")
-    ]
+    return [getattr(jk.numpy, name)(x, y) for name in ("add", "subtract", "multiply", "divide", "maximum", "power")]
 
 
 @program("01", "Results have operators, and these give results that have operators.")

@@ -15,7 +15,11 @@ def floats(rng, *shape):
     return rng.uniform(0.5, 2.0, shape).astype(np.float32)
 
 
-@program("02", "Each operation becomes an equation, in order.", against=["an expression is a tree", "the operands are swapped"])
+@program(
+    "02",
+    "Each operation becomes an equation, in order.",
+    against=["an expression is a tree", "the operands are swapped"],
+)
 def straight(jk, rng):
     jnp = jk.numpy
     return jaxpr(jk.make_jaxpr(lambda x, y: jnp.sin(x) * y + jnp.exp(x))(floats(rng, 3), floats(rng, 3)))
@@ -24,7 +28,19 @@ def straight(jk, rng):
 @program("02", "The names of primitives are JAX's.")
 def names(jk, rng):
     jnp = jk.numpy
-    unary = [jnp.sin, jnp.cos, jnp.tan, jnp.tanh, jnp.exp, jnp.log, jnp.sqrt, jnp.negative, jnp.abs, jnp.sign, jnp.floor]
+    unary = [
+        jnp.sin,
+        jnp.cos,
+        jnp.tan,
+        jnp.tanh,
+        jnp.exp,
+        jnp.log,
+        jnp.sqrt,
+        jnp.negative,
+        jnp.abs,
+        jnp.sign,
+        jnp.floor,
+    ]
     binary = [jnp.add, jnp.subtract, jnp.multiply, jnp.divide, jnp.power, jnp.maximum, jnp.minimum]
     questions = [jnp.less, jnp.less_equal, jnp.greater, jnp.greater_equal, jnp.equal, jnp.not_equal]
     f = lambda x, y: [f(x) for f in unary] and [f(x, y) for f in binary + questions][-1]
@@ -47,9 +63,7 @@ def shared(jk, rng):
     return jaxpr(jk.make_jaxpr(f)(floats(rng, 2)))
 
 
-@program(
-    "02", "Several results, and arguments that are results.", against=["the result is what was computed last"]
-)
+@program("02", "Several results, and arguments that are results.", against=["the result is what was computed last"])
 def results(jk, rng):
     jnp = jk.numpy
     return jaxpr(jk.make_jaxpr(lambda x, y: (jnp.cos(y), x, x + y))(floats(rng, 3), floats(rng, 3)))
@@ -121,9 +135,7 @@ def python(jk, rng):
     return jaxpr(jk.make_jaxpr(f)(floats(rng, 3)))
 
 
-@program(
-    "02", "When tracing is over, operations compute again.", against=["whoever writes never leaves the door"]
-)
+@program("02", "When tracing is over, operations compute again.", against=["whoever writes never leaves the door"])
 def afterwards(jk, rng):
     x = floats(rng, 3)
     jk.make_jaxpr(jk.numpy.sin)(x)

@@ -19,7 +19,9 @@ def same(jk, rng):
     return run(jk, closed, floats(rng, 3), y + 1)
 
 
-@program("03", "Literals and constants have their values.", against=["constants are zero", "operands come in any order"])
+@program(
+    "03", "Literals and constants have their values.", against=["constants are zero", "operands come in any order"]
+)
 def constants(jk, rng):
     c = jk.numpy.asarray(floats(rng, 3))
     closed = jk.make_jaxpr(lambda x: x * c - 2.5)(floats(rng, 3))
@@ -55,11 +57,7 @@ def once(jk, rng):
     return {"results": [run(jk, closed, x) for _ in range(3)], "calls of the function": len(calls)}
 
 
-@program(
-    "03",
-    "A global is read when the function is traced, and not again.",
-    against=["the function is called again"],
-)
+@program("03", "A global is read when the function is traced, and not again.", against=["the function is called again"])
 def frozen(jk, rng):
     state = {"scale": 2.0}
     x = floats(rng, 2)

@@ -56,11 +56,7 @@ def weak_at_once(jk, rng):
     return [x * h for x in numbers]
 
 
-@program(
-    "04",
-    "Division gives floats; comparisons give bool.",
-    against=["a comparison has the type of its operands"],
-)
+@program("04", "Division gives floats; comparisons give bool.", against=["a comparison has the type of its operands"])
 def kinds(jk, rng):
     i = rng.integers(1, 9, 3).astype(np.int32)
     return [result(jk, f, i, i) for f in (jk.numpy.divide, jk.numpy.less, jk.numpy.equal, jk.numpy.power)]
@@ -69,27 +65,19 @@ def kinds(jk, rng):
 @program("04", "Conversions stand in the program where dtypes differ.")
 def conversions(jk, rng):
     i = rng.integers(1, 9, 3).astype(np.int32)
-    return [
-        jaxpr(jk.make_jaxpr(lambda x, y: x * y)(floats(rng, 3), i)),
-        jaxpr(jk.make_jaxpr(lambda x: x / 2)(i)),
-    ]
+    return [jaxpr(jk.make_jaxpr(lambda x, y: x * y)(floats(rng, 3), i)), jaxpr(jk.make_jaxpr(lambda x: x / 2)(i))]
 
 
 @program("04", "Shapes that do not go together are a TypeError while tracing, which names both.",
          against=["wrong shapes are found when the program runs", "types are found by computing"])  # fmt: skip
 def wrong_shapes(jk, rng):
     return raised(
-        jk.make_jaxpr(jk.numpy.add),
-        floats(rng, 3),
-        floats(rng, 4),
-        parts=["incompatible shapes", "(3,)", "(4,)"],
+        jk.make_jaxpr(jk.numpy.add), floats(rng, 3), floats(rng, 4), parts=["incompatible shapes", "(3,)", "(4,)"]
     )
 
 
 @program(
-    "04",
-    "`if x > 0` is refused: there is no number yet. TracerBoolConversionError.",
-    against=["a tracer is true"],
+    "04", "`if x > 0` is refused: there is no number yet. TracerBoolConversionError.", against=["a tracer is true"]
 )
 def branch(jk, rng):
     def f(x):

@@ -3,56 +3,56 @@
 from jitkit.kata.ladder.wrong import edit
 
 edit(
-    'the result has the shape of the first operand',
-    'f32[3] + f32[2,3]: which shape?',
-    '        shape = np.broadcast_shapes(*shapes)\n    except',
-    '        shape = shapes[0]\n        np.broadcast_shapes(*shapes)\n    except',
+    "the result has the shape of the first operand",
+    "f32[3] + f32[2,3]: which shape?",
+    "        shape = np.broadcast_shapes(*shapes)\n    except",
+    "        shape = shapes[0]\n        np.broadcast_shapes(*shapes)\n    except",
 )
 edit(
     "numpy's promotion is JAX's",
-    'int32 and float32 meet. What does numpy make of them, and what does JAX?',
+    "int32 and float32 meet. What does numpy make of them, and what does JAX?",
     '    dtype = F32 if to_float and top < KINDS["f"] else narrow(np.result_type(*(strong or [highest[0].dtype])))\n',
     '    globals()["narrow"] = np.dtype\n    dtype = F32 if to_float and top < KINDS["f"] else np.result_type(*[a.dtype for a in avals])\n',
 )
 edit(
-    'weak types are ignored',
+    "weak types are ignored",
     "2 is a Python number. Does it give way to an array's dtype?",
-    'weak_type=type(x) in (int, float))',
-    'weak_type=False)',
+    "weak_type=type(x) in (int, float))",
+    "weak_type=False)",
 )
 edit(
-    'a comparison has the type of its operands',
-    'Which dtype has `x < y`?',
-    '    dtype = BOOL if primitive.name in QUESTIONS else avals[0].dtype',
-    '    dtype = avals[0].dtype',
+    "a comparison has the type of its operands",
+    "Which dtype has `x < y`?",
+    "    dtype = BOOL if primitive.name in QUESTIONS else avals[0].dtype",
+    "    dtype = avals[0].dtype",
 )
 edit(
-    'wrong shapes are found when the program runs',
-    'f32[3] + f32[4]: when is it found out, and does the message name both?',
-    '    except ValueError:\n        raise',
-    '    except ValueError:\n        return avals\n        raise',
+    "wrong shapes are found when the program runs",
+    "f32[3] + f32[4]: when is it found out, and does the message name both?",
+    "    except ValueError:\n        raise",
+    "    except ValueError:\n        return avals\n        raise",
 )
 edit(
-    'a tracer is true',
-    '`if x > 0` with a tracer: what does Python take an object for that has no `__bool__`?',
+    "a tracer is true",
+    "`if x > 0` with a tracer: what does Python take an object for that has no `__bool__`?",
     'refuse("__bool__"',
     'refuse("never"',
 )
 edit(
-    'old tracers are as good as new ones',
-    'A tracer of the last trace turns up in this one. Whose variable is it?',
-    '            raise errors.UnexpectedTracerError(',
-    '            return self.constants.setdefault(id(x), (Var(x.aval), x))[0]\n            raise errors.UnexpectedTracerError(',
+    "old tracers are as good as new ones",
+    "A tracer of the last trace turns up in this one. Whose variable is it?",
+    "            raise errors.UnexpectedTracerError(",
+    "            return self.constants.setdefault(id(x), (Var(x.aval), x))[0]\n            raise errors.UnexpectedTracerError(",
 )
 edit(
-    'types are found by computing',
-    'An array of 10^12 numbers: how long does its type take?',
-    '    types[primitive] = functools.partial(elementwise_type, primitive)\n',
-    '    types[primitive] = lambda *avals, p=primitive: (by_trying if max(a.size for a in avals) > 1 else elementwise_type)(p, *avals)\n',
+    "types are found by computing",
+    "An array of 10^12 numbers: how long does its type take?",
+    "    types[primitive] = functools.partial(elementwise_type, primitive)\n",
+    "    types[primitive] = lambda *avals, p=primitive: (by_trying if max(a.size for a in avals) > 1 else elementwise_type)(p, *avals)\n",
 )
 edit(
-    'only what is traced is weak',
-    'sin(2.0) is computed at once, and meets a float16. Which dtype has the result?',
-    '        weak_type = result.dtype != BOOL and all(x.weak_type for x in args)',
-    '        weak_type = False',
+    "only what is traced is weak",
+    "sin(2.0) is computed at once, and meets a float16. Which dtype has the result?",
+    "        weak_type = result.dtype != BOOL and all(x.weak_type for x in args)",
+    "        weak_type = False",
 )

@@ -99,8 +99,6 @@ def registered(jk, rng):
         def __init__(self, x, y):
             self.x, self.y = x, y
 
-    jk.tree_util.register_pytree_node(
-        Pair, lambda p: ((p.x, p.y), "pair"), lambda data, children: Pair(*children)
-    )
+    jk.tree_util.register_pytree_node(Pair, lambda p: ((p.x, p.y), "pair"), lambda data, children: Pair(*children))
     t = jk.tree_util.tree_map(lambda x: x * 2, Pair(3, [4]))
     return t.x, t.y

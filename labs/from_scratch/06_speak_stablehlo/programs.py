@@ -18,68 +18,45 @@ def words(jk, rng):
     jnp = jk.numpy
     unary = [jnp.cos, jnp.tanh, jnp.exp, jnp.log, jnp.sqrt, jnp.negative, jnp.abs, jnp.sign, jnp.floor]
     binary = [jnp.add, jnp.subtract, jnp.multiply, jnp.divide, jnp.maximum, jnp.minimum, jnp.power]
-    return text(
-        jk, lambda x, y: [*[f(x) for f in unary], *[f(x, y) for f in binary]], floats(rng, 3), floats(rng, 3)
-    )
+    return text(jk, lambda x, y: [*[f(x) for f in unary], *[f(x, y) for f in binary]], floats(rng, 3), floats(rng, 3))
 
 
 @program("06", "Broadcasting is written out.", against=["XLA broadcasts"])
 def broadcasting(jk, rng):
     return text(
-        jk,
-        lambda x, y, z: [x + y, y * z, z - x, x * 2.0],
-        floats(rng, 3),
-        floats(rng, 2, 3),
-        floats(rng, 2, 1),
+        jk, lambda x, y, z: [x + y, y * z, z - x, x * 2.0], floats(rng, 3), floats(rng, 2, 3), floats(rng, 2, 1)
     )
 
 
-@program(
-    "06",
-    "Numbers are written without a digit lost: 0.1, 1e-30, infinity.",
-    against=["%f is enough for a float"],
-)
+@program("06", "Numbers are written without a digit lost: 0.1, 1e-30, infinity.", against=["%f is enough for a float"])
 def digits(jk, rng):
     c = float(np.float32(rng.uniform(0.1, 0.2)))
     return text(jk, lambda x: [x * c, x * 1e-30 * 1e30, x + float("inf"), x - 0.1], floats(rng, 2))
 
 
-@program(
-    "06", "An array that was closed over stands in the text.", against=["constants are zero in the text"]
-)
+@program("06", "An array that was closed over stands in the text.", against=["constants are zero in the text"])
 def constants(jk, rng):
     c, n = jk.numpy.asarray(floats(rng, 2, 3)), jk.numpy.asarray(rng.integers(-9, 9, 3).astype(np.int32))
     b = jk.numpy.asarray(rng.uniform(size=3) > 0.5)
     return text(
-        jk,
-        lambda x, i: [x * c, i + n, jk.numpy.logical_and(i > 0, b)],
-        floats(rng, 2, 3),
-        np.arange(3, dtype=np.int32),
+        jk, lambda x, i: [x * c, i + n, jk.numpy.logical_and(i > 0, b)], floats(rng, 2, 3), np.arange(3, dtype=np.int32)
     )
 
 
-@program(
-    "06", "Comparisons give `i1`; what follows them gets on with it.", against=["every comparison is LT"]
-)
+@program("06", "Comparisons give `i1`; what follows them gets on with it.", against=["every comparison is LT"])
 def comparisons(jk, rng):
     x, y = floats(rng, 6), floats(rng, 6)
     y[:2] = x[:2]
-    return text(
-        jk, lambda x, y: [x < y, x <= y, x > y, x >= y, x == y, x != y, jk.numpy.logical_not(x < y)], x, y
-    )
+    return text(jk, lambda x, y: [x < y, x <= y, x > y, x >= y, x == y, x != y, jk.numpy.logical_not(x < y)], x, y)
 
 
 @program("06", "Conversions between dtypes.")
 def conversions(jk, rng):
-    return text(
-        jk, lambda x, n: [x * n, n / 2, (x > 1.0) + n], floats(rng, 3), rng.integers(1, 9, 3).astype(np.int32)
-    )
+    return text(jk, lambda x, n: [x * n, n / 2, (x > 1.0) + n], floats(rng, 3), rng.integers(1, 9, 3).astype(np.int32))
 
 
 @program(
-    "06",
-    "No result, an argument as the result, a literal as the result.",
-    against=["only equations have results"],
+    "06", "No result, an argument as the result, a literal as the result.", against=["only equations have results"]
 )
 def corners(jk, rng):
     return text(jk, lambda x, y: (y, 2.0, x, y), floats(rng, 2), floats(rng, 3)), text(jk, lambda: None)

@@ -3,32 +3,32 @@
 from jitkit.kata.ladder.wrong import edit
 
 edit(
-    'numpy computes, in the place of XLA',
-    'The result is right. Who computed it?',
-    'impl[jit_p] = lambda *args, jaxpr, name: run(jaxpr, args)',
-    'impl[jit_p] = lambda *args, jaxpr, name: as_function(jaxpr)(*args)',
+    "numpy computes, in the place of XLA",
+    "The result is right. Who computed it?",
+    "impl[jit_p] = lambda *args, jaxpr, name: run(jaxpr, args)",
+    "impl[jit_p] = lambda *args, jaxpr, name: as_function(jaxpr)(*args)",
 )
 edit(
-    'keywords are left out',
-    'f(x, scale=3.0): where does 3.0 go?',
-    'flatten_values((args, kwargs))',
-    'flatten_values((args, {}))',
+    "keywords are left out",
+    "f(x, scale=3.0): where does 3.0 go?",
+    "flatten_values((args, kwargs))",
+    "flatten_values((args, {}))",
 )
 edit(
-    'results do not stay on the machine',
-    'The result of one call is the argument of another, or of an eager operation. What does it have to be?',
-    '    return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))',
-    '    return jaxpr.executable([x.data for x in args])',
+    "results do not stay on the machine",
+    "The result of one call is the argument of another, or of an eager operation. What does it have to be?",
+    "    return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))",
+    "    return jaxpr.executable([x.data for x in args])",
 )
 edit(
-    'an error leaves the tracer at the door',
-    'The traced function raised. Who stands at the door?',
-    '    try:\n        return f(*args, **kwargs)\n    finally:\n        door.trace = before',
-    '    found = f(*args, **kwargs)\n    door.trace = before\n    return found',
+    "an error leaves the tracer at the door",
+    "The traced function raised. Who stands at the door?",
+    "    try:\n        return f(*args, **kwargs)\n    finally:\n        door.trace = before",
+    "    found = f(*args, **kwargs)\n    door.trace = before\n    return found",
 )
 edit(
-    'results go by way of numpy',
-    'The buffer that XLA returned is what the next call wants. How often is it copied?',
-    '    return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))',
-    '    return list(map(Array, map(np.asarray, jaxpr.executable([x.data for x in args])), jaxpr.out_avals))',
+    "results go by way of numpy",
+    "The buffer that XLA returned is what the next call wants. How often is it copied?",
+    "    return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))",
+    "    return list(map(Array, map(np.asarray, jaxpr.executable([x.data for x in args])), jaxpr.out_avals))",
 )

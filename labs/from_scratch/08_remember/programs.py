@@ -38,20 +38,12 @@ def once(jk, rng):
 )
 def types(jk, rng):
     f, traces = tracing(jk)
-    xs = [
-        floats(rng, 3),
-        floats(rng, 4),
-        floats(rng, 3, 1),
-        np.arange(3, dtype=np.int32),
-        np.arange(4, dtype=np.int32),
-    ]
+    xs = [floats(rng, 3), floats(rng, 4), floats(rng, 3, 1), np.arange(3, dtype=np.int32), np.arange(4, dtype=np.int32)]
     return {"results": [f(x) for x in xs + xs], "traces": len(traces)}
 
 
 @program(
-    "08",
-    "So has a weak type: 2.0 and np.float32(2.0) are not the same.",
-    against=["weak types are not in the key"],
+    "08", "So has a weak type: 2.0 and np.float32(2.0) are not the same.", against=["weak types are not in the key"]
 )
 def weak(jk, rng):
     f, traces = tracing(jk, lambda x: x + np.ones(2, np.float16))
@@ -65,8 +57,7 @@ def weak(jk, rng):
 )
 def trees(jk, rng):
     f, traces = tracing(
-        jk,
-        lambda t: [x * len(k) for k, x in t.items()] if isinstance(t, dict) else type(t)(x + 1.0 for x in t),
+        jk, lambda t: [x * len(k) for k, x in t.items()] if isinstance(t, dict) else type(t)(x + 1.0 for x in t)
     )
     x = floats(rng, 2)
     results = [f([x]), f((x,)), f({"a": x}), f({"bb": x})]
@@ -80,7 +71,11 @@ def order(jk, rng):
     return {"results": [f({"a": x, "b": y}), f({"b": x, "a": y})], "traces": len(traces)}
 
 
-@program("08", "A value that the function closed over stays what it was when it was traced.", against=["the key is the function"])
+@program(
+    "08",
+    "A value that the function closed over stays what it was when it was traced.",
+    against=["the key is the function"],
+)
 def frozen(jk, rng):
     state = {"c": 2.0}
     f = jk.jit(lambda x: x * state["c"])

@@ -3,51 +3,51 @@
 from jitkit.kata.ladder.wrong import edit
 
 edit(
-    'results right, traced at every call',
-    'How often is `f` called for two calls with arrays of one shape?',
-    '        if key in self.known:\n            return self.known[key]\n',
-    '        self.known.clear()\n',
+    "results right, traced at every call",
+    "How often is `f` called for two calls with arrays of one shape?",
+    "        if key in self.known:\n            return self.known[key]\n",
+    "        self.known.clear()\n",
 )
 edit(
-    'the key is the shape',
-    'float32[3] and int32[3] have one shape. One program?',
-    '        key = tree, avals\n',
-    '        key = tree, tuple([a.shape for a in avals])\n',
+    "the key is the shape",
+    "float32[3] and int32[3] have one shape. One program?",
+    "        key = tree, avals\n",
+    "        key = tree, tuple([a.shape for a in avals])\n",
 )
 edit(
-    'the key is the function',
-    'Another shape needs another program. Where does your key say so?',
-    '        key = tree, avals\n',
-    '        key = tree\n',
+    "the key is the function",
+    "Another shape needs another program. Where does your key say so?",
+    "        key = tree, avals\n",
+    "        key = tree\n",
 )
 edit(
-    'weak types are not in the key',
-    '2.0 and np.float32(2.0): do they promote alike?',
-    '        key = tree, avals\n',
-    '        key = tree, tuple([(a.shape, a.dtype) for a in avals])\n',
+    "weak types are not in the key",
+    "2.0 and np.float32(2.0): do they promote alike?",
+    "        key = tree, avals\n",
+    "        key = tree, tuple([(a.shape, a.dtype) for a in avals])\n",
 )
 edit(
-    'only leaves are in the key',
-    '[x] and (x,) have the same leaves. Are they the same call?',
-    '        key = tree, avals\n',
-    '        key = avals\n',
+    "only leaves are in the key",
+    "[x] and (x,) have the same leaves. Are they the same call?",
+    "        key = tree, avals\n",
+    "        key = avals\n",
 )
 edit(
-    'each `jit(f)` begins anew',
-    '`jit(f)(x)` in a loop: is `f` another function each time?',
-    '        self.known = memories.setdefault(f, {})\n',
-    '        self.known = {}\n',
+    "each `jit(f)` begins anew",
+    "`jit(f)(x)` in a loop: is `f` another function each time?",
+    "        self.known = memories.setdefault(f, {})\n",
+    "        self.known = {}\n",
 )
 edit(
-    'functions are kept for ever',
-    'Nobody holds the function any more. Who does?',
-    'memories = weakref.WeakKeyDictionary()',
-    'memories = {}',
+    "functions are kept for ever",
+    "Nobody holds the function any more. Who does?",
+    "memories = weakref.WeakKeyDictionary()",
+    "memories = {}",
 )
 edit(
-    'the answer is kept in the place of the program',
-    'The second call brings other numbers. Whose result comes back?',
-    '\njit = RememberingJit\n',
+    "the answer is kept in the place of the program",
+    "The second call brings other numbers. Whose result comes back?",
+    "\njit = RememberingJit\n",
     """
 answers = weakref.WeakKeyDictionary()
 impl[jit_p] = lambda *args, jaxpr, name: answers.setdefault(jaxpr, None) or answers.update({jaxpr: run(jaxpr, args)}) or answers[jaxpr]

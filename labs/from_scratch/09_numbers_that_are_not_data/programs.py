@@ -18,20 +18,14 @@ def power(traces):
     return f
 
 
-@program(
-    "09", "A static argument is a Python value in the function.", against=["static arguments are traced, too"]
-)
+@program("09", "A static argument is a Python value in the function.", against=["static arguments are traced, too"])
 def by_number(jk, rng):
     traces = []
     f = jk.jit(power(traces), static_argnums=1)
     return {"result": f(floats(rng, 3), 3), "traces": traces}
 
 
-@program(
-    "09",
-    "Another value is another program; the same value is not.",
-    against=["static values are not in the key"],
-)
+@program("09", "Another value is another program; the same value is not.", against=["static values are not in the key"])
 def by_value(jk, rng):
     traces = []
     f, x = jk.jit(power(traces), static_argnums=(1,)), floats(rng, 3)
@@ -60,11 +54,7 @@ def inferred(jk, rng):
     return {"results": [f(x, n=2), g(x, 1, flip=True)], "traces": traces}
 
 
-@program(
-    "09",
-    "Equal is enough: hash and equality decide, not identity.",
-    against=["the same means the same object"],
-)
+@program("09", "Equal is enough: hash and equality decide, not identity.", against=["the same means the same object"])
 def equality(jk, rng):
     traces = []
 
@@ -77,9 +67,7 @@ def equality(jk, rng):
 
 
 @program(
-    "09",
-    "1, 1.0 and True are equal, and are not the same argument.",
-    against=["equal values are the same argument"],
+    "09", "1, 1.0 and True are equal, and are not the same argument.", against=["equal values are the same argument"]
 )
 def one(jk, rng):
     f = jk.jit(lambda x, c: x * c if isinstance(c, int) else x + c, static_argnums=1)

@@ -3,44 +3,44 @@
 from jitkit.kata.ladder.wrong import edit
 
 edit(
-    'static arguments are traced, too',
-    'Can `range(n)` be asked of a tracer?',
-    'super().__call__(*[self.marked(*named) for named in args], **kwargs)',
-    'super().__call__(*[x for _, x in args], **kwargs)',
+    "static arguments are traced, too",
+    "Can `range(n)` be asked of a tracer?",
+    "super().__call__(*[self.marked(*named) for named in args], **kwargs)",
+    "super().__call__(*[x for _, x in args], **kwargs)",
 )
 edit(
-    'keywords are never static',
-    'f(x, n=2), with `n` static: is 2 taken out before the leaves are traced?',
-    '        kwargs = {name: self.marked(name, x) for name, x in kwargs.items()}\n',
-    '',
+    "keywords are never static",
+    "f(x, n=2), with `n` static: is 2 taken out before the leaves are traced?",
+    "        kwargs = {name: self.marked(name, x) for name, x in kwargs.items()}\n",
+    "",
 )
 edit(
-    'numbers and names have nothing to do with each other',
-    '`static_argnums=1`, and the call says `n=2`: who knows that these are the same argument?',
-    '        self.chosen = {*chosen, *[self.parameters[n] for n in numbers]}\n',
+    "numbers and names have nothing to do with each other",
+    "`static_argnums=1`, and the call says `n=2`: who knows that these are the same argument?",
+    "        self.chosen = {*chosen, *[self.parameters[n] for n in numbers]}\n",
     '        self.chosen = {*chosen, *[f"number {n % len(self.parameters)}" for n in numbers]}\n        self.parameters = [f"number {i}" for i in range(len(self.parameters))]\n',
 )
 edit(
-    'static values are not in the key',
-    'f(x, 1), then f(x, 2): the same program?',
-    'containers[Static] = (lambda x: ((), (type(x.value), x.value)), lambda data, children: data[1])',
-    'class Alike:\n    def __init__(self, value):\n        self.value = value\n\n    def __eq__(self, other):\n        return True\n\n    def __hash__(self):\n        return 0\n\n\ncontainers[Static] = (lambda x: ((), Alike(x.value)), lambda data, children: data.value)',
+    "static values are not in the key",
+    "f(x, 1), then f(x, 2): the same program?",
+    "containers[Static] = (lambda x: ((), (type(x.value), x.value)), lambda data, children: data[1])",
+    "class Alike:\n    def __init__(self, value):\n        self.value = value\n\n    def __eq__(self, other):\n        return True\n\n    def __hash__(self):\n        return 0\n\n\ncontainers[Static] = (lambda x: ((), Alike(x.value)), lambda data, children: data.value)",
 )
 edit(
-    'the same means the same object',
-    'Two equal tuples that are not one object: one program, or two?',
-    '(type(x.value), x.value)',
-    '(id(x.value), x.value)',
+    "the same means the same object",
+    "Two equal tuples that are not one object: one program, or two?",
+    "(type(x.value), x.value)",
+    "(id(x.value), x.value)",
 )
 edit(
-    'equal values are the same argument',
-    '1 == 1.0 == True. Is a program for one of them right for the others?',
-    '(type(x.value), x.value)',
-    '(None, x.value)',
+    "equal values are the same argument",
+    "1 == 1.0 == True. Is a program for one of them right for the others?",
+    "(type(x.value), x.value)",
+    "(None, x.value)",
 )
 edit(
-    'what does not hash is turned into text',
-    '[1, 2] does not hash. Whose mistake is it, and who should say so?',
-    '            hash(x)\n',
-    '            hash(str(x))\n',
+    "what does not hash is turned into text",
+    "[1, 2] does not hash. Whose mistake is it, and who should say so?",
+    "            hash(x)\n",
+    "            hash(str(x))\n",
 )

@@ -22,14 +22,7 @@ def sums(jk, rng):
     s = jk.numpy.sum
     return both(
         jk,
-        lambda x: [
-            s(x),
-            s(x, axis=0),
-            s(x, axis=-1),
-            s(x, axis=(0, 2)),
-            s(x, axis=1, keepdims=True),
-            x.sum(),
-        ],
+        lambda x: [s(x), s(x, axis=0), s(x, axis=-1), s(x, axis=(0, 2)), s(x, axis=1, keepdims=True), x.sum()],
         floats(rng, 2, 3, 4),
     )
 
@@ -84,9 +77,7 @@ def reshaped(jk, rng):
     r = jk.numpy.reshape
     x = floats(rng, 2, 6)
     return both(
-        jk,
-        lambda x: [r(x, (3, 4)), r(x, (4, -1)), r(x, -1), x.reshape(12), x.reshape(1, 12)],
-        jk.numpy.asarray(x),
+        jk, lambda x: [r(x, (3, 4)), r(x, (4, -1)), r(x, -1), x.reshape(12), x.reshape(1, 12)], jk.numpy.asarray(x)
     ), raised(r, x, (5, 5))
 
 
@@ -114,11 +105,7 @@ def chosen(jk, rng):
     )
 
 
-@program(
-    "10",
-    "Indices and slices, from the end, too; None makes an axis.",
-    against=["-1 is before the beginning"],
-)
+@program("10", "Indices and slices, from the end, too; None makes an axis.", against=["-1 is before the beginning"])
 def indexed(jk, rng):
     f = lambda x: [x[1], x[-1], x[0, 2], x[:, 1:3], x[-2:, 0], x[None, 0], x[:, -1], x[1:1]]
     return both(jk, f, jk.numpy.asarray(floats(rng, 3, 4)))

@@ -3,56 +3,51 @@
 from jitkit.kata.ladder.wrong import edit
 
 edit(
-    'a negative axis is no axis',
-    'Which axis is axis=-1?',
-    '    return tuple(np.arange(ndim)[slice(None) if axis is None else np.ravel(axis)].tolist())',
-    '    return tuple(np.arange(ndim)[slice(None) if axis is None else np.maximum(np.ravel(axis), 0)].tolist())',
+    "a negative axis is no axis",
+    "Which axis is axis=-1?",
+    "    return tuple(np.arange(ndim)[slice(None) if axis is None else np.ravel(axis)].tolist())",
+    "    return tuple(np.arange(ndim)[slice(None) if axis is None else np.maximum(np.ravel(axis), 0)].tolist())",
 )
 edit(
-    'every reduction begins with zero',
-    'With which number does the maximum of negative numbers begin?',
+    "every reduction begins with zero",
+    "With which number does the maximum of negative numbers begin?",
     '"maximum", lowest)',
     '"maximum", lambda dtype: 0)',
 )
+edit("the right matrix is transposed", "(a @ b)[i, k] sums over which axis of b?", '(y, "kj"))', '(y, "jk"))')
 edit(
-    'the right matrix is transposed',
-    '(a @ b)[i, k] sums over which axis of b?',
-    '(y, "kj"))',
-    '(y, "jk"))',
+    "-1 is one",
+    "reshape(x, (4, -1)): how many are left over?",
+    "        shape[shape.index(-1)] = x.size // max(-math.prod(shape), 1)",
+    "        shape[shape.index(-1)] = 1",
 )
 edit(
-    '-1 is one',
-    'reshape(x, (4, -1)): how many are left over?',
-    '        shape[shape.index(-1)] = x.size // max(-math.prod(shape), 1)',
-    '        shape[shape.index(-1)] = 1',
+    "a transpose is a reshape",
+    "Where does the number at [0, 1] go?",
+    "    return x if axes == tuple(range(x.ndim)) else transpose_p(x, axes=axes)",
+    "    return reshape(x, [x.shape[i] for i in axes])",
 )
 edit(
-    'a transpose is a reshape',
-    'Where does the number at [0, 1] go?',
-    '    return x if axes == tuple(range(x.ndim)) else transpose_p(x, axes=axes)',
-    '    return reshape(x, [x.shape[i] for i in axes])',
+    "`where` takes the first when false",
+    "where(True, x, y): is it x, or y? And which of the two does your operation want first?",
+    "    return select_p(which if which.dtype == BOOL else which != 0, yes, no)",
+    "    return select_p(which if which.dtype == BOOL else which != 0, no, yes)",
 )
 edit(
-    '`where` takes the first when false',
-    'where(True, x, y): is it x, or y? And which of the two does your operation want first?',
-    '    return select_p(which if which.dtype == BOOL else which != 0, yes, no)',
-    '    return select_p(which if which.dtype == BOOL else which != 0, no, yes)',
+    "-1 is before the beginning",
+    "Which one is x[-1]?",
+    "    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1",
+    "    return i, 1",
 )
 edit(
-    '-1 is before the beginning',
-    'Which one is x[-1]?',
-    '    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1',
-    '    return i, 1',
+    "a traced index is refused",
+    "A size may not be data. May a corner?",
+    "    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1",
+    "    return i.__index__() % n, 1",
 )
 edit(
-    'a traced index is refused',
-    'A size may not be data. May a corner?',
-    '    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1',
-    '    return i.__index__() % n, 1',
-)
-edit(
-    'a traced index does not count from the end',
-    'The index is data, and negative. Which one is meant?',
-    '    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1',
-    '    return i % n if isinstance(i, int) else i, 1',
+    "a traced index does not count from the end",
+    "The index is data, and negative. Which one is meant?",
+    "    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1",
+    "    return i % n if isinstance(i, int) else i, 1",
 )

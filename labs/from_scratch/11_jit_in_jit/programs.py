@@ -46,10 +46,7 @@ def once(jk, rng):
 @program(
     "11",
     "The inner function may close over what the outer one traces.",
-    against=[
-        "nothing is closed over",
-        "the text has the body at each call",
-    ],
+    against=["nothing is closed over", "the text has the body at each call"],
 )
 def closure(jk, rng):
     def f(x, y):
@@ -85,7 +82,9 @@ def one_program(jk, rng):
     return counted(jk.jit(lambda x: g(x) + g(x + 1.0)), floats(rng, 3), compiled=1, executed=1)
 
 
-@program("11", "Trees, static arguments, several results: inside as outside.", against=["the text has the body at each call"])
+@program(
+    "11", "Trees, static arguments, several results: inside as outside.", against=["the text has the body at each call"]
+)
 def trees(jk, rng):
     g = jk.jit(lambda d, n: ({"s": d["a"] * float(n)}, d["b"]), static_argnums=1)
     f = jk.jit(lambda d: (g(d, 2), g(d, 3)))

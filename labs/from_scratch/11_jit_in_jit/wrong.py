@@ -3,32 +3,32 @@
 from jitkit.kata.ladder.wrong import edit
 
 edit(
-    'the inner function is inlined',
-    'What is the equation of a call?',
-    'def lower_jit(',
-    'class Inlined(StaticJit):\n    def __call__(self, *args, **kwargs):\n        return super().__call__(*args, **kwargs) if type(door.trace) is Eager else self.f(*args, **kwargs)\n\n\njit = Inlined\n\n\ndef lower_jit(',
+    "the inner function is inlined",
+    "What is the equation of a call?",
+    "def lower_jit(",
+    "class Inlined(StaticJit):\n    def __call__(self, *args, **kwargs):\n        return super().__call__(*args, **kwargs) if type(door.trace) is Eager else self.f(*args, **kwargs)\n\n\njit = Inlined\n\n\ndef lower_jit(",
 )
 edit(
-    'each inner call is traced',
-    'Three calls with one signature: how many traces?',
-    'def lower_jit(',
-    'class Forgetful(StaticJit):\n    def trace(self, tree, avals):\n        return Jit.trace(self, tree, avals)\n\n\njit = Forgetful\n\n\ndef lower_jit(',
+    "each inner call is traced",
+    "Three calls with one signature: how many traces?",
+    "def lower_jit(",
+    "class Forgetful(StaticJit):\n    def trace(self, tree, avals):\n        return Jit.trace(self, tree, avals)\n\n\njit = Forgetful\n\n\ndef lower_jit(",
 )
 edit(
-    'the text has the body at each call',
-    'How often does `sine` stand in the text?',
-    '    if jaxpr not in text.known:\n',
-    '    return text.block(jaxpr, xs)\n    if jaxpr not in text.known:\n',
+    "the text has the body at each call",
+    "How often does `sine` stand in the text?",
+    "    if jaxpr not in text.known:\n",
+    "    return text.block(jaxpr, xs)\n    if jaxpr not in text.known:\n",
 )
 edit(
-    'nothing is closed over',
-    'The inner function uses a tracer of the outer one. How does its value come into the inner program?',
-    'def lower_jit(',
-    'class Alone(StaticJit):\n    def trace(self, tree, avals):\n        consts, *rest = Jit.trace(self, tree, avals)\n        return [as_value(np.zeros(x.shape, x.dtype)) for x in consts], *rest\n\n\njit = Alone\n\n\ndef lower_jit(',
+    "nothing is closed over",
+    "The inner function uses a tracer of the outer one. How does its value come into the inner program?",
+    "def lower_jit(",
+    "class Alone(StaticJit):\n    def trace(self, tree, avals):\n        consts, *rest = Jit.trace(self, tree, avals)\n        return [as_value(np.zeros(x.shape, x.dtype)) for x in consts], *rest\n\n\njit = Alone\n\n\ndef lower_jit(",
 )
 edit(
-    'programs with tracers of others are kept',
-    'Your memory holds a program with a tracer of a trace that is over. Who may use it?',
-    '        if not any(type(x) is Tracer for x in consts):',
-    '        if True:',
+    "programs with tracers of others are kept",
+    "Your memory holds a program with a tracer of a trace that is over. Who may use it?",
+    "        if not any(type(x) is Tracer for x in consts):",
+    "        if True:",
 )

@@ -11,11 +11,7 @@ def floats(rng, *shape):
 @program(
     "12",
     "Both sides, at once and compiled.",
-    against=[
-        "the branches are the wrong way round",
-        "the decision is made while tracing",
-        "only one branch is traced",
-    ],
+    against=["the branches are the wrong way round", "the decision is made while tracing", "only one branch is traced"],
 )
 def sides(jk, rng):
     f = lambda p, x: jk.lax.cond(p, lambda x: x * 2.0, lambda x: -x, x)
@@ -61,17 +57,11 @@ def traced(jk, rng):
 @program(
     "12",
     "And one runs: the text has a `case`, no `select`.",
-    against=[
-        "both branches run",
-        "the branches are the wrong way round",
-        "only one branch is traced",
-    ],
+    against=["both branches run", "the branches are the wrong way round", "only one branch is traced"],
 )
 def one_runs(jk, rng):
     lowered = text(
-        jk,
-        lambda x: jk.lax.cond(x[0] > 0, lambda x: jk.numpy.sin(x), lambda x: jk.numpy.exp(x), x),
-        floats(rng, 3),
+        jk, lambda x: jk.lax.cond(x[0] > 0, lambda x: jk.numpy.sin(x), lambda x: jk.numpy.exp(x), x), floats(rng, 3)
     )
     has_region = "stablehlo.case" in lowered.text or "stablehlo.if" in lowered.text
     return {"text": lowered, "it has a case": has_region, "it has a select": "stablehlo.select" in lowered.text}
@@ -97,21 +87,17 @@ def closures(jk, rng):
     return jk.jit(f)(x, y), jk.jit(f)(-x, y), jk.jit(weak)(x[0])
 
 
-@program("12", "Trees go in and come out.", against=["the branches are the wrong way round", "the decision is made while tracing"])
+@program(
+    "12",
+    "Trees go in and come out.",
+    against=["the branches are the wrong way round", "the decision is made while tracing"],
+)
 def trees(jk, rng):
-    f = jk.jit(
-        lambda d: jk.lax.cond(
-            d["x"][0] > 0, lambda d: (d["x"], [d["n"]]), lambda d: (-d["x"], [d["n"] + 1]), d
-        )
-    )
+    f = jk.jit(lambda d: jk.lax.cond(d["x"][0] > 0, lambda d: (d["x"], [d["n"]]), lambda d: (-d["x"], [d["n"] + 1]), d))
     return f({"x": floats(rng, 2), "n": int(rng.integers(9))})
 
 
-@program(
-    "12",
-    "Branches that return other types are a TypeError.",
-    against=["the first branch says what all return"],
-)
+@program("12", "Branches that return other types are a TypeError.", against=["the first branch says what all return"])
 def unlike(jk, rng):
     x = floats(rng, 3)
     return [
@@ -122,16 +108,12 @@ def unlike(jk, rng):
 
 @program("12", "One decision, one truth value: an array of them is a TypeError.")
 def not_scalar(jk, rng):
-    return raised(
-        lambda x: jk.lax.cond(x > 0, lambda x: x, lambda x: -x, x), jk.numpy.asarray(floats(rng, 3))
-    )
+    return raised(lambda x: jk.lax.cond(x > 0, lambda x: x, lambda x: -x, x), jk.numpy.asarray(floats(rng, 3)))
 
 
 @program("12", "A choice within a choice.")
 def nested(jk, rng):
     f = jk.jit(
-        lambda x: jk.lax.cond(
-            x > 0, lambda x: jk.lax.cond(x > 1, lambda x: x, lambda x: x * x, x), lambda x: -x, x
-        )
+        lambda x: jk.lax.cond(x > 0, lambda x: jk.lax.cond(x > 1, lambda x: x, lambda x: x * x, x), lambda x: -x, x)
     )
     return [f(float(c)) for c in floats(rng, 6)]

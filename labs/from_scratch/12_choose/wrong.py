@@ -3,56 +3,56 @@
 from jitkit.kata.ladder.wrong import edit
 
 edit(
-    'the branches are the wrong way round',
-    'cond(True, f, g): is it f, or g? And which of the two comes first in your list of branches?',
-    '[false_fun, true_fun], operands)',
-    '[true_fun, false_fun], operands)',
+    "the branches are the wrong way round",
+    "cond(True, f, g): is it f, or g? And which of the two comes first in your list of branches?",
+    "[false_fun, true_fun], operands)",
+    "[true_fun, false_fun], operands)",
 )
 edit(
-    'the decision is made while tracing',
-    'The predicate is a tracer. When is the decision made?',
-    '    return choose(convert(pred if pred.dtype == BOOL else pred != 0, I32),',
-    '    return choose(as_value(np.int32(1)),',
+    "the decision is made while tracing",
+    "The predicate is a tracer. When is the decision made?",
+    "    return choose(convert(pred if pred.dtype == BOOL else pred != 0, I32),",
+    "    return choose(as_value(np.int32(1)),",
 )
 edit(
-    'only one branch is traced',
-    'Both branches are part of the program. How often is each of them traced?',
-    '    jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])\n',
-    '    jaxprs, out_trees = unzip([trace_tree(branches[0], tree, [x.aval for x in leaves])] * len(branches))\n',
+    "only one branch is traced",
+    "Both branches are part of the program. How often is each of them traced?",
+    "    jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])\n",
+    "    jaxprs, out_trees = unzip([trace_tree(branches[0], tree, [x.aval for x in leaves])] * len(branches))\n",
 )
 edit(
-    'both branches run',
-    'A `select` is given both results. What had to be computed for that?',
+    "both branches run",
+    "A `select` is given both results. What had to be computed for that?",
     '    regions = ", ".join',
     '    if len(branches) == 2:\n        no, yes = [asked(text, as_function(branch), *xs) for branch in branches]\n        return [where(index != 0, y, n) for y, n in zip(yes, no)]\n    regions = ", ".join',
 )
 edit(
-    'an index out of range takes the last',
-    'switch(-5, ...): which is the nearest?',
-    '    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)',
-    '    last = len(branches) - 1\n    return choose(convert(where(index < 0, last, numpy.minimum(index, last)), I32), branches, operands)',
+    "an index out of range takes the last",
+    "switch(-5, ...): which is the nearest?",
+    "    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)",
+    "    last = len(branches) - 1\n    return choose(convert(where(index < 0, last, numpy.minimum(index, last)), I32), branches, operands)",
 )
 edit(
-    'an index out of range is an error',
-    'switch(9, ...) of three branches: which one is the nearest?',
-    '    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)',
-    '    return choose(convert(as_value(index), I32), branches, operands)',
+    "an index out of range is an error",
+    "switch(9, ...) of three branches: which one is the nearest?",
+    "    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)",
+    "    return choose(convert(as_value(index), I32), branches, operands)",
 )
 edit(
-    'branches close over nothing',
+    "branches close over nothing",
     "Each branch uses what is traced around it. How does that come into the branch's program?",
-    '    consts, jaxprs = hoist(*jaxprs)\n',
-    '    consts, jaxprs = hoist(*jaxprs)\n    consts = [as_value(np.zeros(x.shape, x.dtype)) for x in consts]\n',
+    "    consts, jaxprs = hoist(*jaxprs)\n",
+    "    consts, jaxprs = hoist(*jaxprs)\n    consts = [as_value(np.zeros(x.shape, x.dtype)) for x in consts]\n",
 )
 edit(
-    'the first branch says what all return',
-    'The second branch returns something else. Who looks?',
+    "the first branch says what all return",
+    "The second branch returns something else. Who looks?",
     '        must_agree("branch outputs",',
     '        0 and must_agree("branch outputs",',
 )
 edit(
-    'branches are traced to see their types, and again for the program',
-    'How often does Python run each branch?',
-    '    jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])\n',
-    '    for _ in range(2):\n        jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])\n',
+    "branches are traced to see their types, and again for the program",
+    "How often does Python run each branch?",
+    "    jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])\n",
+    "    for _ in range(2):\n        jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])\n",
 )

@@ -8,15 +8,15 @@ def floats(rng, *shape):
     return rng.uniform(0.5, 2.0, shape).astype(np.float32)
 
 
-@program(
-    "13", "As many turns as the data want, at once and compiled.", against=["the test is made after the turn"]
-)
+@program("13", "As many turns as the data want, at once and compiled.", against=["the test is made after the turn"])
 def turns(jk, rng):
     f = lambda x: jk.lax.while_loop(lambda x: x < 100.0, lambda x: x * 2.0, x)
     return [g(c) for g in (f, jk.jit(f)) for c in (float(rng.uniform(1, 9)), 200.0)]
 
 
-@program("13", "One trace, however many turns.", against=["the loop is unrolled while tracing", "loops close over nothing"])
+@program(
+    "13", "One trace, however many turns.", against=["the loop is unrolled while tracing", "loops close over nothing"]
+)
 def one_trace(jk, rng):
     traces = []
 
@@ -38,9 +38,7 @@ def one_program(jk, rng):
 @program("13", "The carry is a tree.")
 def trees(jk, rng):
     f = jk.jit(
-        lambda d: jk.lax.while_loop(
-            lambda d: d["n"] > 0, lambda d: {"n": d["n"] - 1, "x": [d["x"][0] * 2.0]}, d
-        )
+        lambda d: jk.lax.while_loop(lambda d: d["n"] > 0, lambda d: {"n": d["n"] - 1, "x": [d["x"][0] * 2.0]}, d)
     )
     return f({"n": int(rng.integers(1, 6)), "x": [floats(rng, 2)]})
 
@@ -65,24 +63,15 @@ def fixed_point(jk, rng):
     return {"results": results, "weak_type": bool(aval.weak_type)}
 
 
-@program(
-    "13",
-    "A carry that changes its type is a TypeError.",
-    against=["the carry has the type that it came with"],
-)
+@program("13", "A carry that changes its type is a TypeError.", against=["the carry has the type that it came with"])
 def changing(jk, rng):
     loops = [lambda x: x > 0, lambda x: (x, x), lambda x: x[None]]
     return [
-        raised(jk.make_jaxpr(lambda x, b=b: jk.lax.while_loop(lambda x: True, b, x)), floats(rng, 3))
-        for b in loops
+        raised(jk.make_jaxpr(lambda x, b=b: jk.lax.while_loop(lambda x: True, b, x)), floats(rng, 3)) for b in loops
     ]
 
 
-@program(
-    "13",
-    "So is a test that is no single truth value.",
-    against=["the test is whatever Python takes for true"],
-)
+@program("13", "So is a test that is no single truth value.", against=["the test is whatever Python takes for true"])
 def no_truth_value(jk, rng):
     return [
         raised(jk.make_jaxpr(lambda x, t=t: jk.lax.while_loop(t, lambda x: x, x)), floats(rng, 3))

@@ -45,9 +45,7 @@ def length(jk, rng):
     return f(floats(rng, 2)), jk.jit(f)(floats(rng, 2))
 
 
-@program(
-    "14", "The body is in the program once, for a thousand rows as for two.", against=["the loop is unrolled"]
-)
+@program("14", "The body is in the program once, for a thousand rows as for two.", against=["the loop is unrolled"])
 def flat(jk, rng):
     traces = []
 
@@ -97,9 +95,7 @@ def fori(jk, rng):
         jk.lax.fori_loop(0, n, lambda i, c: c * 2.0, x),
     )
     x, n = floats(rng, 2), int(rng.integers(1, 6))
-    names = [
-        [e.primitive.name for e in jk.make_jaxpr(f)(x, n).jaxpr.eqns].count(p) for p in ("scan", "while")
-    ]
+    names = [[e.primitive.name for e in jk.make_jaxpr(f)(x, n).jaxpr.eqns].count(p) for p in ("scan", "while")]
     return {"results": [f(x, n), jk.jit(f)(x, n)], "equations scan, while": names}
 
 
@@ -125,8 +121,6 @@ def nested(jk, rng):
 
 @program("14", "A running sum's program has one equation: the body takes the carry and a row, and returns both.")
 def written(jk, rng):
-    closed = jk.make_jaxpr(lambda x: jk.lax.scan(lambda c, r: (c + r, c), np.float32(0), x)[1])(
-        floats(rng, 3)
-    )
+    closed = jk.make_jaxpr(lambda x: jk.lax.scan(lambda c, r: (c + r, c), np.float32(0), x)[1])(floats(rng, 3))
     equations = [e.primitive.name for e in closed.jaxpr.eqns]
     return {"equations": equations, "the body": jaxpr(closed.jaxpr.eqns[-1].params["jaxpr"])}

@@ -40,10 +40,7 @@ def binary(jk, rng):
 @program(
     "15",
     "Where two are largest, each has half of the tangent.",
-    against=[
-        "of two that are largest the first one moves",
-        "a maximum moves as all of its operands do",
-    ],
+    against=["of two that are largest the first one moves", "a maximum moves as all of its operands do"],
 )
 def ties(jk, rng):
     jnp, x, t = jk.numpy, floats(rng, 3), floats(rng, 3)
@@ -66,9 +63,7 @@ def constant(jk, rng):
 
 
 @program(
-    "15",
-    "Sums, maxima, products, shapes, choices, windows.",
-    against=["a maximum moves as all of its operands do"],
+    "15", "Sums, maxima, products, shapes, choices, windows.", against=["a maximum moves as all of its operands do"]
 )
 def movers(jk, rng):
     jnp = jk.numpy
@@ -97,9 +92,7 @@ def perturbation(jk, rng):
         return lambda x: jk.jvp(f, (x,), (1.0,))[1]
 
     x = float(rng.uniform(1, 2))
-    return derivative(lambda x: x * derivative(lambda y: x + y)(1.0))(x), derivative(
-        derivative(jk.numpy.sin)
-    )(x)
+    return derivative(lambda x: x * derivative(lambda y: x + y)(1.0))(x), derivative(derivative(jk.numpy.sin))(x)
 
 
 @program("15", "Of a jitted function, and within one.")
@@ -117,16 +110,12 @@ def choice(jk, rng):
 
 
 @program(
-    "15",
-    "Of loops: the tangent goes round with the carry.",
-    against=["a loop's tangent is that of its first turn"],
+    "15", "Of loops: the tangent goes round with the carry.", against=["a loop's tangent is that of its first turn"]
 )
 def loops(jk, rng):
     x, t = floats(rng, 3), floats(rng, 3)
     fs = [
-        lambda x: jk.lax.while_loop(lambda c: c[1] < 4, lambda c: (jk.numpy.sin(c[0]) * x, c[1] + 1), (x, 0))[
-            0
-        ],
+        lambda x: jk.lax.while_loop(lambda c: c[1] < 4, lambda c: (jk.numpy.sin(c[0]) * x, c[1] + 1), (x, 0))[0],
         lambda x: jk.lax.scan(lambda c, r: (c * r + x[0], c), 1.0, x),
         lambda x: jk.lax.fori_loop(0, 3, lambda i, c: c * x + i, x),
     ]
@@ -150,9 +139,7 @@ def late(jk, rng):
 
 @program("15", "Written down, it is a program like any other.")
 def written(jk, rng):
-    return jaxpr(
-        jk.make_jaxpr(lambda x, t: jk.jvp(jk.numpy.negative, (x,), (t,)))(floats(rng, 3), floats(rng, 3))
-    )
+    return jaxpr(jk.make_jaxpr(lambda x, t: jk.jvp(jk.numpy.negative, (x,), (t,)))(floats(rng, 3), floats(rng, 3)))
 
 
 @program("15", "Primals and tangents that are not built alike are a TypeError.")

@@ -3,50 +3,50 @@
 from jitkit.kata.ladder.wrong import edit
 
 edit(
-    'the derivative of cos is sin',
-    'Draw cos near zero: does it rise?',
-    'lambda x, out, t: -t * numpy.sin(x)',
-    'lambda x, out, t: t * numpy.sin(x)',
+    "the derivative of cos is sin",
+    "Draw cos near zero: does it rise?",
+    "lambda x, out, t: -t * numpy.sin(x)",
+    "lambda x, out, t: t * numpy.sin(x)",
 )
 edit(
-    'only the first operand moves',
-    'x * y: what if y moves?',
-    'by_partials(P.mul, lambda x, y, out, t: t * y, lambda x, y, out, t: x * t)',
-    'by_partials(P.mul, lambda x, y, out, t: t * y, lambda x, y, out, t: x * t * 0.0)',
+    "only the first operand moves",
+    "x * y: what if y moves?",
+    "by_partials(P.mul, lambda x, y, out, t: t * y, lambda x, y, out, t: x * t)",
+    "by_partials(P.mul, lambda x, y, out, t: t * y, lambda x, y, out, t: x * t * 0.0)",
 )
 edit(
-    'constants move',
-    'What does not depend on the argument has which tangent?',
-    'unflatten(flat.out_tree, map(zero_for_none, dots, outs))',
-    'unflatten(flat.out_tree, [full(x.shape, 1.0) if t is None else t for t, x in zip(dots, outs, strict=True)])',
+    "constants move",
+    "What does not depend on the argument has which tangent?",
+    "unflatten(flat.out_tree, map(zero_for_none, dots, outs))",
+    "unflatten(flat.out_tree, [full(x.shape, 1.0) if t is None else t for t, x in zip(dots, outs, strict=True)])",
 )
 edit(
-    'a maximum moves as all of its operands do',
-    'Which of the operands is the maximum, and do the others matter?',
-    '    return [out], [numpy.sum(t * is_there, axis) / numpy.sum(is_there, axis)]',
-    '    return [out], [numpy.sum(t, axis)]',
+    "a maximum moves as all of its operands do",
+    "Which of the operands is the maximum, and do the others matter?",
+    "    return [out], [numpy.sum(t * is_there, axis) / numpy.sum(is_there, axis)]",
+    "    return [out], [numpy.sum(t, axis)]",
 )
 edit(
-    'tangents of two derivatives are mixed up',
-    'Two derivatives, one in the other. Whose tangent is it?',
-    '        return x.data if belongs(x, self) else (x, None)',
-    '        return x.data if type(x) is Tracer and isinstance(x.trace, JVPTrace) else (x, None)',
+    "tangents of two derivatives are mixed up",
+    "Two derivatives, one in the other. Whose tangent is it?",
+    "        return x.data if belongs(x, self) else (x, None)",
+    "        return x.data if type(x) is Tracer and isinstance(x.trace, JVPTrace) else (x, None)",
 )
 edit(
     "a loop's tangent is that of its first turn",
     "The tangent of the first turn's result: where does it go in the second?",
-    '        return outs, filled(moved, outs)',
-    '        return outs, state[1]',
+    "        return outs, filled(moved, outs)",
+    "        return outs, state[1]",
 )
 edit(
-    'of two that are largest the first one moves',
-    'maximum(x, y) with x equal to y: if only y moves, does the result?',
-    't * where(x == out, where(y == out, 0.5, 1.0), 0.0)',
-    't * where(x == out, 1.0, 0.0)',
+    "of two that are largest the first one moves",
+    "maximum(x, y) with x equal to y: if only y moves, does the result?",
+    "t * where(x == out, where(y == out, 0.5, 1.0), 0.0)",
+    "t * where(x == out, 1.0, 0.0)",
 )
 edit(
-    'what does not move at first never moves',
-    '`a, b = b, x * b`: does a move in the first turn? And in the second?',
-    '        return outs, filled(moved, outs)\n',
-    '        return outs, [t if d is not None or t is None else numpy.zeros_like(t) for t, d in zip(filled(moved, outs), dots, strict=True)]\n',
+    "what does not move at first never moves",
+    "`a, b = b, x * b`: does a move in the first turn? And in the second?",
+    "        return outs, filled(moved, outs)\n",
+    "        return outs, [t if d is not None or t is None else numpy.zeros_like(t) for t, d in zip(filled(moved, outs), dots, strict=True)]\n",
 )

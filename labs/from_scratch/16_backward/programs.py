@@ -16,9 +16,7 @@ def simple(jk, rng):
 
 
 @program(
-    "16",
-    "What is used twice gets two cotangents, which add up.",
-    against=["at a fan-out the last cotangent wins"],
+    "16", "What is used twice gets two cotangents, which add up.", against=["at a fan-out the last cotangent wins"]
 )
 def fan_out(jk, rng):
     def f(x):
@@ -52,12 +50,7 @@ def broadcasting(jk, rng):
 )
 def matrices(jk, rng):
     jnp = jk.numpy
-    f = lambda a, b, v: (
-        jnp.sum(jnp.tanh(a @ b) @ v)
-        + v @ v
-        + jnp.sum(a.T[1:] * 2.0)
-        + jnp.sum((v * v)[1:])
-    )
+    f = lambda a, b, v: jnp.sum(jnp.tanh(a @ b) @ v) + v @ v + jnp.sum(a.T[1:] * 2.0) + jnp.sum((v * v)[1:])
     m, n = floats(rng, 5, 2, 3), floats(rng, 5, 3, 4)
     batches = lambda m, n: jnp.sum(jnp.sin(jnp.asarray(m) @ n)) + jnp.sum(jnp.asarray(m)[1] @ n[0])
     turned = lambda m: jnp.sum(jnp.transpose(m, (1, 2, 0)) * jnp.asarray(floats(np.random.default_rng(1), 2, 3, 5)))
@@ -79,13 +72,11 @@ def trees(jk, rng):
     return jk.value_and_grad(loss, has_aux=True)(p, x), jk.grad(loss, has_aux=True)(p, x)
 
 
-@program(
-    "16", "What does not matter has the derivative zero.", against=["what does not matter has no derivative"]
-)
+@program("16", "What does not matter has the derivative zero.", against=["what does not matter has no derivative"])
 def zeros(jk, rng):
-    return jk.grad(lambda x, y: (x * x).sum(), argnums=(0, 1))(floats(rng, 2), floats(rng, 3)), jk.grad(
-        lambda x: 2.0
-    )(1.0)
+    return jk.grad(lambda x, y: (x * x).sum(), argnums=(0, 1))(floats(rng, 2), floats(rng, 3)), jk.grad(lambda x: 2.0)(
+        1.0
+    )
 
 
 @program("16", "Of a jitted function, and jitted: one program.")
@@ -143,9 +134,7 @@ def twice(jk, rng):
 
 
 @program(
-    "16",
-    "An integer has no derivative, and an array is no loss: TypeErrors.",
-    against=["an array is summed by itself"],
+    "16", "An integer has no derivative, and an array is no loss: TypeErrors.", against=["an array is summed by itself"]
 )
 def wrong(jk, rng):
     return raised(jk.grad(lambda n: n * 2), 3), raised(jk.grad(lambda x: x * 2.0), floats(rng, 3))

@@ -3,62 +3,62 @@
 from jitkit.kata.ladder.wrong import edit
 
 edit(
-    'at a fan-out the last cotangent wins',
-    'y is used three times. What becomes of the first two cotangents?',
-    '            cts[v] = cts[v] + ct if v in cts else ct  # fan-out: what was used twice has two cotangents',
-    '            cts[v] = ct',
+    "at a fan-out the last cotangent wins",
+    "y is used three times. What becomes of the first two cotangents?",
+    "            cts[v] = cts[v] + ct if v in cts else ct  # fan-out: what was used twice has two cotangents",
+    "            cts[v] = ct",
 )
 edit(
     "a division's cotangent is multiplied",
-    'What is the derivative of x / y by x?',
-    'linear_in(P.div, lambda ct, x, y: ct / y)',
-    'linear_in(P.div, lambda ct, x, y: ct * y)',
+    "What is the derivative of x / y by x?",
+    "linear_in(P.div, lambda ct, x, y: ct / y)",
+    "linear_in(P.div, lambda ct, x, y: ct * y)",
 )
 edit(
-    'a cotangent has the shape of the result',
-    'x was broadcast to a larger shape. Which shape has its derivative?',
-    '    return reshape(numpy.sum(ct, axes) if axes else ct, x.aval.shape)',
-    '    return ct',
+    "a cotangent has the shape of the result",
+    "x was broadcast to a larger shape. Which shape has its derivative?",
+    "    return reshape(numpy.sum(ct, axes) if axes else ct, x.aval.shape)",
+    "    return ct",
 )
 edit(
-    'the transpose of `@` is `@`',
-    'ct @ b, or ct @ b.T?',
-    'dot_p(ct, y, letters=letters[::-1])',
-    'dot_p(ct, y, letters=(letters[2], letters[1][::-1], letters[0]))',
+    "the transpose of `@` is `@`",
+    "ct @ b, or ct @ b.T?",
+    "dot_p(ct, y, letters=letters[::-1])",
+    "dot_p(ct, y, letters=(letters[2], letters[1][::-1], letters[0]))",
 )
 edit(
-    'what does not matter has no derivative',
-    'An argument that is not used: what is its derivative, and of which shape?',
-    '    return [zero_for_none(cts.get(v), v.aval) if type(x) is Linear else None\n',
-    '    return [cts.get(v) if type(x) is Linear else None\n',
+    "what does not matter has no derivative",
+    "An argument that is not used: what is its derivative, and of which shape?",
+    "    return [zero_for_none(cts.get(v), v.aval) if type(x) is Linear else None\n",
+    "    return [cts.get(v) if type(x) is Linear else None\n",
 )
 edit(
-    'both sides have a derivative',
-    'Which side was taken, and who tells the backward pass?',
-    '    return [None, *choose(index, [transposed',
-    '    return [None, *choose(as_value(np.int32(0)), [transposed',
+    "both sides have a derivative",
+    "Which side was taken, and who tells the backward pass?",
+    "    return [None, *choose(index, [transposed",
+    "    return [None, *choose(as_value(np.int32(0)), [transposed",
 )
 edit(
-    'the backward loop runs forward',
+    "the backward loop runs forward",
     "Which turn's result was the last to be used? Where does the cotangent begin?",
-    '(rows, ct_ys), length, not reverse)',
-    '(rows, ct_ys), length, reverse)',
+    "(rows, ct_ys), length, not reverse)",
+    "(rows, ct_ys), length, reverse)",
 )
 edit(
-    'a while loop has the derivative zero',
-    'How many turns would have to be remembered?',
-    '    if primitive not in transposes:\n        raise ValueError(',
-    '    if primitive not in transposes:\n        return lambda cts, *xs, **params: [None] * len(xs)\n        raise ValueError(',
+    "a while loop has the derivative zero",
+    "How many turns would have to be remembered?",
+    "    if primitive not in transposes:\n        raise ValueError(",
+    "    if primitive not in transposes:\n        return lambda cts, *xs, **params: [None] * len(xs)\n        raise ValueError(",
 )
 edit(
-    'an array is summed by itself',
+    "an array is summed by itself",
     "Along which of its numbers is an array's gradient?",
-    '            return out if has_aux else (out, None)',
-    '            return out if has_aux else (numpy.sum(out), None)',
+    "            return out if has_aux else (out, None)",
+    "            return out if has_aux else (numpy.sum(out), None)",
 )
 edit(
-    'a permutation is its own inverse',
-    'Axis 0 went to place 2. How does it come back?',
-    'np.argsort(axes).tolist()',
-    'axes',
+    "a permutation is its own inverse",
+    "Axis 0 went to place 2. How does it come back?",
+    "np.argsort(axes).tolist()",
+    "axes",
 )

@@ -38,7 +38,9 @@ def axes(jk, rng):
 
 
 @program(
-    "17", "Broadcasting within an example stays within it.", against=["the batch takes part in broadcasting", "None is axis 0"]
+    "17",
+    "Broadcasting within an example stays within it.",
+    against=["the batch takes part in broadcasting", "None is axis 0"],
 )
 def ranks(jk, rng):
     f = lambda x, y: x + y
@@ -106,7 +108,9 @@ def decisions(jk, rng):
 def loops(jk, rng):
     f = lambda x: jk.lax.while_loop(lambda c: c < 50.0, lambda c: c * 2.0 + 1.0, x)
     same = lambda x: jk.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * x), (0, x))
-    return jk.jit(jk.vmap(f))(np.array([1.0, 60.0, 7.0, 30.0], np.float32) + floats(rng, 4)), jk.vmap(same)(floats(rng, 4))
+    return jk.jit(jk.vmap(f))(np.array([1.0, 60.0, 7.0, 30.0], np.float32) + floats(rng, 4)), jk.vmap(same)(
+        floats(rng, 4)
+    )
 
 
 @program("17", "`scan` and `fori_loop`, rows and carries batched or not.")
@@ -151,9 +155,7 @@ def indices(jk, rng):
 
 
 @program(
-    "17",
-    "Of derivatives, and derivatives of it; a batch in a batch.",
-    against=["batches within batches are one batch"],
+    "17", "Of derivatives, and derivatives of it; a batch in a batch.", against=["batches within batches are one batch"]
 )
 def composed(jk, rng):
     f = lambda x: (jk.numpy.sin(x) * x[0]).sum()

@@ -3,68 +3,68 @@
 from jitkit.kata.ladder.wrong import edit
 
 edit(
-    'the batch is a loop of Python',
-    'How many equations are there for 50 examples, and how many for 2?',
-    '        outs = vmap_flat(flat, sizes.pop(), [axis is not None for axis in axes], leaves)',
-    '        n = sizes.pop()\n        rows = [flat(*[x if axis is None else x[i] for x, axis in zip(leaves, axes)]) for i in range(n)]\n        outs = [scan(lambda c, i: (c, switch(i, [lambda r=r: as_value(r) for r in column])), None, numpy.arange(n))[1] for column in zip(*rows)]',
+    "the batch is a loop of Python",
+    "How many equations are there for 50 examples, and how many for 2?",
+    "        outs = vmap_flat(flat, sizes.pop(), [axis is not None for axis in axes], leaves)",
+    "        n = sizes.pop()\n        rows = [flat(*[x if axis is None else x[i] for x, axis in zip(leaves, axes)]) for i in range(n)]\n        outs = [scan(lambda c, i: (c, switch(i, [lambda r=r: as_value(r) for r in column])), None, numpy.arange(n))[1] for column in zip(*rows)]",
 )
 edit(
-    'the batch is always the first axis',
-    'in_axes=1: where is the batch?',
-    '        leaves = [x if axis is None else move_axis(x, axis, 0) for x, axis in zip(leaves, axes, strict=True)]',
-    '        leaves = [x if axis is None else reshape(x, (x.shape[axis], *without(x.shape, (axis,)))) for x, axis in zip(leaves, axes, strict=True)]',
+    "the batch is always the first axis",
+    "in_axes=1: where is the batch?",
+    "        leaves = [x if axis is None else move_axis(x, axis, 0) for x, axis in zip(leaves, axes, strict=True)]",
+    "        leaves = [x if axis is None else reshape(x, (x.shape[axis], *without(x.shape, (axis,)))) for x, axis in zip(leaves, axes, strict=True)]",
 )
 edit(
-    'None is axis 0',
-    'None: the same for all examples. Does it have an axis to be taken apart along?',
-    '    return [axis] * len(flatten(x)[0])\n',
-    '    return [axis or 0] * len(flatten(x)[0])\n',
+    "None is axis 0",
+    "None: the same for all examples. Does it have an axis to be taken apart along?",
+    "    return [axis] * len(flatten(x)[0])\n",
+    "    return [axis or 0] * len(flatten(x)[0])\n",
 )
 edit(
-    'the batch takes part in broadcasting',
-    'f32[3] and f32[] in each of 3 examples: which axis meets which?',
-    '    return p.bind(*aligned(flags, xs, max(x.ndim - b for x, b in zip(xs, flags, strict=True))))',
-    '    return p.bind(*xs)',
+    "the batch takes part in broadcasting",
+    "f32[3] and f32[] in each of 3 examples: which axis meets which?",
+    "    return p.bind(*aligned(flags, xs, max(x.ndim - b for x, b in zip(xs, flags, strict=True))))",
+    "    return p.bind(*xs)",
 )
 edit(
-    '`@` of two batches multiplies all with all',
-    'Example i of one goes with which example of the other?',
-    '    return dot_p.bind(x, y, letters=(new * flags[0] + xs, new * flags[1] + ys, new + out))',
-    '    y, both = y[0] if all(flags) else y, all(flags)\n    return dot_p.bind(x, y, letters=(new * flags[0] + xs, new * (flags[1] and not both) + ys, new + out))',
+    "`@` of two batches multiplies all with all",
+    "Example i of one goes with which example of the other?",
+    "    return dot_p.bind(x, y, letters=(new * flags[0] + xs, new * flags[1] + ys, new + out))",
+    "    y, both = y[0] if all(flags) else y, all(flags)\n    return dot_p.bind(x, y, letters=(new * flags[0] + xs, new * (flags[1] and not both) + ys, new + out))",
 )
 edit(
-    'axes are counted with the batch',
-    'The sum over axis 0 of an example: over which axis of the batch is it?',
-    'reduce_sum_p.bind(x, axis=shifted(axis))',
-    'reduce_sum_p.bind(x, axis=axis)',
+    "axes are counted with the batch",
+    "The sum over axis 0 of an example: over which axis of the batch is it?",
+    "reduce_sum_p.bind(x, axis=shifted(axis))",
+    "reduce_sum_p.bind(x, axis=axis)",
 )
 edit(
-    'the first example decides for all',
-    'Each example has a decision of its own. Can one branch run for all of them?',
-    '    outs, *others = [function(*xs)',
-    '    return choose(index[0], functions, xs)\n    outs, *others = [function(*xs)',
+    "the first example decides for all",
+    "Each example has a decision of its own. Can one branch run for all of them?",
+    "    outs, *others = [function(*xs)",
+    "    return choose(index[0], functions, xs)\n    outs, *others = [function(*xs)",
 )
 edit(
-    'examples that are done go on',
-    'The loop goes on for others. What happens to an example that is done?',
-    '        return [pick(going, new, old) for new, old in zip(body(*consts, *carry), carry, strict=True)]',
-    '        return body(*consts, *carry)',
+    "examples that are done go on",
+    "The loop goes on for others. What happens to an example that is done?",
+    "        return [pick(going, new, old) for new, old in zip(body(*consts, *carry), carry, strict=True)]",
+    "        return body(*consts, *carry)",
 )
 edit(
-    'batches within batches are one batch',
-    'Two batches, one in the other. Whose tracer is it?',
-    '        flags = tuple([belongs(x, self) for x in args])\n',
-    '        flags = tuple([type(x) is Tracer and isinstance(x.trace, BatchTrace) for x in args])\n',
+    "batches within batches are one batch",
+    "Two batches, one in the other. Whose tracer is it?",
+    "        flags = tuple([belongs(x, self) for x in args])\n",
+    "        flags = tuple([type(x) is Tracer and isinstance(x.trace, BatchTrace) for x in args])\n",
 )
 edit(
-    'the smallest batch decides',
-    'Batches of 3 and of 4: how many examples are there?',
+    "the smallest batch decides",
+    "Batches of 3 and of 4: how many examples are there?",
     '        if len(sizes) != 1:\n            raise ValueError(f"vmap',
     '        if False:\n            raise ValueError(f"vmap',
 )
 edit(
-    'a jitted function is for one example',
-    'A jitted function meets a batch. What is the program of the batch?',
-    'batchers |= {jit_p: batch_jit, cond_p',
-    'batchers |= {cond_p',
+    "a jitted function is for one example",
+    "A jitted function meets a batch. What is the program of the batch?",
+    "batchers |= {jit_p: batch_jit, cond_p",
+    "batchers |= {cond_p",
 )

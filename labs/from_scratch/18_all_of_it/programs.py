@@ -83,9 +83,7 @@ def words_batched(jk, rng):
 @program(
     "18",
     "SELU, the program that every introduction to `jit` begins with: compiled once, run once.",
-    against=[
-        "each step is compiled anew",
-    ],
+    against=["each step is compiled anew"],
 )
 def selu(jk, rng):
     jnp = jk.numpy
@@ -102,9 +100,7 @@ def selu(jk, rng):
 def per_example(jk, rng):
     params, xs, ys = network(rng, 3, 4, 1), floats(rng, 5, 3), floats(rng, 5, 1)
     loss = lambda p, x, y: ((forward(jk, p, x) - y) ** 2).sum()
-    return counted(
-        jk.jit(jk.vmap(jk.grad(loss), in_axes=(None, 0, 0))), params, xs, ys, compiled=1, executed=1
-    )
+    return counted(jk.jit(jk.vmap(jk.grad(loss), in_axes=(None, 0, 0))), params, xs, ys, compiled=1, executed=1)
 
 
 @program(
@@ -150,16 +146,12 @@ def classifier(jk, rng):
 
     @jk.jit
     def loss(p, xs, labels):
-        return -jk.numpy.mean(
-            jk.numpy.sum(jk.nn.one_hot(labels, 3) * jk.nn.log_softmax(forward(jk, p, xs)), axis=1)
-        )
+        return -jk.numpy.mean(jk.numpy.sum(jk.nn.one_hot(labels, 3) * jk.nn.log_softmax(forward(jk, p, xs)), axis=1))
 
     return jk.value_and_grad(loss)(params, xs, labels)
 
 
-@program(
-    "18", "Newton's method: second derivatives in a loop.", against=["the hessian is the gradient squared"]
-)
+@program("18", "Newton's method: second derivatives in a loop.", against=["the hessian is the gradient squared"])
 def newton(jk, rng):
     f = lambda x: (x - 2.0) ** 4 + jk.numpy.sin(x)
     step = lambda i, x: x - jk.grad(f)(x) / jk.grad(jk.grad(f))(x)

@@ -8,9 +8,7 @@ from jitkit.kata.checking import check, raised
 @check("90.1", "Items come in the order of the mask.", against=["the mask does not matter"])
 def order_of_the_mask(jk, rng):
     mask = [True, False, *map(bool, rng.integers(0, 2, 6))]
-    return jk.base.util.merge_lists(
-        mask, list(range(mask.count(False))), [10 + i for i in range(mask.count(True))]
-    )
+    return jk.base.util.merge_lists(mask, list(range(mask.count(False))), [10 + i for i in range(mask.count(True))])
 
 
 @check("90.1", "Lists that do not fit the mask are an AssertionError.")

@@ -15,10 +15,7 @@ def measure(jk, quick):
         return f
 
     lengths = [1.0, 2.0, 3.0]
-    return {
-        "length": lengths,
-        "equations": [float(len(jk.make_jaxpr(loop(int(n)))(1.0).eqns)) for n in lengths],
-    }
+    return {"length": lengths, "equations": [float(len(jk.make_jaxpr(loop(int(n)))(1.0).eqns)) for n in lengths]}
 
 
 def plot(data, axes):

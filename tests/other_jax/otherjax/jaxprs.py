@@ -109,9 +109,7 @@ def call(program, args):
 
 
 def run(jaxpr, consts, *args):
-    env = {
-        id(v): x for v, x in zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *map(thing, args)], strict=True)
-    }
+    env = {id(v): x for v, x in zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *map(thing, args)], strict=True)}
 
     def read(v):
         return Number(v.val, v.aval.weak_type) if isinstance(v, Constant) else env[id(v)]

@@ -29,10 +29,7 @@ def jit(f, static_argnums=(), static_argnames=()):
             key = frozenset((where, type(x), x) for where, x in fixed.items())
         except TypeError as error:
             raise ValueError(f"a static argument does not hash: {error}") from None
-        rest = (
-            [x for i, x in enumerate(args) if i not in fixed],
-            {k: v for k, v in kwargs.items() if k not in fixed},
-        )
+        rest = ([x for i, x in enumerate(args) if i not in fixed], {k: v for k, v in kwargs.items() if k not in fixed})
         leaves, structure = flatten(rest)
         leaves = [thing(x) for x in leaves]
         known = KEPT.setdefault(f, {})

@@ -205,7 +205,10 @@ def where(which, yes, no):
 def matmul(x, y):
     x, y = common([x, y])
     many = string.ascii_uppercase[: len(x.shape) - 2] if len(x.shape) > 2 else ""
-    xs, ys = ("k" if len(x.shape) == 1 else many + "ik"), ("k" if len(y.shape) == 1 else many[: len(y.shape) - 2] + "kj")
+    xs, ys = (
+        ("k" if len(x.shape) == 1 else many + "ik"),
+        ("k" if len(y.shape) == 1 else many[: len(y.shape) - 2] + "kj"),
+    )
     return Dot(letters=f"{xs},{ys}->{many}{'i' * (len(x.shape) > 1)}{'j' * (len(y.shape) > 1)}").do(x, y)
 
 
@@ -236,7 +239,9 @@ def index(x, wanted):
 
 def full(shape, value, dtype=None):
     value = thing(value)
-    return broadcast_to(convert(value, np.dtype(dtype or value.dtype), False), (shape,) if isinstance(shape, int) else shape)
+    return broadcast_to(
+        convert(value, np.dtype(dtype or value.dtype), False), (shape,) if isinstance(shape, int) else shape
+    )
 
 
 def zeros(shape):

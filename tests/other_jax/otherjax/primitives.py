@@ -48,9 +48,7 @@ class Primitive:
         avals = self.types(*[x.aval for x in xs])
         page = max(pages, key=lambda page: page.depth)
         if any(page.closed for page in pages):
-            raise faults.UnexpectedTracerError(
-                f"an operand of {self.name} was left behind by a trace that is over"
-            )
+            raise faults.UnexpectedTracerError(f"an operand of {self.name} was left behind by a trace that is over")
         return page.write(self, xs, avals)
 
 

@@ -480,7 +480,9 @@ def batch_scan(p, size, flags, xs):
         ys = body(*consts, *carry, *row)
         return ys[: p.m], ys[p.m :]
 
-    carry, ys = scan(turn, whole(size, b, carry), [swapped(x) if f else x for x, f in zip(rows, c, strict=True)], p.length, p.reverse)
+    carry, ys = scan(
+        turn, whole(size, b, carry), [swapped(x) if f else x for x, f in zip(rows, c, strict=True)], p.length, p.reverse
+    )
     return carry + [swapped(y) for y in ys]
 
 
@@ -538,4 +540,3 @@ Reshape.batch = lambda p, size, flags, xs: [reshape(xs[0], (size, *p.new_sizes))
 Transpose.batch = lambda p, size, flags, xs: [transpose(xs[0], (0, *[i + 1 for i in p.permutation]))]
 Broadcast.batch = lambda p, size, flags, xs: [broadcast_to(stretched(xs[0], len(p.shape)), (size, *p.shape))]
 JitCall.batch, Cond.batch, While.batch, Scan.batch = batch_jit, batch_cond, batch_while, batch_scan
-

@@ -4,10 +4,7 @@ NODES = {
     tuple: (lambda t: (t, None), lambda data, cs: tuple(cs)),
     list: (lambda t: (t, None), lambda data, cs: list(cs)),
     type(None): (lambda t: ((), None), lambda data, cs: None),
-    dict: (
-        lambda d: ([d[k] for k in sorted(d)], tuple(sorted(d))),
-        lambda keys, cs: dict(zip(keys, cs, strict=True)),
-    ),
+    dict: (lambda d: ([d[k] for k in sorted(d)], tuple(sorted(d))), lambda keys, cs: dict(zip(keys, cs, strict=True))),
 }
 
 

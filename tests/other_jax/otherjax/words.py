@@ -22,7 +22,9 @@ nn = types.SimpleNamespace(
     selu=lambda x: 1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * (numpy.exp(numpy.minimum(x, 0)) - 1)),
     softmax=lambda x, axis=-1: numpy.exp(x - logsumexp(x, axis)),
     log_softmax=lambda x, axis=-1: x - logsumexp(x, axis),
-    one_hot=lambda i, n: convert(numpy.equal(reshape(thing(i), (*thing(i).shape, 1)), np.arange(n)), np.dtype("float32"), False),
+    one_hot=lambda i, n: convert(
+        numpy.equal(reshape(thing(i), (*thing(i).shape, 1)), np.arange(n)), np.dtype("float32"), False
+    ),
 )
 
 
