@@ -502,7 +502,7 @@ def test_a_jax_array_and_an_equal_array_share_an_entry(jax, jnp):
 
 
 def test_static_arguments_of_library_functions_are_what_their_signatures_say():
-    """`fused` reads them from the code object: a misspelt name would go unnoticed."""
+    """`inlined` reads them from the code object: a misspelt name would go unnoticed."""
     functions = [
         f._jitted for room in (jnp, jk.lax, jk.nn) for name in dir(room) if hasattr(f := getattr(room, name), "_jitted")
     ]

@@ -22,7 +22,7 @@ from ..lax.utils import canonicalize_axis
 from ..numpy import reductions, statistics
 from ..numpy.promotion import promote_inexact
 from ..numpy.util import check_arraylike, check_arraylike_or_none, concrete_index, ensure_arraylike
-from ..pjit.jit import fused, jit
+from ..pjit.jit import inlined, jit
 
 # --- activations -----------------------------------------------------------------------------------------------------
 
@@ -81,7 +81,7 @@ def soft_sign(x: Any) -> Any:
     return x / (jnp.abs(x) + 1)
 
 
-@fused
+@inlined
 def sigmoid(x: Any) -> Any:
     """1 / (1 + e**-x)."""
     return lax.logistic(x)

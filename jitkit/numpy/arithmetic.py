@@ -18,7 +18,7 @@ from .. import core, lax
 from ..base.jax_version import since
 from ..core import dtypes
 from ..custom_derivatives import custom_jvp
-from ..pjit.jit import fused, jit
+from ..pjit.jit import inlined, jit
 from .promotion import (
     promote_dtypes_inexact,
     promote_dtypes_numeric,
@@ -56,7 +56,7 @@ def pow(x1: Any, x2: Any, /) -> Any:  # numpy's name
     return power(x1, x2)
 
 
-@fused
+@inlined
 def _power(x1: Any, x2: Any) -> Any:
     x1, x2 = promote_shapes("power", x1, x2)
     dtype, (base, exponent) = promote_numeric("power", x1, x2)
@@ -78,7 +78,7 @@ def _integer_power(base: Any, exponent: Any, dtype: Any) -> Any:
     return result
 
 
-@fused
+@inlined
 def log2(x: Any, /) -> Any:
     """The logarithm to base 2."""
     dtype, (x,) = promote_inexact("log2", x)
@@ -92,7 +92,7 @@ def log2(x: Any, /) -> Any:
     return lax.div(lax.log(x), lax.log(dtype.type(2)))
 
 
-@fused
+@inlined
 def log10(x: Any, /) -> Any:
     """The logarithm to base 10."""
     dtype, (x,) = promote_inexact("log10", x)
@@ -122,14 +122,14 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     return where(either_inf, constant(result, np.inf), result)
 
 
-@fused
+@inlined
 def deg2rad(x: Any, /) -> Any:
     """x degrees in radians."""
     _, (x,) = promote_inexact("deg2rad", x)
     return lax.mul(x, constant(x, np.pi / 180))
 
 
-@fused
+@inlined
 def rad2deg(x: Any, /) -> Any:
     """x radians in degrees."""
     _, (x,) = promote_inexact("rad2deg", x)

@@ -16,7 +16,7 @@ from .. import core, lax
 from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_axis
-from ..pjit.jit import fused, jit
+from ..pjit.jit import inlined, jit
 from .creation import array, zeros_like
 from .promotion import broadcast_shapes, broadcast_to, promote_dtypes
 from .shaping import moveaxis
@@ -33,7 +33,7 @@ def result_type_of(name: str, preferred_element_type: Any, *operands: Any) -> tu
     return dtypes.check_and_canonicalize_user_dtype(preferred_element_type, name), False
 
 
-@fused(static_argnames=_STATIC)
+@inlined(static_argnames=_STATIC)
 def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The sum of products over the last axis of `a` and the second to last (or only) axis of `b`; the product with a scalar.
 
@@ -49,7 +49,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     return lax._convert_element_type(result, dtype, weak_type)
 
 
-@fused(static_argnames=_STATIC)
+@inlined(static_argnames=_STATIC)
 def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """`a @ b`: matrices in the last two axes, batches of them in the others, which broadcast; an operand of one axis is a vector.
 
@@ -138,7 +138,7 @@ def _shown(x: Any) -> str:
     return short
 
 
-@fused(static_argnames=_STATIC)
+@inlined(static_argnames=_STATIC)
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The sum over all elements of conj(a) * b."""
     a, b = ensure_arraylikes("vdot", a, b)
@@ -194,7 +194,7 @@ def _contracted_axes(a: Any, b: Any, axes: Any) -> tuple[tuple[int, ...], tuple[
     return tuple(canonicalize_axis(i, a.ndim) for i in of_a), tuple(canonicalize_axis(i, b.ndim) for i in of_b)
 
 
-@fused(static_argnames=_STATIC)
+@inlined(static_argnames=_STATIC)
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The sum of products over the last axes of both; the product with a scalar."""
     a, b = ensure_arraylikes("inner", a, b)
@@ -205,7 +205,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     return tensordot(a, b, (-1, -1), precision=precision, preferred_element_type=preferred_element_type)
 
 
-@fused
+@inlined
 def outer(a: Any, b: Any, out: None = None) -> Any:
     """The products of each element of `a` with each of `b`, as a matrix."""
     if out is not None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import lax
 from ..core import dtypes
-from ..pjit.jit import fused
+from ..pjit.jit import inlined
 from .contractions import result_type_of
 from .util import as_array, check_arraylike
 
@@ -64,7 +64,7 @@ def einsum(
     return _einsum(list(operands), tuple(inputs), result, tuple(path), precision, preferred_element_type)
 
 
-@fused(static_argnames=("inputs", "result", "path", "precision", "preferred_element_type"))
+@inlined(static_argnames=("inputs", "result", "path", "precision", "preferred_element_type"))
 def _einsum(
     operands: list[Any], inputs: tuple[str, ...], result: str, path: _Path, precision: Any, preferred_element_type: Any
 ) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from .. import lax
 from ..core import dtypes
 from ..custom_derivatives import custom_jvp
-from ..pjit.jit import fused, jit
+from ..pjit.jit import inlined, jit
 from .arithmetic import rad2deg
 from .promotion import promote, promote_dtypes_inexact, promote_inexact, where
 from .ufuncs import constant, greater, imag, less, real
@@ -21,14 +21,14 @@ from .util import as_array, ensure_arraylike, ensure_arraylikes
 _INTEGER_OF_BITS: dict[int, np.dtype[Any]] = {16: np.dtype("int16"), 32: np.dtype("int32"), 64: np.dtype("int64")}
 
 
-@fused
+@inlined
 def isnan(x: Any, /) -> Any:
     """Whether x is nan: the value that differs from itself."""
     x = ensure_arraylike("isnan", x)
     return lax.ne(x, x)
 
 
-@fused
+@inlined
 def isfinite(x: Any, /) -> Any:
     """Whether x is neither infinite nor nan."""
     x = ensure_arraylike("isfinite", x)
@@ -98,7 +98,7 @@ def copysign(x1: Any, x2: Any, /) -> Any:
     return where(signbit(x2), -lax.abs(x1), lax.abs(x1))
 
 
-@fused
+@inlined
 def spacing(x: Any, /) -> Any:
     """The distance to the next float away from zero, with the sign of x. ValueError for complex x."""
     dtype, (x,) = promote_inexact("spacing", x)

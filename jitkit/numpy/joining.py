@@ -14,7 +14,7 @@ import numpy as np
 from .. import core, lax
 from ..base.jax_version import since
 from ..lax.utils import canonicalize_axis, index_tuple
-from ..pjit.jit import fused, jit
+from ..pjit.jit import inlined, jit
 from .creation import array, asarray, full, zeros
 from .cumulative import cumsum
 from .promotion import broadcast_to, promote_dtypes
@@ -190,7 +190,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return _split("dsplit", ary, indices_or_sections, 2)
 
 
-@fused(static_argnames=("axis",))
+@inlined(static_argnames=("axis",))
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The subarrays along `axis`, as a tuple."""
     return tuple(lax.unstack(ensure_arraylike("unstack", x), axis=axis))

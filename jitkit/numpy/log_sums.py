@@ -13,19 +13,19 @@ from .. import lax
 from ..core import dtypes
 from ..custom_derivatives import custom_jvp
 from ..lax import cumulative
-from ..pjit.jit import fused
+from ..pjit.jit import inlined
 from .promotion import promote_inexact
 from .ufuncs import constant
 from .util import as_array
 
 
-@fused
+@inlined
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     """log(exp(x1) + exp(x2)), without overflow."""
     return _natural(*map(as_array, promote_inexact("logaddexp", x1, x2)[1]))
 
 
-@fused
+@inlined
 def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """log2(2 ** x1 + 2 ** x2), without overflow."""
     return _binary(*map(as_array, promote_inexact("logaddexp2", x1, x2)[1]))

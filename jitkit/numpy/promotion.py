@@ -25,7 +25,7 @@ from ..base.jax_version import since
 from ..core import dtypes
 from ..core.operators import Operators
 from ..lax.utils import canonicalize_shape, scalar_of_type
-from ..pjit.jit import fused, jit
+from ..pjit.jit import inlined, jit
 from .util import as_array, check_arraylike, ensure_arraylike, ensure_arraylikes
 
 _PLAN_LIMIT = 8192
@@ -247,7 +247,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
     return lax.broadcast_in_dim(array, sizes, tuple(range(missing, len(sizes))))
 
 
-@fused
+@inlined
 def _broadcast_arrays(*args: Any) -> list[Any]:
     shapes = [np.shape(x) for x in args]
     if all(s == shapes[0] for s in shapes):

@@ -21,7 +21,7 @@ from .. import core, lax
 from ..base import errors
 from ..core import dtypes
 from ..lax.utils import canonicalize_axis
-from ..pjit.jit import fused, jit
+from ..pjit.jit import inlined, jit
 from .promotion import convert
 from .promotion import where as where_
 from .ufuncs import constant
@@ -186,11 +186,11 @@ def _over_axis(kind: _Kind, axis: Any, dtype: Any, keepdims: bool, promote_integ
         return _reduction(kind, a, axis, dtype, keepdims=keepdims, promote_integers=promote_integers)
 
     reduce.__name__ = reduce.__qualname__ = f"_reduce_{kind.name}"
-    reducer: Callable[[Any], Any] = fused(reduce)
+    reducer: Callable[[Any], Any] = inlined(reduce)
     return reducer
 
 
-@fused(static_argnames=("kind", "axis", "dtype", "keepdims", "promote_integers"))
+@inlined(static_argnames=("kind", "axis", "dtype", "keepdims", "promote_integers"))
 def _reduce(
     a: Any,
     initial: Any,
@@ -329,12 +329,12 @@ def _arg(name: str, function: Callable[..., Any], a: Any, axis: int | None, out:
     return function(a, None if axis is None else operator.index(axis), keepdims=bool(keepdims))
 
 
-@fused(static_argnames=("axis", "keepdims"))
+@inlined(static_argnames=("axis", "keepdims"))
 def _argmax(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     return _position("argmax", lax.argmax, as_array(a), axis, keepdims)
 
 
-@fused(static_argnames=("axis", "keepdims"))
+@inlined(static_argnames=("axis", "keepdims"))
 def _argmin(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     return _position("argmin", lax.argmin, as_array(a), axis, keepdims)
 

@@ -16,7 +16,7 @@ from .. import core, lax
 from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_axis, canonicalize_shape, index_tuple
-from ..pjit.jit import fused, jit
+from ..pjit.jit import inlined, jit
 from .creation import array, asarray
 from .promotion import broadcast_to
 from .reductions import static_axes
@@ -67,7 +67,7 @@ def _new_shape(a: Any, shape: Any) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-@fused(static_argnames=("order",))
+@inlined(static_argnames=("order",))
 def ravel(a: Any, order: str = "C") -> Any:
     """All elements in one axis, in row-major order (`order="F"`: column-major)."""
     a = ensure_arraylike("ravel", a)
@@ -97,7 +97,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return lax.transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
-@fused(static_argnames=("axis1", "axis2"))
+@inlined(static_argnames=("axis1", "axis2"))
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Two axes exchanged."""
     a = ensure_arraylike("swapaxes", a)
@@ -112,7 +112,7 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
     return _moveaxis(a, index_tuple(source), index_tuple(destination))
 
 
-@fused(static_argnames=("source", "destination"))
+@inlined(static_argnames=("source", "destination"))
 def _moveaxis(a: Any, source: tuple[int, ...], destination: tuple[int, ...]) -> Any:
     a = as_array(a)
     source = tuple(canonicalize_axis(i, a.ndim) for i in source)
@@ -143,7 +143,7 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
     return _squeeze(a, None if axis is None else index_tuple(axis))
 
 
-@fused(static_argnames=("axis",))
+@inlined(static_argnames=("axis",))
 def _squeeze(a: Any, axis: tuple[int, ...] | None) -> Any:
     a = as_array(a)
     return lax.squeeze(a, [i for i, n in enumerate(a.shape) if n == 1] if axis is None else axis)

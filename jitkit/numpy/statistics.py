@@ -13,7 +13,7 @@ import numpy as np
 from .. import lax
 from ..base import config
 from ..core import dtypes
-from ..pjit.jit import fused, jit
+from ..pjit.jit import inlined, jit
 from . import reductions
 from .promotion import broadcast_to, convert, promote_dtypes_inexact
 from .promotion import where as where_
@@ -30,7 +30,7 @@ def mean(
     return _mean(a, static_axes(axis), dtype, out, keepdims, where=where, upcast_f16_for_computation=dtype is None)
 
 
-@fused(static_argnames=("axis", "dtype", "keepdims", "upcast_f16_for_computation"))
+@inlined(static_argnames=("axis", "dtype", "keepdims", "upcast_f16_for_computation"))
 def _mean(
     a: Any,
     axis: Any = None,
@@ -69,7 +69,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     return _average(a, static_axes(axis), weights, returned, keepdims)
 
 
-@fused(static_argnames=("axis", "returned", "keepdims"))
+@inlined(static_argnames=("axis", "returned", "keepdims"))
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
     a = ensure_arraylike("average", a)
     axes = reduced_axes(a.ndim, axis)

@@ -2,7 +2,7 @@
 
 Most of them differ only in the primitive and in the dtype they promote to, and are rows of a table. `inexact` rows turn integers
 into floats (`sin(1)`), plain ones keep the dtype (`negative`, `maximum`), `numeric` ones only turn bool into int. Each is
-`fused`: one compiled program when it is called eagerly, equations without a frame around them when it is traced.
+`inlined`: one compiled program when it is called eagerly, equations without a frame around them when it is traced.
 
 JAX: jax/_src/numpy/ufuncs.py:sin
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import lax
 from ..core import dtypes
-from ..pjit.jit import fused, jit
+from ..pjit.jit import inlined, jit
 from .promotion import promote, promote_inexact, promote_numeric, where
 from .util import as_array, check_arraylike, ensure_arraylike
 
@@ -27,14 +27,14 @@ def _unary(name: str, operation: Operation, promotion: Operation, doc: str) -> A
     def function(x: Any, /) -> Any:
         return operation(*promotion(name, x)[1])
 
-    return fused(_named(function, name, doc))
+    return inlined(_named(function, name, doc))
 
 
 def _binary(name: str, operation: Operation, promotion: Operation, doc: str) -> Any:
     def function(x: Any, y: Any, /) -> Any:
         return operation(*promotion(name, x, y)[1])
 
-    return fused(_named(function, name, doc))
+    return inlined(_named(function, name, doc))
 
 
 def _binary_or_bool(name: str, operation: Operation, of_bools: Operation, doc: str) -> Any:
@@ -44,7 +44,7 @@ def _binary_or_bool(name: str, operation: Operation, of_bools: Operation, doc: s
         dtype, operands = promote(name, x, y)
         return of_bools(*operands) if dtype == np.bool_ else operation(*operands)
 
-    return fused(_named(function, name, doc))
+    return inlined(_named(function, name, doc))
 
 
 def _comparison(name: str, operation: Operation, doc: str) -> Any:
@@ -58,7 +58,7 @@ def _comparison(name: str, operation: Operation, doc: str) -> Any:
         by_imag = operation(lax.imag(x), lax.imag(y))
         return lax.select(same_real, by_imag, operation(lax.real(x), lax.real(y)))
 
-    return fused(_named(function, name, doc))
+    return inlined(_named(function, name, doc))
 
 
 def _logical(name: str, operation: Operation, doc: str) -> Any:
@@ -73,7 +73,7 @@ def _logical(name: str, operation: Operation, doc: str) -> Any:
     def binary(x: Any, y: Any, /) -> Any:
         return function(x, y)
 
-    return fused(_named(unary if name == "logical_not" else binary, name, doc))
+    return inlined(_named(unary if name == "logical_not" else binary, name, doc))
 
 
 def _named(function: Operation, name: str, doc: str) -> Operation:
@@ -169,32 +169,32 @@ def _is_whole(dtype: Any) -> bool:
     return bool(dtype == np.bool_ or dtypes.issubdtype(dtype, np.integer))
 
 
-@fused
+@inlined
 def atan2(x1: Any, x2: Any, /) -> Any:
     """The angle of the point (x2, x1), in [-pi, pi]."""
     return arctan2(*promote("atan2", x1, x2)[1])
 
 
-@fused
+@inlined
 def positive(x: Any, /) -> Any:
     """+x, which is x."""
     return as_array(promote("positive", x)[1][0])
 
 
-@fused
+@inlined
 def absolute(x: Any, /) -> Any:
     """|x|: real and of the parts' dtype for complex x."""
     x = ensure_arraylike("absolute", x)
     return x if x.dtype == np.bool_ or dtypes.issubdtype(x.dtype, np.unsignedinteger) else lax.abs(x)
 
 
-@fused
+@inlined
 def abs(x: Any, /) -> Any:  # numpy's name
     """|x|: real and of the parts' dtype for complex x."""
     return absolute(x)
 
 
-@fused
+@inlined
 def fabs(x: Any, /) -> Any:
     """|x| as a float. TypeError for complex x."""
     x = ensure_arraylike("fabs", x)
@@ -203,14 +203,14 @@ def fabs(x: Any, /) -> Any:
     return lax.abs(*promote_inexact("fabs", x)[1])
 
 
-@fused
+@inlined
 def floor(x: Any, /) -> Any:
     """The largest whole number <= x, of x's dtype."""
     x = ensure_arraylike("floor", x)
     return x if _is_whole(x.dtype) else lax.floor(x)
 
 
-@fused
+@inlined
 def ceil(x: Any, /) -> Any:
     """The smallest whole number >= x, of x's dtype."""
     x = ensure_arraylike("ceil", x)
@@ -237,33 +237,33 @@ def rint(x: Any, /) -> Any:
     return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
 
 
-@fused
+@inlined
 def square(x: Any, /) -> Any:
     """x * x."""
     return lax.square(*promote_numeric("square", x)[1])
 
 
-@fused
+@inlined
 def reciprocal(x: Any, /) -> Any:
     """1 / x, of integers as floats."""
     return lax.integer_pow(as_array(promote_inexact("reciprocal", x)[1][0]), -1)
 
 
-@fused
+@inlined
 def real(val: Any, /) -> Any:
     """The real part; a real array itself."""
     val = ensure_arraylike("real", val)
     return lax.real(val) if dtypes.issubdtype(val.dtype, np.complexfloating) else val
 
 
-@fused
+@inlined
 def imag(val: Any, /) -> Any:
     """The imaginary part; zeros for a real array."""
     val = ensure_arraylike("imag", val)
     return lax.imag(val) if dtypes.issubdtype(val.dtype, np.complexfloating) else lax.full_like(val, 0)
 
 
-@fused
+@inlined
 def conjugate(x: Any, /) -> Any:
     """The complex conjugate; a real array itself."""
     x = ensure_arraylike("conjugate", x)
@@ -275,7 +275,7 @@ def conj(x: Any, /) -> Any:
     return conjugate(x)
 
 
-@fused
+@inlined
 def right_shift(x1: Any, x2: Any, /) -> Any:
     """x1 // 2 ** x2, by moving bits; the sign of signed integers stays."""
     dtype, operands = promote_numeric("right_shift", x1, x2)
@@ -283,7 +283,7 @@ def right_shift(x1: Any, x2: Any, /) -> Any:
     return lax.shift_right_logical(*operands) if unsigned else lax.shift_right_arithmetic(*operands)
 
 
-@fused
+@inlined
 def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
     """x1 // 2 ** x2, by moving bits; the sign of signed integers stays."""
     return right_shift(x1, x2)
@@ -304,7 +304,7 @@ def arccosh(x: Any, /) -> Any:
     return result
 
 
-@fused
+@inlined
 def acosh(x: Any, /) -> Any:
     """The inverse of the hyperbolic cosine; nan below 1."""
     check_arraylike("acosh", x)

@@ -139,10 +139,10 @@ def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: A
     return runtime.single_device_sharding(runtime.devices(backend)[0] if device is None else device)
 
 
-def fused(fun: Callable[..., Any] | None = None, /, *, static_argnames: Sequence[str] = ()) -> Wrapped:
+def inlined(fun: Callable[..., Any] | None = None, /, *, static_argnames: Sequence[str] = ()) -> Wrapped:
     """For functions of the library: one compiled program when called eagerly, plain Python under a trace."""
     if fun is None:
-        return cast(Wrapped, functools.partial(fused, static_argnames=static_argnames))
+        return cast(Wrapped, functools.partial(inlined, static_argnames=static_argnames))
     code = cast(
         types.FunctionType, fun
     ).__code__  # and not its signature, which takes 50 us, for a hundred functions at every import

@@ -63,7 +63,7 @@ class Jitted(Traceable):
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions, staged: bool = True) -> None:
         super().__init__(fun, options)
-        self.staged = staged  # under a trace, is a call one equation (jit), or what its body records (fused)?
+        self.staged = staged  # under a trace, is a call one equation (jit), or what its body records (inlined)?
         self.flatten = Flattener()
         self.forms: dict[tuple[Any, ...], CallForm] = {}  # of the calls so far, by arity and keywords
         # How calls of a form are found, and the structure of the last one; by arity, and keywords where there are any.
@@ -151,7 +151,7 @@ class Jitted(Traceable):
         return cast(Wrapped, PjitFunction(dispatch) if self.staged else dispatch)
 
     def run_under_trace(self, *args: Any, **kwargs: Any) -> Any:
-        """A call of a `fused` function while another one is traced: its operations are recorded one by one."""
+        """A call of a `inlined` function while another one is traced: its operations are recorded one by one."""
         trace = _local.state.trace
         if trace is not None and trace.keeps_calls:
             return self.bind(args, kwargs)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core import dtypes
 from ...lax.utils import canonicalize_axis
-from ...pjit.jit import fused, jit
+from ...pjit.jit import inlined, jit
 from .. import reductions
 from ..arithmetic import power
 from ..float_parts import isnan
@@ -57,7 +57,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     )
 
 
-@fused(static_argnames=("axis", "keepdims", "ord"))
+@inlined(static_argnames=("axis", "keepdims", "ord"))
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of vectors along `axis`, or of all elements; `ord` as for `norm`."""
     x = ensure_arraylike("jnp.linalg.vector_norm", x)
