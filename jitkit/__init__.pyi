@@ -44,8 +44,8 @@ from .derivatives.policies import checkpoint_policies as checkpoint_policies
 from .dtypes import float0 as float0
 from .explorer import explore as explore
 from .lax.callback import pure_callback as pure_callback
-from .misses.sentences import explain as explain
-from .misses.sentences import explain_cache_misses as explain_cache_misses
+from .misses.explain import explain as explain
+from .misses.explain import explain_cache_misses as explain_cache_misses
 from .pjit.api import block_until_ready as block_until_ready
 from .pjit.api import check_tracer_leaks as check_tracer_leaks
 from .pjit.api import checking_leaks as checking_leaks

@@ -26,9 +26,9 @@ from jitkit import lax
 from jitkit.base import config
 from jitkit.base.report import log_compiles
 from jitkit.misses import record as call_record
+from jitkit.misses.explain import Miss, MissLog, Report, explain, explain_cache_misses
 from jitkit.misses.origin import count_another, origin_of
 from jitkit.misses.record import CallRecord
-from jitkit.misses.sentences import Miss, MissLog, Report, explain, explain_cache_misses
 
 HERE = os.path.abspath(__file__)
 
@@ -519,7 +519,7 @@ def test_another_device_is_told_by_name():
         """
         import jitkit, numpy as np
         from jitkit import lax
-        from jitkit.misses.sentences import explain
+        from jitkit.misses.explain import explain
         f = jitkit.jit(lambda x: lax.neg(x))
         for device in jitkit.devices():
             f(jitkit.device_put(np.ones(3, np.float32), device))
@@ -985,9 +985,9 @@ def test_threads_count_the_functions_of_one_line():
 
 
 def test_logs_are_bounded(monkeypatch):
-    monkeypatch.setattr(sys.modules["jitkit.misses.sentences"], "_KEPT_PER_FUNCTION", 3)
-    monkeypatch.setattr(sys.modules["jitkit.misses.sentences"], "_SIGNATURES", 2)
-    monkeypatch.setattr(sys.modules["jitkit.misses.sentences"], "_all_misses", deque(maxlen=4))
+    monkeypatch.setattr(sys.modules["jitkit.misses.explain"], "_KEPT_PER_FUNCTION", 3)
+    monkeypatch.setattr(sys.modules["jitkit.misses.explain"], "_SIGNATURES", 2)
+    monkeypatch.setattr(sys.modules["jitkit.misses.explain"], "_all_misses", deque(maxlen=4))
     f = static_function()
     for n in range(6):
         f(array(1), n)

@@ -18,7 +18,7 @@ import jitkit
 import jitkit.numpy as jnp
 from jitkit.core import dtypes
 from jitkit.misses import record as call_record
-from jitkit.misses.sentences import explain
+from jitkit.misses.explain import explain
 
 Struct = jitkit.ShapeDtypeStruct
 
@@ -488,7 +488,7 @@ def test_of_many_signatures_none_is_closer_than_the_closest(seed):
 
 def test_a_search_that_does_not_see_all_says_so(monkeypatch):
     monkeypatch.setattr(call_record, "SEARCHED", 3)
-    monkeypatch.setattr("jitkit.misses.sentences.SEARCHED", 3)
+    monkeypatch.setattr("jitkit.misses.explain.SEARCHED", 3)
     monkeypatch.setattr("jitkit.pjit.compilation_cache.SEARCHED", 3)
     f = jitkit.jit(lambda x: 1.0)
     for n in range(1, 6):

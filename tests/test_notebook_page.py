@@ -16,7 +16,7 @@ import jitkit.numpy as jnp
 from jitkit import lax
 from jitkit.bench.notebook import Timing
 from jitkit.bench.timing import Spread
-from jitkit.misses.sentences import Report
+from jitkit.misses.explain import Report
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs a browser: chromium")

@@ -497,7 +497,7 @@ from jitkit.lax.dot import dtypes_computed_with
 
 
 def f():
-    from jitkit.misses.sentences import explain
+    from jitkit.misses.explain import explain
     return explain
 """
 

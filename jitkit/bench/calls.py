@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import jitkit
 from jitkit.base import report
-from jitkit.misses.sentences import Miss
+from jitkit.misses.explain import Miss
 
 from .timing import quiet_collector
 

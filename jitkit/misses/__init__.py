@@ -5,7 +5,7 @@ Comes in: what is kept of each call that was not found. Goes out: `explain`. In 
     record         call -> what a later call can be compared with
     differences    two calls -> what is different between them, in words
     origin         function -> the source that made it, and how many functions that source has made
-    sentences      the story of each miss, as data and as sentences
+    explain        the story of each miss, as data and as sentences
 
 JAX: jax/_src/pjit.py:explain_tracing_cache_miss
 """

@@ -34,8 +34,8 @@ from ..compiler.compiler import Executable, explain_failure, not_to_be_run
 from ..core import dtypes
 from ..jaxpr import Jaxpr
 from ..misses import origin as function_origin
+from ..misses.explain import MissLog
 from ..misses.record import SEARCHED, CallRecord
-from ..misses.sentences import MissLog
 from ..runtime.array import Array
 from ..tree_util import PyTreeDef, tree_leaves
 from .calling import Direct, direct, runner_of_all

@@ -24,7 +24,7 @@ _ROOMS = {
     "runtime": "array tokens",
     "signature": "api_util argument_spec argument_errors shape_struct",
     "compiler": "compiler disk_cache placement program jit_shardings=shardings",
-    "misses": "function_origin=origin call_record=record call_differences=differences explain=sentences",
+    "misses": "function_origin=origin call_record=record call_differences=differences explain",
     "pjit": "calling compilation_cache key_reuse stages dispatch jit_call tracing pjit=jitted api",
     "lax": "callback",
 }

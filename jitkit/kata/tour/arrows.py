@@ -13,7 +13,7 @@ from typing import Any
 import jitkit
 from jitkit.base import report
 from jitkit.jaxpr import Jaxpr, subjaxprs
-from jitkit.misses.sentences import explain
+from jitkit.misses.explain import explain
 
 from ..screens.terminal import Screen, duration
 from .example import selu

@@ -12,7 +12,7 @@ import numpy as np
 import jitkit
 import jitkit.numpy as jnp
 from jitkit.base import report
-from jitkit.misses.sentences import explain
+from jitkit.misses.explain import explain
 
 from ..screens.terminal import Screen, duration
 from . import example as tour_example
