@@ -43,6 +43,7 @@ from .derivatives.jacobians import jacrev as jacrev
 from .derivatives.policies import checkpoint_policies as checkpoint_policies
 from .dtypes import float0 as float0
 from .explorer import explore as explore
+from .interpreters.vmap import vmap as vmap
 from .lax.callback import pure_callback as pure_callback
 from .misses.explain import explain as explain
 from .misses.explain import explain_cache_misses as explain_cache_misses
@@ -76,7 +77,6 @@ from .pjit.compilation_cache import clear_caches as clear_caches
 from .pjit.dispatch import apply_primitive as apply_primitive
 from .pjit.jit import jit as jit
 from .pjit.jit_call import Inline as Inline
-from .pjit.mapping import vmap as vmap
 from .runtime.array import Array as Array
 from .runtime.tokens import effects_barrier as effects_barrier
 from .signature.shape_struct import ShapeDtypeStruct as ShapeDtypeStruct

@@ -20,7 +20,7 @@ from ..base import traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
 from ..interpreters.partial_eval import DynamicJaxprTrace
-from ..pjit.mapping import vmap
+from ..interpreters.vmap import vmap
 from ..signature import api_util
 from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose, tree_unflatten
 from .gradients import Argnums, as_argnums, check_input, check_output, dtype_of_input, fix_others, jvp, vjp

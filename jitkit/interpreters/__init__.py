@@ -2,6 +2,7 @@
 
     partial_eval    function + avals -> Jaxpr: the trace that writes equations down
     batching        operation on elements -> operation on batches: the trace of `vmap`
+    vmap            function of elements -> function of batches: the axes of its arguments and results
     ad              function + tangents -> tangents; its rules stand in the tables of `ad_rules`
     ad_linearize    function + values -> values + a linear jaxpr
     ad_transpose    linear jaxpr + cotangents of its results -> cotangents of its arguments

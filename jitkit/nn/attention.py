@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import lax
 from ..core import dtypes
+from ..interpreters.vmap import vmap
 from ..numpy import (
     arange,
     array,
@@ -27,7 +28,6 @@ from ..numpy import (
     tril,
     where,
 )
-from ..pjit.mapping import vmap
 from .functions import logsumexp, softmax
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import lax
 from ..base import config
-from ..pjit.mapping import vmap
+from ..interpreters.vmap import vmap
 from .creation import asarray
 from .shaping import expand_dims, squeeze
 

@@ -14,7 +14,6 @@ reading:
     stages               Wrapped -> Traced -> Lowered -> Compiled: to stop after any arrow
     dispatch             primitive + values -> values, now: an operation outside of `jit`
     key_reuse            which random keys a program uses up
-    mapping              `vmap`: function of elements -> function of batches
     api                  make_jaxpr, eval_shape, device_put, and what else stands around `jit`
 
 JAX: jax/_src/pjit.py:make_jit

@@ -32,7 +32,7 @@ _MOVED = {
     old: (room, new or old)
     for room, modules in _ROOMS.items()
     for old, _, new in (module.partition("=") for module in modules.split())
-} | {"lax.dot": ("lax", "dot_products")}
+} | {"lax.dot": ("lax", "dot_products"), "pjit.mapping": ("interpreters", "vmap")}
 
 
 class _Imports(ast.NodeTransformer):

@@ -14,7 +14,7 @@ from ... import core
 from ...base import config, traceback_util
 from ...core import dtypes
 from ...interpreters.partial_eval import with_stand_ins_in
-from ...pjit.mapping import vmap
+from ...interpreters.vmap import vmap
 from ...tree_util import tree_flatten, tree_map, tree_unflatten
 from ..convert import convert_element_type
 from ..elementwise import add, bitwise_or, lt

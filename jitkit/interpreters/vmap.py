@@ -1,7 +1,7 @@
 """function of elements -> function of batches
 
 `vmap`. The function that it returns takes arrays with one axis more, and does to all elements along it what the given
-function does to one. It calls that function once, on tracers (`interpreters/batching`), each time that it is called
+function does to one. It calls that function once, on tracers (`batching`), each time that it is called
 itself: under `jit` once per signature, and eagerly each time.
 
 What is here is the bookkeeping around it: which axis of which leaf, whether these have one size, and where the axis goes
@@ -22,8 +22,6 @@ import numpy as np
 
 from .. import core
 from ..base import traceback_util
-from ..interpreters import partial_eval
-from ..interpreters.batching import AxisData, Dim, batch, move_to
 from ..signature import api_util
 from ..tree_util import (
     PyTreeDef,
@@ -35,6 +33,8 @@ from ..tree_util import (
     tree_leaves,
     tree_unflatten,
 )
+from . import partial_eval
+from .batching import AxisData, Dim, batch, move_to
 
 
 def vmap(
