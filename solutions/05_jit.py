@@ -234,7 +234,7 @@ class Jitted:
         Tracing looks at types, which `avals_of(keys)` are; where a leaf is, on the host or on a device, the program's placement
         and the entry have to know. The record to insert is what `note_miss` returns, which is told when the call began, and
         what of it all was done now. With the option `debug_key_reuse`, and only then, what the entry runs looks after the
-        random keys: `checked` of `pjit.key_reuse`, for a "jit-compiled function".
+        random keys: `checked` of `interpreters.key_reuse`, for a "jit-compiled function".
 
         Args:
           start: when the call began.
@@ -248,7 +248,7 @@ class Jitted:
         record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
         entry = Entry(executable, traced.out_tree, keys)
         if config.local.state.options.debug_key_reuse:
-            key_reuse = late_rooms.import_room(".key_reuse", __package__)
+            key_reuse = late_rooms.import_room("jitkit.interpreters.key_reuse")
             entry.run = key_reuse.checked(entry.run, traced.jaxpr, "jit-compiled function")
         self.table.insert(key, entry, record)
         return entry

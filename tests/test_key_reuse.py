@@ -15,7 +15,7 @@ from tails import one_in
 from twin import raised, same_as_jax
 
 import jitkit as jk
-from jitkit.pjit import key_reuse
+from jitkit.interpreters import key_reuse
 
 HERE = pathlib.Path(__file__).parents[1]
 

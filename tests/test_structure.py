@@ -297,7 +297,7 @@ def test_what_few_programs_need_is_not_imported_at_the_start():
         late = {"random", "nn", "ops", "scipy", "flatten_util", "targets", "explorer", "derivatives",
                 "custom_derivatives", "interpreters.ad",
                 "lax.elementwise", "numpy.ufuncs", "numpy.array_methods",
-                "debug", "test_util", "jaxpr.html", "pjit.key_reuse"}
+                "debug", "test_util", "jaxpr.html", "interpreters.key_reuse"}
         late = {f"jitkit.{room}" for room in late}
         large = {"importlib.metadata", "logging", "json", "difflib", "hashlib", "email"}
         print(sorted(name for name in sys.modules if name.split(".")[0] in ("numpy", "ml_dtypes", "jaxlib")))

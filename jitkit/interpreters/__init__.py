@@ -6,6 +6,7 @@
     ad              function + tangents -> tangents; its rules stand in the tables of `ad_rules`
     ad_linearize    function + values -> values + a linear jaxpr
     ad_transpose    linear jaxpr + cotangents of its results -> cotangents of its arguments
+    key_reuse       jaxpr -> which random keys it uses up
     mlir            Jaxpr -> StableHLO, rule by rule; `mlir_module` and `mlir_text` are its paper and its spelling
 
 JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace

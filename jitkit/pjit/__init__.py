@@ -13,7 +13,6 @@ reading:
     jit_call_derivatives its derivatives: calls of other jaxprs
     stages               Wrapped -> Traced -> Lowered -> Compiled: to stop after any arrow
     dispatch             primitive + values -> values, now: an operation outside of `jit`
-    key_reuse            which random keys a program uses up
     api                  make_jaxpr, eval_shape, device_put, and what else stands around `jit`
 
 JAX: jax/_src/pjit.py:make_jit

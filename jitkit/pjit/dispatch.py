@@ -96,7 +96,7 @@ def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]
     executable = compile_program(program, placement)
     entry = Entry(executable, out_tree, keys)
     if config.local.state.options.debug_key_reuse:
-        key_reuse = late_rooms.import_room(".key_reuse", __package__)
+        key_reuse = late_rooms.import_room("jitkit.interpreters.key_reuse")
         entry.run = key_reuse.checked(entry.run, jaxpr, primitive.name)
     return entry
 

@@ -174,7 +174,7 @@ class Traceable:
         info = DebugInfo("jit", api_util.source_of(self.fun), names)
         traced = trace_call(self.fun, arguments, tree, avals, info)
         if config.local.state.options.debug_key_reuse:
-            late_rooms.import_room(".key_reuse", __package__).signature(traced.jaxpr)
+            late_rooms.import_room("jitkit.interpreters.key_reuse").signature(traced.jaxpr)
         report.log_stage("tracing", self.name, time.perf_counter() - start)
         return traced
 

@@ -192,7 +192,7 @@ class Jitted:
         device, the program's placement and the entry have to know. The record to insert is what
         `note_miss` returns, which is told when the call began, and what of it all was done now.
         With the option `debug_key_reuse`, and only then, what the entry runs looks after the random
-        keys: `checked` of `pjit.key_reuse`, for a "jit-compiled function".
+        keys: `checked` of `interpreters.key_reuse`, for a "jit-compiled function".
 
         Args:
           start: when the call began.

@@ -524,7 +524,7 @@ def stage_by_stage(self, start, key, arguments, tree, keys):
     executable, compiled_now = self.compiled(program, placement)
     entry = Entry(executable, traced.out_tree, keys)
     if config.local.state.options.debug_key_reuse:
-        from jitkit.pjit import key_reuse
+        from jitkit.interpreters import key_reuse
 
         entry.run = key_reuse.checked(entry.run, traced.jaxpr, "jit-compiled function")
     record = self.note_miss(start, arguments, tree, keys, names, traced_now, compiled_now)

@@ -19,20 +19,25 @@ def todays_imports(tree: ast.Module) -> ast.Module:
 _ROOMS = {
     "base": "config errors util traceback_util source_info report pretty_printer rich_display",
     "core": "element_types dtypes effects operators avals tracer",
+    "interpreters": "key_reuse",
     "tree_util": "tree_nodes=nodes tree_registry=registry treedef tree_paths=paths tree_compile=compiled",
     "jaxpr": "jaxpr_printer=printer jaxpr_html=html jaxpr_check=check",
     "runtime": "array tokens",
     "signature": "api_util argument_spec argument_errors shape_struct",
     "compiler": "compiler disk_cache placement program jit_shardings=shardings",
     "misses": "function_origin=origin call_record=record call_differences=differences explain",
-    "pjit": "calling compilation_cache key_reuse stages dispatch jit_call tracing pjit=jitted api",
+    "pjit": "calling compilation_cache stages dispatch jit_call tracing pjit=jitted api",
     "lax": "callback",
 }
 _MOVED = {
     old: (room, new or old)
     for room, modules in _ROOMS.items()
     for old, _, new in (module.partition("=") for module in modules.split())
-} | {"lax.dot": ("lax", "dot_products"), "pjit.mapping": ("interpreters", "vmap")}
+} | {
+    "lax.dot": ("lax", "dot_products"),
+    "pjit.mapping": ("interpreters", "vmap"),
+    "pjit.key_reuse": ("interpreters", "key_reuse"),
+}
 
 
 class _Imports(ast.NodeTransformer):
@@ -48,10 +53,9 @@ class _Imports(ast.NodeTransformer):
 
     def _moved(self, module: str, alias: ast.alias) -> tuple[str, ast.alias]:
         """Where a name of a module is now, and how it is imported from there."""
-        if (
-            not module and alias.name in _MOVED and alias.name != "explain"
-        ):  # the module itself; `explain` is a function, too
-            room, name = _MOVED[alias.name]
+        dotted = f"{module}.{alias.name}".lstrip(".")
+        if dotted in _MOVED and dotted != "explain":  # the module itself; `explain` is a function, too
+            room, name = _MOVED[dotted]
             same = alias.asname is None and name == alias.name
             return f"jitkit.{room}", ast.alias(name, None if same else alias.asname or alias.name)
         if module in _MOVED and alias.name not in _ROOMS.get(module, "").split():
