@@ -10,6 +10,7 @@ classes, tracebacks that end in the user's code, logs. Read `config` first, the 
     traceback_util     tracebacks without our own frames
     mixed_with_jax     refusal by JAX -> which import to change
     missing_names      name that is not here -> whether JAX has it, or what was meant; from the table `names_of_jax`
+    switches           what holds in a `with` block: options of the thread, and the name of its operations
     late_rooms         name of a room -> the room, imported when somebody asks for it
     report             which stages ran, and how long they took
     pretty_printer     document -> text of at most 80 columns

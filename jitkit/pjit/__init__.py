@@ -1,4 +1,4 @@
-"""function -> Wrapped: `jit`, and what a call of a jitted function goes through.
+"""function -> Wrapped: `jit`, and what a call of a jitted function goes through. (pjit is JAX's historical name for `jit`.)
 
 Comes in: a function, then arguments. Goes out: results, from an executable that was made for this signature. In the order of
 reading:
@@ -13,7 +13,7 @@ reading:
     jit_call_derivatives its derivatives: calls of other jaxprs
     stages               Wrapped -> Traced -> Lowered -> Compiled: to stop after any arrow
     dispatch             primitive + values -> values, now: an operation outside of `jit`
-    api                  make_jaxpr, eval_shape, device_put, and what else stands around `jit`
+    api                  make_jaxpr and eval_shape: what a call would do
 
 JAX: jax/_src/pjit.py:make_jit
 """

@@ -18,11 +18,11 @@ Device = Any  # a PJRT device
 Sharding = Any  # jax.sharding.Sharding: which devices hold which part
 
 
-def devices(platform: str | None = None) -> list[Device]:
+def devices(backend: str | None = None) -> list[Device]:
     """The devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. RuntimeError when there is
     none.
     """
-    found: list[Device] = gate().jax.devices(platform)
+    found: list[Device] = gate().jax.devices(backend)
     return found
 
 

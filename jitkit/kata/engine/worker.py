@@ -50,7 +50,7 @@ from typing import IO, Any
 
 _PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 _BESIDE = "_jitkit_engine"
-_OF_EVERY_PROGRAM = ("pjit.api", "pjit.dispatch", "runtime.foreign_nodes")
+_OF_EVERY_PROGRAM = ("pjit.api", "pjit.dispatch", "runtime.placing", "runtime.foreign_nodes")
 _LONGEST_OUTPUT = 10_000  # characters of a check's output that are shown
 _MOST_OUTPUT = 50_000_000  # bytes that may be written to a file
 _SMALL_PROGRAM = """

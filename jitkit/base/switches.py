@@ -1,0 +1,99 @@
+"""What holds in a `with` block: options of this thread, and the name of its operations.
+
+JAX: jax/_src/config.py:debug_nans
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from . import config
+
+
+def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
+    """Run functions made by `jit` as plain Python in the block, operation by operation: for debuggers and
+    prints.
+    """
+    return config.override(disable_jit=disable)
+
+
+def enable_x64(enable: bool = True) -> AbstractContextManager[None]:
+    """Keep 64-bit types in the block."""
+    return config.override(enable_x64=enable)
+
+
+def checking_leaks() -> AbstractContextManager[None]:
+    """Raise in the block where a tracer outlives the function that was traced."""
+    return config.override(check_tracer_leaks=True)
+
+
+def check_tracer_leaks(check: bool = True) -> AbstractContextManager[None]:
+    """`checking_leaks`, by the name of the option."""
+    return config.override(check_tracer_leaks=check)
+
+
+def debug_nans(enable: bool = True) -> AbstractContextManager[None]:
+    """Raise FloatingPointError in the block where a result holds a nan."""
+    return config.override(debug_nans=enable)
+
+
+def debug_key_reuse(enable: bool = True) -> AbstractContextManager[None]:
+    """Raise KeyReuseError in the block where a random key is used twice; `JITKIT_DEBUG_KEY_REUSE=1` does so everywhere."""
+    return config.override(debug_key_reuse=enable)
+
+
+def no_execution(new_val: bool = True) -> AbstractContextManager[None]:
+    """Raise RuntimeError in the block where a compiled program would run, eager operations included. Tracing, lowering and
+    compiling go on: it shows what computes while it should only trace.
+    """
+    return config.override(no_execution=new_val)
+
+
+def default_matmul_precision(precision: Any) -> AbstractContextManager[None]:
+    """The precision of dot products and convolutions in the block: "highest" or "float32", "high" or "tensorfloat32",
+    "default" or "bfloat16", or the name of an algorithm.
+    """
+    return config.override(default_matmul_precision=precision)
+
+
+def numpy_dtype_promotion(mode: str) -> AbstractContextManager[None]:
+    """What operands of different dtypes do in the block: with "standard" they are converted to one, by JAX's rules of promotion;
+    with "strict" only Python's numbers are, and TypePromotionError is raised for all others.
+    """
+    return config.override(numpy_dtype_promotion=mode)
+
+
+def numpy_rank_promotion(mode: str) -> AbstractContextManager[None]:
+    """What broadcasting operands of different ranks does in the block: "allow", "warn" or "raise"."""
+    return config.override(numpy_rank_promotion=mode)
+
+
+@contextmanager
+def named_scope(name: str) -> Iterator[None]:
+    """Name the operations of the block: the name is part of their `op_name` in HLO, profiles and printed
+    jaxprs.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"named_scope name argument must be a string.\nIt is {name!r}. Pass `str(...)` of it.")
+    state = config.local.state
+    before = state.name_stack
+    state.name_stack = (*before, name)
+    try:
+        yield
+    finally:
+        state.name_stack = before
+
+
+def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+    """`fun` in a `named_scope` of this name, or of its own."""
+    scope = fun.__name__ if name is None else name
+
+    @functools.wraps(fun)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        with named_scope(scope):
+            return fun(*args, **kwargs)
+
+    return named

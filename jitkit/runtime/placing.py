@@ -1,0 +1,134 @@
+"""What a user asks of devices: to move a tree of arrays, to wait for it, and which devices there are.
+
+JAX: jax/_src/api.py:device_put
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from ..base import traceback_util
+from ..core import dtypes
+from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from . import array, executing
+from .array import Array
+from .buffers import is_buffer
+from .devices import default_device as device_of_new_arrays
+from .devices import devices
+
+# --- data ---------------------------------------------------------------------------------------------------
+
+
+@traceback_util.api_boundary
+def device_put(x: Any, device: Any = None, *, donate: Any = False, may_alias: Any = None) -> Any:
+    """The leaves of a tree as Arrays on a device (or with a `jax.sharding.Sharding`), which commits them to
+    it. `device` may be a tree of these, which ends above the leaves.
+
+    Without `device`, values go to the default device and stay uncommitted: computations may move them.
+
+    Args:
+      donate: the arrays are not needed any more; True, False, or a tree of these. Nothing is made of it yet, as by JAX where an
+        array stays on its device.
+      may_alias: False for memory of their own; else an array that is in its place already comes back as it is. Or a tree of these.
+
+    Raises:
+      ValueError: for a tree of another form; for both at once.
+    """
+    leaves, tree = tree_flatten(x)
+    count = len(leaves)
+    places = _for_each_leaf("device", device, x, count)
+    given = _for_each_leaf("donate", donate, x, count)
+    shared = _for_each_leaf("may_alias", may_alias, x, count)
+    if any(give and share for give, share in zip(given, shared, strict=True)):
+        raise ValueError("may_alias and donate cannot be True at the same time.")
+    keeps = [(share is None and not give) or bool(share) for give, share in zip(given, shared, strict=True)]
+    put = [array.device_put_leaf(*each) for each in zip(leaves, places, strict=True)]
+    put = [new if keep or new is not old else new.copy() for new, old, keep in zip(put, leaves, keeps, strict=True)]
+    return tree_unflatten(tree, put)
+
+
+def _for_each_leaf(what: str, prefix: Any, x: Any, count: int) -> list[Any]:
+    """A parameter of `device_put`, a value or a tree of them, for each of so many leaves."""
+    if prefix is None or isinstance(prefix, bool):
+        return [prefix] * count
+    try:
+        return broadcast_prefix(prefix, x, lambda value: value is None)
+    except ValueError as error:
+        raise ValueError(
+            f"device_put {what} specification must be a tree prefix of the corresponding value; \n{error}"
+        ) from None
+
+
+def device_get(x: Any) -> Any:
+    """The leaves of a tree as numpy arrays; random keys, which numpy does not know, as they are."""
+    return tree_map(_on_host, x)
+
+
+def _on_host(leaf: Any) -> Any:
+    is_array = type(leaf) is Array or is_buffer(leaf)
+    return leaf.__array__() if is_array and not isinstance(leaf.dtype, dtypes.ExtendedDType) else leaf
+
+
+def block_until_ready(x: Any) -> Any:
+    """Wait until every array in a tree is computed, and return the tree. What a stopwatch needs: calls return
+    before that. Leaves of other kinds are waited for when they have a `block_until_ready` of their own.
+    """
+    leaves = tree_leaves(x)
+    executing.block_until_ready([leaf._buf for leaf in leaves if type(leaf) is Array])
+    for leaf in leaves:
+        if type(leaf) is not Array:
+            with suppress(AttributeError):
+                leaf.block_until_ready()
+    return x
+
+
+# --- devices and processes ----------------------------------------------------------------------------------
+
+
+def local_devices(backend: str | None = None) -> list[Any]:
+    """The devices that this process drives; in one process, all of them."""
+    return devices(backend)
+
+
+def device_count(backend: str | None = None) -> int:
+    """How many devices there are."""
+    return len(devices(backend))
+
+
+def local_device_count(backend: str | None = None) -> int:
+    """How many devices this process drives: all of them, for there is one process."""
+    return device_count(backend)
+
+
+def process_index(backend: str | None = None) -> int:
+    """The number of this process among those that compute together: 0, for there is one."""
+    devices(backend)
+    return 0
+
+
+def process_count(backend: str | None = None) -> int:
+    """How many processes compute together: 1."""
+    return process_index(backend) + 1
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of the processes that compute together."""
+    return [process_index(backend)]
+
+
+@contextmanager
+def default_device(device: Any = None) -> Iterator[None]:
+    """Create arrays in the block on `device`: a device, or the name of a platform.
+
+    NotImplementedError unless it is the default device already: others are reached by `device_put`.
+    """
+    if device is not None:
+        wanted = devices(device)[0] if isinstance(device, str) else device
+        if wanted != device_of_new_arrays():
+            raise NotImplementedError(
+                f"default_device: {wanted} is not the device of new arrays, {device_of_new_arrays()}, and jitkit "
+                "cannot change that. Pass arrays through device_put, or set the environment variable JAX_PLATFORMS."
+            )
+    yield
