@@ -12,9 +12,9 @@ import textwrap
 from collections.abc import Sequence
 
 from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.mutants import in_its_class
 from jitkit.kata.engine.parts import imports_of, parts_of, table_of
 from jitkit.kata.engine.reference import ReferenceFunction, reference_function
-from jitkit.kata.mutants import in_its_class
 
 from .notebooks import BUILD, USE, WIDTH, lab_notebook, sections_of
 

@@ -28,12 +28,7 @@ from typing import NamedTuple
 
 from jitkit.kata.engine import verdicts
 from jitkit.kata.engine.manifest import Exercise, Lab
-from jitkit.kata.engine.plain import Plain
-from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.running import Forks, LearnerSource
-from jitkit.kata.engine.submission import Function, Target, tree_of
-from jitkit.kata.engine.verdicts import Assessor, CheckResult, Verdict
-from jitkit.kata.mutants import (
+from jitkit.kata.engine.mutants import (
     Mutant,
     RightAnswer,
     in_its_class,
@@ -42,6 +37,11 @@ from jitkit.kata.mutants import (
     mutant_source,
     named_as,
 )
+from jitkit.kata.engine.plain import Plain
+from jitkit.kata.engine.reference import reference_function
+from jitkit.kata.engine.running import Forks, LearnerSource
+from jitkit.kata.engine.submission import Function, Target, tree_of
+from jitkit.kata.engine.verdicts import Assessor, CheckResult, Verdict
 
 from . import mutate
 from .generate import ROOT, stale_files

@@ -14,7 +14,7 @@ from jitkit.bench import benchmark, tables
 from jitkit.bench.tables import Column, Line
 from jitkit.bench.timing import Spread
 from jitkit.bench.words import quartiles, size, times, unknown
-from jitkit.kata import cli
+from jitkit.kata import cli, problems
 from jitkit.kata.screens.terminal import Screen
 from jitkit.kata.verbs import bench
 
@@ -26,7 +26,7 @@ def run(*arguments):
 
 
 def test_one_pitfall_shows_its_programs_its_counts_and_why(capsys):
-    assert run("pitfalls", "weak-types", "--quick") == cli.OK
+    assert run("pitfalls", "weak-types", "--quick") == problems.OK
     shown = capsys.readouterr().out
     assert "def weak_slow():" in shown
     assert "def weak_mended():" in shown
@@ -36,18 +36,18 @@ def test_one_pitfall_shows_its_programs_its_counts_and_why(capsys):
 
 
 def test_a_pitfall_that_does_not_exist_is_wrong_usage(capsys):
-    assert run("pitfalls", "lamda") == cli.USAGE
+    assert run("pitfalls", "lamda") == problems.USAGE
     assert "did you mean 'lambda'? There are: lambda, partial," in capsys.readouterr().err
 
 
 def test_a_name_is_for_pitfalls_only(capsys):
-    assert run("peers", "lambda") == cli.USAGE
+    assert run("peers", "lambda") == problems.USAGE
     assert "takes no name" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("what", ["seeds", "eager", "pitfalls", "scaling"])
 def test_a_word_that_no_row_contains_lists_the_rows(what, capsys):
-    assert run(what, "--only", "warp drive") == cli.USAGE
+    assert run(what, "--only", "warp drive") == problems.USAGE
     assert "no row is called 'warp drive'; there are:\n  " in capsys.readouterr().err
 
 
@@ -56,7 +56,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_is_measur
     monkeypatch.setattr(
         benchmark.Benchmark, "steps", lambda self: [benchmark.Step("x", lambda: pytest.fail("measured"))]
     )
-    assert run("pitfalls", "--save", str(tmp_path / "file" / "folder")) == cli.FAILED
+    assert run("pitfalls", "--save", str(tmp_path / "file" / "folder")) == problems.FAILED
     shown = capsys.readouterr().err
     assert "cannot write to" in shown
     assert "Choose another folder with --save DIR." in shown
@@ -64,7 +64,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_is_measur
 
 def test_saved_are_table_data_and_figures_for_both_grounds(tmp_path, capsys):
     folder = tmp_path / "new" / "folder"
-    assert run("pitfalls", "lambda", "--quick", "--save", str(folder)) == cli.OK
+    assert run("pitfalls", "lambda", "--quick", "--save", str(folder)) == problems.OK
     names = {path.name for path in folder.iterdir()}
     assert names == {"pitfalls.txt", "pitfalls.json", "pitfalls-calls-light.png", "pitfalls-calls-dark.png"}
     light, dark = ((folder / f"pitfalls-calls-{ground}.png").read_bytes() for ground in ("light", "dark"))
@@ -77,7 +77,7 @@ def test_saved_are_table_data_and_figures_for_both_grounds(tmp_path, capsys):
 
 
 def test_json_is_all_that_goes_to_the_output(tmp_path, capsys):
-    assert run("pitfalls", "weak-types", "--quick", "--json", "--save", str(tmp_path)) == cli.OK
+    assert run("pitfalls", "weak-types", "--quick", "--json", "--save", str(tmp_path)) == problems.OK
     shown = capsys.readouterr()
     data = json.loads(shown.out)
     assert data["rows"][0]["slow"]["compiles"] == 2
@@ -99,13 +99,13 @@ def test_an_interruption_before_the_first_row_says_so(capsys, monkeypatch):
     steps = Interrupted.all_steps
     monkeypatch.setattr(Interrupted, "all_steps", lambda self: steps(self)[1:])
     monkeypatch.setattr(bench, "Pitfalls", Interrupted)
-    assert run("pitfalls", "--quick") == cli.INTERRUPTED
+    assert run("pitfalls", "--quick") == problems.INTERRUPTED
     assert "interrupted: nothing was measured yet" in capsys.readouterr().err
 
 
 def test_an_interruption_keeps_what_was_measured(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(bench, "Pitfalls", Interrupted)
-    assert run("pitfalls", "--quick", "--save", str(tmp_path)) == cli.INTERRUPTED
+    assert run("pitfalls", "--quick", "--save", str(tmp_path)) == problems.INTERRUPTED
     shown = capsys.readouterr()
     assert "lambda             8 -> 1    8 -> 1" in shown.out
     assert "interrupted: 1 of 2 measured" in shown.err
@@ -121,7 +121,7 @@ def test_an_interruption_before_the_first_row_is_valid_json_still(capsys, monkey
             return super().all_steps()[1:]
 
     monkeypatch.setattr(bench, "Pitfalls", AtOnce)
-    assert run("pitfalls", "--json") == cli.INTERRUPTED
+    assert run("pitfalls", "--json") == problems.INTERRUPTED
     assert json.loads(capsys.readouterr().out)["rows"] == []
 
 
@@ -134,7 +134,7 @@ def test_without_matplotlib_there_is_the_table_and_a_sentence(tmp_path, capsys, 
         return import_module(name, package)
 
     monkeypatch.setattr(importlib, "import_module", refuse)
-    assert run("pitfalls", "weak-types", "--quick", "--save", str(tmp_path)) == cli.OK
+    assert run("pitfalls", "weak-types", "--quick", "--save", str(tmp_path)) == problems.OK
     assert "No figures: matplotlib is not installed" in capsys.readouterr().out
     assert {path.name for path in tmp_path.iterdir()} == {"pitfalls.txt", "pitfalls.json"}
 

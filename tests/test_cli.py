@@ -16,7 +16,7 @@ import weakref
 import pytest
 
 import jitkit
-from jitkit.kata import cli
+from jitkit.kata import cli, problems
 
 ROOT = pathlib.Path(__file__).parents[1]
 
@@ -59,7 +59,7 @@ def test_help_fits_80_columns_and_ends_well(arguments, capsys, monkeypatch):
 def test_a_verb_that_there_is_not_is_told_from_the_one_that_was_meant(word, said, capsys):
     with pytest.raises(SystemExit) as end:
         cli.main([word])
-    assert end.value.code == cli.USAGE
+    assert end.value.code == problems.USAGE
     assert f"jitkit: error: there is no verb {word!r}{said}" in capsys.readouterr().err
 
 
@@ -84,7 +84,7 @@ def test_nothing_tells_to_install_jitkit_from_an_index():
 def test_wrong_usage_ends_with_2_and_shows_the_usage(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         cli.main(arguments)
-    assert end.value.code == cli.USAGE == 2
+    assert end.value.code == problems.USAGE == 2
     assert "usage: jitkit" in capsys.readouterr().err
 
 
@@ -96,9 +96,9 @@ def test_every_verb_has_a_function(verb):
 
 def test_a_problem_of_the_user_is_told_in_one_line(capsys):
     def action():
-        raise cli.Problem("the folder is full")
+        raise problems.Problem("the folder is full")
 
-    assert cli.guarded(action) == cli.FAILED == 1
+    assert cli.guarded(action) == problems.FAILED == 1
     assert capsys.readouterr().err == "jitkit: the folder is full\n"
 
 
@@ -106,7 +106,7 @@ def test_a_bug_of_ours_says_so_and_ends_with_3(capsys):
     def action():
         raise KeyError("what")
 
-    assert cli.guarded(action) == cli.OUR_BUG == 3
+    assert cli.guarded(action) == problems.OUR_BUG == 3
     shown = capsys.readouterr().err
     assert "KeyError: 'what'" in shown
     assert "a bug of ours" in shown
@@ -118,7 +118,7 @@ def test_a_bug_of_ours_says_so_and_ends_with_3(capsys):
 def test_a_time_limit_is_a_number_of_seconds(verb, text, capsys):
     with pytest.raises(SystemExit) as end:
         cli.main([verb, f"--time-limit={text}"])
-    assert end.value.code == cli.USAGE
+    assert end.value.code == problems.USAGE
     assert f"argument --time-limit: {text!r} is no number of seconds" in capsys.readouterr().err
 
 
@@ -129,7 +129,7 @@ def test_a_full_disk_is_no_bug_of_ours():
         done = subprocess.run(
             [sys.executable, "-c", printing], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert done.returncode == cli.FAILED
+    assert done.returncode == problems.FAILED
     assert done.stderr == "jitkit: there is no room for what is to be written: [Errno 28] No space left on device\n"
 
 
@@ -138,7 +138,7 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(name, caps
     def action():
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-    assert cli.guarded(action) == cli.FAILED
+    assert cli.guarded(action) == problems.FAILED
     assert f"-m pip install {name.split('.')[0]}" in capsys.readouterr().err
 
 
@@ -146,7 +146,7 @@ def test_a_missing_module_of_our_own_is_our_bug(capsys):
     def action():
         raise ModuleNotFoundError("No module named 'jitkit.kata.gone'", name="jitkit.kata.gone")
 
-    assert cli.guarded(action) == cli.OUR_BUG
+    assert cli.guarded(action) == problems.OUR_BUG
     assert "jitkit.kata.gone" in capsys.readouterr().err
 
 
@@ -180,7 +180,7 @@ def test_an_interrupt_in_a_callback_of_the_interpreters_is_not_lost(capsys, hear
 def test_a_benchmark_that_does_not_exist_is_answered_with_the_nearest(capsys):
     with pytest.raises(SystemExit) as end:
         cli.main(["bench", "scalling"])
-    assert end.value.code == cli.USAGE
+    assert end.value.code == problems.USAGE
     shown = capsys.readouterr().err
     assert "no benchmark called 'scalling'; did you mean 'scaling'? There are: seeds, peers," in shown
 

@@ -29,7 +29,8 @@ from jitkit import core, lax
 from jitkit.interpreters.mlir import register_lowering
 from jitkit.jaxpr.check import check_jaxpr
 from jitkit.jaxpr.language import Var
-from jitkit.kata import checking, cli, mutants
+from jitkit.kata import cli
+from jitkit.kata.engine import checking, mutants
 from jitkit.kata.engine.manifest import all_labs, read_lab
 from jitkit.kata.engine.reference import reference_function
 from jitkit.targets.table import TARGETS, TargetError, obstacle

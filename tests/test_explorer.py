@@ -29,7 +29,7 @@ from jitkit import lax
 from jitkit.explorer import bundle, by_line, calls, compiling, equations, fates, hlo, jax_calls, machine, stablehlo
 from jitkit.explorer.api import exploration, explore, subject_of
 from jitkit.explorer.listing import Listing, owners
-from jitkit.kata import cli
+from jitkit.kata import cli, problems
 from jitkit.targets import process
 
 HERE = pathlib.Path(__file__).name
@@ -829,7 +829,7 @@ def test_a_file_that_is_gone_is_said_to_be(tmp_path):
 def test_a_function_that_ends_the_process_has_a_page(tmp_path, monkeypatch, capsys):
     (tmp_path / "model.py").write_text("import sys\n\ndef f(x):\n    y = x + 1\n    sys.exit(4)\n")
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["explore", "model.py:f", "--shapes", "f32[3]"]) == cli.FAILED
+    assert cli.main(["explore", "model.py:f", "--shapes", "f32[3]"]) == problems.FAILED
     assert "f could not be traced. SystemExit: 4" in capsys.readouterr().out
     assert "sys.exit(4)" in (tmp_path / "f.html").read_text(encoding="utf-8")
 
@@ -1063,14 +1063,14 @@ def test_a_compiler_that_takes_too_long_leaves_the_page_to_the_others(tmp_path, 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.py").write_text(PROGRAM)
     types = ["--shapes", "f32[3],f32[]"]
-    assert cli.main(["explore", "model.py:step", *types, "--target", "cpu"]) == cli.OK  # from now on it is known
+    assert cli.main(["explore", "model.py:step", *types, "--target", "cpu"]) == problems.OK  # from now on it is known
     capsys.readouterr()
     monkeypatch.setattr(process, "PROGRAM", ["-c", "import time; time.sleep(1000)"])
     status = cli.main(
         ["explore", "model.py:step", *types, "--target", "cpu", "--target", "tpu:v5e", "--time-limit", "2"]
     )
     said = capsys.readouterr()
-    assert status == cli.FAILED
+    assert status == problems.FAILED
     assert said.err.splitlines() == ["  (compiling step for tpu:v5e)"]
     assert "compiled for cpu\n" in said.out
     assert "had not finished 'step' after 2 s" in said.out
@@ -1123,7 +1123,7 @@ def test_a_full_disk_is_a_sentence_and_leaves_what_was_there(tmp_path, monkeypat
     with monkeypatch.context() as full:
         full.setattr(compiling.os, "fdopen", write_fails(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), 1000))
         status, said = explored(tmp_path, full, capsys)
-    assert status == cli.FAILED
+    assert status == problems.FAILED
     assert said.splitlines() == [
         "jitkit: the page cannot be written (No space left on device). Name a folder that can be: --output FOLDER/FILE.html"
     ]
@@ -1143,7 +1143,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path, monkeypatch, ca
 
     monkeypatch.setattr(compiling.tempfile, "mkstemp", refused)
     status, said = explored(tmp_path, monkeypatch, capsys)
-    assert (status, said.count("\n")) == (cli.FAILED, 1)
+    assert (status, said.count("\n")) == (problems.FAILED, 1)
     assert f"the page cannot be written ({os.strerror(number)})" in said
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["model.py"]
 

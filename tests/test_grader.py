@@ -27,10 +27,10 @@ from grading.grader.selftest import self_test
 from grading.grader.store import Store, StoreError
 from grading.grader.verdict import NAMES
 from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.mutants import in_its_class, load_mutants, mutant_source
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.running import LearnerSource
 from jitkit.kata.engine.verdicts import Assessor
-from jitkit.kata.mutants import in_its_class, load_mutants, mutant_source
 
 LABS = all_labs()
 

@@ -13,8 +13,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from kata_workspace import FRAGILE, LABS, LISTS, MERGE, PARTITION, SIGN, SPLIT, SWAPPED, learner
 
-from jitkit.kata import checking, cli
-from jitkit.kata.engine import comparison, manifest, running, verdicts
+from jitkit.kata import cli
+from jitkit.kata.engine import checking, comparison, manifest, running, verdicts
 from jitkit.kata.engine.plain import to_plain
 
 __all__ = ["learner"]  # a fixture

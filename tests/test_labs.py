@@ -16,10 +16,10 @@ import pytest
 import jitkit as jax
 import jitkit.numpy as jnp
 from grading import verify
-from jitkit.kata import pitfalls, quiz
 from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.mutants import load_mutants
 from jitkit.kata.engine.verdicts import checks_of
-from jitkit.kata.mutants import load_mutants
+from jitkit.kata.subjects import pitfalls, quiz
 
 ROOT = pathlib.Path(__file__).parents[1]
 LABS = all_labs(ROOT / "labs")

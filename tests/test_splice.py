@@ -511,7 +511,13 @@ def test_a_file_of_before_finds_what_it_imports_at_its_place_of_today():
     assert names["f"]() is importlib.import_module("jitkit").explain
     assert names["dtypes_computed_with"].__module__ == "jitkit.lax.dot_products"
     assert [node.lineno for node in file.tree.body][:5] == [2, 2, 2, 3, 4]
-    today = "from jitkit.core import Tracer, dtypes\nfrom jitkit.compiler import placement\nfrom jitkit.jaxpr.check import Place"
+    moved = LearnerFile.parse(
+        "from jitkit.kata import mine, quiz\nfrom jitkit.kata.pitfalls import fit", "exercises.py", ()
+    )
+    assert ast.unparse(moved.tree).splitlines() == [
+        "from jitkit.kata import mine", "from jitkit.kata.subjects import quiz", "from jitkit.kata.subjects.pitfalls import fit",
+    ]  # fmt: skip
+    today = "from jitkit.core import Tracer, dtypes\nfrom jitkit.lax import dot\nfrom jitkit.compiler import placement\nfrom jitkit.jaxpr.check import Place"
     assert ast.unparse(LearnerFile.parse(today, "exercises.py", ()).tree) == today
 
 

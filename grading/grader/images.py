@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jitkit.kata.checking import Check, load_checks
+from jitkit.kata.engine.checking import Check, load_checks
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.own_names import source_path
 from jitkit.kata.engine.reference import PACKAGE
@@ -42,7 +42,7 @@ ENTRY = "the_program_of_the_check"
 _DECORATORS = ("check", "program")  # of labs, and of the ladder
 _OF_THE_COURSE = (
     "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/engine/numpy_jaxpr.py",
-    "kata/engine/executables.py", "kata/checking.py",
+    "kata/engine/executables.py", "kata/engine/checking.py", "kata/checking.py", "kata/subjects/__init__.py",
     "kata/engine/run_stablehlo.py",
 )  # fmt: skip
 _NOT_THE_REFERENCE = ("kata", "bench")

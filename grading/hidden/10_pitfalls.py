@@ -11,7 +11,7 @@ from jitkit.kata.checking import check
 
 def mended(jk):
     """The module of the exercises."""
-    return importlib.import_module(f"{jk.__name__}.kata.pitfalls")
+    return importlib.import_module(f"{jk.__name__}.kata.subjects.pitfalls")
 
 
 @check(
@@ -92,7 +92,7 @@ def two_fits(jk, rng):
 
 def predictions(jk, *names):
     """What the quiz's functions return."""
-    module = importlib.import_module(f"{jk.__name__}.kata.quiz")
+    module = importlib.import_module(f"{jk.__name__}.kata.subjects.quiz")
     return {name: int(getattr(module, name)()) for name in names}
 
 

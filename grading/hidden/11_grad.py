@@ -204,7 +204,7 @@ def loops(jk, rng):
 
 @check("11.7", "Other shapes, zeros everywhere, no elements; many steps; one layer.", hidden=True)
 def other_programs(jk, rng):
-    gradients = importlib.import_module(f"{jk.__name__}.kata.gradients")
+    gradients = importlib.import_module(f"{jk.__name__}.kata.subjects.gradients")
     zeros, none, scalar = np.zeros((2, 2), "float32"), np.zeros(0, "float32"), np.float32(rng.uniform(2, 9))
     slope = jk.value_and_grad(gradients.entropy)
     x, w = row(rng, 3), rng.normal(size=(1, 3)).astype("float32")

@@ -12,7 +12,7 @@ from jitkit.kata.checking import check
 
 def chips(jk):
     """The module of the exercises."""
-    return importlib.import_module(f"{jk.__name__}.kata.chips")
+    return importlib.import_module(f"{jk.__name__}.kata.subjects.chips")
 
 
 def floats(jk, numbers):

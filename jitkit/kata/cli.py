@@ -13,9 +13,7 @@ import contextlib
 import difflib
 import errno
 import importlib
-import importlib.metadata
 import os
-import platform
 import signal
 import sys
 import tempfile
@@ -25,22 +23,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import jitkit
 from jitkit.kata import hidden_modules
 
-OK, FAILED, USAGE, OUR_BUG, INTERRUPTED = 0, 1, 2, 3, 130
-
-
-class Problem(Exception):
-    """Something that the user can mend. Its text is all that is shown of it."""
-
-    status = FAILED
-
-
-class WrongUsage(Problem):
-    """Arguments that no command can be made of."""
-
-    status = USAGE
+from .problems import FAILED, INTERRUPTED, OK, OUR_BUG, Problem, versions
 
 
 class Verb(NamedTuple):
@@ -416,19 +401,3 @@ def _our_bug() -> int:
         file=sys.stderr,
     )
     return OUR_BUG
-
-
-def versions() -> str:
-    """`jitkit 0.1.0 (jax 0.10.2, jaxlib 0.10.2, numpy 2.4.6; Python 3.11.7 on Linux x86_64)`."""
-    found = []
-    for name in ("jax", "jaxlib", "numpy"):
-        try:
-            found.append(f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            found.append(f"no {name}")
-    return f"jitkit {jitkit.__version__} ({', '.join(found)}; Python {platform.python_version()} on {machine()})"
-
-
-def machine() -> str:
-    """`Linux x86_64`."""
-    return f"{platform.system()} {platform.machine()}"

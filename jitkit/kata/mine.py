@@ -13,8 +13,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from .cli import Problem
 from .engine import own_process, splice
+from .problems import Problem
 from .verbs.own import request_of
 from .workspace.own import Own, own_functions
 from .workspace.workspace import Workspace

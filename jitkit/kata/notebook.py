@@ -31,11 +31,11 @@ from typing import Any
 
 from jitkit.base import rich_display
 
-from .cli import Problem
 from .engine.manifest import Exercise, Experiment, Lab, all_labs, nearest
 from .engine.running import LearnerSource, parsed
 from .engine.submission import LearnerFile, SpliceError, Target, is_stub
 from .engine.verdicts import BROKEN, PASS, Assessor
+from .problems import Problem
 from .screens.display import hanging, show_report
 from .screens.terminal import Screen
 from .verbs.experiments import draw, measure

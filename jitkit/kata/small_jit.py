@@ -1,51 +1,7 @@
-"""A jit of a few lines, whose key is given to it: to see what a wrong one does. A function of lab 05.
-
-It compiles and runs like the real one, on one array and with nothing between. So whatever goes wrong goes wrong in results.
-"""
+"""Where the notebook and the page of lab 05 imported `jit_by` from, when a learner's copies of them were made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Any
+from .subjects.small_jit import jit_by
 
-import jitkit as jax
-from jitkit.compiler.compiler import Executable
-from jitkit.compiler.placement import default_placement
-from jitkit.compiler.program import Program, compile_program
-from jitkit.tree_util import tree_structure
-
-
-def jit_by(key: Callable[[Any], Hashable], fun: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`fun`, a function from one array to one array, jitted: calls with one `key(x)` run one program, and that is compiled for the
-    first of them. Nobody asks whether the others fit.
-
-    With a good key this is `jit`. With one that forgets the dtype, the bytes of an int32 array are taken for floats:
-
-        >>> double = jit_by(lambda x: x.shape, lambda x: x + x)
-        >>> double(np.float32([1.5, 2.5]))
-        Array([3., 5.], dtype=float32)
-        >>> double(np.int32([1069547520, 1078530011]))
-        Array([3.       , 6.2831855], dtype=float32)
-
-    The bytes of these two numbers are those of the floats 1.5 and pi. There is no error, since an executable looks at
-    the number of bytes and at nothing else: where that is another, XLA refuses.
-
-    The stages: `jax.make_jaxpr(fun)(x)` traces. A `Program` is the name, the jaxpr, the tree of the arguments,
-    `tree_structure(((0,), {}))`, and that of the result, `tree_structure(0)`; with `keep_unused=True` it takes its argument even if
-    nothing reads it. `compile_program` compiles it for a `default_placement()`. The executable that it gives has `run`, from
-    buffers to buffers, a list of each, those of its `consts` before the argument's; and `wrap`, from buffers to Arrays.
-    `jax.device_put(x)` is an Array, and its buffer is its `_buf`.
-    """
-    programs: dict[Hashable, Executable] = {}
-
-    def call(x: Any) -> Any:
-        x = jax.device_put(x)
-        found = key(x)
-        if found not in programs:
-            jaxpr = jax.make_jaxpr(fun)(x)
-            program = Program("small", jaxpr, tree_structure(((0,), {})), tree_structure(0), keep_unused=True)
-            programs[found] = compile_program(program, default_placement())
-        executable = programs[found]
-        return executable.wrap(executable.run([*executable.consts, x._buf]))[0]
-
-    return call
+__all__ = ["jit_by"]

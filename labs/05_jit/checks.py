@@ -998,7 +998,7 @@ def shortest_way(jk, rng):
 
 
 def jit_by(jk, key, fun):
-    return module(jk, "kata.small_jit").jit_by(key, fun)
+    return module(jk, "kata.subjects.small_jit").jit_by(key, fun)
 
 
 @check(

@@ -19,7 +19,7 @@ from jitkit.kata.checking import check, raised, run_by_numpy
 
 def mended(jk):
     """The module of the exercises."""
-    return importlib.import_module(f"{jk.__name__}.kata.pitfalls")
+    return importlib.import_module(f"{jk.__name__}.kata.subjects.pitfalls")
 
 
 CONVERSIONS = ("stage", "convert_element_type")  # what `jnp.asarray` and `astype` compile, at the door of a program
@@ -728,7 +728,7 @@ def proven(jk, rng, predict, program):
 
 def quiz(jk):
     """The module of the quiz."""
-    return importlib.import_module(f"{jk.__name__}.kata.quiz")
+    return importlib.import_module(f"{jk.__name__}.kata.subjects.quiz")
 
 
 @check("10.8", "Two dicts of one content.", against=["the order of keys is in the tree"])

@@ -13,7 +13,7 @@ def measure(jk, quick: bool) -> dict[str, list[float]]:
     lengths = [draw.randint(1, 1000) for _ in range(20 if quick else 80)]
     numpy = importlib.import_module("numpy")
     rows = [numpy.ones(n, "float32") for n in lengths]
-    mended = importlib.import_module(f"{jk.__name__}.kata.pitfalls")
+    mended = importlib.import_module(f"{jk.__name__}.kata.subjects.pitfalls")
 
     @jk.jit
     def variance(row):

@@ -858,7 +858,7 @@ def more_loops(jk, rng):
 
 def mended(jk):
     """The module of these exercises."""
-    return importlib.import_module(f"{jk.__name__}.kata.gradients")
+    return importlib.import_module(f"{jk.__name__}.kata.subjects.gradients")
 
 
 @check(

@@ -15,7 +15,7 @@ _FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast"}
 
 def chips(jk):
     """The module of the exercises."""
-    return importlib.import_module(f"{jk.__name__}.kata.chips")
+    return importlib.import_module(f"{jk.__name__}.kata.subjects.chips")
 
 
 def floats(jk, numbers):

@@ -11,7 +11,7 @@ _LOOKS = (("#D55E00", ""), ("#0072B2", "//"), ("#E69F00", ".."))
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
     """For each target, bytes of the compiled program over `least_bytes`; nan where its compiler is not installed."""
-    chips = importlib.import_module(f"{jk.__name__}.kata.chips")
+    chips = importlib.import_module(f"{jk.__name__}.kata.subjects.chips")
     targets = importlib.import_module(f"{jk.__name__}.targets")
     x, coefficients = jk.ShapeDtypeStruct(_SHAPE, "float32"), jk.ShapeDtypeStruct((6,), "float32")
 

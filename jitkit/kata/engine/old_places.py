@@ -37,6 +37,7 @@ _MOVED = {
     "lax.dot": ("lax", "dot_products"),
     "pjit.mapping": ("interpreters", "vmap"),
     "pjit.key_reuse": ("interpreters", "key_reuse"),
+    **{f"kata.{name}": ("kata.subjects", name) for name in ("chips", "gradients", "pitfalls", "quiz", "small_jit")},
 }
 
 
@@ -54,7 +55,7 @@ class _Imports(ast.NodeTransformer):
     def _moved(self, module: str, alias: ast.alias) -> tuple[str, ast.alias]:
         """Where a name of a module is now, and how it is imported from there."""
         dotted = f"{module}.{alias.name}".lstrip(".")
-        if dotted in _MOVED and dotted != "explain":  # the module itself; `explain` is a function, too
+        if dotted in _MOVED and dotted not in ("explain", "lax.dot"):  # the module itself; these are functions, too
             room, name = _MOVED[dotted]
             same = alias.asname is None and name == alias.name
             return f"jitkit.{room}", ast.alias(name, None if same else alias.asname or alias.name)

@@ -29,7 +29,7 @@ STANDARD_LIBRARY = (
 
 _OF_THE_COURSE = (
     "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/engine/numpy_jaxpr.py",
-    "kata/engine/executables.py", "kata/checking.py",
+    "kata/engine/executables.py", "kata/engine/checking.py", "kata/checking.py",
 )  # fmt: skip
 _NOT_THE_REFERENCE = ("kata", "bench")
 

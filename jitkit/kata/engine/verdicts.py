@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..checking import Check, load_checks
 from . import running
+from .checking import Check, load_checks
 from .comparison import Difference, RunStablehlo, describe, first_difference
 from .executables import MachineCode
 from .manifest import Exercise, Lab

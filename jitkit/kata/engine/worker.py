@@ -174,7 +174,7 @@ class _Session:
             names: dict[str, Any] = {"__name__": "experiment", "__file__": path}
             exec(compile(source, path, "exec"), names)
             return {"measure": lambda jk, rng: names["measure"](jk, self.request["quick"])}
-        checking = importlib.import_module("jitkit.kata.checking")
+        checking = importlib.import_module("jitkit.kata.engine.checking")
         return {check.name: check.program for check in checking.load_checks(source, path)}
 
     def run(self) -> None:

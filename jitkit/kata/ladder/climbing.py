@@ -18,8 +18,8 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..checking import Check
 from ..engine import running
+from ..engine.checking import Check
 from ..engine.climbing import load_programs
 from ..engine.executables import MachineCode
 from ..engine.running import Climb, Job, Outcome, Spare, Stop

@@ -11,7 +11,7 @@ import pathlib
 import sys
 import time
 
-from ..cli import Problem
+from ..problems import Problem
 from ..workspace.state import StateFile
 from .climbing import Package, RungVerdict
 from .rungs import Rung, all_rungs, ladder_folder, machine_file

@@ -1,4 +1,7 @@
-"""a folder of the ladder -> its programs, with what is wrong with each, for pytest"""
+"""a folder of the ladder -> its programs, with what is wrong with each, for pytest
+
+The `test_ladder.py` in learners' folders imports this module by its name, so it stays where it is.
+"""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ import tokenize
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..cli import OK, Problem
 from ..engine.verdicts import PASS
+from ..problems import OK, Problem
 from ..screens.terminal import Screen
 from .climbing import Climber
 from .place import Place

@@ -11,9 +11,9 @@ import sys
 import time
 from collections.abc import Sequence
 
-from ..cli import FAILED, OK, Problem, WrongUsage
 from ..engine.running import NOT_TRIED, Spare
 from ..engine.verdicts import CRASH, FAIL, PASS, TODO, CheckResult
+from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.display import MARKS, hanging, show_failure, show_line, show_output, show_program
 from ..screens.keys import ENTER, keys_of
 from ..screens.terminal import Screen

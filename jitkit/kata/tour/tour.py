@@ -14,7 +14,7 @@ import numpy as np
 import jitkit
 import jitkit.numpy as jnp
 
-from ..cli import Problem, versions
+from ..problems import Problem, versions
 from ..screens.terminal import Screen
 from . import arrows as tour_arrows
 from . import clock as tour_clock

@@ -23,7 +23,7 @@ from jitkit.bench.pitfalls.source import sources
 from jitkit.bench.scaling import Scaling
 from jitkit.bench.seeds import Seeds
 
-from ..cli import INTERRUPTED, OK, Problem, WrongUsage
+from ..problems import INTERRUPTED, OK, Problem, WrongUsage
 from ..screens.terminal import Screen
 from .save_to_verdict import SaveToVerdict
 

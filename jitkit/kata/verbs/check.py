@@ -10,10 +10,10 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 
-from ..cli import FAILED, OK, Problem, WrongUsage
 from ..engine.manifest import Exercise, Lab
 from ..engine.running import Spare
 from ..engine.verdicts import BROKEN, PASS, TODO
+from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.display import as_data, hanging, show_messages, show_progress, show_report
 from ..screens.terminal import Screen
 from ..workspace.course import Course, Report

@@ -10,13 +10,13 @@ import pathlib
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO
 
-from ..cli import Problem
 from ..engine import running
 from ..engine.comparison import describe
 from ..engine.manifest import Experiment, Lab
 from ..engine.plain import Plain
 from ..engine.running import Job, LearnerSource
 from ..engine.submission import Target
+from ..problems import Problem
 from ..screens.terminal import Screen
 from ..workspace.course import bindings
 from ..workspace.workspace import Workspace

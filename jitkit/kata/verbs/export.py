@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 
 import jitkit
 
-from ..cli import OK, Problem
 from ..engine.manifest import tests_folder
 from ..engine.own_names import meanings, own_imports, source_path
 from ..engine.reference import PACKAGE
@@ -25,6 +24,7 @@ from ..engine.running import parsed
 from ..engine.source_edit import function_text, insert_before_function, replace_functions, with_imports
 from ..engine.splice import added_statements, learners_decorate
 from ..engine.submission import LearnerFile, Target
+from ..problems import OK, Problem
 from ..screens.terminal import Screen
 from ..workspace.course import Binding, bindings
 from ..workspace.workspace import Look, Workspace

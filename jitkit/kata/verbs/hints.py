@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from ..engine.comparison import first_difference
 from ..engine.manifest import Exercise, Lab
+from ..engine.mutants import Mutant, in_its_class, load_mutants, mutant_source
 from ..engine.plain import Plain
 from ..engine.reference import reference_function
 from ..engine.running import LearnerSource, Outcome
 from ..engine.verdicts import BROKEN, FAIL, PASS, TODO, Assessor, CheckResult, checks_of
-from ..mutants import Mutant, in_its_class, load_mutants, mutant_source
 from ..workspace.course import Course, Report
 
 STEPS = ("a question", "the idea", "what yours does", "a skeleton")

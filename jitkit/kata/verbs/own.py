@@ -13,8 +13,8 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-from ..cli import Problem, WrongUsage
 from ..engine import own_process
+from ..problems import Problem, WrongUsage
 from ..screens.terminal import Screen
 from ..workspace.own import Own, own_functions
 from ..workspace.workspace import Workspace

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..cli import OK, Problem
 from ..engine.manifest import Exercise, Lab
 from ..engine.source_edit import replace_functions
 from ..engine.submission import LearnerFile, SpliceError
+from ..problems import OK, Problem
 from ..screens.terminal import Screen
 from ..workspace.stubs import section, section_place, stub_of, stubs_text, with_sections
 from ..workspace.workspace import Workspace

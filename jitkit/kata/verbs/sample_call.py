@@ -22,7 +22,7 @@ import numpy as np
 from jitkit import ShapeDtypeStruct, runtime
 from jitkit.core import dtypes
 
-from ..cli import Problem, WrongUsage
+from ..problems import Problem, WrongUsage
 from . import of_jax
 
 _KINDS = [

@@ -25,10 +25,10 @@ from jitkit.bench.benchmark import Benchmark, Step
 from jitkit.bench.tables import Column, Line
 from jitkit.bench.words import duration
 
-from ..cli import Problem
 from ..engine.manifest import Exercise, Lab, all_labs
 from ..engine.reference import reference_function
 from ..engine.source_edit import replace_functions
+from ..problems import Problem
 from ..workspace.stubs import stubs_text
 
 _PAUSE = 2.5  # seconds between two saves: nobody saves faster

@@ -6,13 +6,13 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from ..cli import OK, Problem, WrongUsage
 from ..engine.manifest import Exercise, Lab, nearest
+from ..engine.mutants import in_its_class
 from ..engine.parts import methods_of, names_of_parts, parts_named, parts_of
 from ..engine.plain import Plain
 from ..engine.reference import reference_function
 from ..engine.verdicts import PASS, checks_of
-from ..mutants import in_its_class
+from ..problems import OK, Problem, WrongUsage
 from ..screens.display import MARKS, full_text, hanging, show_messages
 from ..screens.terminal import Screen
 from ..workspace.course import Course

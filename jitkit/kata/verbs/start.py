@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..cli import OK, Problem
 from ..engine.manifest import Lab
 from ..engine.submission import LearnerFile, SpliceError
+from ..problems import OK, Problem
 from ..screens.display import show_messages
 from ..screens.terminal import Screen
 from ..workspace.guide import guide_text

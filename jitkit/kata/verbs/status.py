@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..cli import OK
 from ..engine.verdicts import FAIL, PASS, TODO
+from ..problems import OK
 from ..screens.display import MARKS, glyph_of, show_messages
 from ..screens.terminal import Screen
 from ..workspace.course import bindings

@@ -20,7 +20,7 @@ from jitkit.pjit.stages import Traced
 from jitkit.targets import TARGETS, Analysis, Compilers, Kernel, Target, TargetError, TargetProgram, find
 from jitkit.targets.table import how_to_install
 
-from ..cli import FAILED, OK, Problem, WrongUsage
+from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.terminal import Screen, duration
 from . import of_jax, targets_example
 from .sample_call import load_function, parse_shapes, shapes_needed

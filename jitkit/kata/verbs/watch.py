@@ -16,11 +16,11 @@ import sys
 import time
 from collections.abc import Callable
 
-from ..cli import OK, Problem
 from ..engine.manifest import Exercise, Lab
 from ..engine.running import LearnerSource, Spare, Stop, Stopped, parsed
 from ..engine.submission import SpliceError
 from ..engine.verdicts import PASS
+from ..problems import OK, Problem
 from ..screens.display import MARKS, show_messages, show_progress, show_report
 from ..screens.keys import ENTER, keys_of
 from ..screens.terminal import Screen

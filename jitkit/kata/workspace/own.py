@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..cli import Problem
 from ..engine.manifest import Exercise
 from ..engine.running import LearnerSource, parsed
 from ..engine.submission import LearnerFile, SpliceError, is_stub
 from ..engine.verdicts import FAIL, PASS, Verdict, find_problem
+from ..problems import Problem
 from .course import Binding, Course, bindings
 from .workspace import NEW, STALE, Look, Workspace
 

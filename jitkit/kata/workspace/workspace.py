@@ -19,11 +19,11 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..cli import Problem, WrongUsage
 from ..engine.manifest import Exercise, Lab, ManifestError, all_labs, nearest
 from ..engine.running import LearnerSource, parsed
 from ..engine.submission import SpliceError, is_stub
 from ..engine.verdicts import BROKEN, FAIL, PASS, TODO, Verdict
+from ..problems import Problem, WrongUsage
 from .state import Progress, State, StateFile
 
 KEPT = ".jitkit"

@@ -1,0 +1,107 @@
+"""What the `checks.py` of a lab is written with.
+
+A check is a small program that uses the functions of an exercise and returns what it computed. It asserts nothing: the same
+program run with the reference, on the same seed, says what is right.
+
+    @check("02.3", "Operands keep their order.", against=["operand order does not matter"])
+    def subtraction(jk, rng):
+        f = jk.make_jaxpr(lambda x, y: x - y)
+        x, y = rng.normal(size=(2, 3))
+        return jk.core.eval_jaxpr(f(x, y).jaxpr, (), x, y)
+
+`jk` is jitkit with the learner's functions in it, `rng` a `numpy.random.Generator`. Inputs are to be random, so that an
+answer which was written down fails. What is returned may be numbers, texts, arrays, jaxprs, types, trees, lists, tuples and
+dicts of them, and
+
+    raised(f, *args, parts=[...])    the error that a call ends in; its message must have the parts, which the text of the exercise
+                                     gives. Without parts its class counts, and the words are the learner's
+    Stablehlo(text, arguments)       a program, which is compared by running it
+    run_by_numpy(jaxpr, *args)       what a program computes, without compiling it
+    Unordered(values)                values in any order
+
+`modules_of_jax(program)` runs a program and says which modules of the real JAX it used on the way: none, where it should be the
+learner's work.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .numpy_jaxpr import run_by_numpy
+from .plain import Stablehlo, Unordered, raised
+
+__all__ = ["Check", "Stablehlo", "Unordered", "check", "load_checks", "modules_of_jax", "raised", "run_by_numpy"]
+
+Program = Callable[[Any, Any], Any]
+
+
+class Check(NamedTuple):
+    """A check: which exercise it belongs to, the sentence that a learner reads, and the misconceptions that it refutes."""
+
+    exercise: str
+    name: str
+    sentence: str
+    against: tuple[str, ...]
+    program: Program
+    tolerance: float | None
+    hidden: bool
+
+
+_collected: list[Check] = []
+_loading = threading.Lock()  # who loads checks has `_collected` alone
+
+
+def check(
+    exercise: str, sentence: str, *, against: Sequence[str] = (), tolerance: float | None = None, hidden: bool = False
+) -> Callable[[Program], Program]:
+    """Make a function a check of an exercise.
+
+    Args:
+      exercise: the id, `"02.3"`.
+      sentence: what the check looks at, said as what is true of a right answer.
+      against: the misconceptions that it refutes, in the words of the lab's mutants.
+      tolerance: relative tolerance of floating-point results, where the usual one is too narrow.
+      hidden: whether it is used in grading only.
+    """
+
+    def collect(program: Program) -> Program:
+        if list(inspect.signature(program).parameters) != ["jk", "rng"]:
+            raise TypeError(f"the check {program.__name__} should take (jk, rng)")
+        _collected.append(Check(exercise, program.__name__, sentence, tuple(against), program, tolerance, hidden))
+        return program
+
+    return collect
+
+
+def modules_of_jax(program: Callable[[], Any]) -> list[str]:
+    """The modules of the real JAX of which functions are called while `program` runs, in this thread."""
+    found: set[str] = set()
+
+    def notice(frame: Any, event: str, called: Any) -> None:
+        name = frame.f_globals.get("__name__") if event == "call" else getattr(called, "__module__", None)
+        if isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib"):
+            found.add(name)
+
+    before = sys.getprofile()
+    sys.setprofile(notice)
+    try:
+        program()
+    finally:
+        sys.setprofile(before)
+    return sorted(found)
+
+
+@functools.lru_cache(maxsize=64)
+def load_checks(source: str, path: str) -> tuple[Check, ...]:
+    """The checks that a `checks.py` defines, in its order. The same text is run once."""
+    with _loading:
+        _collected.clear()
+        exec(compile(source, path, "exec"), {"__name__": "checks", "__file__": path})
+        found = tuple(_collected)
+        _collected.clear()
+    return found

@@ -1,0 +1,163 @@
+"""What the `mutants.py` of a lab is written with: plausible wrong answers, each with the misconception that it embodies; and
+right ones, written in another way than the reference.
+
+    edit("02.3", "operand order does not matter", "Which operand does `sub` read first?",
+         "for var in eqn.invars", "for var in reversed(eqn.invars)")
+
+    @mutant("02.3", "side effects survive", "What does Python do between two equations?")
+    def prints_twice(jaxpr, consts, *args): ...
+
+    @also_right("02.3", "with a stack of its own")
+    def one_by_one(jaxpr, consts, *args): ...
+
+The first is the reference with some of its text replaced; the second a function of its own. Either must fail, on a check that
+is said to be `against` the same misconception: that is how the checks are checked. And when a learner's function fails the
+checks that a mutant fails, the mutant's hint is the one for them.
+
+The third must pass every check, the hidden ones too: what the text of an exercise leaves open, no check may compare.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .submission import Target, tree_of
+
+
+class Mutant(NamedTuple):
+    """A wrong answer: the exercise, what whoever writes it believes, a hint for them, and how to make it."""
+
+    exercise: str
+    misconception: str
+    hint: str
+    name: str
+    line: int  # in mutants.py
+    edit: tuple[str, str] | None  # text of the reference, and what stands there instead
+    source: str  # or a function; empty with an edit
+    target: str  # the name of the target, where the exercise has several; else empty
+
+
+class RightAnswer(NamedTuple):
+    """A right answer that is not the reference's: the exercise, how it goes about it, and the functions by their targets'
+    names ("" for the only one)."""
+
+    exercise: str
+    how: str
+    functions: dict[str, str]
+
+
+_collected: list[Mutant] = []
+_right: list[tuple[str, str, str, int]] = []  # exercise, how, target, and the line of the decorator
+
+
+def edit(exercise: str, misconception: str, hint: str, old: str, new: str, *, target: str = "") -> None:
+    """A mutant that is the reference with `old`, which occurs once in it, replaced by `new`. An exercise of several
+    functions needs `target`, the dotted name of one."""
+    line = _caller_line()
+    _collected.append(Mutant(exercise, misconception, hint, f"edit at line {line}", line, (old, new), "", target))
+
+
+def mutant(
+    exercise: str, misconception: str, hint: str, *, target: str = ""
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function a mutant. It may have any name; it takes the parameters of the reference."""
+    line = _caller_line()
+
+    def collect(function: Callable[..., Any]) -> Callable[..., Any]:
+        _collected.append(
+            Mutant(exercise, misconception, hint, function.__name__, line, None, function.__name__, target)
+        )
+        return function
+
+    return collect
+
+
+def also_right(exercise: str, how: str, *, target: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function a right answer to an exercise. It may have any name; it takes the parameters of the reference, and imports
+    what the exercise's file does not.
+
+    Functions for several targets of an exercise with one `how` are one answer.
+    """
+    line = _caller_line()
+
+    def collect(function: Callable[..., Any]) -> Callable[..., Any]:
+        _right.append((exercise, how, target, line))
+        return function
+
+    return collect
+
+
+def load_mutants(source: str, path: str) -> list[Mutant]:
+    """The mutants that a `mutants.py` defines, in its order."""
+    return _load(source, path)[0]
+
+
+def load_right_answers(source: str, path: str) -> list[RightAnswer]:
+    """The right answers that a `mutants.py` has beside the reference's, in its order."""
+    return _load(source, path)[1]
+
+
+def _load(source: str, path: str) -> tuple[list[Mutant], list[RightAnswer]]:
+    _collected.clear()
+    _right.clear()
+    exec(compile(source, path, "exec"), {"__name__": "mutants", "__file__": path})
+    functions = {
+        decorator.lineno: node
+        for node in tree_of(source).body
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list[:1]  # ours; what is below it belongs to the answer
+    }
+
+    def source_at(line: int) -> str:
+        node = copy.copy(functions[line])
+        node.decorator_list = node.decorator_list[1:]
+        return ast.unparse(node)
+
+    mutants = [m._replace(source=source_at(m.line)) if m.source else m for m in _collected]
+    answers: dict[tuple[str, str], dict[str, str]] = {}
+    for exercise, how, target, line in _right:
+        answers.setdefault((exercise, how), {})[target] = source_at(line)
+    _collected.clear()
+    _right.clear()
+    return mutants, [RightAnswer(*key, functions) for key, functions in answers.items()]
+
+
+def mutant_source(mutant: Mutant, target: Target, reference: str) -> str:
+    """A learner's file whose function for `target` is the mutant. `reference` is the source of the function there.
+
+    ValueError where the text that an edit replaces does not occur exactly once.
+    """
+    if mutant.edit is not None:
+        old, new = mutant.edit
+        if reference.count(old) != 1:
+            raise ValueError(f"{old!r} occurs {reference.count(old)} times in `{target}`, and should occur once")
+        return in_its_class(target, reference.replace(old, new))
+    return named_as(target, mutant.source)
+
+
+def named_as(target: Target, source: str) -> str:
+    """The source of a function, under the name of a target and in its class."""
+    tree = tree_of(source)
+    function = tree.body[0]
+    if isinstance(function, ast.FunctionDef):
+        function.name = target.path[-1]
+    return in_its_class(target, ast.unparse(tree))
+
+
+def in_its_class(target: Target, source: str) -> str:
+    """The source of a function, inside of `class` statements where its target is a method."""
+    for depth, name in enumerate(reversed(target.path[:-1])):
+        source = f"class {name}:\n{textwrap.indent(source, '    ')}"
+        assert depth < 3, "classes are not nested deeper"
+    return source
+
+
+def _caller_line() -> int:
+    frame = inspect.currentframe()
+    caller = frame.f_back.f_back if frame is not None and frame.f_back is not None else None
+    return caller.f_lineno if caller is not None else 0

@@ -1,0 +1,38 @@
+"""What a command ends with: its exit status, the errors that a user can mend, and the versions that a report of a bug names."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+
+import jitkit
+
+OK, FAILED, USAGE, OUR_BUG, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class Problem(Exception):
+    """Something that the user can mend. Its text is all that is shown of it."""
+
+    status = FAILED
+
+
+class WrongUsage(Problem):
+    """Arguments that no command can be made of."""
+
+    status = USAGE
+
+
+def versions() -> str:
+    """`jitkit 0.1.0 (jax 0.10.2, jaxlib 0.10.2, numpy 2.4.6; Python 3.11.7 on Linux x86_64)`."""
+    found = []
+    for name in ("jax", "jaxlib", "numpy"):
+        try:
+            found.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            found.append(f"no {name}")
+    return f"jitkit {jitkit.__version__} ({', '.join(found)}; Python {platform.python_version()} on {machine()})"
+
+
+def machine() -> str:
+    """`Linux x86_64`."""
+    return f"{platform.system()} {platform.machine()}"

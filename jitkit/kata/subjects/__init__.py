@@ -1,0 +1,8 @@
+"""The functions of exercises that no stage of jitkit has: what a lab is about where that is not the JIT itself.
+
+small_jit   lab 05: a jit of a few lines, whose key is given to it
+quiz        lab 10: which of these compiles twice?
+pitfalls    lab 10: programs that fell into a pitfall of jit, mended
+gradients   lab 11: programs whose gradients were nan, refused or too large, mended
+chips       lab 13: programs, and what the compilers of several chips make of them
+"""
