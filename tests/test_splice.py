@@ -517,7 +517,9 @@ def test_a_file_of_before_finds_what_it_imports_at_its_place_of_today():
     assert ast.unparse(moved.tree).splitlines() == [
         "from jitkit.kata import mine", "from jitkit.kata.subjects import quiz", "from jitkit.kata.subjects.pitfalls import fit",
     ]  # fmt: skip
-    today = "from jitkit.core import Tracer, dtypes\nfrom jitkit.lax import dot\nfrom jitkit.compiler import placement\nfrom jitkit.jaxpr.check import Place"
+    function = "from jitkit.lax import dot"
+    assert ast.unparse(LearnerFile.parse(function, "exercises.py", ()).tree) == function
+    today = "from jitkit.core import Tracer, dtypes\nfrom jitkit.compiler import placement\nfrom jitkit.jaxpr.check import Place"
     assert ast.unparse(LearnerFile.parse(today, "exercises.py", ()).tree) == today
 
 
