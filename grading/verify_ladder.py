@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Sequence
 
 from jitkit.kata.engine.verdicts import PASS
-from jitkit.kata.ladder.climbing import Climber, Package, RungVerdict
+from jitkit.kata.ladder.climber import Climber, Package, RungVerdict
 from jitkit.kata.ladder.rungs import Rung, all_rungs, prefix, solution_file
 from jitkit.kata.ladder.wrong import Wrong, beliefs, wrong_versions
 

@@ -18,12 +18,12 @@ from grading.one_sitting import PAGE, page_text
 from grading.verify_ladder import Prover, hidden_programs, shortages
 from jitkit.kata.cli import main
 from jitkit.kata.engine import executables, running
-from jitkit.kata.ladder.climbing import Climber, Package
+from jitkit.kata.ladder.climber import Climber, Package
 from jitkit.kata.ladder.pytest_rungs import programs_of
 from jitkit.kata.ladder.report import Report, card_text, code_lines, drawn, tutorials
 from jitkit.kata.ladder.rungs import all_rungs, machine_file, prefix, solution_file
-from jitkit.kata.ladder.verbs import told_of
 from jitkit.kata.ladder.wrong import wrong_versions
+from jitkit.kata.verbs.on_the_ladder import told_of
 
 RUNGS = {rung.number: rung for rung in all_rungs()}
 SOLUTION = solution_file().read_text(encoding="utf-8")
@@ -604,7 +604,7 @@ def test_programs_after_one_that_hangs_are_said_not_to_have_run(tmp_path, monkey
     pathlib.Path("myjax.py").write_text(
         "while_is = True\n\n\ndef __getattr__(name):\n    while while_is:\n        pass\n"
     )
-    monkeypatch.setattr("jitkit.kata.ladder.verbs.Climber", lambda kept: Climber(kept, seconds=1.5))
+    monkeypatch.setattr("jitkit.kata.verbs.on_the_ladder.Climber", lambda kept: Climber(kept, seconds=1.5))
     assert main(["check", "1"]) == 1
     out = capsys.readouterr().out
     assert out.count("too long:") == 1
@@ -723,5 +723,5 @@ numpy.cos = remembered
     pathlib.Path("myjax.py").write_text(prefix(SOLUTION, "01"))
     assert main(["check", "1"]) == 0
     assert "always asked about first" not in capsys.readouterr().out
-    monkeypatch.setattr("jitkit.kata.ladder.verbs.random", None)  # what passed is not asked twice at every save
+    monkeypatch.setattr("jitkit.kata.verbs.on_the_ladder.random", None)  # what passed is not asked twice at every save
     assert main(["check", "1"]) == 0

@@ -56,13 +56,13 @@ def test_a_programs_end_is_its_own(learner):
     status, _, said = jitkit(learner.root, "run", "mine.py")
     assert status == 1
     assert "ZeroDivisionError" in said
-    assert "own_process" not in said
+    assert "in_place" not in said
     assert "line 2, in f" in said
     program.write_text("def f(:\n")
     status, _, said = jitkit(learner.root, "run", "mine.py")
     assert status == 1
     assert "SyntaxError" in said
-    assert "own_process" not in said
+    assert "in_place" not in said
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ from jitkit.kata.engine.manifest import Experiment, all_labs
 from jitkit.kata.engine.running import Job, LearnerSource, Spare, Stop, Stopped, run
 from jitkit.kata.engine.submission import Target
 from jitkit.kata.screens.keys import keys_of
-from jitkit.kata.verbs import save_to_verdict, save_to_verdict_figure, watch
+from jitkit.kata.speed import save_to_verdict, save_to_verdict_figure
+from jitkit.kata.verbs import watch
 from jitkit.kata.workspace.workspace import fingerprint
 
 __all__ = ["learner"]  # a fixture

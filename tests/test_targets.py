@@ -19,10 +19,10 @@ import pytest
 import jitkit
 import jitkit.numpy as jnp
 from jitkit.kata import cli
+from jitkit.kata.functions.sample_call import parse_shapes
 from jitkit.kata.screens.terminal import Screen
 from jitkit.kata.tour import targets as tour_targets
 from jitkit.kata.verbs import targets as verb
-from jitkit.kata.verbs.sample_call import parse_shapes
 from jitkit.signature.shape_struct import ShapeDtypeStruct
 from jitkit.targets import TARGETS, Analysis, Compilers, TargetError, TargetProgram, process, table
 from jitkit.targets.hlo import Line, Program

@@ -12,7 +12,7 @@ from typing import Any
 from generated import GENERATED, is_fresh, write
 
 from jitkit.kata.engine.manifest import Lab, all_labs
-from jitkit.kata.verbs import experiments
+from jitkit.kata.screens import experiment as experiments
 
 _IMAGE = re.compile(r"(!\[[^\]]*\])\((\w+\.svg)\)")
 

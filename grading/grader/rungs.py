@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from jitkit.kata.engine.manifest import Exercise, Lab, all_labs
 from jitkit.kata.engine.submission import LearnerFile, SpliceError
-from jitkit.kata.ladder.climbing import Climber, reached
+from jitkit.kata.ladder.climber import Climber, reached
 from jitkit.kata.ladder.rungs import all_rungs, ladder_folder, prefix, solution_file
 
 from . import signs

@@ -210,9 +210,9 @@ VERBS = {
     "check": Verb("check an exercise, a lab, or all that is written", _check_arguments, "jitkit.kata.verbs.check:run"),
     "hint": Verb("a hint: one step further each time", _hint_arguments, "jitkit.kata.verbs.hint:run"),
     "show": Verb("the task; a helper; programs, the plot, the solution", _show_arguments, "jitkit.kata.verbs.show:run"),
-    "run": Verb("run a program with your finished functions in place", _run_arguments, "jitkit.kata.verbs.own:run"),
+    "run": Verb("run a program with your finished functions in place", _run_arguments, "jitkit.kata.verbs.run:run"),
     "python": Verb(
-        "a Python prompt with your finished functions in place", _no_arguments, "jitkit.kata.verbs.own:python"
+        "a Python prompt with your finished functions in place", _no_arguments, "jitkit.kata.verbs.run:python"
     ),
     "reset": Verb("the stub again; yours goes to a backup", _reset_arguments, "jitkit.kata.verbs.reset:run"),
     "status": Verb("where you are, a line a lab", _no_arguments, "jitkit.kata.verbs.status:run"),
@@ -308,7 +308,7 @@ def _run(verb: Verb, arguments: argparse.Namespace) -> int:
     module, function = verb.target.split(":")
     name = arguments.verb or "watch"
     if getattr(arguments, "from_scratch", False) or (name in _ON_THE_LADDER and _is_on_ladder(Path.cwd())):
-        module, function = "jitkit.kata.ladder.verbs", name
+        module, function = "jitkit.kata.verbs.on_the_ladder", name
     status: int = getattr(importlib.import_module(module), function)(arguments)
     return status
 

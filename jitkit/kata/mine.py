@@ -13,10 +13,10 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from .engine import own_process, splice
+from .engine import in_place, splice
 from .problems import Problem
-from .verbs.own import request_of
-from .workspace.own import Own, own_functions
+from .verbs.run import request_of
+from .workspace.finished import Own, own_functions
 from .workspace.workspace import Workspace
 
 __all__ = ["functions", "left_out"]
@@ -31,13 +31,13 @@ def _put_in_place(own: Own) -> None:
     request = request_of(own)
     finders = list(sys.meta_path)
     try:
-        jitkit = own_process.put_in_place(request, splice)
+        jitkit = in_place.put_in_place(request, splice)
     except Exception as error:
         sys.meta_path[:] = finders
         for name in [name for name in sys.modules if _is_replaced(name, targets)]:
             del sys.modules[name]
         sys.modules.update(before)
-        sentence = own_process.sentence_of(error, splice, request["files"])
+        sentence = in_place.sentence_of(error, splice, request["files"])
         raise ImportError(f"{sentence}. `jitkit check` tells more; the reference is in place.") from None
     vars(jitkit)["kata"] = sys.modules["jitkit.kata"]
     program = sys.modules["__main__"].__dict__
@@ -66,7 +66,7 @@ try:
     _own = own_functions(Workspace.find())
 except Problem as problem:
     raise ImportError(str(problem)) from None
-if not own_process.is_in_place():
+if not in_place.is_in_place():
     _put_in_place(_own)
     print(_own)
 functions: tuple[str, ...] = tuple(str(binding.target) for binding in _own.bindings)

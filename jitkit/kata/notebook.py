@@ -37,11 +37,11 @@ from .engine.submission import LearnerFile, SpliceError, Target, is_stub
 from .engine.verdicts import BROKEN, PASS, Assessor
 from .problems import Problem
 from .screens.display import hanging, show_report
+from .screens.experiment import draw, measure
 from .screens.terminal import Screen
-from .verbs.experiments import draw, measure
 from .verbs.export import splice_text
-from .verbs.hints import STEPS, Checker, hint_text
 from .workspace.course import Report, bindings
+from .workspace.hint_steps import STEPS, Checker, hint_text
 from .workspace.workspace import Workspace, fingerprint
 
 # In the middle between light and dark pages: more than 4.2 times the luminance of the one, and of the other.

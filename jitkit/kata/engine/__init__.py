@@ -1,9 +1,17 @@
 """The engine: functions of a learner -> verdict. It knows no workspace and no screen.
 
-manifest      labs/NN_name/lab.toml -> Lab
-submission    files of a learner -> functions; `old_places`: where what they import is today
-splice        functions of a learner -> `jitkit` with them in place; `source_edit`, `reference`: the same as text
-running       a submission + checks -> an outcome for each check, from a process of its own: `worker`
-plain         value -> plain data; `comparison`, `jaxpr_comparison`, `witness`: the first difference, and numbers for it
-verdicts      an exercise + a learner's files -> verdict
+manifest        labs/NN_name/lab.toml -> Lab
+checking        what a lab's `checks.py` is written with; `mutants`: what its `mutants.py` is
+submission      files of a learner -> functions; `old_places`: where what they import is today; `own_names`: what their names mean
+splice          functions of a learner -> `jitkit` with them in place; `source_edit`: the same as text
+reference       target -> the reference's source; `parts`: what it is built from
+running         a submission + checks -> an outcome for each check, by talking with processes
+processes       processes that wait for a request; `stacks`: where one hangs or has died
+worker          what runs in such a process; `reference_code`: jitkit's code, read ahead; `executables`: programs compiled before;
+                `climbing`: a package from scratch instead of functions; `replay`: a failing check, seen call by call
+plain           value -> plain data
+comparison      two values -> their first difference; `jaxpr_comparison` and `witness` for jaxprs; `numpy_jaxpr`, `run_stablehlo`:
+                programs run to be compared
+verdicts        an exercise + a learner's files -> verdict
+in_place        a program of the learner's, run with their functions in place
 """

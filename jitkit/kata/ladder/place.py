@@ -13,7 +13,7 @@ import time
 
 from ..problems import Problem
 from ..workspace.state import StateFile
-from .climbing import Package, RungVerdict
+from .climber import Package, RungVerdict
 from .rungs import Rung, all_rungs, ladder_folder, machine_file
 
 KEPT = ".jitkit"

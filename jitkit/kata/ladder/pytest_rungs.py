@@ -11,7 +11,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from ..engine.verdicts import PASS
-from .climbing import Climber
+from .climber import Climber
 from .place import Place
 from .rungs import all_rungs
 

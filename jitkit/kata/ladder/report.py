@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from ..engine.verdicts import PASS
 from ..problems import OK, Problem
 from ..screens.terminal import Screen
-from .climbing import Climber
+from .climber import Climber
 from .place import Place
 from .rungs import Rung, all_rungs, ladder_folder, machine_file
 

@@ -11,7 +11,7 @@ import threading
 from typing import NamedTuple
 
 from ..engine.verdicts import PASS
-from .climbing import RungVerdict
+from .climber import RungVerdict
 from .rungs import Rung, prefix
 
 

@@ -1,1 +1,7 @@
-"""What a terminal shows of a report, and what comes from its keys."""
+"""What a terminal shows of a report, and what comes from its keys.
+
+terminal     text -> what this terminal can show
+keys         a keyboard, or a pipe -> keys
+display      report -> what a learner reads of it
+experiment   a lab's experiment, asked, measured and drawn
+"""

@@ -25,7 +25,7 @@ from jitkit.bench.seeds import Seeds
 
 from ..problems import INTERRUPTED, OK, Problem, WrongUsage
 from ..screens.terminal import Screen
-from .save_to_verdict import SaveToVerdict
+from ..speed.save_to_verdict import SaveToVerdict
 
 
 def run(arguments: argparse.Namespace) -> int:

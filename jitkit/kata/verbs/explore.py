@@ -19,10 +19,10 @@ from jitkit.explorer.real_jax import made_by_jax
 from jitkit.pjit.function import is_jitted
 from jitkit.targets import TARGETS
 
+from ..functions import of_jax
+from ..functions.sample_call import load_function, names_in, parse_shapes
 from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.terminal import Screen, duration
-from . import of_jax
-from .sample_call import load_function, names_in, parse_shapes
 from .targets import choose
 
 

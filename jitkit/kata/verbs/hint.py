@@ -10,8 +10,8 @@ from ..problems import OK
 from ..screens.display import show_messages
 from ..screens.terminal import Screen
 from ..workspace.course import Course
+from ..workspace.hint_steps import STEPS, hint
 from ..workspace.workspace import Workspace
-from .hints import STEPS, hint
 
 _OWN_BUG = 2  # the step that looks at today's code
 

@@ -14,10 +14,10 @@ from ..engine.reference import reference_function
 from ..engine.verdicts import PASS, checks_of
 from ..problems import OK, Problem, WrongUsage
 from ..screens.display import MARKS, full_text, hanging, show_messages
+from ..screens.experiment import show_experiment
 from ..screens.terminal import Screen
 from ..workspace.course import Course
 from ..workspace.workspace import Workspace, labs_or_problem
-from .experiments import show_experiment
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -20,10 +20,10 @@ from jitkit.pjit.stages import Traced
 from jitkit.targets import TARGETS, Analysis, Compilers, Kernel, Target, TargetError, TargetProgram, find
 from jitkit.targets.table import how_to_install
 
+from ..functions import example, of_jax
+from ..functions.sample_call import load_function, parse_shapes, shapes_needed
 from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.terminal import Screen, duration
-from . import of_jax, targets_example
-from .sample_call import load_function, parse_shapes, shapes_needed
 
 Outcome = TargetProgram | TargetError
 
@@ -31,8 +31,8 @@ Outcome = TargetProgram | TargetError
 def run(arguments: argparse.Namespace) -> int:
     """Compile, and show. Returns 1 when a compiler refused, or one that was asked for by name is missing."""
     if arguments.function is None:
-        function: Callable[..., Any] = targets_example.layer
-        given = parse_shapes(targets_example.SHAPES)
+        function: Callable[..., Any] = example.layer
+        given = parse_shapes(example.SHAPES)
     else:
         function = load_function(arguments.function)
         given = []

@@ -22,12 +22,12 @@ from ..engine.submission import SpliceError
 from ..engine.verdicts import PASS
 from ..problems import OK, Problem
 from ..screens.display import MARKS, show_messages, show_progress, show_report
+from ..screens.experiment import show_experiment
 from ..screens.keys import ENTER, keys_of
 from ..screens.terminal import Screen
 from ..workspace.course import Course, Report
 from ..workspace.workspace import STALE, Look, Workspace, fingerprint
 from .check import show_passed
-from .experiments import show_experiment
 from .hint import show_next_hint
 from .show import show_task
 

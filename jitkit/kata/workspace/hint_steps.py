@@ -18,7 +18,7 @@ from ..engine.plain import Plain
 from ..engine.reference import reference_function
 from ..engine.running import LearnerSource, Outcome
 from ..engine.verdicts import BROKEN, FAIL, PASS, TODO, Assessor, CheckResult, checks_of
-from ..workspace.course import Course, Report
+from .course import Course, Report
 
 STEPS = ("a question", "the idea", "what yours does", "a skeleton")
 

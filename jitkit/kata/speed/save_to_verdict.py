@@ -70,7 +70,7 @@ class SaveToVerdict(Benchmark):
         Column("95 %", 8),
         Column("promised", 8, ">", 1),
     )
-    figure_module = "jitkit.kata.verbs.save_to_verdict_figure"
+    figure_module = "jitkit.kata.speed.save_to_verdict_figure"
 
     def all_steps(self) -> list[Step]:
         """For each kind of exercise two of them: saves, and a cold check."""

@@ -17,9 +17,9 @@ from ..engine.plain import Plain
 from ..engine.running import Job, LearnerSource
 from ..engine.submission import Target
 from ..problems import Problem
-from ..screens.terminal import Screen
 from ..workspace.course import bindings
 from ..workspace.workspace import Workspace
+from .terminal import Screen
 
 _SECONDS = 180.0
 

@@ -1,7 +1,7 @@
 """request + program -> the program, run with a learner's functions in place
 
 `jitkit run FILE` and `jitkit python` start this as a script, by its path, so that jitkit is not imported before the functions
-are in place: `python own_process.py REQUEST [FILE ARGUMENTS...]`. REQUEST is a file of JSON, which is read and removed:
+are in place: `python in_place.py REQUEST [FILE ARGUMENTS...]`. REQUEST is a file of JSON, which is read and removed:
 
     {"files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path}}
 

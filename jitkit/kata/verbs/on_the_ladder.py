@@ -1,4 +1,4 @@
-"""`jitkit` in a folder of the ladder: start, check, watch, hint, show, status, reset."""
+"""`jitkit` in a folder of the ladder: a function for each verb that means another thing there."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from collections.abc import Sequence
 
 from ..engine.running import NOT_TRIED, Spare
 from ..engine.verdicts import CRASH, FAIL, PASS, TODO, CheckResult
+from ..ladder import report
+from ..ladder.climber import Climber, RungVerdict
+from ..ladder.place import Place
+from ..ladder.rungs import Rung, all_rungs, machine_file, section, solution_file
+from ..ladder.wrong import beliefs
 from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.display import MARKS, hanging, show_failure, show_line, show_output, show_program
 from ..screens.keys import ENTER, keys_of
 from ..screens.terminal import Screen
-from . import report
-from .climbing import Climber, RungVerdict
-from .place import Place
-from .rungs import Rung, all_rungs, machine_file, section, solution_file
-from .wrong import beliefs
 
 _NOT_RUN = ("○", "not run", "dim")
 _POLL = 0.05  # seconds between two looks at the files

@@ -13,10 +13,10 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-from ..engine import own_process
+from ..engine import in_place
 from ..problems import Problem, WrongUsage
 from ..screens.terminal import Screen
-from ..workspace.own import Own, own_functions
+from ..workspace.finished import Own, own_functions
 from ..workspace.workspace import Workspace
 
 _PROMPT = "Python with these. `jitkit` and `jnp`, which is `jitkit.numpy`, are imported; Ctrl-D ends it."
@@ -51,7 +51,7 @@ def _start(arguments: argparse.Namespace, program: Sequence[str]) -> int:
     if prompts:
         screen.text(_PROMPT, 0, "dim")
     status = start(["-i"] if prompts else [], own, program)
-    if status == own_process.CANNOT:
+    if status == in_place.CANNOT:
         raise Problem("each of them passed by itself. Change one of them, or `jitkit check` them all again.")
     return status
 
@@ -77,7 +77,7 @@ def start(options: Sequence[str], own: Own, program: Sequence[str]) -> int:
     """Start the process, wait, and return its status. An interrupt at the keyboard is for the program."""
     with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False, encoding="utf-8") as file:
         json.dump(request_of(own), file)
-    command = [sys.executable, *options, str(pathlib.Path(own_process.__file__)), file.name, *program]
+    command = [sys.executable, *options, str(pathlib.Path(in_place.__file__)), file.name, *program]
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         code = subprocess.call(command)
@@ -89,7 +89,7 @@ def start(options: Sequence[str], own: Own, program: Sequence[str]) -> int:
 
 
 def request_of(own: Own) -> dict[str, object]:
-    """What `own_process` is asked for."""
+    """What `in_place` is asked for."""
     files = {binding.source.path: binding.source for binding in own.bindings}
     return {
         "files": {f.path: {"source": f.source, "exercises": sorted(f.exercises)} for f in files.values()},
