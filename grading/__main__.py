@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 from jitkit.kata.engine.manifest import Lab, ManifestError, all_labs
-from jitkit.kata.engine.running import Forks
+from jitkit.kata.engine.processes import Forks
 from jitkit.kata.engine.verdicts import Assessor
 
 from . import course

@@ -12,7 +12,7 @@ For each exercise:
     secret      no line of the solution is in the lab's folder
 
 Each proof is a process of its own, and there are hundreds: the learners' checks and the hidden ones share it, and it is a copy
-of one that has imported already what no proof changes (`running.Forks`).
+of one that has imported already what no proof changes (`processes.Forks`).
 
 A proof that fails is reported with what it found; `python -m grading verify` ends with 1 then.
 """
@@ -38,8 +38,9 @@ from jitkit.kata.engine.mutants import (
     named_as,
 )
 from jitkit.kata.engine.plain import Plain
+from jitkit.kata.engine.processes import Forks
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.running import Forks, LearnerSource
+from jitkit.kata.engine.running import LearnerSource
 from jitkit.kata.engine.submission import Function, Target, tree_of
 from jitkit.kata.engine.verdicts import Assessor, CheckResult, Verdict
 

@@ -17,7 +17,7 @@ from tails import keeping
 from grading.one_sitting import PAGE, page_text
 from grading.verify_ladder import Prover, hidden_programs, shortages
 from jitkit.kata.cli import main
-from jitkit.kata.engine import executables, running
+from jitkit.kata.engine import executables, processes, running
 from jitkit.kata.ladder.climber import Climber, Package
 from jitkit.kata.ladder.pytest_rungs import programs_of
 from jitkit.kata.ladder.report import Report, card_text, code_lines, drawn, tutorials
@@ -271,7 +271,7 @@ def test_what_the_last_save_needed_is_loaded_while_the_next_one_is_waited_for(tm
     assert len(loaded) == 2
 
     climber, seven = Climber(tmp_path), package(tmp_path, prefix(SOLUTION, "07"))
-    with contextlib.closing(running.Spare(str(machine_file()))) as spare:
+    with contextlib.closing(processes.Spare(str(machine_file()))) as spare:
         for _ in range(2):
             climber.prepare(spare, [RUNGS["07"]])
             [verdict] = climber.climb(seven, [RUNGS["07"]], spare=spare)  # whose programs count what is compiled

@@ -19,7 +19,8 @@ from grading.new import NewLabError, new_lab
 from grading.notebooks import WIDTH
 from jitkit.kata import notebook
 from jitkit.kata.engine.manifest import all_labs
-from jitkit.kata.engine.running import Forks, Job, run
+from jitkit.kata.engine.processes import Forks
+from jitkit.kata.engine.running import Job, run
 from jitkit.kata.engine.submission import LearnerFile, is_stub
 from jitkit.kata.engine.verdicts import Assessor
 

@@ -18,9 +18,10 @@ from kata_workspace import LABS, LISTS, MERGE, PARTITION, SPLIT, SWAPPED, learne
 
 from jitkit.bench.plotting import THEMES
 from jitkit.kata import notebook
-from jitkit.kata.engine import running
+from jitkit.kata.engine import processes, running
 from jitkit.kata.engine.manifest import Experiment, all_labs
-from jitkit.kata.engine.running import Job, LearnerSource, Spare, Stop, Stopped, run
+from jitkit.kata.engine.processes import Spare
+from jitkit.kata.engine.running import Job, LearnerSource, Stop, Stopped, run
 from jitkit.kata.engine.submission import Target
 from jitkit.kata.screens.keys import keys_of
 from jitkit.kata.speed import save_to_verdict, save_to_verdict_figure
@@ -161,7 +162,7 @@ def job(body, **options):
 def test_a_spare_process_runs_what_is_saved_later_not_what_it_was_prepared_for():
     spare = Spare()
     try:
-        spare.prepare(False, job("return 1"))
+        spare.prepare(False, running.request_ahead(job("return 1")))
         waiting = spare.waiting[False]
         (outcome,) = run(job("return 2"), spare)
         assert outcome.value == {"is": "int", "value": "2"}
@@ -189,7 +190,7 @@ def test_nothing_of_the_standard_library_is_left_to_import_when_functions_arrive
     program = (
         "import importlib, sys, pathlib; sys.path.insert(0, sys.argv[1] + '/jitkit/kata/engine')\n"
         "import reference_code; del sys.path[0]; sys.path.insert(0, sys.argv[1])\n"
-        f"for name in (*reference_code.STANDARD_LIBRARY, *{running._PRELOAD}): importlib.import_module(name)\n"
+        f"for name in (*reference_code.STANDARD_LIBRARY, *{processes._PRELOAD}): importlib.import_module(name)\n"
         "before = set(sys.modules)\n"
         "reference = reference_code.ReferenceCode(pathlib.Path(sys.argv[1]) / 'jitkit')\n"
         "sys.meta_path.insert(0, reference)\n"

@@ -19,7 +19,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jitkit.kata.engine.manifest import Exercise, Lab
-from jitkit.kata.engine.running import CHEAP_COMPILES, Outcome
+from jitkit.kata.engine.processes import CHEAP_COMPILES
+from jitkit.kata.engine.running import Outcome
 from jitkit.kata.engine.verdicts import CheckResult
 from jitkit.runtime.compiling import cpu_features
 

@@ -25,9 +25,9 @@ import tempfile
 import time
 from typing import Any, NamedTuple
 
+from jitkit.kata.engine.processes import CHEAP_COMPILES
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.reference_code import STANDARD_LIBRARY
-from jitkit.kata.engine.running import CHEAP_COMPILES
 
 from .bubblewrap import INSIDE, JAX, JAXLIB, NUMPY, JailError, bubblewrap, site
 from .control_groups import ControlGroup

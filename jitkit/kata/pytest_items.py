@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from .engine.manifest import Exercise, Lab
-from .engine.running import Spare
+from .engine.processes import Spare
 from .engine.verdicts import PASS, TODO, CheckResult, checks_of
 from .screens.display import show_report
 from .screens.terminal import Screen

@@ -1,46 +1,26 @@
 """a submission + checks -> an outcome for each check
 
-Starts the process in which a learner's functions run (`worker`), gives it its request, and listens. A check that takes too
-long, a process that dies, one that says what it should not: each is an outcome with a sentence. After a check that ended
-its process, another process goes on with the next one.
-
-`Spare` keeps a process ready which has imported what no submission changes, so that a check begins at once. `Forks` has
-processes that answer in copies of themselves, for those who run hundreds of submissions.
+Gives a process its request, and listens. A check that takes too long, a process that dies, one that says what it should not:
+each is an outcome with a sentence. After a check that ended its process, another process goes on with the next one.
 """
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import functools
-import importlib.metadata
-import json
-import os
-import pathlib
-import queue
 import signal
 import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from . import stacks
 from .plain import Plain
+from .processes import Process, Spare
 from .submission import LearnerFile, Target
 
-_PRELOAD = ("numpy.random", "ml_dtypes")
-_PRELOAD_WITH_XLA = (*_PRELOAD, "jax.devices")
-_PRELOAD_TO_FORK = (*_PRELOAD, "jax")
 NOT_TRIED = "It was not tried: a check before it did not end."
 _START_SECONDS = 60.0
 _LONGEST_REPLAYED = 4.0  # seconds of a check that is run again
-
-# An interrupt at the keyboard is for the one who talks to the learner, and it ends the others.
-_IN_A_GROUP_OF_ITS_OWN: dict[str, Any] = (
-    {"start_new_session": True} if os.name == "posix" else {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
-)
 
 
 class LearnerSource(NamedTuple):
@@ -162,183 +142,6 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: 
 def _rung(job: Job, check: str) -> str:
     """What a check belongs to, of those that are run together: on the ladder its rung."""
     return check.partition("_")[0] if job.climb is not None else ""
-
-
-class Process:
-    """A worker that has been started.
-
-    Args:
-      uses_xla: it starts XLA, ahead of its request.
-      machine: for the ladder, the path of its `xla.py`, which is loaded in the place of jax.
-      optimised: XLA takes its time to compile, as for users; what is checked is what programs compute.
-    """
-
-    forks = False  # whether a copy of it answers
-    imported = False  # whether what is to be checked could be
-
-    def __init__(self, uses_xla: bool, machine: str = "", optimised: bool = False) -> None:
-        preload = _PRELOAD_TO_FORK if self.forks else _PRELOAD
-        worker = str(pathlib.Path(__file__).with_name("worker.py"))
-        # without the environment's options and the folder of the script on the path; packages of the user stay
-        python = [sys.executable, "-E", "-P", "-X", "utf8"]
-        of_kind = (*_PRELOAD, machine) if machine else _PRELOAD_WITH_XLA if uses_xla else preload
-        command = [*python, worker, *of_kind]
-        self.stacks = stacks.new_file()
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.stacks,
-            env=_environment(optimised),
-            **_IN_A_GROUP_OF_ITS_OWN,
-        )
-        self.frames: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        self.listener = threading.Thread(target=self._listen, daemon=True)
-        self.listener.start()
-
-    def _listen(self) -> None:
-        stream = self.process.stdout
-        for line in stream or ():
-            try:
-                self.frames.put(json.loads(line))
-            except ValueError:
-                break
-        self.frames.put(None)
-
-    def next_frame(self, seconds: float) -> dict[str, Any] | None:
-        """The next frame, or None when the process has ended. TimeoutError after so many seconds."""
-        try:
-            return self.frames.get(timeout=max(seconds, 0.0))
-        except queue.Empty:
-            raise TimeoutError from None
-
-    def exit_code(self) -> int:
-        """What it ended with. TimeoutExpired when it did not."""
-        return self.process.wait(1.0)
-
-    def send(self, request: dict[str, Any]) -> None:
-        """Hand it a request. A process that is gone says so when it is listened to."""
-        with contextlib.suppress(OSError, ValueError):
-            stream = self.process.stdin
-            if stream is not None:
-                stream.write(json.dumps(request).encode() + b"\n")
-                stream.flush()
-
-    def line_in(self, folder: str) -> tuple[str, int] | None:
-        """Where in a folder of the learner's it is, or was when a signal ended it. None where that is not known."""
-        if self.process.poll() is None:
-            stacks.ask(self.process.pid, self.stacks)
-        return stacks.innermost(self.stacks, folder)
-
-    def kill(self) -> None:
-        """End it, with everything it started."""
-        with contextlib.suppress(OSError):
-            if os.name == "posix":
-                os.killpg(self.process.pid, signal.SIGKILL)
-            else:
-                self.process.kill()
-
-    def close(self) -> None:
-        """End it, and forget it. Nobody waits for the system to put away what it had."""
-        self.kill()
-        threading.Thread(target=self._put_away).start()
-
-    def _put_away(self) -> None:
-        self.process.wait()
-        self.listener.join(1.0)  # longer only where something that it started got away and holds the stream
-        self.stacks.close()
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None and not self.listener.is_alive():
-                with contextlib.suppress(OSError):
-                    stream.close()
-
-
-class Spare:
-    """Keeps a process of each kind ready. On the ladder, `machine` is the path of its `xla.py`."""
-
-    def __init__(self, machine: str = "") -> None:
-        self.waiting: dict[bool, Process] = {}
-        self.machine = machine
-
-    def prepare(self, uses_xla: bool, job: Job | None = None) -> None:
-        """Start a process to be taken later. It compiles ahead what the functions of `job` change, or its programs."""
-        if uses_xla not in self.waiting:
-            process = self.waiting[uses_xla] = Process(uses_xla, self.machine if uses_xla else "")
-            if job is not None:
-                programs, folder = (job.climb.programs, job.executables) if job.climb is not None else ((), "")
-                process.send({"do": "prepare", **_functions(job), "programs": programs, "executables": folder})
-
-    def take(self, uses_xla: bool) -> Process | None:
-        """The process that waits, if it still does; another one is to be prepared when there is time."""
-        process = self.waiting.pop(uses_xla, None)
-        if process is not None and process.process.poll() is not None:
-            process.close()
-            return None
-        return process
-
-    def close(self) -> None:
-        """End the processes that wait."""
-        for process in self.waiting.values():
-            process.close()
-        self.waiting.clear()
-
-
-class _Forking(Process):
-    """A worker whose copies answer, one after the other."""
-
-    forks = True
-
-    def __init__(self, owner: Forks) -> None:
-        super().__init__(uses_xla=False)
-        self.owner = owner
-        self.ended: int | None = None  # the code of the copy that answered last
-
-    def next_frame(self, seconds: float) -> dict[str, Any] | None:
-        frame = super().next_frame(seconds)
-        if frame is not None and frame["is"] == "ended":
-            self.ended = int(frame["code"])
-            return None
-        return frame
-
-    def exit_code(self) -> int:
-        return super().exit_code() if self.ended is None else self.ended
-
-    def send(self, request: dict[str, Any]) -> None:
-        self.ended = None
-        super().send(request | {"in_a_fork": True})
-
-    def close(self) -> None:
-        """Give it back when its copy has ended; end it where that does not."""
-        limit = time.monotonic() + 1.0
-        with contextlib.suppress(TimeoutError):
-            while self.ended is None and self.next_frame(limit - time.monotonic()) is not None:
-                pass
-        if self.ended is None or self.process.poll() is not None:
-            super().close()
-        else:
-            self.owner.idle.append(self)
-
-
-class Forks(Spare):
-    """Has a process for each of those who ask at the same time, and lends it again and again. Without `fork` (Windows) there
-    is none, and each run starts its own."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.idle: collections.deque[_Forking] = collections.deque()
-
-    def take(self, uses_xla: bool) -> Process | None:
-        """A process that nobody uses; XLA is started in its copy, if at all."""
-        if not hasattr(os, "fork"):
-            return None
-        with contextlib.suppress(IndexError):
-            return self.idle.pop()
-        return _Forking(self)
-
-    def close(self) -> None:
-        """End all that are not lent."""
-        while self.idle:
-            Process.close(self.idle.pop())
 
 
 def _with_calls(process: Process, job: Job, outcomes: list[Outcome], replay: Replay) -> list[Outcome]:
@@ -471,24 +274,14 @@ def _request(job: Job, wanted: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def request_ahead(job: Job) -> dict[str, Any]:
+    """What a process can do before the functions of a job are final: compile what they change, or the programs of a rung."""
+    programs, folder = (job.climb.programs, job.executables) if job.climb is not None else ((), "")
+    return {"do": "prepare", **_functions(job), "programs": programs, "executables": folder}
+
+
 def _functions(job: Job) -> dict[str, Any]:
     return {
         "files": {f.path: {"source": f.source, "exercises": sorted(f.exercises)} for f in job.files},
         "targets": {str(target): path for target, path in job.targets.items()},
     }
-
-
-# A program is compiled in a tenth of the time (8 ms for 90), and computes the same. Without the newer emitters it is half of what it
-# is with them, where a release has the older ones; others end at the name of the option.
-_OLDER_EMITTERS = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11)
-CHEAP_COMPILES = (
-    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1"
-    + (" --xla_cpu_use_fusion_emitters=false" if _OLDER_EMITTERS else "")
-)
-
-
-def _environment(optimised: bool) -> dict[str, str]:
-    """The environment of a worker: nothing that changes what jitkit does, and the CPU, whatever else there is."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("JITKIT_", "JAX_", "XLA_", "PYTHON"))}
-    kept |= {} if optimised else {"XLA_FLAGS": CHEAP_COMPILES}
-    return kept | {"JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}

@@ -21,7 +21,8 @@ from .comparison import Difference, RunStablehlo, describe, first_difference
 from .executables import MachineCode
 from .manifest import Exercise, Lab
 from .plain import Plain
-from .running import Job, LearnerSource, Outcome, Spare, Stop, parsed
+from .processes import Forks, Spare
+from .running import Job, LearnerSource, Outcome, Stop, parsed
 from .submission import SpliceError, Target, is_stub
 
 PASS, FAIL, CRASH, TIME, LIMIT, IMPORT = "pass", "fail", "crash", "time", "limit", "import"
@@ -131,7 +132,7 @@ class Assessor:
         own = frozenset(f.path for f in job.files)
         judged: dict[str, CheckResult] = {}
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            expected = pool.submit(self.reference, job, spare if isinstance(spare, running.Forks) else None)
+            expected = pool.submit(self.reference, job, spare if isinstance(spare, Forks) else None)
 
             def failing(outcomes: list[Outcome]) -> str | None:
                 """The first check that fails, if it came to an end."""
@@ -142,7 +143,7 @@ class Assessor:
                 return None
 
             replay = running.Replay(failing, file.path, tuple(target.name for target in exercise.targets))
-            outcomes = running.run(job, spare, stop, None if isinstance(spare, running.Forks) else replay)
+            outcomes = running.run(job, spare, stop, None if isinstance(spare, Forks) else replay)
             triples = zip(checks, expected.result(), outcomes, strict=True)
             results = tuple(judged.get(triple[0].name) or self.judge(*triple, own) for triple in triples)
         results = tuple(with_call(result, outcome) for result, outcome in zip(results, outcomes, strict=True))
@@ -168,7 +169,7 @@ class Assessor:
             exercise.uses_xla, self.seconds, executables=str(self.machine_code.folder) if self.machine_code and keeps else "",
         )  # fmt: skip
 
-    def reference(self, job: Job, forks: running.Forks | None = None) -> list[Outcome]:
+    def reference(self, job: Job, forks: Forks | None = None) -> list[Outcome]:
         """What the reference computes for a job. RuntimeError where it does not: a fault of ours."""
         job = job._replace(files=(), targets={})
         known = self.remembered(job, forks)
@@ -179,7 +180,7 @@ class Assessor:
                 raise RuntimeError(f"the reference fails {outcome.check}: {outcome.sentence} {outcome.output}")
         return known
 
-    def remembered(self, job: Job, forks: running.Forks | None = None) -> list[Outcome]:
+    def remembered(self, job: Job, forks: Forks | None = None) -> list[Outcome]:
         """The outcomes of a job, run once: what runs again and again is the same, such as the reference and the mutants."""
         functions = [[f.path, f.source] for f in job.files], sorted(map(str, job.targets))
         key = _digest([job.checks_source, job.wanted, job.seed, functions, _reference_digest()])

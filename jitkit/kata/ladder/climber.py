@@ -22,7 +22,8 @@ from ..engine import running
 from ..engine.checking import Check
 from ..engine.climbing import load_programs
 from ..engine.executables import MachineCode
-from ..engine.running import Climb, Job, Outcome, Spare, Stop
+from ..engine.processes import Spare
+from ..engine.running import Climb, Job, Outcome, Stop
 from ..engine.verdicts import PASS, Assessor, CheckResult, _reference_digest
 from .rungs import Rung, machine_file
 
@@ -146,7 +147,7 @@ class Climber:
         files = (*(rung.programs for rung in rungs), *self.hidden)
         job = self.job(Climb({}, files), (), rungs, 0)
         folder = str(self.machine_code.folder) if self.machine_code is not None else ""
-        spare.prepare(job.uses_xla, job._replace(executables=folder))
+        spare.prepare(job.uses_xla, running.request_ahead(job._replace(executables=folder)))
 
     def climb(
         self,

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 
 from ..engine.manifest import Exercise, Lab
-from ..engine.running import Spare
+from ..engine.processes import Spare
 from ..engine.verdicts import BROKEN, PASS, TODO
 from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.display import as_data, hanging, show_messages, show_progress, show_report

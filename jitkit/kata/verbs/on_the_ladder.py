@@ -11,7 +11,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from ..engine.running import NOT_TRIED, Spare
+from ..engine.processes import Spare
+from ..engine.running import NOT_TRIED
 from ..engine.verdicts import CRASH, FAIL, PASS, TODO, CheckResult
 from ..ladder import report
 from ..ladder.climber import Climber, RungVerdict

@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable
 
 from ..engine.manifest import Exercise, Lab
-from ..engine.running import LearnerSource, Spare, Stop, Stopped, parsed
+from ..engine.processes import Spare
+from ..engine.running import LearnerSource, Stop, Stopped, parsed
 from ..engine.submission import SpliceError
 from ..engine.verdicts import PASS
 from ..problems import OK, Problem

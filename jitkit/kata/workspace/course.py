@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..engine.manifest import Exercise, Lab
-from ..engine.running import Job, LearnerSource, Spare, Stop, parsed
+from ..engine.processes import Spare
+from ..engine.running import Job, LearnerSource, Stop, parsed, request_ahead
 from ..engine.submission import SpliceError, Target
 from ..engine.verdicts import BROKEN, FAIL, IMPORT, PASS, Assessor, Verdict, checks_of
 from .state import Progress
@@ -155,7 +156,7 @@ class Course:
         if self.spare is None:
             return
         job = self.job(lab, exercise)
-        self.spare.prepare(exercise.uses_xla, job)
+        self.spare.prepare(exercise.uses_xla, request_ahead(job) if job is not None else None)
         if job is not None:
             self.assessor.reference(job)
 
