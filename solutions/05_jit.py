@@ -16,7 +16,7 @@ from jitkit.jaxpr import convert_constvars_jaxpr
 from jitkit.misses.record import (
     CallRecord, Change, TRACES, aval_of, changes, kinds_of_types, latest_first, sharding_of,
 )
-from jitkit.pjit.calling import LEAF, Leaves, buffers_runner
+from jitkit.pjit.calling import LEAF, Leaves, arrays, buffers_runner
 from jitkit.pjit.compilation_cache import (
     EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock,
 )
@@ -449,7 +449,7 @@ def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
     run = buffers_runner(executable, leaf_keys)
     if out_tree is not LEAF:
         put_together = compile_put_together(out_tree)
-        return lambda leaves: put_together(map(Array, run(leaves), avals, keys))
+        return lambda leaves: put_together(arrays(run(leaves), avals, keys))
     (aval,), (key,) = avals, keys
     if len(leaf_keys) != 1 or not takes_buffers_as_they_are(executable, leaf_keys):
         return lambda leaves: Array(run(leaves)[0], aval, key)

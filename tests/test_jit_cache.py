@@ -401,3 +401,41 @@ def test_a_first_call_that_fails_does_not_fail_in_other_threads(count):
     assert len(failed) == 1
     assert [float(r) for r in results if not isinstance(r, ValueError)] == [2.0] * 5
     assert len(calls) == 2
+
+
+# --- trees of any size ----------------------------------------------------------------------------------------
+
+
+def layers(count, number):
+    block = [{"w": (jnp.float32(number + i), [jnp.float32(i)]), "b": None} for i in range(count)]
+    return {"layers": block, "flat": {f"k{i:03}": jnp.float32(i) for i in range(300)}}
+
+
+def test_calls_with_hundreds_of_leaves_are_found_by_a_function_that_is_written_for_them():
+    f = jk.jit(lambda tree, n=1: jk.tree_util.tree_map(lambda x: x + n, tree))
+    jitted = f._jitted
+    for number in range(4):
+        tree = layers(100, number)
+        result = f(tree)
+        expected = jk.tree_util.tree_map(lambda x: float(x) + 1, tree)
+        assert jk.tree_util.tree_map(float, result) == expected
+    assert len(jitted.look_ups) == 1
+    split_call = jitted.call
+    jitted.call = None  # the general way, which nobody needs any more
+    f(layers(100, 9))
+    jitted.call = split_call
+    tree = layers(100, 5)
+    tree["layers"][50]["w"] = (np.float32(1), [2.0])
+    tree["layers"][51]["b"] = jnp.ones(3)
+    assert jk.tree_util.tree_structure(f(tree)) == jk.tree_util.tree_structure(tree)
+    del tree["layers"][99]
+    assert len(f(tree)["layers"]) == 99
+    assert f._cache_size() == 3
+
+
+def test_a_tree_without_two_parts_alike_is_found_by_the_general_way():
+    f = jk.jit(lambda tree: tree["k7"]["name_7"][0] + 1)
+    tree = {f"k{i}": {f"name_{i}": [jnp.float32(i), jnp.float32(1)]} for i in range(300)}
+    assert [float(f(tree)) for _ in range(4)] == [8.0] * 4
+    assert f._jitted.look_ups == {}
+    assert f._cache_size() == 1

@@ -12,6 +12,7 @@ import pickle
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import hypothesis
@@ -24,8 +25,10 @@ from jax._src import tree_util as jax_internal
 
 from jitkit import tree as our_tree
 from jitkit import tree_util as ours
+from jitkit.tree_util import compiled, guessing
 from jitkit.tree_util import treedef as our_treedef
-from jitkit.tree_util.compiled import Flattener, compile_put_together, compile_take_apart
+from jitkit.tree_util.compiled import compile_put_together, compile_take_apart, key_paths
+from jitkit.tree_util.guessing import AFTER, Guesses
 
 theirs = jax.tree_util
 BOTH = (ours, theirs)
@@ -1041,6 +1044,12 @@ def nodes(children: Any) -> Any:
 random_trees = st.recursive(leaf_values, nodes, max_leaves=12)
 
 
+def flatten_by_guesses() -> Callable[[Any], Any]:
+    """`tree_flatten` with guesses of its own, from the second tree of a structure on."""
+    guesses = Guesses(after=1, keeps_values=True)
+    return lambda tree: ours.flatten_by(guesses, tree)
+
+
 @hypothesis.settings(max_examples=150, deadline=None)
 @hypothesis.given(random_trees)
 def test_random_trees_come_apart_as_in_jax(tree: Any) -> None:
@@ -1064,7 +1073,7 @@ def test_two_random_trees_match_and_differ_as_in_jax(one: Any, two: Any) -> None
 @hypothesis.settings(max_examples=150, deadline=None)
 @hypothesis.given(random_trees, random_trees)
 def test_compiled_functions_do_what_the_plain_ones_do(one: Any, two: Any) -> None:
-    flattener = Flattener()
+    flattener = flatten_by_guesses()
     for tree in (one, one, one, two, one, two, two, two, one):
         leaves, treedef = flattener(tree)
         plain_leaves, plain_treedef = ours.tree_flatten(tree)
@@ -1127,7 +1136,7 @@ def test_an_error_in_a_flatten_function_is_not_swallowed_by_a_guess() -> None:
         return (1,), None
 
     ours.register_pytree_node(Moody, flatten, lambda data, children: Moody())
-    flattener = Flattener()
+    flattener = flatten_by_guesses()
     for _ in range(3):
         assert flattener(Moody())[0] == [1]
     Moody.fail = True
@@ -1135,12 +1144,186 @@ def test_an_error_in_a_flatten_function_is_not_swallowed_by_a_guess() -> None:
         flattener(Moody())
 
 
-def test_large_and_deep_structures_are_put_together_without_compiling() -> None:
+def test_large_and_deep_structures_are_guessed_and_put_together() -> None:
     for tree in (list(range(1000)), nested(80)):
         leaves, treedef = ours.tree_flatten(tree)
         assert compile_put_together(treedef)(leaves) == tree
-        flattener = Flattener()
+        flattener = flatten_by_guesses()
         assert [flattener(tree) for _ in range(3)] == [(leaves, treedef)] * 3
+
+
+def model(layers: int, **more: Any) -> Any:
+    """Parameters as of a transformer: nodes of all kinds, in layers that are alike."""
+    block = [
+        {
+            "attention": {name: f"{i}{name}" for name in "kqvo"},
+            "norm": (i, [0.5, None]),
+            "mlp": Point(1, Single(2)),
+            "drop": None,
+        }
+        for i in range(layers)
+    ]
+    return {"layers": block, "embedding": list(range(100)), "own": Custom(1, {"deep": Data(2, 3)}), **more}
+
+
+LARGE: list[Any] = [
+    model(40),
+    model(40, ordered=od(b=1, a=(2, 3)), keyed=Keyed(1, {"x": 2})),
+    tuple({"w": i, "b": (i, i)} for i in range(300)),
+    {f"k{i:04}": i for i in range(4000)},
+    {f"k{i}": {f"name_{i}": [i, None]} for i in range(400)},  # no two parts are alike: no text is written
+    {i: (i, {}) for i in range(50)},
+    {"lists": [[] for _ in range(40)], "nones": [None] * 40, "mixed": [(), 1, None] * 40},
+    nested(70),
+]
+
+
+@pytest.mark.parametrize("tree", LARGE, ids=range(len(LARGE)))
+def test_large_trees_that_come_often_come_apart_as_in_jax(tree: Any) -> None:
+    for _ in range(AFTER + 3):
+        agree(lambda tu: tu.tree_flatten(tree))
+        agree(lambda tu: tu.tree_flatten_with_path(tree))
+        agree(lambda tu: tu.tree_map(lambda x: [x], tree))
+        agree(lambda tu: tu.tree_map(lambda x, y: (x, y), tree, tree))
+        agree(lambda tu: tu.tree_map_with_path(lambda path, x: tu.keystr(path), tree))
+        leaves, treedef = ours.tree_flatten(tree)
+        assert repr(ours.tree_unflatten(treedef, tuple(leaves))) == repr(treedef.unflatten(leaves))
+        with pytest.raises(ValueError, match="Too few leaves"):
+            ours.tree_unflatten(treedef, leaves[1:])
+
+
+@hypothesis.settings(max_examples=100, deadline=None)
+@hypothesis.given(random_trees, random_trees)
+def test_random_trees_that_come_often_come_apart_as_in_jax(one: Any, two: Any) -> None:
+    for tree in [*[one] * AFTER, *[two] * AFTER, one, two, one, two, two, one]:
+        agree(lambda tu, tree=tree: tu.tree_flatten(tree))
+        agree(lambda tu, tree=tree: tu.tree_flatten_with_path(tree))
+        agree(lambda tu, tree=tree: tu.tree_map(lambda x: [x], tree))
+        agree(lambda tu, tree=tree: tu.tree_map(lambda *row: row, tree, two))
+        leaves, treedef = ours.tree_flatten(tree)
+        assert repr(ours.tree_unflatten(treedef, leaves)) == repr(treedef.unflatten(leaves))
+
+
+def test_a_tree_that_is_changed_between_two_calls_is_looked_at_anew() -> None:
+    tree = model(5)
+    for _ in range(AFTER + 2):
+        agree(lambda tu: tu.tree_flatten(tree))
+    changes: list[Callable[[], Any]] = [
+        lambda: tree["layers"][3]["attention"].update(k={"low": 1, "high": 2}),
+        lambda: tree["layers"][3]["attention"].pop("v"),
+        lambda: tree["layers"].append(None),
+        lambda: tree["layers"].pop(0),
+        lambda: tree["embedding"].__setitem__(7, ()),
+        lambda: tree.update(own=Custom(1, 2, data=True)),
+        lambda: tree["layers"].__setitem__(1, tree["layers"][2]["mlp"]),
+        lambda: tree["layers"][2].update({Text("mlp"): 1}),
+    ]
+    for change in changes:
+        for _ in range(3):
+            agree(lambda tu: tu.tree_flatten(tree))
+            agree(lambda tu: tu.tree_flatten_with_path(tree))
+        change()
+    agree(lambda tu: tu.tree_flatten(tree))
+
+
+class Text(str):
+    """A key that is equal to a string."""
+
+
+def test_keys_of_a_subclass_of_str_come_back_from_a_structure_that_comes_often() -> None:
+    trees: list[Any] = [{"a": 1, "b": {"c": 2}}, {"a": 1, "b": {Text("c"): 2}}, {Text("a"): 1, Text("b"): {"c": 2}}]
+    for _ in range(AFTER + 2):
+        for tree in trees:
+            mapped = ours.tree_map(lambda x: x, tree)
+            assert type(next(iter(mapped))) is type(next(iter(tree)))
+            assert type(next(iter(mapped["b"]))) is type(next(iter(tree["b"])))
+
+
+def written_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the functions that are written from now on."""
+    names: list[str] = []
+    function = compiled.Source.function
+
+    def noting(source: Any, name: str, parameters: str) -> Any:
+        names.append(name)
+        return function(source, name, parameters)
+
+    monkeypatch.setattr(compiled.Source, "function", noting)
+    return names
+
+
+def test_what_comes_often_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = written_texts(monkeypatch)
+    for _ in range(AFTER):
+        ours.tree_flatten(model(3, once=1))
+    assert names == []
+    for _ in range(50):
+        ours.tree_map(lambda x: x, model(3, once=1))
+    assert sorted(names) == ["put_together", "take_apart"]
+
+
+def test_trees_that_change_all_the_time_are_not_written_and_do_not_live_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = written_texts(monkeypatch)
+    alive = [weakref.ref(ours.tree_structure(model(300, **{f"new_{i}": i}))) for i in range(40)]
+    gc.collect()
+    assert names == []
+    assert sum(ref() is not None for ref in alive) <= 8
+
+
+def test_guesses_are_kept_for_so_many_roots_only() -> None:
+    for i in range(150):
+        for _ in range(AFTER + 2):
+            ours.tree_flatten([(i,)] * (i + 2))
+    assert len(guessing.everywhere._by_root) <= 64
+
+
+def test_metadata_of_structures_that_come_often_do_not_live_on() -> None:
+    class Thing:
+        pass
+
+    thing = Thing()
+    tree = Custom(1, 2, data=thing)
+    for _ in range(AFTER + 2):
+        ours.tree_map(lambda x: x, tree)
+        ours.tree_flatten_with_path(tree)
+    ref = weakref.ref(thing)
+    del thing, tree
+    gc.collect()
+    assert ref() is None
+
+
+def test_a_text_that_would_be_too_long_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = written_texts(monkeypatch)
+    tree = {f"k{i}": {f"name_{i}": [i, None]} for i in range(400)}
+    leaves, treedef = ours.tree_flatten(tree)
+    assert compile_take_apart(treedef)(tree) is None
+    assert compile_put_together(treedef)(leaves) == tree
+    assert names == []
+
+
+def test_paths_that_nodes_have_a_say_in_are_not_kept() -> None:
+    assert key_paths(ours.tree_structure({"a": Keyed(1, 2)})) is None
+    assert key_paths(ours.tree_structure({"a": Custom(1, 2)})) == [
+        (ours.DictKey("a"), ours.FlattenedIndexKey(0)),
+        (ours.DictKey("a"), ours.FlattenedIndexKey(1)),
+    ]
+
+
+def test_threads_share_what_is_written() -> None:
+    tree, failures = model(6, shared=1), []
+
+    def work() -> None:
+        for _ in range(60):
+            leaves, treedef = ours.tree_flatten(tree)
+            if ours.tree_unflatten(treedef, leaves) != tree:
+                failures.append(leaves)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
 
 
 def test_key_entries_of_different_kinds_have_different_hashes() -> None:

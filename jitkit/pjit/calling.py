@@ -15,6 +15,7 @@ JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from ..tree_util.compiled import compile_put_together
 LEAF = tree_structure(0)
 Leaves = Sequence[Any]
 Buffers = Sequence[runtime.Buffer]
+_new = Array.__new__
 
 
 # What the dispatcher needs to run a program from at most one array to one array by itself: the function that executes, what it
@@ -64,6 +66,15 @@ def runner_of_all(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequen
     return lambda leaves: out_tree.unflatten(list(map(_result, run(leaves), avals, keys)))
 
 
+def arrays(buffers: Buffers, avals: Sequence[ShapedArray], keys: Sequence[Any]) -> list[Array]:
+    """`Array(buffer, aval, key)` of each, without entering a Python function for it: 0.13 us, not 0.17."""
+    made: list[Array] = list(map(_new, repeat(Array, len(avals))))
+    x: Array
+    for x, x._buf, x.aval, x._key in zip(made, buffers, avals, keys, strict=True):
+        x._view = None
+    return made
+
+
 def _result(buffer: runtime.Buffer, aval: Any, key: Any) -> Any:
     if is_of_arrays(aval):
         return Array(buffer, aval, key)
@@ -83,7 +94,7 @@ def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
     run = buffers_runner(executable, leaf_keys)
     if out_tree is not LEAF:
         put_together = compile_put_together(out_tree)
-        return lambda leaves: put_together(map(Array, run(leaves), avals, keys))
+        return lambda leaves: put_together(arrays(run(leaves), avals, keys))
     (aval,), (key,) = avals, keys
     if len(leaf_keys) != 1 or not takes_buffers_as_they_are(executable, leaf_keys):
         return lambda leaves: Array(run(leaves)[0], aval, key)

@@ -42,8 +42,8 @@ from ..runtime import argument_keys
 from ..runtime.array import Array
 from ..signature import api_util, argument_errors
 from ..signature.api_util import Arguments, CallForm
-from ..tree_util import PyTreeDef, tree_flatten, tree_structure
-from ..tree_util.compiled import Flattener
+from ..tree_util import PyTreeDef, flatten_by, tree_flatten, tree_structure
+from ..tree_util.guessing import Guesses
 from .calling import Direct, in_dtype
 from .compilation_cache import Entry, run_entry
 from .function import PjitFunction
@@ -64,7 +64,7 @@ class Jitted(Traceable):
     def __init__(self, fun: Callable[..., Any], options: JitOptions, staged: bool = True) -> None:
         super().__init__(fun, options)
         self.staged = staged  # under a trace, is a call one equation (jit), or what its body records (inlined)?
-        self.flatten = Flattener()
+        self.guesses = Guesses(after=1, keeps_values=True)
         self.forms: dict[tuple[Any, ...], CallForm] = {}  # of the calls so far, by arity and keywords
         # How calls of a form are found, and the structure of the last one; by arity, and keywords where there are any.
         self.look_ups: dict[int | tuple[Any, ...], LookUp] = {}
@@ -383,7 +383,7 @@ class Jitted(Traceable):
         statics: tuple[Any, ...] = ()
         if self.options.spec.has_statics:
             dynamic, statics = self.form(len(args), *kwargs).split(args, kwargs)
-        leaves, tree = self.flatten(dynamic)
+        leaves, tree = flatten_by(self.guesses, dynamic)
         try:
             avals = [x.aval if isinstance(x, Tracer) else core.get_aval(x) for x in leaves]
             call = self.table.nested.get((config.local.state.options, tree, statics, *avals))

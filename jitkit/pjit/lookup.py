@@ -8,16 +8,16 @@ static `n` and a dict of two arrays it is this function:
     def look_up(options, args, kwargs):
         (p0, p1,) = args
         k0 = kwargs['scale']
-        if type(p0) is not dict or len(p0) != 2: return None
-        p0_0 = p0['b']
-        p0_1 = p0['w']
-        key = (options, tree, (1, type(p1), p1), p0_0._key if type(p0_0) is Array else key_functions[type(p0_0)](p0_0), ...)
+        if type(p0) is not dict or len(p0) != 2: raise Other
+        n0 = p0['b']
+        n1 = p0['w']
+        key = (options, tree, (1, type(p1), p1), n0._key if type(n0) is Array else key_functions[type(n0)](n0), ...)
         entry = entries[key]
         if table.crowded: table.touch(key, entry)
-        return entry, (p0_0, p0_1, k0,)
+        return entry, (n0, n1, k0,)
 
 It is what `jit` does to functions, done to the finding of a call: specialise for what was seen, guard it, and fall back where
-the guard fails, which is either None, or an error, such as KeyError for a key that is not there. Keyword and static arguments
+the guard fails, by an error: `Other`, or KeyError for a key that is not there. Keyword and static arguments
 cost half a microsecond this way, and 2 to 4 without.
 
 JAX: jax/_src/pjit.py:_infer_params
@@ -32,12 +32,11 @@ from ..runtime import argument_keys
 from ..runtime.array import Array
 from ..signature.api_util import CallForm
 from ..tree_util import PyTreeDef
-from ..tree_util.compiled import Source
+from ..tree_util.compiled import Shape, Source
 from .compilation_cache import Entry, Table
 
-# (options, args, kwargs) -> the entry and the leaves; None, which cannot be unpacked, or an error, where it is not found.
+# (options, args, kwargs) -> the entry and the leaves; an error where it is not found.
 LookUp = Callable[[Any, tuple[Any, ...], dict[str, Any]], tuple[Entry, Sequence[Any]]]
-_MOST_LEAVES = 256  # to compile for more takes milliseconds
 
 
 def write_look_up(table: Table, form: CallForm, tree: PyTreeDef, is_flat: bool) -> LookUp | None:
@@ -46,10 +45,11 @@ def write_look_up(table: Table, form: CallForm, tree: PyTreeDef, is_flat: bool) 
 
     `is_flat` says which of the two forms of `Jitted.key_of_call` the keys have: the one without tree and static values.
     """
-    if tree.num_nodes > _MOST_LEAVES:
+    shape = Shape(tree)
+    if shape.is_too_long:
         return None
     source = Source(
-        {"Array": Array, "key_functions": argument_keys.key_functions, "table": table, "entries": table.entries}
+        shape, {"Array": Array, "key_functions": argument_keys.key_functions, "table": table, "entries": table.entries}
     )
     arity = len(form.positions) + len(form.static_positions)
     if arity:
@@ -66,7 +66,7 @@ def write_look_up(table: Table, form: CallForm, tree: PyTreeDef, is_flat: bool) 
     begin = (
         ["options"] if is_flat else ["options", source.constant(tree), f"({''.join(f'{part}, ' for part in statics)})"]
     )
-    keys = [f"{x}._key if type({x}) is Array else key_functions[type({x})]({x})" for x in source.leaves]
+    keys = [key_of(leaf) for leaf in source.leaves]
     source.lines += [
         f"key = ({', '.join([*begin, *keys])},)",
         "entry = entries[key]",
@@ -75,3 +75,10 @@ def write_look_up(table: Table, form: CallForm, tree: PyTreeDef, is_flat: bool) 
     ]
     look_up: LookUp = source.function("look_up", "options, args, kwargs")
     return look_up
+
+
+def key_of(leaf: str) -> str:
+    """The expression for the key of a leaf, or of several (`*n4`)."""
+    if leaf.startswith("*"):
+        return f"*[{key_of('x')} for x in {leaf[1:]}]"
+    return f"{leaf}._key if type({leaf}) is Array else key_functions[type({leaf})]({leaf})"

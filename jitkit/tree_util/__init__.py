@@ -9,7 +9,8 @@ together again. In the order of reading:
     treedef      leaves + treedef -> value; trees that are equal are one object
     functions    `tree_flatten`, `tree_map` and the others that users call
     paths        the way to each leaf, and how two trees differ, in words
-    compiled     a treedef as Python code, for calls that have to be fast
+    guessing     structures that come again, known by their roots
+    compiled     a treedef as Python code, for trees that come often
 
 JAX: jax/_src/tree_util.py:tree_flatten
 """
@@ -25,6 +26,7 @@ from .functions import Unspecified as Unspecified
 from .functions import all_leaves as all_leaves
 from .functions import broadcast_prefix as broadcast_prefix
 from .functions import default_registry as default_registry
+from .functions import flatten_by as flatten_by
 from .functions import flatten_fun as flatten_fun
 from .functions import flatten_into as flatten_into
 from .functions import flatten_until as flatten_until

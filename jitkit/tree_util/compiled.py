@@ -1,54 +1,119 @@
 """treedef -> Python functions that take such trees apart, and put them together
 
-Nearly every call of a jitted function has arguments of the structure that the last call had. Then the
-structure need not be found: it can be guessed, and a guess is sooner checked than a structure is found. For
-the structure `({'a': *, 'b': None}, *)` this is written:
+For the structure `({'a': *, 'b': None}, [(*, *), (*, *), (*, *)])` this is written:
 
+    def f0(t):
+        if type(t) is not c0 or len(t) != 2: raise Other
+        (n0, n1,) = t
+        return [n0, n1]
     def take_apart(t):
         try:
-            if type(t) is not tuple or len(t) != 2: return None
-            (t_0, t_1,) = t
-            if type(t_0) is not dict or len(t_0) != 2: return None
-            t_0_0 = t_0['a']
-            t_0_1 = t_0['b']
-            if t_0_1 is not None: return None
-        except KeyError: return None
-        leaves = [t_0_0, t_1]
+            if type(t) is not c1 or len(t) != 2: raise Other
+            (n0, n1,) = t
+            if type(n0) is not c2 or len(n0) != 2: raise Other
+            n2 = n0['a']
+            n3 = n0['b']
+            if n3 is not None: raise Other
+            if type(n1) is not c3 or len(n1) != 3: raise Other
+            n4 = [leaf for child in n1 for leaf in f0(child)]
+            leaves = [n2, *n4]
+        except (KeyError, Other): return None
         return leaves if leaf_types.issuperset(map(type, leaves)) else None
 
-That is what `jit` does to functions, done to a treedef: specialise for what was seen, guard it, and fall back
-where the guard fails. A dict of 20 arrays in a tuple comes apart in 1.0 us this way, in 2.1 us by
-`tree_flatten`, in 2.1 us by JAX's C++.
+That is what `jit` does to functions, done to a treedef: specialise for what was seen, guard it, and fall back where the guard
+fails. What comes more than once, such as the layer of a model, has a function of its own, and leaves side by side are taken in
+one piece. So the text is as long as what is different in a structure. Longer ones than `_MOST_LINES` are not written: to
+compile a line takes Python 20 us, the time in which 200 leaves are taken apart.
 
 JAX: jax/_src/tree_util.py:tree_flatten
 """
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .functions import shortcut, tree_flatten
+from .guessing import TakeApart, writers
+from .key_entries import KeyPath
 from .nodes import DataclassNode, DictNode, NamedTupleNode, NodeType, NoneNode, RegisteredNode, SequenceNode
 from .registry import leaf_types
 from .treedef import LEAF, PyTreeDef, fingerprint
 
-TakeApart = Callable[[Any], list[Any] | None]
 PutTogether = Callable[[Iterable[Any]], Any]
-_MOST_NODES = 256  # to compile for more takes milliseconds
-_GREATEST_DEPTH = 50  # Python's parser takes no more than 200 brackets in each other
+_MOST_LINES = 512  # of one text
+_MOST_PATHS = 16384  # that are kept for a structure
+_MANY = 24  # leaves side by side that are taken in one piece
+_SEVERAL = 3  # nodes of one structure side by side that are gone through in a loop
+_DEEPEST = 24  # nodes in each other in one function: Python's parser takes no more than 200 brackets
+_MOST_LEVELS = 128
+_SMALL = 8  # nodes that are written again where they come again
+
+
+class Other(Exception):
+    """What a written function raises for a tree of another structure."""
+
+
+class Shape:
+    """What there is to write for some structures: how many lines, and which parts come more than once. Trees are large, and made
+    of few parts: each is looked at once.
+    """
+
+    def __init__(self, *treedefs: PyTreeDef) -> None:
+        self.lines = 0
+        self.repeated: set[int] = set()  # addresses: metadata may have an equality of their own
+        self.has_plain_keys = True  # strings: of others, a tree may have one that equals the treedef's and is another
+        self.depth = 0
+        met: set[int] = set()
+        waiting = [(treedef, 0) for treedef in treedefs]
+        while waiting and not self.is_too_long:
+            treedef, depth = waiting.pop()
+            self.depth = max(self.depth, depth)
+            if id(treedef) in met:
+                if treedef.num_nodes > _SMALL:
+                    self.repeated.add(id(treedef))
+                else:
+                    self.lines += treedef.num_nodes
+                continue
+            met.add(id(treedef))
+            children = treedef.children()
+            if isinstance(treedef.node_type, DictNode):
+                self.has_plain_keys &= all(type(key) is str for key in treedef.data.keys)
+            if is_uniform(children):
+                self.lines += 2
+                waiting.append((children[0], depth + 1))
+            else:
+                self.lines += 1 + len(children)
+                waiting += [(child, depth + 1) for child in children if child is not LEAF]
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the text would be longer than it is worth, or is about a tree that is too deep for who writes it."""
+        return self.lines > _MOST_LINES or self.depth > _MOST_LEVELS
+
+
+def is_uniform(children: Sequence[PyTreeDef]) -> bool:
+    """Whether children are so many of one structure that a loop goes through them."""
+    if len(children) <= _SEVERAL or (children[0] is LEAF and len(children) <= _MANY):
+        return False
+    return all(child is children[0] for child in children)
 
 
 class Source:
-    """The text of a function that takes trees apart, while it is written: lines, the variables that hold leaves, and the
-    constants that it refers to.
+    """The text of functions, while it is written: lines of the one that is begun, expressions for the leaves (`*n4` for several),
+    and the constants that it refers to.
     """
 
-    def __init__(self, constants: dict[str, Any] | None = None) -> None:
+    def __init__(self, shape: Shape, constants: dict[str, Any], looks_at_keys: bool = False) -> None:
+        self.shape = shape
+        self.constants = constants
+        self.looks_at_keys = (
+            looks_at_keys  # a dict may have keys of a subclass of str, which are equal to the treedef's
+        )
         self.lines: list[str] = []
         self.leaves: list[str] = []
-        self.constants: dict[str, Any] = constants or {}
+        self._texts: list[str] = []  # of the functions that it calls
+        self._functions: dict[tuple[str, int], str] = {}
+        self._variables = 0
 
     def constant(self, value: Any) -> str:
         """A name for a value in the text."""
@@ -57,129 +122,177 @@ class Source:
         return name
 
     def function(self, name: str, parameters: str) -> Any:
-        """The function, compiled."""
-        body = "".join(f"    {line}\n" for line in self.lines) or "    pass\n"
-        exec(compile(f"def {name}({parameters}):\n{body}", "<jitkit.tree_util.compiled>", "exec"), self.constants)
-        return self.constants[name]
+        """The function that is begun, compiled."""
+        self.constants["Other"] = Other
+        text = "".join([*self._texts, self._definition(name, parameters)])
+        exec(compile(text, "<jitkit.tree_util.compiled>", "exec"), self.constants)
+        return self.constants.pop(name)  # which would otherwise hold itself
 
-    def take_apart(self, treedef: PyTreeDef, name: str) -> None:
-        """Write the lines that take the value of variable `name` apart, or return None if it is not of this structure. Leaves
-        are not looked at.
+    def _definition(self, name: str, parameters: str) -> str:
+        body = "".join(f"    {line}\n" for line in self.lines) or "    pass\n"
+        return f"def {name}({parameters}):\n{body}"
+
+    def _variable(self, value: str) -> str:
+        name = f"n{self._variables}"
+        self._variables += 1
+        self.lines.append(f"{name} = {value}")
+        return name
+
+    def _function_for(self, treedef: PyTreeDef, kind: str, write: Callable[[Source, PyTreeDef], str]) -> str:
+        """The name of a function for a part of the structure, which is written if it was not before."""
+        name = self._functions.get((kind, id(treedef)))
+        if name is None:
+            inner = Source(self.shape, self.constants, self.looks_at_keys)
+            inner._texts, inner._functions = self._texts, self._functions
+            inner.lines.append(f"return {write(inner, treedef)}")
+            name = self._functions[kind, id(treedef)] = f"f{len(self._functions)}"
+            self._texts.append(inner._definition(name, kind))
+        return name
+
+    # --- taking apart ---
+
+    def take_apart(self, treedef: PyTreeDef, name: str, depth: int = 0) -> None:
+        """Write the lines that take the value of variable `name` apart, or raise `Other` (or KeyError) if it is not of this
+        structure. Leaves are not looked at.
         """
         node_type, children = treedef.node_type, treedef.children()
-        names = [f"{name}_{i}" for i in range(len(children))]
         if node_type is None:
             self.leaves.append(name)
-        elif isinstance(node_type, NoneNode):
-            self.lines.append(f"if {name} is not None: return None")
+            return
+        if depth and (id(treedef) in self.shape.repeated or depth > _DEEPEST):
+            self.leaves.append("*" + self._variable(f"{self._taker(treedef)}({name})"))
+            return
+        items: list[str] = []
+        sequence = name
+        if isinstance(node_type, NoneNode):
+            self.lines.append(f"if {name} is not None: raise Other")
+        elif type(node_type) is DataclassNode and not node_type.meta_fields:
+            self.lines.append(f"if type({name}) is not {self.constant(node_type.cls)}: raise Other")
+            items = [f"{name}.{field}" for field in node_type.data_fields]
+            sequence = f"({', '.join(items)})"
         elif isinstance(node_type, RegisteredNode):
-            self._take_registered_apart(node_type, treedef.data, name, names)
+            children_of = self.constant(_children_if_same(node_type, treedef.data, len(children)))
+            sequence = self._variable(f"{children_of}({name})")
+            self.lines.append(f"if {sequence} is None: raise Other")
         else:
             cls = self.constant(node_type.cls)
-            self.lines.append(f"if type({name}) is not {cls} or len({name}) != {len(children)}: return None")
+            self.lines.append(f"if type({name}) is not {cls} or len({name}) != {len(children)}: raise Other")
             if isinstance(node_type, DictNode):
-                keys = [repr(key) if type(key) is str else self.constant(key) for key in treedef.data.keys]
-                self.lines += [f"{child} = {name}[{key}]" for child, key in zip(names, keys, strict=True)]
-            else:
-                self._unpack(names, name)
-        for child, child_name in zip(children, names, strict=True):
-            self.take_apart(child, child_name)
-
-    def _take_registered_apart(self, node_type: RegisteredNode, data: Any, name: str, names: list[str]) -> None:
-        if type(node_type) is DataclassNode and not node_type.meta_fields:
-            self.lines.append(f"if type({name}) is not {self.constant(node_type.cls)}: return None")
-            self.lines += [
-                f"{child} = {name}.{field}" for child, field in zip(names, node_type.data_fields, strict=True)
-            ]
+                sequence = f"{self.constant(treedef.data.take)}({name})"
+                items = [f"{name}[{self._key(key)}]" for key in treedef.data.keys]
+                if self.looks_at_keys and items:  # one is enough: mixed ones are not met
+                    self.lines += [f"for key in {name}: break", "if type(key) is not str: raise Other"]
+        if is_uniform(children):
+            child = children[0]
+            if child is not LEAF:
+                sequence = f"[leaf for child in {sequence} for leaf in {self._taker(child)}(child)]"
+            self.leaves.append("*" + (sequence if sequence == name else self._variable(sequence)))
             return
-        children_of = self.constant(_children_if_same(node_type, data, len(names)))
-        self.lines += [f"{name}_all = {children_of}({name})", f"if {name}_all is None: return None"]
-        self._unpack(names, f"{name}_all")
+        if items:
+            names = [self._variable(item) for item in items]
+        else:
+            names = [f"n{self._variables + i}" for i in range(len(children))]
+            self._variables += len(children)
+            if names:
+                self.lines.append(f"({', '.join(names)},) = {sequence}")
+        for child, child_name in zip(children, names, strict=True):
+            self.take_apart(child, child_name, depth + 1)
 
-    def _unpack(self, names: list[str], sequence: str) -> None:
-        if names:
-            self.lines.append(f"({', '.join(names)},) = {sequence}")
+    def _taker(self, treedef: PyTreeDef) -> str:
+        return self._function_for(treedef, "t", _leaves_of)
 
+    def _key(self, key: Any) -> str:
+        return repr(key) if type(key) is str else self.constant(key)
 
-class Flattener:
-    """`tree_flatten` for one place in a program: it guesses that a tree has the structure of the last two.
+    # --- putting together ---
 
-    Keys of dicts are compared as dicts do, so the treedef may have `1` where the tree has a key that equals
-    it.
-    """
+    def put_together(self, treedef: PyTreeDef, start: int, depth: int = 0) -> str:
+        """The Python expression that makes the tree of `leaves[start:]`; the leaf at i is in variable `xi`, where it is alone."""
+        node_type, children = treedef.node_type, treedef.children()
+        if node_type is None:
+            self.leaves.append(f"x{start}")
+            return f"x{start}"
+        if depth and (id(treedef) in self.shape.repeated or depth > _DEEPEST):
+            return f"{self._putter(treedef)}(leaves[{start}:{start + treedef.num_leaves}])"
+        if is_uniform(children):
+            size, end = children[0].num_leaves, start + treedef.num_leaves
+            of_leaves = f"leaves[{start}:{end}]"
+            part = f"leaves[{start} + i * {size}:{start + size} + i * {size}]"
+            sequence = (
+                of_leaves
+                if children[0] is LEAF
+                else f"[{self._putter(children[0])}({part}) for i in range({len(children)})]"
+            )
+            return self._node_of_sequence(treedef, sequence)
+        parts = []
+        for child in children:
+            parts.append(self.put_together(child, start, depth + 1))
+            start += child.num_leaves
+        return self._node(treedef, parts)
 
-    __slots__ = ("_guess", "_last")
+    def _putter(self, treedef: PyTreeDef) -> str:
+        return self._function_for(treedef, "leaves", _tree_of)
 
-    def __init__(self) -> None:
-        self._guess: tuple[TakeApart, PyTreeDef] = (lambda tree: None, LEAF)
-        self._last = LEAF
+    def _node(self, treedef: PyTreeDef, parts: list[str]) -> str:
+        node_type = treedef.node_type
+        if isinstance(node_type, (NoneNode, SequenceNode)):
+            return node_type.format(None, parts)
+        if isinstance(node_type, DictNode):
+            items = zip(map(self._key, treedef.data.keys), parts, strict=True)
+            return f"{{{', '.join(f'{key}: {part}' for key, part in items)}}}"
+        if isinstance(node_type, NamedTupleNode):
+            return f"{self.constant(node_type.cls)}({', '.join(parts)})"
+        if type(node_type) is DataclassNode and not node_type.meta_fields:
+            fields = [f"{field}={part}" for field, part in zip(node_type.data_fields, parts, strict=True)]
+            return f"{self.constant(node_type.cls)}({', '.join(fields)})"
+        return self._node_of_sequence(treedef, f"[{', '.join(parts)}]")
 
-    def __call__(self, tree: Any) -> tuple[list[Any], PyTreeDef]:
-        """The leaves and the structure of a tree."""
-        take_apart, treedef = self._guess
-        leaves = take_apart(tree)
-        if leaves is not None:
-            return leaves, treedef
-        leaves, treedef = tree_flatten(tree)
-        if treedef is self._last and treedef.num_nodes <= _MOST_NODES:
-            self._guess = compile_take_apart(treedef), treedef
-        self._last = treedef
-        return leaves, treedef
-
-
-class Mapper:
-    """`tree_map` over one tree, which guesses that it has the structure of the last ones."""
-
-    __slots__ = ("_guess", "_last", "_times")
-    AFTER = 8  # trees of one structure, one after the other, it is worth half a millisecond to write its functions
-
-    def __init__(self) -> None:
-        self._guess: tuple[TakeApart, PutTogether] = (lambda tree: None, LEAF.unflatten)
-        self._last = LEAF
-        self._times = 0
-
-    def __call__(self, f: Callable[[Any], Any], tree: Any) -> Any:
-        """A tree like this one, of what `f` makes of its leaves."""
-        take_apart, put_together = self._guess
-        leaves = take_apart(tree)
-        if leaves is not None:
-            return put_together([f(x) for x in leaves])
-        leaves, treedef = tree_flatten(tree)
-        self._times = self._times + 1 if treedef is self._last else 0
-        self._last = treedef
-        if self._times == self.AFTER and treedef.num_nodes <= _MOST_NODES and _has_plain_keys(treedef):
-            self._guess = compile_take_apart(treedef), compile_put_together(treedef)
-        return treedef.unflatten([f(x) for x in leaves])
-
-
-def _has_plain_keys(treedef: PyTreeDef) -> bool:
-    """Whether the keys of its dicts are strings: of others, a tree may have one that equals the treedef's and is another."""
-    keys = treedef.data.keys if isinstance(treedef.node_type, DictNode) else ()
-    return all(type(key) is str for key in keys) and all(map(_has_plain_keys, treedef.children()))
-
-
-shortcut.map = Mapper()
+    def _node_of_sequence(self, treedef: PyTreeDef, sequence: str) -> str:
+        assert treedef.node_type is not None, "a leaf has no children"
+        unflatten, data = self.constant(treedef.node_type.unflatten), self.constant(treedef.data)
+        return f"{unflatten}({data}, {sequence})"
 
 
-# --- taking apart -------------------------------------------------------------------------------------------
+def _leaves_of(source: Source, treedef: PyTreeDef) -> str:
+    source.take_apart(treedef, "t")
+    return f"[{', '.join(source.leaves)}]"
 
-_compiled: weakref.WeakKeyDictionary[PyTreeDef, TakeApart] = weakref.WeakKeyDictionary()
+
+def _tree_of(source: Source, treedef: PyTreeDef) -> str:
+    tree = source.put_together(treedef, 0)
+    if len(source.leaves) == treedef.num_leaves:
+        source.lines += [f"({', '.join(source.leaves)},) = leaves"] if source.leaves else []
+    else:
+        source.lines += [f"{leaf} = leaves[{leaf[1:]}]" for leaf in source.leaves]
+    return tree
 
 
 def compile_take_apart(treedef: PyTreeDef) -> TakeApart:
-    """A function that returns the leaves of a tree that has this structure, and None for any other tree."""
-    if treedef in _compiled:
-        return _compiled[treedef]
-    source = Source({"leaf_types": leaf_types})
-    source.take_apart(treedef, "t")
-    source.lines += [
-        f"leaves = [{', '.join(source.leaves)}]",
-        "return leaves if leaf_types.issuperset(map(type, leaves)) else None",
-    ]
-    inside = [f"    {line}" for line in source.lines]
-    source.lines = ["try:", *inside, "except KeyError: return None"]
+    """A function that returns the leaves of a tree that has this structure, and None for any other tree. It always returns None
+    where the text would be too long.
+    """
+    shape = Shape(treedef)
+    return _nothing_fits if shape.is_too_long else _take_apart(treedef, Source(shape, {"leaf_types": leaf_types}))
+
+
+def _nothing_fits(tree: Any) -> None:
+    return None
+
+
+def _take_apart(treedef: PyTreeDef, source: Source) -> TakeApart:
+    leaves = _leaves_of(source, treedef)
+    inside = [f"    {line}" for line in (*source.lines, f"leaves = {leaves}")]
+    source.lines = ["try:", *inside, "except (KeyError, Other): return None"]
+    source.lines.append("return leaves if leaf_types.issuperset(map(type, leaves)) else None")
     take_apart: TakeApart = source.function("take_apart", "t")
-    return _compiled.setdefault(treedef, take_apart)
+    return take_apart
+
+
+def _guess(treedef: PyTreeDef) -> TakeApart | None:
+    shape = Shape(treedef)
+    if shape.is_too_long or not shape.has_plain_keys:
+        return None
+    return _take_apart(treedef, Source(shape, {"leaf_types": leaf_types}, looks_at_keys=True))
 
 
 def _children_if_same(node_type: NodeType, data: Any, count: int) -> Callable[[Any], Sequence[Any] | None]:
@@ -205,42 +318,38 @@ def _fingerprint_or_none(data: Any) -> tuple[Any] | None:
         return None
 
 
-# --- putting together ---------------------------------------------------------------------------------------
-
-
 def compile_put_together(treedef: PyTreeDef) -> PutTogether:
     """`treedef.unflatten` as a function that is three times as fast. The number of leaves must be right."""
-    if treedef.num_nodes > _MOST_NODES or _depth(treedef) > _GREATEST_DEPTH:
+    shape = Shape(treedef)
+    if shape.is_too_long:
         return treedef.unflatten
-    source = Source()
-    leaves = [f"x{i}" for i in range(treedef.num_leaves)]
-    tree = _expression(treedef, iter(leaves), source)
-    if leaves:
-        source.lines.append(f"({', '.join(leaves)},) = leaves")
+    source = Source(shape, {})
+    tree = _tree_of(source, treedef)
+    if len(source.leaves) != treedef.num_leaves:
+        source.lines.insert(0, "if type(leaves) is not list: leaves = list(leaves)")
     source.lines.append(f"return {tree}")
     put_together: PutTogether = source.function("put_together", "leaves")
     return put_together
 
 
-def _expression(treedef: PyTreeDef, leaves: Iterator[str], source: Source) -> str:
-    """The Python expression that makes the tree of the next leaves."""
-    node_type = treedef.node_type
+def key_paths(treedef: PyTreeDef) -> list[KeyPath] | None:
+    """The key paths of the leaves; None where there are too many, or nodes of the user's have a say in them."""
+    paths: list[KeyPath] = []
+    is_known = treedef.num_nodes <= _MOST_PATHS and _paths_into(paths, (), treedef)
+    return paths if is_known else None
+
+
+def _paths_into(paths: list[KeyPath], path: KeyPath, treedef: PyTreeDef) -> bool:
+    node_type, children = treedef.node_type, treedef.children()
     if node_type is None:
-        return next(leaves)
-    children = [_expression(child, leaves, source) for child in treedef.children()]
-    if isinstance(node_type, (NoneNode, SequenceNode)):
-        return node_type.format(None, children)
-    if isinstance(node_type, DictNode):
-        keys = [repr(key) if type(key) is str else source.constant(key) for key in treedef.data.keys]
-        return f"{{{', '.join(f'{key}: {child}' for key, child in zip(keys, children, strict=True))}}}"
-    if isinstance(node_type, NamedTupleNode):
-        return f"{source.constant(node_type.cls)}({', '.join(children)})"
-    if type(node_type) is DataclassNode and not node_type.meta_fields:
-        fields = [f"{field}={child}" for field, child in zip(node_type.data_fields, children, strict=True)]
-        return f"{source.constant(node_type.cls)}({', '.join(fields)})"
-    unflatten, data = source.constant(node_type.unflatten), source.constant(treedef.data)
-    return f"{unflatten}({data}, [{', '.join(children)}])"
+        paths.append(path)
+        return True
+    if not node_type.keys_are_fixed:
+        return False
+    keys = node_type.keys(treedef.data, len(children))
+    return all(_paths_into(paths, (*path, key), child) for key, child in zip(keys, children, strict=True))
 
 
-def _depth(treedef: PyTreeDef) -> int:
-    return 1 + max(map(_depth, treedef.children()), default=0)
+writers.guess = _guess
+writers.put_together = compile_put_together
+writers.paths = key_paths

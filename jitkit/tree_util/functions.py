@@ -8,9 +8,9 @@ stages.
     leaves, treedef = tree_flatten({"b": 1, "a": (2, None)})    # [2, 1], PyTreeDef({'a': (*, None), 'b': *})
     tree_unflatten(treedef, leaves)                             # {'a': (2, None), 'b': 1}
 
-The parts: `tree_nodes` takes one node apart, `tree_registry` says what is a node, `treedef` what a structure
-is, `tree_paths` names leaves and puts the differences of two trees in words. `tree_compile` makes functions
-for structures that come again and again. All public names are here.
+The parts: `nodes` takes one node apart, `registry` says what is a node, `treedef` what a structure is, `paths` names leaves
+and puts the differences of two trees in words. For structures that come again and again there are functions written for
+each (`guessing`, `compiled`). All public names are here.
 
 JAX: jax/_src/tree_util.py:tree_flatten
 """
@@ -21,8 +21,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-from ..base.late_rooms import Slots
 from ..base.util import unzip2
+from .guessing import Guesses, everywhere, written
 from .key_entries import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
 from .paths import (
     equality_errors,
@@ -109,8 +109,10 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], P
     Where `is_leaf(subtree)` is true, the whole subtree counts as a leaf. ValueError for a dict whose keys
     cannot be sorted.
     """
+    if is_leaf is None:
+        return flatten_by(everywhere, tree)
     leaves: list[Any] = []
-    treedef = flatten_into(leaves, tree) if is_leaf is None else flatten_until(is_leaf, leaves, tree)
+    treedef = flatten_until(is_leaf, leaves, tree)
     return leaves, treedef
 
 
@@ -157,9 +159,24 @@ def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
     return make_node(node_type, data, tuple(structures))
 
 
+def flatten_by(guesses: Guesses, tree: Any) -> tuple[list[Any], PyTreeDef]:
+    """`tree_flatten` for trees of which some come again and again."""
+    found = guesses.flatten(tree)
+    if found is not None:
+        return found
+    leaves: list[Any] = []
+    treedef = flatten_into(leaves, tree)
+    guesses.learn(tree, treedef)
+    return leaves, treedef
+
+
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
     """The tree with this structure and these leaves; ValueError when they are too many or too few."""
-    return treedef.unflatten(leaves)
+    put_together = written("put_together", treedef) if isinstance(treedef, PyTreeDef) else None
+    values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)
+    if put_together is None or len(values) != treedef.num_leaves:
+        return treedef.unflatten(values)
+    return put_together(values)
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
@@ -203,25 +220,16 @@ def flatten_fun(
 # --- map and reduce -----------------------------------------------------------------------------------------
 
 
-class _Shortcut(Slots):
-    """Slot for a faster `tree_map` over one tree: `compiled` fills it."""
-
-    map: Callable[[Callable[[Any], Any], Any], Any]
-
-
-shortcut = _Shortcut()
-
-
 def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
     """Apply `f` to each leaf of `tree` and to what is in its place in the other trees; a tree like the first.
 
     ValueError where the first tree is no prefix of another, with the key path and both sides.
     """
-    if not rest and is_leaf is None:
-        return shortcut.map(f, tree)
     leaves, treedef = tree_flatten(tree, is_leaf)
+    if not rest:
+        return tree_unflatten(treedef, [f(leaf) for leaf in leaves])
     columns = [leaves, *[_flatten_up_to(treedef, tree, other, "tree_map tree", is_leaf) for other in rest]]
-    return treedef.unflatten([f(*row) for row in zip(*columns, strict=True)])
+    return tree_unflatten(treedef, [f(*row) for row in zip(*columns, strict=True)])
 
 
 def tree_map_with_path(
@@ -234,11 +242,15 @@ def tree_map_with_path(
     """`tree_map` for a function that takes the key path of the leaf first."""
     pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     columns = [_flatten_up_to(treedef, tree, other, "tree_map_with_path tree", None) for other in rest]
-    return treedef.unflatten([f(*row) for row in zip(*unzip2(pairs), *columns, strict=True)])
+    return tree_unflatten(treedef, [f(*row) for row in zip(*unzip2(pairs), *columns, strict=True)])
 
 
 def _flatten_up_to(treedef: PyTreeDef, tree: Any, other: Any, name: str, is_leaf: IsLeaf | None) -> list[Any]:
     """The parts of `other` at the leaves of `tree`; the error says in words where and how they differ."""
+    take_apart = written("guess", treedef)
+    parts = None if take_apart is None else take_apart(other)  # a tree of the same structure, in most calls
+    if parts is not None:
+        return list(parts)
     try:
         return treedef.flatten_up_to(other)
     except ValueError as error:

@@ -9,6 +9,7 @@ JAX: jax/_src/tree_util.py:flatten_one_level
 
 from __future__ import annotations
 
+import functools
 import operator
 import threading
 import weakref
@@ -27,6 +28,7 @@ class NodeType:
 
     __slots__ = ("cls",)
     is_builtin = True  # its metadata hold nothing of the user's
+    keys_are_fixed = True  # by the metadata: no node is asked for the way to its children
 
     def __init__(self, cls: type) -> None:
         self.cls = cls
@@ -93,6 +95,11 @@ class NoneNode(NodeType):
         return ()
 
 
+@functools.lru_cache(maxsize=64)
+def _indices(count: int) -> tuple[KeyEntry, ...]:
+    return tuple([SequenceKey(i) for i in range(count)])
+
+
 class SequenceNode(NodeType):
     """Tuples and lists."""
 
@@ -108,7 +115,7 @@ class SequenceNode(NodeType):
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
         """Indices."""
-        return [SequenceKey(i) for i in range(count)]
+        return _indices(count)
 
     def format(self, data: Any, children: Sequence[str]) -> str:
         """`[*, *]` or `(*, *)`."""
@@ -180,13 +187,20 @@ class DictKeys:
     `take(d)` is the tuple of the values of d, sorted by key.
     """
 
-    __slots__ = ("__weakref__", "keys", "take")
+    __slots__ = ("__weakref__", "_entries", "keys", "take")
 
     def __init__(self, keys: tuple[Any, ...]) -> None:
         self.keys = keys
+        self._entries: list[KeyEntry] | None = None
         self.take: Callable[[dict[Any, Any]], tuple[Any, ...]] = (
             operator.itemgetter(*keys) if len(keys) > 1 else lambda node: tuple([node[key] for key in keys])
         )
+
+    def entries(self) -> list[KeyEntry]:
+        """The key entries, made once."""
+        if self._entries is None:
+            self._entries = [DictKey(key) for key in self.keys]
+        return self._entries
 
 
 intern_lock = threading.RLock()  # for the tables; reentrant, since a garbage collection may come back here
@@ -251,7 +265,8 @@ class DictNode(NodeType):
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
         """The keys."""
-        return [DictKey(key) for key in data.keys]
+        entries: list[KeyEntry] = data.entries()
+        return entries
 
     def format(self, data: Any, children: Sequence[str]) -> str:
         """`{'a': *, 'b': *}`."""
@@ -286,6 +301,7 @@ class RegisteredNode(NodeType):
 
     __slots__ = ()
     is_builtin = False
+    keys_are_fixed = False
     kind = "custom"
 
     def format(self, data: Any, children: Sequence[str]) -> str:
@@ -317,7 +333,7 @@ class RegisteredNode(NodeType):
 class CustomNode(RegisteredNode):
     """A class that was registered, with functions that take its instances apart and make them."""
 
-    __slots__ = ("_flatten", "_flatten_with_keys", "_unflatten")
+    __slots__ = ("_flatten", "_flatten_with_keys", "_unflatten", "keys_are_fixed")
 
     def __init__(
         self, cls: type, flatten: Flatten, unflatten: Unflatten, flatten_with_keys: FlattenWithKeys | None = None
@@ -326,6 +342,7 @@ class CustomNode(RegisteredNode):
         self._flatten = flatten
         self._unflatten = unflatten
         self._flatten_with_keys = flatten_with_keys
+        self.keys_are_fixed = flatten_with_keys is None
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         """What the user's function returns; ValueError if that is not children and metadata."""
@@ -355,6 +372,10 @@ class CustomNode(RegisteredNode):
                 )
         return pairs, parts[1]
 
+    def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
+        """Positions, or what the user's function with keys says."""
+        return [FlattenedIndexKey(i) for i in range(count)] if self.keys_are_fixed else super().keys(data, count)
+
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
         """What the user's function makes of them; the children come as a tuple."""
         return self._unflatten(data, tuple(children))
@@ -364,6 +385,7 @@ class DataclassNode(RegisteredNode):
     """A class whose `data_fields` are children, and whose `meta_fields` are metadata."""
 
     __slots__ = ("data_fields", "meta_fields")
+    keys_are_fixed = True
     kind = "custom dataclass"
 
     def __init__(self, cls: Any, data_fields: tuple[str, ...], meta_fields: tuple[str, ...]) -> None:

@@ -18,6 +18,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from .guessing import everywhere, written
 from .key_entries import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
 from .nodes import DataclassNode
 from .registry import flatten_one_level_with_keys, node_types
@@ -56,6 +57,11 @@ def tree_flatten_with_path(
 
     With `is_leaf_takes_path`, `is_leaf` is called with the path and the subtree.
     """
+    if is_leaf is None:
+        guess = everywhere.flatten(tree)
+        paths = None if guess is None else written("paths", guess[1])
+        if guess is not None and paths is not None:
+            return list(zip(paths, guess[0], strict=True)), guess[1]
     stops: Callable[[KeyPath, Any], bool] | None = is_leaf
     if is_leaf is not None and not is_leaf_takes_path:
 
@@ -64,6 +70,8 @@ def tree_flatten_with_path(
 
     leaves: list[tuple[KeyPath, Any]] = []
     treedef = flatten_with_paths_into(leaves, (), tree, stops)
+    if is_leaf is None:
+        everywhere.learn(tree, treedef)
     return leaves, treedef
 
 

@@ -32,7 +32,9 @@ class PyTreeDef:
     `num_leaves` says how many leaves there are, `num_nodes` how many nodes, leaves included.
     """
 
-    __slots__ = ("__weakref__", "_children", "data", "is_plain", "node_type", "num_leaves", "num_nodes")
+    __slots__ = (
+        "__weakref__", "_children", "data", "is_plain", "node_type", "num_leaves", "num_nodes", "uses", "written",
+    )  # fmt: skip
 
     def __init__(self, node_type: NodeType | None, data: Any, children: tuple[PyTreeDef, ...]) -> None:
         self.node_type = node_type  # None for a leaf
@@ -40,7 +42,11 @@ class PyTreeDef:
         self._children = children
         self.num_leaves: int = 1 if node_type is None else sum([child.num_leaves for child in children])
         self.num_nodes: int = 1 + sum([child.num_nodes for child in children])
-        self.is_plain: bool = node_type is None or (node_type.is_builtin and all(child.is_plain for child in children))
+        self.is_plain: bool = node_type is None or (  # it holds nothing of the user's
+            (node_type.is_builtin or _is_plain(data)) and all(child.is_plain for child in children)
+        )
+        self.uses = 0  # how often somebody would have liked a function that is written for it,
+        self.written: dict[str, Any] | None = None  # and those that were (`guessing`)
 
     def children(self) -> list[PyTreeDef]:
         """The treedefs of the children."""
@@ -204,6 +210,13 @@ _recent: collections.deque[PyTreeDef] = collections.deque(maxlen=1024)
 _MOST_NODES = 256
 
 _VALUES = frozenset({bool, int, bytes, types.BuiltinFunctionType, types.MethodType})
+
+
+def _is_plain(data: Any) -> bool:
+    return data is None or type(data) in _PLAIN or (type(data) is tuple and all(map(_is_plain, data)))
+
+
+_PLAIN = frozenset({str, bool, int, float})
 
 
 def fingerprint(data: Any) -> Any:

@@ -23,7 +23,7 @@ from jitkit.jaxpr import convert_constvars_jaxpr
 from jitkit.misses.record import (
     CallRecord, Change, TRACES, aval_of, changes, kinds_of_types, latest_first, sharding_of,
 )
-from jitkit.pjit.calling import LEAF, Leaves, buffers_runner
+from jitkit.pjit.calling import LEAF, Leaves, arrays, buffers_runner
 from jitkit.pjit.compilation_cache import (
     EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock,
 )

@@ -324,7 +324,7 @@ edit(
     "05.7",
     "all results are alike",
     "Has the second result the type of the first?",
-    "map(Array, run(leaves), avals, keys)",
+    "arrays(run(leaves), avals, keys)",
     "(Array(b, avals[0], keys[0]) for b in run(leaves))",
     target="runner",
 )
