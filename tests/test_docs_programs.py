@@ -24,6 +24,7 @@ import pytest
 import jitkit as jax
 import jitkit.numpy as jnp
 from grading import __main__ as grading_command
+from grading.grader.exports import lines_of_formats
 from grading.grader.policy import read_policy
 from jitkit import core, lax
 from jitkit.interpreters.mlir import register_lowering
@@ -390,6 +391,7 @@ def while_of_the_text(v, limit):
 
 
 PRINTED = {  # by the page, and what is printed first
+    ("instructors", "json "): lambda: "\n".join(lines_of_formats()),
     ("02_jaxpr", "JaxprTypeError"): ill_formed,
     ("07_cond", "TypeError"): lambda: at(31, "lax.cond(True, lambda x: x * 1.0,\n  lambda x: x * 1, 3)"),
     ("07_cond", "%2"): lambda: lowered(cond_of_the_text, 1.0),

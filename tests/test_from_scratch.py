@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from tails import keeping
 
-from grading.one_sitting import PAGE, page_text
-from grading.verify_ladder import Prover, hidden_programs, shortages
+from grading.authoring.one_sitting import PAGE, page_text
+from grading.authoring.verify_ladder import Prover, hidden_programs, shortages
 from jitkit.kata.cli import main
 from jitkit.kata.engine import executables, processes, running
 from jitkit.kata.ladder.climber import Climber, Package
@@ -104,7 +104,7 @@ def test_the_solution_can_be_read_in_one_sitting():
 
 
 def test_the_page_a_jit_in_one_sitting_is_fresh():
-    assert PAGE.read_text(encoding="utf-8") == page_text(), "run: python -m grading.one_sitting"
+    assert PAGE.read_text(encoding="utf-8") == page_text(), "run: python -m grading.authoring.one_sitting"
 
 
 def test_on_the_page_what_stands_in_a_comment_is_prose_and_code_is_code():

@@ -20,12 +20,13 @@ import pytest
 from grader_catalogue import GREEDY, THEMES, write, wrong
 
 from grading.__main__ import main
-from grading.generate import ROOT, by_class, imports_of_lab
+from grading.authoring.generate import by_class, imports_of_lab
 from grading.grader.bubblewrap import JailError
-from grading.grader.commands import _standing
 from grading.grader.selftest import self_test
+from grading.grader.standing import Standing
 from grading.grader.store import Store, StoreError
 from grading.grader.verdict import NAMES
+from grading.shared import ROOT
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.mutants import in_its_class, load_mutants, mutant_source
 from jitkit.kata.engine.reference import reference_function
@@ -57,7 +58,7 @@ def graded(tmp_path, rows, *options, limits="seconds = 20"):
     (tmp_path / "in" / "course.toml").write_text(f"[limits]\n{limits}\n", encoding="utf-8")
     assert command("grade", tmp_path / "in", "--out", tmp_path / "out", "--quiet", *options) == 0
     with Store(tmp_path / "out") as store:
-        records = _standing(store)[0]
+        records = Standing.of(store).records
     found = {}
     for record in records:
         found.setdefault(record.grade.student, []).append(record)
@@ -151,7 +152,7 @@ def missed(labs, tmp_path, every):
     options = [word for lab in labs for word in ("--lab", lab.number)]
     assert command("grade", folder, "--out", tmp_path / "out", "--quiet", "--workers", "2", *options) == 0
     with Store(tmp_path / "out") as store:
-        records = _standing(store)[0]
+        records = Standing.of(store).records
     found = []
     for r in records:
         if r.grade.student == "reference" and r.points != r.max:
@@ -193,7 +194,7 @@ def test_honest_work_has_the_verdicts_that_the_learner_sees(lab, tmp_path):
     written(tmp_path / "in" / "ann", lab, {e.id: with_mutant(e, mutants[e.id]) for e in lab.exercises})
     assert command("grade", tmp_path / "in", "--out", tmp_path / "out", "--quiet", "--lab", lab.number) == 0
     with Store(tmp_path / "out") as store:
-        records = {r.grade.exercise: r for r in _standing(store)[0]}
+        records = {r.grade.exercise: r for r in Standing.of(store).records}
         seed = int(store.meta("seed"))  # of other numbers, a wrong answer may be right by chance
     file = tmp_path / "in" / "ann" / lab.name / "exercises.py"
     source = LearnerSource(str(file), file.read_text(encoding="utf-8"), lab.names)
@@ -214,7 +215,7 @@ def test_honest_work_has_the_verdicts_that_the_learner_sees(lab, tmp_path):
 
 def grades_of(out):
     with Store(out) as store:
-        records = _standing(store)[0]
+        records = Standing.of(store).records
         assert len({(g.student, g.submission, g.exercise) for g in store.grades()}) == len(list(store.grades())), (
             "nothing is doubled"
         )

@@ -101,4 +101,14 @@ def test_a_course_beside_and_grading_again_are_mounted(docker, tmp_path):
 def test_where_bubblewrap_is_no_container_is_asked(docker, tmp_path, monkeypatch):
     docker()
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
-    assert container.engine() is None
+    monkeypatch.setattr("grading.grader.commands.self_test", lambda: ["here"])
+    assert main(words(tmp_path)) == 1
+    assert not (tmp_path / "said").exists()
+
+
+def test_docker_is_asked_before_podman_and_both_commands_ask_the_same(monkeypatch, tmp_path, capsys):
+    for there, expected in ((("podman", "docker"), "docker"), (("podman",), "podman"), ((), "docker")):
+        monkeypatch.setattr(shutil, "which", lambda name, there=there: name if name in there else None)
+        assert container.engine() == (expected if there else None)
+        assert main(["image", str(tmp_path)]) == 0
+        assert f": {expected} build -f" in capsys.readouterr().out

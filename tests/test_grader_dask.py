@@ -13,11 +13,11 @@ import pytest
 from grader_catalogue import RIGHT, THEMES, write
 
 from grading.__main__ import main
-from grading.generate import ROOT
 from grading.grader.bubblewrap import JailError
-from grading.grader.commands import _standing
 from grading.grader.selftest import self_test
+from grading.grader.standing import Standing
 from grading.grader.store import Store
+from grading.shared import ROOT
 
 pytest.importorskip("distributed", reason="needs Dask: pip install -e '.[dask]'")
 
@@ -62,7 +62,7 @@ def records(out):
     with Store(out) as store:
         rows = list(store.grades())
         assert len({(g.student, g.submission, g.exercise) for g in rows}) == len(rows), "nothing is doubled"
-        return {r.grade.student: (r.points, r.grade.outcome) for r in _standing(store)[0]}
+        return {r.grade.student: (r.points, r.grade.outcome) for r in Standing.of(store).records}
 
 
 @pytest.mark.usefixtures("jail")

@@ -14,12 +14,12 @@ import types
 import pytest
 
 from grading.grader.bubblewrap import JailError
-from grading.grader.grade import Course
-from grading.grader.images import generator_state
+from grading.grader.grade import Grader
 from grading.grader.inside.executables import Executables, seal
 from grading.grader.inside.zygote import seconds_of_processor
 from grading.grader.jail import Limits
 from grading.grader.selftest import self_test
+from grading.grader.shipped_code import generator_state
 from grading.grader.stablehlo import Programs
 from grading.grader.trials import How, Settings
 from jitkit.kata.engine.manifest import all_labs
@@ -105,40 +105,40 @@ def course():
         assert self_test() == []
     except JailError as error:
         pytest.skip(f"needs bubblewrap: {error}")
-    return Course([lab for lab in all_labs() if lab.number == "05"], Settings(1, "test"))
+    return Grader([lab for lab in all_labs() if lab.number == "05"], Settings(1, "test"))
 
 
 def test_the_reference_compiles_nothing_where_it_has_what_it_made(course):
     """In a jail: the programs of an exercise are all found again, and its checks pass with them."""
     exercise = next(e for lab in course.labs for e in lab.exercises if e.id == "05.4")
-    bench = course.bench()
+    workers = course.workers()
     try:
-        expected = course.expected(bench, exercise)
+        expected = course.expected(workers, exercise)
         assert len(expected["executables"]) > 3
         again: dict[str, str] = {}
         item = course._reference_item(exercise)
-        outcomes = course.together(bench, exercise, item, How.of(expected), course.checks(exercise), made=again)
-        results = course.judge(bench, course.checks(exercise), outcomes, expected, ())
+        outcomes = course.together(workers, exercise, item, How.of(expected), course.checks(exercise), made=again)
+        results = course.judge(workers, course.checks(exercise), outcomes, expected, ())
     finally:
-        bench.close()
+        workers.close()
     assert again == {}
     assert {r.check.name for r in results if r.status == "pass"} == set(expected["together"])
 
 
 def test_a_worker_tells_the_time_of_a_processor_that_it_used(course):
     exercise = course.labs[0].exercises[0]
-    bench = course.bench()
-    image, kind = course.image(bench, exercise, course._reference_item(exercise), How(False, reference=True))
+    workers = course.workers()
+    image, kind = course.image(workers, exercise, course._reference_item(exercise), How(False, reference=True))
     spins = {
         "code": compile("def spins(jitkit, rng):\n    while True: pass", "/checks.py", "exec"),
         "name": "spins", "path": "/checks.py", "state": generator_state(1, "spins"),
     }  # fmt: skip
     try:
-        with bench.zygote(*kind).start(Limits()) as worker:
+        with workers.zygote(*kind).start(Limits()) as worker:
             assert worker.load(image, 20.0) == {"is": "imported"}
             assert worker.ask(marshal.dumps(spins), 1.0)[1] == "time"
     finally:
-        bench.close()
+        workers.close()
     assert worker.processor > 0
 
 
@@ -206,14 +206,14 @@ def programs():
 
 
 def test_what_a_program_computes_is_found_out_once_and_what_was_refused_again(programs):
-    bench = Answering({"refused": "no memory"}, {"results": [1]})
-    found = [programs.known_or_run(bench, TEXT, [], float("inf")) for _ in range(3)]
+    workers = Answering({"refused": "no memory"}, {"results": [1]})
+    found = [programs.known_or_run(workers, TEXT, [], float("inf")) for _ in range(3)]
     assert found == [{"refused": "no memory"}, {"results": [1]}, {"results": [1]}]
-    assert bench.frames == []
+    assert workers.frames == []
 
 
 def test_a_machine_that_cannot_run_programs_is_no_fault_of_the_students(programs):
-    bench = Answering({"is": "broken", "text": "OSError: no"}, {"results": [1]})
+    workers = Answering({"is": "broken", "text": "OSError: no"}, {"results": [1]})
     with pytest.raises(JailError, match="OSError: no"):
-        programs.known_or_run(bench, TEXT, [], float("inf"))
-    assert programs.known_or_run(bench, TEXT, [], float("inf")) == {"results": [1]}
+        programs.known_or_run(workers, TEXT, [], float("inf"))
+    assert programs.known_or_run(workers, TEXT, [], float("inf")) == {"results": [1]}

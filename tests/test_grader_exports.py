@@ -16,14 +16,15 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from grading.__main__ import main
+from grading.authoring.verify import check_files
 from grading.grader import batch, exports, report, similarity
-from grading.grader.images import ENTRY, CheckFile, reduced
+from grading.grader.files import file_name
 from grading.grader.jail import ProtocolError, parse_object
 from grading.grader.policy import PolicyError, read_policy
-from grading.grader.standing import standing, to_json
+from grading.grader.shipped_code import ENTRY, CheckFile, reduced
+from grading.grader.standing import UNSANDBOXED, Standing, standing
 from grading.grader.store import Store, StoreError
 from grading.grader.verdict import outcome_of
-from grading.verify import check_files
 from jitkit.kata.engine.manifest import all_labs
 
 LABS = all_labs()
@@ -247,8 +248,12 @@ def class_(store):
     return records(store)
 
 
+def stands(class_, folder=pathlib.Path("none"), sandbox="bubblewrap"):
+    return Standing(folder, class_, read_policy(pathlib.Path("none.toml"), LABS), LABS, sandbox)
+
+
 def test_json_has_the_records_and_nothing_else(class_):
-    data = json.loads(to_json(class_))
+    data = json.loads(exports.to_json(stands(class_)))
     assert list(data) == ["grades"]
     assert [list(g) for g in data["grades"]] == [
         ["student", "lab", "exercise", "points", "max", "outcome", "flags"]
@@ -260,23 +265,24 @@ def test_json_has_the_records_and_nothing_else(class_):
 
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 def test_tables_run_no_formula_and_say_where_there_was_no_jail(class_, sandbox):
-    policy = read_policy(pathlib.Path("none.toml"), LABS)
-    for text in (exports.to_csv(class_, sandbox), exports.to_canvas(class_, policy, sandbox)):
+    standing = stands(class_, sandbox=sandbox)
+    for text in (exports.to_csv(standing), exports.to_canvas(standing)):
         cells = [cell for line in csv.reader(io.StringIO(text)) for cell in line]
         assert not [c for c in cells if c.lstrip()[:1] in "=+-@" and c.strip()]
         assert not [c for c in cells if not c.isprintable()]
-        assert (exports.UNSANDBOXED in text) == (sandbox == "none")
-    assert (exports.UNSANDBOXED in exports.to_junit(class_, sandbox)) == (sandbox == "none")
-    assert (exports.UNSANDBOXED in exports.gradescope_results(class_, sandbox)) == (sandbox == "none")
+        assert (UNSANDBOXED in text) == (sandbox == "none")
+    assert (UNSANDBOXED in exports.to_junit(standing)) == (sandbox == "none")
+    assert (UNSANDBOXED in exports.to_json(standing)) == (sandbox == "none")
+    assert (UNSANDBOXED in exports.gradescope_results(class_, standing.warning)) == (sandbox == "none")
 
 
 def test_junit_is_xml_whatever_names_are(class_):
-    root = ElementTree.fromstring(exports.to_junit(class_, "bubblewrap"))
+    root = ElementTree.fromstring(exports.to_junit(stands(class_)))
     assert [(s.get("tests"), s.get("failures")) for s in root] == [("3", "2"), ("1", "1")]
 
 
 def test_gradescope_sums_to_the_points_and_hides_what_is_hidden(class_):
-    data = json.loads(exports.gradescope_results([r for r in class_ if r.grade.student == EVIL], "bubblewrap"))
+    data = json.loads(exports.gradescope_results([r for r in class_ if r.grade.student == EVIL], ""))
     assert data["score"] == pytest.approx(0.328125, abs=1e-4)
     assert sum(t["score"] for t in data["tests"]) == pytest.approx(data["score"], abs=0.02)
     (secret,) = (t for t in data["tests"] if "Hidden" in t["name"])
@@ -284,15 +290,62 @@ def test_gradescope_sums_to_the_points_and_hides_what_is_hidden(class_):
 
 
 def test_pages_show_markup_as_text_and_feedback_no_hidden_input(class_, tmp_path):
-    report.write_report(tmp_path, class_, LABS, read_policy(tmp_path / "none.toml", LABS), "bubblewrap")
+    report.write_report(tmp_path, stands(class_))
     pages = {p.parent.name: p.read_text(encoding="utf-8") for p in tmp_path.rglob("*.html")}
     assert len(pages) == 3
     assert not [name for name, text in pages.items() if "<script" in text]
-    feedback = (tmp_path / "feedback" / report.file_name(EVIL)).read_text(encoding="utf-8")
+    feedback = (tmp_path / "feedback" / f"{file_name(EVIL)}.html").read_text(encoding="utf-8")
     assert "Hidden sentence." in feedback
     assert "0.123" not in feedback
     assert "expected: 1" in feedback
-    assert "0.123" in (tmp_path / "students" / report.file_name(EVIL)).read_text(encoding="utf-8")
+    assert "0.123" in (tmp_path / "students" / f"{file_name(EVIL)}.html").read_text(encoding="utf-8")
+
+
+def test_values_in_pages_are_text_unless_they_are_markup():
+    bold = report.markup("<b>{}</b>", EVIL)
+    assert "<script" not in bold
+    assert report.markup("<p>{}{}</p>", bold, "<i>") == f"<p>{bold}&lt;i&gt;</p>"
+
+
+# --- formats ----------------------------------------------------------------------------------------------------
+
+
+def test_a_format_is_one_row(class_, store, monkeypatch, capsys, tmp_path):
+    """A new row is a choice, has its line in the help, and is what is written: nothing else knows the formats."""
+    row = exports.Export("the number of records", text=lambda standing: f"{len(standing.records)} records\n")
+    monkeypatch.setitem(exports.EXPORTS, "count", row)
+    place = tmp_path / "given"
+    there = exports.Export("a file of its own", write=lambda standing, path: f"at {path}", default="DIR/mine")
+    monkeypatch.setitem(exports.EXPORTS, "mine", there)
+    words = ["export", str(store.folder), "--to"]
+    assert main([*words, "count"]) == 0
+    assert main([*words, "mine"]) == main([*words, "mine", "--output", str(place)]) == 0
+    assert capsys.readouterr().out == f"2 records\nat {store.folder}/mine\nat {place}\n"
+    with pytest.raises(SystemExit):
+        main(["export", "--help"])
+    said = capsys.readouterr().out
+    assert "count       the number of records (the screen)\n  mine        a file of its own (DIR/mine)" in said
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "cuont"])
+    assert ended.value.code == 2
+    assert "'count', 'mine'" in capsys.readouterr().err
+
+
+def test_a_store_of_the_version_before_is_read_and_its_exports_are_the_same(tmp_path):
+    """`grades_of_before` was graded and exported by the grader as it was when verdicts were dicts."""
+    kept = pathlib.Path(__file__).with_name("grades_of_before")
+    (tmp_path / "old").mkdir()
+    with contextlib.closing(sqlite3.connect(tmp_path / "old" / "grades.sqlite")) as database:
+        database.executescript((kept / "store.sql").read_text(encoding="utf-8"))
+        database.commit()
+    for name, file in (("csv", "grades.csv"), ("junit", "junit.xml")):
+        assert main(["export", str(tmp_path / "old"), "--to", name, "--output", str(tmp_path / file)]) == 0
+        assert (tmp_path / file).read_text(encoding="utf-8") == (kept / file).read_text(encoding="utf-8")
+    assert main(["report", str(tmp_path / "old"), "--explain", "crash", "00.1"]) == 0
+    assert main(["report", str(tmp_path / "old")]) == 0
+    with Store(tmp_path / "old", write=True) as store:
+        store.add([result("r1", check())], [grade("ann")])
+        assert len(list(store.grades())) == 7
 
 
 def test_pairs_that_read_alike_are_named_and_common_code_is_not(store):

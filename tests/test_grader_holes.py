@@ -7,10 +7,10 @@ import types
 import pytest
 
 from grading.grader import holes
-from grading.grader.bench import Bench
 from grading.grader.bubblewrap import NUMPY
-from grading.grader.images import Images
 from grading.grader.inside.imports import Holes
+from grading.grader.shipped_code import ShippedCode
+from grading.grader.workers import Workers
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.splice import splice_source
@@ -27,8 +27,8 @@ def answer(text, target=RELU):
 
 
 @pytest.fixture(scope="module")
-def images():
-    return Images(LABS)
+def shipped():
+    return ShippedCode(LABS)
 
 
 def codes_of(module):
@@ -38,10 +38,10 @@ def codes_of(module):
             yield from codes_of(const)
 
 
-def test_most_functions_of_exercises_can_be_holes_and_a_hole_has_nothing_of_the_reference(images):
-    assert len(images.codes) > 0.8 * len([t for t in TARGETS if not t.module.startswith(holes.LATE)])
-    modules = images.with_holes(())
-    for target, reference in images.codes.items():
+def test_most_functions_of_exercises_can_be_holes_and_a_hole_has_nothing_of_the_reference(shipped):
+    assert len(shipped.codes) > 0.8 * len([t for t in TARGETS if not t.module.startswith(holes.LATE)])
+    modules = shipped.with_holes(())
+    for target, reference in shipped.codes.items():
         code = modules[target.module][2]
         found = [c for c in codes_of(code) if c.co_qualname == target.name and "called" in c.co_names]
         assert found, target
@@ -49,15 +49,15 @@ def test_most_functions_of_exercises_can_be_holes_and_a_hole_has_nothing_of_the_
             assert set(hole.co_names) <= {"__import__", "called", "NotImplementedError"}
             assert set(hole.co_consts) <= {None, holes.TABLE, str(target)}
             assert hole.co_varnames[: hole.co_argcount] == reference.co_varnames[: reference.co_argcount]
-    assert not [name for name in modules if name.startswith(holes.LATE) and name in images.taken]
+    assert not [name for name in modules if name.startswith(holes.LATE) and name in shipped.taken]
 
 
-def test_what_is_sent_for_an_exercise_is_the_reference_of_all_others(images):
+def test_what_is_sent_for_an_exercise_is_the_reference_of_all_others(shipped):
     exercise = next(e for lab in LABS for e in lab.exercises if RELU in e.targets)
-    sent = {name for name, _ in images.fills(exercise, ())}
-    assert sent == {str(t) for t in images.codes} - {str(t) for t in exercise.targets}
+    sent = {name for name, _ in shipped.fills(exercise, ())}
+    assert sent == {str(t) for t in shipped.codes} - {str(t) for t in exercise.targets}
     kept = next(iter(sent))
-    assert kept not in {name for name, _ in images.fills(exercise, {kept})}
+    assert kept not in {name for name, _ in shipped.fills(exercise, {kept})}
 
 
 def test_code_that_is_put_into_a_hole_is_what_splicing_makes_there():
@@ -122,12 +122,12 @@ def test_a_helper_of_a_name_that_the_module_has_is_refused_as_by_splicing():
         holes.patch(answer(f"def {name}():\n    pass\n\ndef relu(x):\n    return {name}() or x\n"))
 
 
-def test_what_is_called_while_jitkit_is_imported_is_found_out(images):
+def test_what_is_called_while_jitkit_is_imported_is_found_out(shipped):
     """Without a jail, since no code of a student's is run: the reference is imported once, and then with holes."""
-    bench = Bench(images, LABS[0].folder.parent, "none")
+    workers = Workers(shipped, LABS[0].folder.parent, "none")
     try:
-        kept = bench.kept()
-        assert kept < {str(t) for t in images.codes}
-        assert not bench.zygote(NUMPY, True).called
+        kept = workers.kept()
+        assert kept < {str(t) for t in shipped.codes}
+        assert not workers.zygote(NUMPY, True).called
     finally:
-        bench.close()
+        workers.close()

@@ -9,11 +9,11 @@ import pytest
 from grading.__main__ import main
 from grading.grader import rungs
 from grading.grader.bubblewrap import JailError
-from grading.grader.commands import _standing
 from grading.grader.files import Invalid
-from grading.grader.images import ENTRY, reduced
 from grading.grader.selftest import self_test
+from grading.grader.shipped_code import ENTRY, reduced
 from grading.grader.sources import Source
+from grading.grader.standing import Standing
 from grading.grader.store import Store
 from jitkit.kata.ladder.rungs import machine_file, prefix, solution_file
 from jitkit.kata.ladder.wrong import wrong_versions
@@ -82,7 +82,7 @@ def graded(tmp_path, packages):
     words = ["grade", tmp_path / "in", "--out", tmp_path / "out", "--quiet", "--workers", "2"]
     assert main([*map(str, words)]) == 0
     with Store(tmp_path / "out") as store:
-        records = _standing(store)[0]
+        records = Standing.of(store).records
     found = {}
     for r in records:
         assert r.grade.lab == rungs.NAME

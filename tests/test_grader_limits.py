@@ -12,14 +12,14 @@ import zipfile
 
 import pytest
 
-from grading.generate import ROOT
-from grading.grader import batch, signs
+from grading.grader import batch, suspicion
 from grading.grader.answers import INVALID
-from grading.grader.bench import Gate
-from grading.grader.grade import Course
+from grading.grader.grade import Grader
 from grading.grader.inside import worker
 from grading.grader.intake import read_submission
 from grading.grader.trials import How, Settings
+from grading.grader.workers import Gate
+from grading.shared import ROOT
 from jitkit.kata.engine import run_stablehlo
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.running import Outcome
@@ -29,7 +29,7 @@ LABS = all_labs()
 
 @pytest.fixture(scope="module")
 def course():
-    return Course(LABS[:1], Settings(1, "test"))
+    return Grader(LABS[:1], Settings(1, "test"))
 
 
 def program(text, **more):
@@ -43,7 +43,7 @@ def several(*programs):
 def test_no_more_programs_are_run_than_the_right_answer_has(course, monkeypatch):
     ran = []
     monkeypatch.setattr(
-        course.programs, "run_one", lambda bench, text, arguments, deadline: ran.append(text) or {"results": []}
+        course.programs, "run_one", lambda workers, text, arguments, deadline: ran.append(text) or {"results": []}
     )
     right = several(program("a", results=[1]), program("b", results=[2]))
     value = several(program("a"), *(program(f"x{i}", results=["forged"]) for i in range(1000)))
@@ -58,7 +58,7 @@ def test_equal_programs_on_equal_arguments_are_run_once_and_no_end_is_not_rememb
     ran = []
     ends = {"results": [{"is": "int"}]}
 
-    def run_one(bench, text, arguments, deadline):
+    def run_one(workers, text, arguments, deadline):
         ran.append((text, arguments))
         return None if text == "endless" else ends
 
@@ -73,7 +73,7 @@ def test_equal_programs_on_equal_arguments_are_run_once_and_no_end_is_not_rememb
 
 def test_programs_that_come_to_no_end_are_few(course, monkeypatch):
     ran = []
-    monkeypatch.setattr(course.programs, "run_one", lambda bench, text, arguments, deadline: ran.append(text))
+    monkeypatch.setattr(course.programs, "run_one", lambda workers, text, arguments, deadline: ran.append(text))
     right = several(*(program(f"a{i}") for i in range(10)))
     value = several(*(program(f"x{i}") for i in range(10)))
     assert course.programs.run(None, value, right) == 2
@@ -180,8 +180,8 @@ def test_code_that_means_something_else_has_another_verdict(tmp_path):
     ["import jitkit.kata.engine.plain", "from jitkit.kata.engine.plain import to_plain", "from jitkit import kata"],
 )
 def test_the_courses_own_code_is_no_part_of_an_answer(text):
-    assert signs._suspects([ast.parse(text)]) == {"jitkit.kata"}
-    assert not signs._suspects(
+    assert suspicion._suspects([ast.parse(text)]) == {"jitkit.kata"}
+    assert not suspicion._suspects(
         [ast.parse(text.replace("jitkit.kata.", "jitkit.katana.").replace("import kata", "import katana"))]
     )
 
@@ -197,7 +197,7 @@ def test_the_courses_own_code_is_no_part_of_an_answer(text):
     ],
 )
 def test_what_is_reached_by_way_of_another_module_is_flagged(text, found):
-    assert signs._suspects([ast.parse(text)]) == found
+    assert suspicion._suspects([ast.parse(text)]) == found
 
 
 def test_no_answer_of_ours_uses_what_is_flagged(tmp_path):
@@ -217,7 +217,7 @@ def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with
     exercise = course.labs[0].exercises[0]
     ran = []
 
-    def outcomes(bench, exercise, item, how, *rest):
+    def outcomes(workers, exercise, item, how, *rest):
         ran.append(how.uses_xla)
         missing = {"is": "error", "class": "ModuleNotFoundError", "text": "No module named 'jax'"}
         value = {"is": "None"} if how.uses_xla else missing
@@ -256,7 +256,7 @@ def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with
     ],
 )
 def test_what_may_keep_something_between_calls_is_seen_by_reading(text, keeps):
-    assert signs.keeps_state(ast.parse(text).body) == keeps
+    assert suspicion.keeps_state(ast.parse(text).body) == keeps
 
 
 def test_what_fails_together_is_run_alone_and_that_verdict_counts(course, monkeypatch):
@@ -268,12 +268,12 @@ def test_what_fails_together_is_run_alone_and_that_verdict_counts(course, monkey
     monkeypatch.setattr(
         course,
         "together",
-        lambda bench, e, item, how, checks, deadline: [
+        lambda workers, e, item, how, checks, deadline: [
             Outcome(c.name, v) for (_, c), v in zip(checks, together, strict=False)
         ],
     )
 
-    def outcomes(bench, e, item, how, deadline, ask, wanted, ended):
+    def outcomes(workers, e, item, how, deadline, ask, wanted, ended):
         alone.extend(c.name for _, c in wanted)
         return [Outcome(c.name, wrong if c.name == names[1] else right) for _, c in wanted]
 
@@ -333,7 +333,7 @@ def test_what_computed_all_the_time_is_not_tried_again_alone(course, monkeypatch
     first = course.checks(exercise)[:1]
     asked = []
 
-    def worker(bench, kind, image, checks, *rest):
+    def worker(workers, kind, image, checks, *rest):
         asked.append(course.gate.alone_)
         return [Outcome(c.name, None, "time", "It was still running.", seconds=10.0) for _, c in checks], processor
 

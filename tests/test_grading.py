@@ -14,9 +14,10 @@ import pytest
 from kata_workspace import SWAPPED
 
 from grading import __main__ as commands
-from grading import cells, course, generate, notebooks, verify
-from grading.new import NewLabError, new_lab
-from grading.notebooks import WIDTH
+from grading import shared
+from grading.authoring import cells, generate, nbgrader_course, notebooks, verify
+from grading.authoring.new import NewLabError, new_lab
+from grading.authoring.notebooks import WIDTH
 from jitkit.kata import notebook
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.processes import Forks
@@ -138,13 +139,13 @@ def test_ids_of_cells_are_unique_and_plain(ids):
 
 # --- a course ---------------------------------------------------------------------------------------------------
 
-source_notebook = functools.cache(course.source_notebook)
+source_notebook = functools.cache(nbgrader_course.source_notebook)
 
 
 @every_lab
 def test_what_is_left_of_a_source_notebook_are_stubs_and_no_hidden_check(lab):
     notebook = source_notebook(lab)
-    assert course.CANARY in notebook
+    assert nbgrader_course.CANARY in notebook
     code = {
         id: _HIDDEN.sub("", _SOLUTION.sub(r"\1raise NotImplementedError()", text))
         for id, text in code_of(notebook).items()
@@ -152,7 +153,7 @@ def test_what_is_left_of_a_source_notebook_are_stubs_and_no_hidden_check(lab):
     for exercise in lab.exercises:
         left = LearnerFile.parse(code[f"write-{exercise.id.replace('.', '-')}"], "", lab.names)
         assert all(is_stub(left.find(target)) for target in exercise.targets)
-    assert course.CANARY not in "".join(code.values())
+    assert nbgrader_course.CANARY not in "".join(code.values())
     assert {text.count("\n") for id, text in code.items() if id.startswith("hidden")} <= {1, 0}
 
 
@@ -173,21 +174,21 @@ def test_solutions_and_cells_with_points_are_python_and_sum_up_to_the_points(lab
 
 @pytest.mark.parametrize(("points", "count"), [(1, 3), (2, 4), (3, 11), (1, 1)])
 def test_points_are_shared_out_equally_and_lose_nothing_in_floating_point(points, count):
-    parts = course.shares(points, count)
+    parts = shared.shares(points, count)
     assert len(parts) == count
     assert sum(parts) == points
     assert max(parts) - min(parts) <= 1 / 64
 
 
 def test_a_course_that_is_built_again_keeps_its_configuration(tmp_path):
-    course.build(tmp_path, LABS[:1])
+    nbgrader_course.build(tmp_path, LABS[:1])
     config, notebook = (tmp_path / "nbgrader_config.py", tmp_path / "source" / LABS[0].name / f"{LABS[0].name}.ipynb")
     config.write_text("mine", encoding="utf-8")
     notebook.write_text("changed", encoding="utf-8")
-    written = course.build(tmp_path, LABS[:1])
+    written = nbgrader_course.build(tmp_path, LABS[:1])
     assert config not in written
     assert config.read_text(encoding="utf-8") == "mine"
-    assert course.leaks(tmp_path) == [notebook]
+    assert nbgrader_course.leaks(tmp_path) == [notebook]
 
 
 # --- many submissions -------------------------------------------------------------------------------------------
@@ -245,6 +246,7 @@ def test_a_new_lab_is_proven_from_the_start(tmp_path, monkeypatch):
     (lab,) = all_labs(tmp_path / "labs")
     assert (lab.title, lab.ids) == ("Sorting", ("20.1",))
     monkeypatch.setattr(verify, "ROOT", tmp_path)
+    monkeypatch.setattr(shared, "HIDDEN", tmp_path / "grading" / "hidden")
     with contextlib.closing(Forks()) as forks:
         assert verify.verify(lab, Assessor(), forks, workers=1) == []
 
@@ -257,6 +259,7 @@ def test_a_lab_whose_checks_draw_nothing_is_not_proven(tmp_path, monkeypatch):
         assert "rng." not in path.read_text(encoding="utf-8")
     (lab,) = all_labs(tmp_path / "labs")
     monkeypatch.setattr(verify, "ROOT", tmp_path)
+    monkeypatch.setattr(shared, "HIDDEN", tmp_path / "grading" / "hidden")
     with contextlib.closing(Forks()) as forks:
         found = verify.verify(lab, Assessor(), forks, workers=1)
     assert [(finding.exercise, finding.proof) for finding in found] == [("20.1", "drawn")]

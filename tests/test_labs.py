@@ -15,7 +15,7 @@ import pytest
 
 import jitkit as jax
 import jitkit.numpy as jnp
-from grading import verify
+from grading.authoring import verify
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.mutants import load_mutants
 from jitkit.kata.engine.verdicts import checks_of

@@ -15,7 +15,7 @@ import sys
 import pytest
 from kata_workspace import MERGE, PARTITION, SPLIT
 
-from grading import course
+from grading.authoring import nbgrader_course
 from jitkit.kata.engine.manifest import all_labs
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -76,8 +76,8 @@ def graded(tmp_path_factory):
     shutil.copytree(ROOT / "labs" / "00_hello", labs / "00_hello")
     taken = Course(tmp_path_factory.mktemp("course"), labs)
     chosen = all_labs(labs)
-    course.build(taken.folder, chosen)
-    course.release(taken.folder, chosen)
+    nbgrader_course.build(taken.folder, chosen)
+    nbgrader_course.release(taken.folder, chosen)
     taken.submit("blank", "90_lists")
     taken.submit("half", "90_lists", merge_lists=MERGE)
     taken.submit("full", "90_lists", merge_lists=MERGE, partition_list=PARTITION, split_list=SPLIT)
@@ -117,10 +117,10 @@ def test_half_of_the_work_has_a_part_of_the_marks(graded):
 
 
 def test_no_answer_is_in_what_students_get(graded):
-    assert len(course.leaks(graded.folder / "source")) == 2
+    assert len(nbgrader_course.leaks(graded.folder / "source")) == 2
     for folder in ("release", "feedback"):
         assert any((graded.folder / folder).rglob("*.*"))
-        assert course.leaks(graded.folder / folder) == []
+        assert nbgrader_course.leaks(graded.folder / folder) == []
     released = (graded.folder / "release" / "00_hello" / "00_hello.ipynb").read_text(encoding="utf-8")
     assert "jnp.maximum(x, 0)" not in released
     assert "three_axes(jk" not in released
@@ -128,7 +128,7 @@ def test_no_answer_is_in_what_students_get(graded):
 
 def test_an_answer_in_the_release_is_found(graded, tmp_path):
     shutil.copytree(graded.folder / "source", tmp_path / "release")
-    assert [path.suffix for path in course.leaks(tmp_path / "release")] == [".ipynb", ".ipynb"]
+    assert [path.suffix for path in nbgrader_course.leaks(tmp_path / "release")] == [".ipynb", ".ipynb"]
 
 
 def test_feedback_has_the_verdict_of_a_failing_check(graded):

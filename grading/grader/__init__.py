@@ -1,16 +1,47 @@
 """submissions -> grades: intake, jail, verdicts by value, a store, and what is made of it
 
-intake       a student's files -> functions; parses, never runs
-inside       in the jail: a clean process that forks workers, the worker, and the wall around it
-bubblewrap   the wall around all of these
-jail         the same from outside: start them, send them code, read their answers
-images       jitkit's code for one exercise, with a hole where it is; the checks, one by one
-trials       an exercise's functions and its checks -> verdicts: run in workers, judged outside
-stablehlo    programs in answers: what they compute
-grade        one submission -> grades; what the reference computes
-batch        a folder of them: threads or a scheduler's workers, and one that writes
-store        SQLite: what was graded, append-only
-policy       course.toml
-exports      json, csv, gradescope, junit, nbgrader, canvas
-report       pages for the instructor, feedback for students
+commands        `python -m grading grade | report | export | regrade | serve-gradescope | image`
+policy          course.toml -> what a course wants
+
+A submission is read, never run:
+
+files           a folder, an archive or a file -> the texts in it
+sources         a text or a notebook -> Python with functions in it
+answers         sources -> for each exercise its functions, spliced into jitkit
+suspicion       functions -> flags: what a person should look at
+rungs           the ladder as a lab, whose answer is a whole package
+intake          a submission -> all of this, in a process of its own
+
+It is run in a jail:
+
+shipped_code    jitkit's code for one exercise, with a hole where it is; the checks, one by one
+holes           functions -> code that fills the holes of a jitkit that is imported already
+inside          in the jail: a clean process that forks workers, the worker, and the wall around it
+bubblewrap      the wall around all of these
+control_groups  limits of a jail as a whole
+jail            the same from outside: starts workers, sends them code, reads their answers
+workers         the jails and the intake that one thread works with
+probe           what a submission might try, run in the jail
+selftest        runs the probe: does the jail hold?
+
+It is judged outside:
+
+verdict         bytes from a worker -> outcome
+stablehlo       programs in answers -> what they compute
+trials          an exercise's functions and its checks -> verdicts
+grade           one submission -> its grades; what the reference computes
+batch           a folder of them: threads or a scheduler's workers, and one that writes
+
+What was graded:
+
+store           SQLite: only added to
+standing        rows of the store -> what stands, by student, lab and exercise
+similarity      submissions -> pairs that read alike
+exports         what stands -> files for other programs; a format is a row
+report          what stands -> pages for the instructor, feedback for students
+
+Where else it runs:
+
+container       without bubblewrap: in Docker or Podman
+gradescope      the files of an autograder for Gradescope, and the Containerfile
 """

@@ -19,9 +19,9 @@ from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, 
 
 from . import holes
 from .files import Invalid, shown
-from .images import Modules, neutral_path
-from .signs import grams, is_ours, keeps_state, signs
+from .shipped_code import Modules, neutral_path
 from .sources import DEFINES, Source
+from .suspicion import flags_of, grams, is_ours, keeps_state
 
 READY, TODO, BROKEN, MISSING, INVALID = "ready", "todo", "broken", "missing", "invalid"
 _MOST_COPIES = 10  # of other versions of a function that are named
@@ -203,7 +203,7 @@ def _put_in(functions: dict[Target, LearnerFile], whole: bool) -> dict[str, Any]
     # code, whose bytes are not the same in every process
     hides = {n for f in written for node in f.tree.body for n in names_bound(node)} & vars(builtins).keys()
     places = "\n".join([*submission.files, *sorted(hides), *(ast.dump(n, include_attributes=True) for n in nodes)])
-    flags = signs(functions, nodes)
+    flags = flags_of(functions, nodes)
     return {
         "modules": _as_text(_spliced(submission)) if whole else "",
         "patch": _as_text(patch) if patch is not None else "",

@@ -21,14 +21,14 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from ..generate import ROOT
+from ..shared import ROOT
 from . import files
-from .bench import Bench
 from .bubblewrap import JailError
-from .grade import INFRA, INVALID, Course, Graded
+from .grade import INFRA, INVALID, Graded, Grader
 from .rungs import labs_and_ladder
 from .store import Store
 from .trials import Settings
+from .workers import Workers
 
 PATIENCE = 30  # seconds until a scheduler answers
 _HIDDEN_NAMES = (".", "~", "__MACOSX")
@@ -128,33 +128,33 @@ def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Pat
 
 def run(
     store: Store,
-    course: Course,
+    grader: Grader,
     submissions: Sequence[Entry],
     only: Sequence[str] = (),
-    workers: int = 2,
+    threads: int = 2,
     show: Callable[[int, int, float], None] = lambda done, count, seconds: None,
 ) -> Tally:
     """Grade all of them. What is in the store already is not done again; rows are written as they come."""
     began = time.monotonic()
     invalid = infra = done = 0
     troubles: list[str] = []
-    benches: queue.SimpleQueue[Bench] = queue.SimpleQueue()
-    all_benches = [course.bench() for _ in range(workers)]
-    for bench in all_benches:
-        benches.put(bench)
+    idle: queue.SimpleQueue[Workers] = queue.SimpleQueue()
+    of_all_threads = [grader.workers() for _ in range(threads)]
+    for workers in of_all_threads:
+        idle.put(workers)
 
     def work(entry: Entry) -> Graded:
-        bench = benches.get()
+        workers = idle.get()
         try:
-            return course.grade(bench, entry.student, entry.path, only, store.result)
+            return grader.grade(workers, entry.student, entry.path, only, store.result)
         finally:
-            benches.put(bench)
+            idle.put(workers)
 
     gc.collect()
     gc.freeze()  # the labs' trees are many objects, and stay: to look through them again and again takes long
     try:
-        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-            for graded in _as_completed(pool, work, submissions, 2 * workers):
+        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+            for graded in _as_completed(pool, work, submissions, 2 * threads):
                 store.add(graded.results, graded.grades)
                 done += 1
                 invalid += any(row["exercise"] is None and row["outcome"] == INVALID for row in graded.grades)
@@ -163,8 +163,8 @@ def run(
                 show(done, len(submissions), time.monotonic() - began)
     finally:
         gc.unfreeze()
-        for bench in all_benches:
-            bench.close()
+        for workers in of_all_threads:
+            workers.close()
     return Tally(done, invalid, infra, time.monotonic() - began, tuple(troubles))
 
 
@@ -230,7 +230,7 @@ def duration(seconds: float) -> str:
 
 def run_on_dask(
     store: Store,
-    course: Course,
+    grader: Grader,
     submissions: Sequence[Entry],
     only: Sequence[str],
     address: str,
@@ -254,7 +254,7 @@ def run_on_dask(
     except (OSError, TimeoutError) as error:
         raise JailError(f"no scheduler answers at {address}: {error}") from None
     with client:
-        settings = course.settings
+        settings = grader.settings
         tasks = {
             client.submit(
                 grade_elsewhere,
@@ -280,7 +280,7 @@ def run_on_dask(
     return Tally(done, invalid, infra, time.monotonic() - began, tuple(troubles))
 
 
-_elsewhere: dict[Settings, tuple[Course, queue.SimpleQueue[Bench]]] = {}
+_elsewhere: dict[Settings, tuple[Grader, queue.SimpleQueue[Workers]]] = {}
 _making = threading.Lock()
 
 
@@ -288,14 +288,14 @@ def grade_elsewhere(settings: Settings, path: str, student: str, only: list[str]
     """One submission, in a process of a Dask worker, whose jails stay for the next."""
     with _making:
         if settings not in _elsewhere:
-            _elsewhere[settings] = Course(labs_and_ladder(ROOT / "labs"), settings), queue.SimpleQueue()
-        course, benches = _elsewhere[settings]
+            _elsewhere[settings] = Grader(labs_and_ladder(ROOT / "labs"), settings), queue.SimpleQueue()
+        grader, idle = _elsewhere[settings]
     try:
-        bench = benches.get_nowait()
+        workers = idle.get_nowait()
     except queue.Empty:
-        bench = course.bench()
-        atexit.register(bench.close)
+        workers = grader.workers()
+        atexit.register(workers.close)
     try:
-        return course.grade(bench, student, pathlib.Path(path), only)
+        return grader.grade(workers, student, pathlib.Path(path), only)
     finally:
-        benches.put(bench)
+        idle.put(workers)

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import pathlib
+import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jitkit.kata.engine.manifest import Lab
 
-from ..generate import ROOT
+from ..shared import ROOT
 from . import batch, container, exports, gradescope
 from .bubblewrap import JailError
 from .files import Invalid
-from .grade import Course
+from .grade import Grader
 from .jail import BUBBLEWRAP, NONE
-from .policy import FILE, Policy, PolicyError, chosen_labs, read_policy
-from .report import file_name, write_report
-from .rungs import NAME as FROM_SCRATCH
+from .policy import FILE, PolicyError, chosen_labs, read_policy
+from .report import write_report
 from .rungs import labs_and_ladder
 from .selftest import self_test
-from .standing import Record, standing, to_json
+from .standing import Standing
 from .store import Grade, Store, StoreError
 from .trials import Settings
 
-NAMES = ("grade", "report", "export", "regrade", "serve-gradescope", "image")
 ERRORS = (StoreError, PolicyError, JailError, Invalid, exports.ExportError)
-_FORMATS = ("json", "csv", "gradescope", "junit", "nbgrader", "canvas")
 _REFUSED = """\
 {why}
 Nothing was graded: without a jail a submission can do what you can. Repair the jail (docs/instructors.md), use the image that
@@ -36,7 +35,7 @@ Nothing was graded: without a jail a submission can do what you can. Repair the 
 
 
 def add_parsers(commands: Any) -> None:
-    """The grader's commands."""
+    """Adds the commands of graders; each has the function that runs it as `run`."""
     grade = commands.add_parser("grade", help="grade a folder of submissions, in a sandbox")
     grade.add_argument(
         "submissions",
@@ -46,20 +45,25 @@ def add_parsers(commands: Any) -> None:
     )
     grade.add_argument("--out", type=pathlib.Path, required=True, metavar="DIR", help="where the grades are kept")
     _how(grade)
+    grade.set_defaults(run=_grade)
     report = commands.add_parser("report", help="write pages to look at: the class, each student, feedback")
     report.add_argument("grades", type=pathlib.Path, metavar="DIR")
     report.add_argument(
         "--explain", nargs=2, metavar=("STUDENT", "EXERCISE"), help="replay one verdict instead: ann 05.3"
     )
-    export = commands.add_parser("export", help="write the grades for other programs")
-    export.add_argument("grades", type=pathlib.Path, metavar="DIR")
-    export.add_argument("--to", required=True, choices=_FORMATS)
-    export.add_argument(
-        "--output",
-        type=pathlib.Path,
-        metavar="PATH",
-        help="a file (gradescope: a folder; nbgrader: its gradebook.db); the screen without it",
+    report.set_defaults(run=_report)
+    export = commands.add_parser(
+        "export",
+        help="write the grades for other programs",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(["formats:", *(f"  {line}" for line in exports.lines_of_formats())]),
     )
+    export.add_argument("grades", type=pathlib.Path, metavar="DIR")
+    export.add_argument("--to", required=True, choices=exports.EXPORTS, metavar="FORMAT", help="one of those below")
+    export.add_argument(
+        "--output", type=pathlib.Path, metavar="PATH", help="where; without it, where the format's line says"
+    )
+    export.set_defaults(run=_export)
     regrade = commands.add_parser("regrade", help="grade again what a mended check touches")
     regrade.add_argument("grades", type=pathlib.Path, metavar="DIR")
     regrade.add_argument(
@@ -68,12 +72,15 @@ def add_parsers(commands: Any) -> None:
         help="only what has changed; it is so in any case, since equal verdicts are kept",
     )
     _how(regrade)
+    regrade.set_defaults(run=_regrade)
     serve = commands.add_parser("serve-gradescope", help="write the files of an autograder of Gradescope's")
     serve.add_argument("folder", type=pathlib.Path, metavar="DIR")
     serve.add_argument("--lab", action="append", default=[], metavar="NN")
     serve.add_argument("--unsandboxed", action="store_true", help="the container that Gradescope runs is the only wall")
+    serve.set_defaults(run=_serve_gradescope)
     image = commands.add_parser("image", help="write the recipe of an image in which the grader runs")
     image.add_argument("folder", type=pathlib.Path, metavar="DIR")
+    image.set_defaults(run=_image)
 
 
 def _how(parser: argparse.ArgumentParser) -> None:
@@ -87,30 +94,6 @@ def _how(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="a Dask scheduler whose workers grade (in a clone: pip install -e '.[dask]')",
     )
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run one of the commands. 0: done; 1: some were not graded; errors of `ERRORS` are sentences."""
-    match arguments.command:
-        case "grade":
-            return _grade(arguments)
-        case "regrade":
-            return _regrade(arguments)
-        case "report":
-            return _explain(arguments) if arguments.explain else _written(_report, arguments)
-        case "export":
-            return _written(_export, arguments)
-        case "serve-gradescope":
-            path = gradescope.write_gradescope(arguments.folder, arguments.lab, arguments.unsandboxed)
-            print(
-                f"{path}: upload it as the autograder of an assignment. setup.sh and run_autograder, beside it, are in it."
-            )
-            return 0
-        case _:
-            path = gradescope.write_recipe(arguments.folder)
-            engine = gradescope.container_engine() or "docker"
-            print(f"{path}\nnext, in {ROOT.name}/: {engine} build -f {path.absolute()} -t jitkit-grader .")
-            return 0
 
 
 # --- grading ------------------------------------------------------------------------------------------------------------
@@ -161,7 +144,8 @@ def _regrade(arguments: argparse.Namespace) -> int:
 
 def _container(arguments: argparse.Namespace) -> str | None:
     """What the grader runs in where there is no bubblewrap; None where it runs here."""
-    return None if arguments.unsandboxed or arguments.scheduler else container.engine()
+    here = arguments.unsandboxed or arguments.scheduler or shutil.which("bwrap") is not None
+    return None if here else container.engine()
 
 
 def _options(arguments: argparse.Namespace) -> list[str]:
@@ -206,13 +190,13 @@ def _run(
     store.set_meta("policy", str(policy_file.absolute()) if policy_file.is_file() else "")
     if store.meta("sandbox") != NONE:
         store.set_meta("sandbox", backend)
-    course = Course(everything, settings, store.expected, store.add_expected)
+    grader = Grader(everything, settings, store.expected, store.add_expected)
     progress = batch.Progress(sys.stderr, arguments.quiet)
     numbers = [lab.number for lab in labs]
     if arguments.scheduler:
-        tally = batch.run_on_dask(store, course, found, numbers, arguments.scheduler, progress)
+        tally = batch.run_on_dask(store, grader, found, numbers, arguments.scheduler, progress)
     else:
-        tally = batch.run(store, course, found, numbers, max(1, arguments.workers), progress)
+        tally = batch.run(store, grader, found, numbers, max(1, arguments.workers), progress)
     for trouble in tally.troubles:
         print(f"INFRA {trouble}", file=sys.stderr)
     if not arguments.quiet:
@@ -232,17 +216,11 @@ def _check_labs(wanted: Sequence[str], labs: Sequence[Lab]) -> None:
 # --- what was graded ------------------------------------------------------------------------------------------------------
 
 
-def _standing(store: Store) -> tuple[list[Record], Policy, Sequence[Lab]]:
-    labs = labs_and_ladder(ROOT / "labs")
-    policy = read_policy(pathlib.Path(store.meta("policy") or FILE), labs) if store.meta("policy") else Policy()
-    points = {lab.number: float(sum(e.points for e in lab.exercises)) for lab in labs}
-    return standing(store.grades(), policy, points), policy, labs
-
-
-def _written(command: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
-    """What the command returns. ExportError, a sentence, where it cannot write a file that it was told to."""
+@contextlib.contextmanager
+def _sentences() -> Iterator[None]:
+    """Makes an ExportError, a sentence, of a file that cannot be written."""
     try:
-        return command(arguments)
+        yield
     except OSError as error:
         if error.filename is None:
             raise
@@ -250,61 +228,28 @@ def _written(command: Callable[[argparse.Namespace], int], arguments: argparse.N
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    with Store(arguments.grades) as store:
-        records, policy, labs = _standing(store)
-        page = write_report(arguments.grades / "report", records, labs, policy, store.meta("sandbox"))
+    if arguments.explain:
+        return _explain(arguments)
+    with Store(arguments.grades) as store, _sentences():
+        page = write_report(arguments.grades / "report", Standing.of(store))
     print(f"{page}: the class. {page.parent / 'feedback'}: a page for each student, to be handed out.")
     return 0
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    with Store(arguments.grades) as store:
-        records, policy, labs = _standing(store)
-        sandbox = store.meta("sandbox")
-    match arguments.to:
-        case "json":
-            text = to_json(records)
-            if sandbox == NONE:
-                records = [r._replace(flags=(*r.flags, exports.UNSANDBOXED)) for r in records]
-                text = to_json(records)
-        case "csv":
-            text = exports.to_csv(records, sandbox)
-        case "canvas":
-            text = exports.to_canvas(records, policy, sandbox)
-        case "junit":
-            text = exports.to_junit(records, sandbox)
-        case "nbgrader":
-            book = arguments.output or pathlib.Path("gradebook.db")
-            in_course = [lab for lab in labs if lab.number != FROM_SCRATCH]
-            count = exports.to_nbgrader(records, in_course, book)
-            print(f"{book}: {count} submissions. {exports.UNSANDBOXED if sandbox == NONE else ''}".rstrip())
-            return 0
-        case _:
-            folder = arguments.output or arguments.grades / "gradescope"
-            folder.mkdir(parents=True, exist_ok=True)
-            by_student: dict[str, list[Record]] = {}
-            for record in records:
-                by_student.setdefault(record.grade.student, []).append(record)
-            for student, own in by_student.items():
-                name = file_name(student).removesuffix(".html") + ".json"
-                (folder / name).write_text(exports.gradescope_results(own, sandbox), encoding="utf-8")
-            print(f"{folder}: {len(by_student)} results.json, one a student.", file=sys.stderr)
-            return 0
-    if arguments.output is None:
-        sys.stdout.write(text)
-    else:
-        arguments.output.write_text(text, encoding="utf-8")
+    with Store(arguments.grades) as store, _sentences():
+        exports.export(arguments.to, Standing.of(store), arguments.output)
     return 0
 
 
 def _explain(arguments: argparse.Namespace) -> int:
     student, exercise = arguments.explain
     with Store(arguments.grades) as store:
-        records, policy, labs = _standing(store)
-        mine = [r for r in records if r.grade.student == student]
+        standing = Standing.of(store)
+        mine = [r for r in standing.records if r.grade.student == student]
         found = next((r for r in mine if r.grade.exercise == exercise), None)
         if found is None:
-            names = sorted({r.grade.student for r in records})
+            names = sorted({r.grade.student for r in standing.records})
             what = (
                 f"{student} has no grade of {exercise}"
                 if mine
@@ -318,7 +263,7 @@ def _explain(arguments: argparse.Namespace) -> int:
             print(f"  {name}: {value}")
         for flag in found.flags:
             print(f"  flag: {flag}")
-        again = _replayed(store, policy, labs, g)
+        again = _replayed(store, standing, g)
     for check in g.checks:
         print(f"  {check['status']:5} {check['name']}{' (hidden)' if check['hidden'] else ''}: {check['about']}")
         if check["status"] != "PASS":
@@ -327,25 +272,45 @@ def _explain(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _replayed(store: Store, policy: Policy, labs: Sequence[Lab], g: Grade) -> str:
+def _replayed(store: Store, standing: Standing, g: Grade) -> str:
     """The verdict, reached once more with the same seed; a sentence on whether it is the same."""
     path = pathlib.Path(g.path)
     if g.exercise is None or not path.exists():
         return "It cannot be replayed: the submission is not there any more."
     backend = store.provenance(g.result).get("sandbox", BUBBLEWRAP)
     settings = Settings(
-        int(store.meta("seed")), store.meta("seed_id"), policy.limits, policy.submission_seconds, backend
+        int(store.meta("seed")),
+        store.meta("seed_id"),
+        standing.policy.limits,
+        standing.policy.submission_seconds,
+        backend,
     )
-    course = Course(labs, settings, store.expected)
-    bench = course.bench()
+    grader = Grader(standing.labs, settings, store.expected)
+    workers = grader.workers()
     try:
-        item = bench.read(path, [g.lab or ""])["exercises"].get(g.exercise)
+        item = workers.read(path, [g.lab or ""])["exercises"].get(g.exercise)
         if item is None or ("modules" not in item and g.checks and not g.sentence):
             return "It cannot be replayed: the submission has been changed."
-        exercise = next(lab for lab in labs if lab.number == g.lab).exercise(g.exercise)
-        result = course.result(bench, exercise, item, path, float("inf"), lambda: True)
+        exercise = next(lab for lab in standing.labs if lab.number == g.lab).exercise(g.exercise)
+        result = grader.result(workers, exercise, item, path, float("inf"), lambda: True)
     finally:
-        bench.close()
+        workers.close()
     same = [c["status"] for c in result["checks"]] == [c["status"] for c in g.checks]
     told = " ".join(c["status"] for c in result["checks"])
     return f"Replayed now: {'the same verdicts' if same else f'other verdicts: {told}'}."
+
+
+# --- where else it runs ---------------------------------------------------------------------------------------------------
+
+
+def _serve_gradescope(arguments: argparse.Namespace) -> int:
+    path = gradescope.write_gradescope(arguments.folder, arguments.lab, arguments.unsandboxed)
+    print(f"{path}: upload it as the autograder of an assignment. setup.sh and run_autograder, beside it, are in it.")
+    return 0
+
+
+def _image(arguments: argparse.Namespace) -> int:
+    path = gradescope.write_recipe(arguments.folder)
+    engine = container.engine() or container.ENGINES[0]
+    print(f"{path}\nnext, in {ROOT.name}/: {engine} build -f {path.absolute()} -t jitkit-grader .")
+    return 0

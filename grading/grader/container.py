@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 
-from ..generate import ROOT
+from ..shared import ROOT
 from .bubblewrap import JailError
 from .gradescope import sources, write_recipe
 
@@ -25,11 +25,12 @@ _RIGHTS = (
 )  # fmt: skip
 
 
+ENGINES = ("docker", "podman")  # in the order in which they are looked for
+
+
 def engine() -> str | None:
-    """Docker or Podman, where one is installed and bubblewrap is not."""
-    if shutil.which("bwrap") is not None:
-        return None
-    return next((name for name in ("docker", "podman") if shutil.which(name) is not None), None)
+    """Returns the first of `ENGINES` that is installed."""
+    return next((name for name in ENGINES if shutil.which(name) is not None), None)
 
 
 def image_name() -> str:

@@ -1,4 +1,4 @@
-"""what stands -> files for others: json, csv, canvas, gradescope, junit, nbgrader
+"""what stands -> files for others: a format is a row of `EXPORTS`
 
 Names and sentences come from students. Cells of tables never begin a formula, XML has no markup of theirs, control characters are
 gone.
@@ -13,22 +13,37 @@ import io
 import json
 import pathlib
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from jitkit.kata.engine.manifest import Lab
 
-from ..course import shares
-from ..notebooks import cell_id
-from .policy import Policy
-from .standing import Record, totals
-
-UNSANDBOXED = "graded without a sandbox: a submission could do what it liked"
+from ..shared import cell_id, shares
+from .files import file_name
+from .rungs import Ladder
+from .standing import Record, Standing, totals
 
 
 class ExportError(Exception):
     """An export that cannot be made, and why."""
+
+
+class Export(NamedTuple):
+    """A format: it has a text, or else writes something at a path.
+
+    Attributes:
+      help: what it writes, in a line.
+      text: makes the text of one file, which goes to the screen without `--output`.
+      write: writes at a path, and returns what to say about that.
+      default: that path without `--output`; DIR is the folder of grades.
+    """
+
+    help: str
+    text: Callable[[Standing], str] | None = None
+    write: Callable[[Standing, pathlib.Path], str] | None = None
+    default: str = ""
 
 
 def cell(value: Any) -> str:
@@ -48,7 +63,14 @@ def table(rows: Iterable[Sequence[Any]]) -> str:
     return stream.getvalue()
 
 
-def to_csv(records: Sequence[Record], sandbox: str) -> str:
+def to_json(standing: Standing) -> str:
+    """The records, each with its flags."""
+    flags = (standing.warning,) if standing.warning else ()
+    records = [r._replace(flags=(*r.flags, *flags)).as_data() for r in standing.records]
+    return json.dumps({"grades": records}, indent=1, ensure_ascii=False) + "\n"
+
+
+def to_csv(standing: Standing) -> str:
     """A row for each record."""
     head = [
         "student",
@@ -64,11 +86,11 @@ def to_csv(records: Sequence[Record], sandbox: str) -> str:
         "sandbox",
     ]
     rows = []
-    for r in records:
+    for r in standing.records:
         g = r.grade
         passed = sum(check["status"] == "PASS" for check in g.checks)
         reason = g.sentence or "; ".join(f"{c['name']}: {c['status']}" for c in g.checks if c["status"] != "PASS")
-        how = UNSANDBOXED if sandbox == "none" else sandbox
+        how = standing.warning or standing.sandbox
         flags = "; ".join(r.flags)
         rows.append(
             [g.student, g.lab, g.exercise, r.points, r.max, g.outcome, passed, len(g.checks), flags, reason[:500], how]
@@ -76,14 +98,14 @@ def to_csv(records: Sequence[Record], sandbox: str) -> str:
     return table([head, *rows])
 
 
-def to_canvas(records: Sequence[Record], policy: Policy, sandbox: str) -> str:
+def to_canvas(standing: Standing) -> str:
     """Canvas' gradebook: a line a student, a column a lab. A cell is empty where there is no score."""
-    by_student = totals(records)
+    by_student = totals(standing.records)
     labs = sorted({lab for found in by_student.values() for lab in found})
     most = {lab: max(found[lab][1] for found in by_student.values() if lab in found) for lab in labs}
-    note = f" ({UNSANDBOXED})" if sandbox == "none" else ""
+    note = f" ({standing.warning})" if standing.warning else ""
     head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(f"Lab {lab}{note}" for lab in labs)]
-    names = {s.id: s.name for s in policy.roster}
+    names = {s.id: s.name for s in standing.policy.roster}
     rows: list[list[Any]] = [head, ["    Points Possible", "", "", "", "", *(most[lab] for lab in labs)]]
     for student, found in by_student.items():
         rows.append(
@@ -92,7 +114,17 @@ def to_canvas(records: Sequence[Record], policy: Policy, sandbox: str) -> str:
     return table(rows)
 
 
-def gradescope_results(records: Sequence[Record], sandbox: str) -> str:
+def to_gradescope(standing: Standing, folder: pathlib.Path) -> str:
+    """A `results.json` for each student, each called after the student."""
+    folder.mkdir(parents=True, exist_ok=True)
+    by_student = standing.by_student()
+    for student, own in by_student.items():
+        text = gradescope_results(own, standing.warning)
+        (folder / f"{file_name(student)}.json").write_text(text, encoding="utf-8")
+    return f"{folder}: {len(by_student)} results.json, one a student."
+
+
+def gradescope_results(records: Sequence[Record], warning: str) -> str:
     """`results.json` of one student: an entry for each check, hidden ones by their sentence only."""
     tests: list[dict[str, Any]] = []
     for r in records:
@@ -127,8 +159,8 @@ def gradescope_results(records: Sequence[Record], sandbox: str) -> str:
     data: dict[str, Any] = {"score": round(sum(r.points or 0.0 for r in records), 4), "tests": tests}
     if any(r.points is None for r in records):
         data = {"output": "The grader had a fault. This is no score; it will be graded again.", "tests": []}
-    if sandbox == "none":
-        data["output"] = UNSANDBOXED
+    if warning:
+        data["output"] = warning
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -146,10 +178,10 @@ def told(check: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def to_junit(records: Sequence[Record], sandbox: str) -> str:
+def to_junit(standing: Standing) -> str:
     """A suite for each exercise of each student, a case for each check."""
-    root = ElementTree.Element("testsuites", name=f"jitkit ({UNSANDBOXED})" if sandbox == "none" else "jitkit")
-    for r in records:
+    root = ElementTree.Element("testsuites", name=f"jitkit ({standing.warning})" if standing.warning else "jitkit")
+    for r in standing.records:
         g = r.grade
         name = _xml(f"{g.student} {g.exercise or 'submission'}")
         suite = ElementTree.SubElement(root, "testsuite", name=name)
@@ -183,9 +215,8 @@ def _xml(text: str) -> str:
     )
 
 
-def to_nbgrader(records: Sequence[Record], labs: Sequence[Lab], gradebook: pathlib.Path) -> int:
-    """Write points into nbgrader's gradebook, check by check; returns how many submissions. One process does it: nbgrader's database
-    does not like many."""
+def to_nbgrader(standing: Standing, gradebook: pathlib.Path) -> str:
+    """Writes points into nbgrader's gradebook, check by check. One process does it: nbgrader's database does not like many."""
     try:
         api: Any = importlib.import_module("nbgrader.api")
     except ImportError:
@@ -197,8 +228,10 @@ def to_nbgrader(records: Sequence[Record], labs: Sequence[Lab], gradebook: pathl
     written: set[tuple[str, str]] = set()
     missing: list[str] = []
     with api.Gradebook(f"sqlite:///{gradebook.absolute()}") as book:
-        for lab in labs:
-            mine = [r for r in records if r.grade.lab == lab.number and r.points is not None]
+        for lab in standing.labs:
+            if isinstance(lab, Ladder):
+                continue  # nbgrader has no assignment for it
+            mine = [r for r in standing.records if r.grade.lab == lab.number and r.points is not None]
             if not mine:
                 continue
             try:
@@ -218,7 +251,7 @@ def to_nbgrader(records: Sequence[Record], labs: Sequence[Lab], gradebook: pathl
             f"{len(written)} submissions are written; the gradebook has no assignment {', '.join(missing)}: "
             f"`nbgrader generate_assignment {missing[0]}`, and export again"
         )
-    return len(written)
+    return f"{gradebook}: {len(written)} submissions. {standing.warning}".rstrip()
 
 
 def _fill(book: Any, api: Any, lab: Lab, record: Record) -> None:
@@ -235,3 +268,35 @@ def _fill(book: Any, api: Any, lab: Lab, record: Record) -> None:
             ) from None
         grade.auto_score = share * scale if check["status"] == "PASS" else 0.0
         grade.needs_manual_grade = False
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+EXPORTS: dict[str, Export] = {
+    "json": Export("a record for each student and exercise, for programs of your own", text=to_json),
+    "csv": Export("a line for each student and exercise, with flags and reasons", text=to_csv),
+    "canvas": Export("a gradebook that Canvas imports: a line a student, a column a lab", text=to_canvas),
+    "gradescope": Export("Gradescope's results.json, a file a student", write=to_gradescope, default="DIR/gradescope"),
+    "junit": Export("JUnit XML: a suite for each exercise of each student", text=to_junit),
+    "nbgrader": Export(
+        "points, check by check, into your course's gradebook", write=to_nbgrader, default="gradebook.db"
+    ),
+}
+
+
+def export(name: str, standing: Standing, output: pathlib.Path | None) -> None:
+    """Writes a format of `EXPORTS` at a path, or where it goes without one. ExportError where that cannot be."""
+    row = EXPORTS[name]
+    if row.write is not None:
+        print(row.write(standing, output or pathlib.Path(row.default.replace("DIR", str(standing.folder)))))
+    elif row.text is not None:
+        text = row.text(standing)
+        if output is None:
+            sys.stdout.write(text)
+        else:
+            output.write_text(text, encoding="utf-8")
+
+
+def lines_of_formats() -> list[str]:
+    """The formats as lines of `export --help` and of docs/instructors.md: name, what it writes, where without `--output`."""
+    return [f"{name:<11} {row.help} ({row.default or 'the screen'})" for name, row in EXPORTS.items()]

@@ -5,9 +5,11 @@ Everything here may raise `Invalid`, with the sentence that the student reads.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import pathlib
+import re
 import stat
 import tarfile
 import zipfile
@@ -208,6 +210,12 @@ def safe_path(name: str) -> pathlib.PurePosixPath:
     if path.is_absolute() or ".." in path.parts or ":" in (path.parts or ("",))[0] or "\0" in name:
         raise Invalid(f"{shown(name)} in the archive would lie outside of it.")
     return path
+
+
+def file_name(student: str) -> str:
+    """A name for a student's file: what a path may have of the student's, and a hash that keeps names apart."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "_", student)[:40]
+    return f"{plain}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def shown(text: str) -> str:

@@ -24,14 +24,14 @@ from jitkit.kata.engine.running import Outcome
 from jitkit.kata.engine.verdicts import CheckResult
 from jitkit.runtime.compiling import cpu_features
 
-from ..course import shares
+from ..shared import shares
 from . import answers, rungs
-from .bench import Bench
 from .bubblewrap import JailError
 from .files import shown
 from .holes import LATE
 from .trials import How, Settings, Trials, place_of
 from .verdict import CRASH, FAIL, NAMES, PASS
+from .workers import Workers
 
 OK, INVALID, INFRA = "OK", "INVALID", "INFRA"
 
@@ -49,7 +49,7 @@ class Graded(NamedTuple):
     troubles: tuple[str, ...] = ()
 
 
-class Course(Trials):
+class Grader(Trials):
     """The labs, and what the reference computes for them: what all threads share.
 
     Args:
@@ -72,7 +72,7 @@ class Course(Trials):
 
     # --- the reference ------------------------------------------------------------------------------------------------
 
-    def expected(self, bench: Bench, exercise: Exercise) -> dict[str, Any]:
+    def expected(self, workers: Workers, exercise: Exercise) -> dict[str, Any]:
         """What the reference computes, and how it did: `{"xla": whether it needs that, "patched": whether holes may be used, "together":
         the checks that one process may run, "executables": what XLA made in them, sealed, "values": by check}`. JailError where it fails
         its own checks."""
@@ -84,7 +84,7 @@ class Course(Trials):
                 found = self.recall(key) if self.recall is not None else None
                 if found is None:
                     try:
-                        found = self._compute(bench, exercise)
+                        found = self._compute(workers, exercise)
                     except JailError as error:
                         self.failures.setdefault(exercise.id, []).append(error)
                         raise
@@ -93,20 +93,20 @@ class Course(Trials):
                 self.known[exercise.id] = found
         return self.known[exercise.id]
 
-    def _compute(self, bench: Bench, exercise: Exercise) -> dict[str, Any]:
+    def _compute(self, workers: Workers, exercise: Exercise) -> dict[str, Any]:
         """The values are those of an import with nothing put in afterwards; the control shows that holes come to the same."""
         trouble = ""
         for uses_xla in (False, True) if not exercise.uses_xla else (True,):
             item = self._reference_item(exercise)
             values: dict[str, Any] = {}
-            for outcome in self.outcomes(bench, exercise, item, How(uses_xla, reference=True)):
+            for outcome in self.outcomes(workers, exercise, item, How(uses_xla, reference=True)):
                 if outcome.trouble or outcome.value is None or outcome.value.get("uncaught"):
                     trouble = f"the reference fails {outcome.check}: {outcome.sentence or outcome.value}"
                     break
-                self.programs.run(bench, outcome.value, outcome.value)
+                self.programs.run(workers, outcome.value, outcome.value)
                 values[outcome.check] = outcome.value
             else:
-                for patched in (True, False) if self.can_be_patched(bench, exercise, item) else (False,):
+                for patched in (True, False) if self.can_be_patched(workers, exercise, item) else (False,):
                     found: dict[str, Any] = {
                         "xla": uses_xla,
                         "patched": patched,
@@ -114,16 +114,16 @@ class Course(Trials):
                         "executables": {},
                         "values": values,
                     }
-                    outcomes = self.outcomes(bench, exercise, item, How.of(found))
-                    control = self.judge(bench, self.checks(exercise), outcomes, found, ())
+                    outcomes = self.outcomes(workers, exercise, item, How.of(found))
+                    control = self.judge(workers, self.checks(exercise), outcomes, found, ())
                     failed = [r for r in control if r.status != "pass"]
                     if not failed:
-                        return found | self._together(bench, exercise, item, found)
+                        return found | self._together(workers, exercise, item, found)
                     trouble = f"the reference, handed in, fails {failed[0].check.name}: {failed[0].sentence}"
         raise JailError(f"{exercise.id}: {trouble}")
 
     def _together(
-        self, bench: Bench, exercise: Exercise, item: dict[str, Any], found: dict[str, Any]
+        self, workers: Workers, exercise: Exercise, item: dict[str, Any], found: dict[str, Any]
     ) -> dict[str, Any]:
         """The checks that the reference passes in one process, too: no other ones are tried there. And what was compiled in them, where
         nothing is different with it, in one process or several."""
@@ -133,14 +133,14 @@ class Course(Trials):
         made: dict[str, str] = {}
 
         def passed(outcomes: Sequence[Outcome]) -> list[str]:
-            results = self.judge(bench, checks, outcomes, found, ())
+            results = self.judge(workers, checks, outcomes, found, ())
             return [r.check.name for r in results if r.status == "pass"]
 
-        together = passed(self.together(bench, exercise, item, How.of(found), checks, made=made))
+        together = passed(self.together(workers, exercise, item, How.of(found), checks, made=made))
         how = How.of(found | {"executables": made})
         if made and (
-            passed(self.together(bench, exercise, item, how, checks)) != together
-            or len(passed(self.outcomes(bench, exercise, item, how))) != len(checks)
+            passed(self.together(workers, exercise, item, how, checks)) != together
+            or len(passed(self.outcomes(workers, exercise, item, how))) != len(checks)
         ):
             made = {}
         return {"together": together, "executables": made}
@@ -148,9 +148,9 @@ class Course(Trials):
     def _reference_item(self, exercise: Exercise) -> dict[str, Any]:
         if isinstance(exercise, rungs.Rung):
             return rungs.solution(exercise)
-        modules = {t.module: self.images.modules[t.module] for t in exercise.targets}
-        codes = {str(t): code for t in exercise.targets if (code := self.images.codes.get(t)) is not None}
-        fits = all(t in self.images.codes or t.module.startswith(LATE) for t in exercise.targets)
+        modules = {t.module: self.shipped.modules[t.module] for t in exercise.targets}
+        codes = {str(t): code for t in exercise.targets if (code := self.shipped.codes.get(t)) is not None}
+        fits = all(t in self.shipped.codes or t.module.startswith(LATE) for t in exercise.targets)
         patch = marshal.dumps({"functions": codes, "helpers": []}) if fits else b""
         return {"modules": base64.b64encode(marshal.dumps(modules)), "patch": base64.b64encode(patch), "files": []}
 
@@ -158,7 +158,7 @@ class Course(Trials):
 
     def grade(
         self,
-        bench: Bench,
+        workers: Workers,
         student: str,
         path: pathlib.Path,
         only: Sequence[str] = (),
@@ -171,7 +171,7 @@ class Course(Trials):
         """
         with self.gate.shared():
             try:
-                return self._grade(bench, student, path, only, known or (lambda key: None))
+                return self._grade(workers, student, path, only, known or (lambda key: None))
             except Exception as error:  # one submission never stops the batch, whatever we did not think of
                 row = _row(
                     student, "", path, None, None, INFRA, "The grader had a fault; it will be graded again.", None, 0.0
@@ -179,9 +179,9 @@ class Course(Trials):
                 return Graded(student, [], [row], (f"{type(error).__name__}: {error}",))
 
     def _grade(
-        self, bench: Bench, student: str, path: pathlib.Path, only: Sequence[str], known: Callable[[str], Any]
+        self, workers: Workers, student: str, path: pathlib.Path, only: Sequence[str], known: Callable[[str], Any]
     ) -> Graded:
-        found = bench.read(path, only, tuple(self.whole))
+        found = workers.read(path, only, tuple(self.whole))
         if found["status"] == INFRA:
             raise JailError(found["sentence"])
         submission = found.get("digest", "")
@@ -229,7 +229,7 @@ class Course(Trials):
                 if result is None:
                     try:
                         result = self.result(
-                            bench, exercise, item, path, deadline, lambda: next(again, None) is not None
+                            workers, exercise, item, path, deadline, lambda: next(again, None) is not None
                         )
                     except JailError as error:
                         row |= {
@@ -240,7 +240,7 @@ class Course(Trials):
                         }
                         text = str(error)
                         troubles.append(text if text.startswith(exercise.id) else f"{exercise.id}: {text}")
-                        bench.renew()
+                        workers.renew()
                         continue
                     results.append(self.stored(key, exercise, item, result))
                 row["points"] = self.points(exercise, result["checks"])
@@ -261,7 +261,7 @@ class Course(Trials):
 
     def result(
         self,
-        bench: Bench,
+        workers: Workers,
         exercise: Exercise,
         item: dict[str, Any],
         path: pathlib.Path,
@@ -278,14 +278,14 @@ class Course(Trials):
         verdicts: list[CheckResult] = []
         for attempt in range(2):
             try:
-                expected = self.expected(bench, exercise)
-                patched = expected["patched"] and self.can_be_patched(bench, exercise, item)
+                expected = self.expected(workers, exercise)
+                patched = expected["patched"] and self.can_be_patched(workers, exercise, item)
                 if not patched and not item["modules"] and not isinstance(exercise, rungs.Rung):
-                    item = self.whole_item(bench, exercise, item, path)
-                verdicts = self.verdicts(bench, exercise, item, expected, deadline, alone)
+                    item = self.whole_item(workers, exercise, item, path)
+                verdicts = self.verdicts(workers, exercise, item, expected, deadline, alone)
                 break
             except JailError:
-                bench.renew()
+                workers.renew()
                 if attempt:
                     raise
         else:
@@ -297,10 +297,12 @@ class Course(Trials):
             "seconds": time.monotonic() - began,
         }
 
-    def whole_item(self, bench: Bench, exercise: Exercise, item: dict[str, Any], path: pathlib.Path) -> dict[str, Any]:
+    def whole_item(
+        self, workers: Workers, exercise: Exercise, item: dict[str, Any], path: pathlib.Path
+    ) -> dict[str, Any]:
         """The same with the code of its modules. JailError where the submission is another one now."""
         self.whole.add(exercise.id)
-        again = bench.read(path, [exercise.lab], [exercise.id])["exercises"].get(exercise.id, {})
+        again = workers.read(path, [exercise.lab], [exercise.id])["exercises"].get(exercise.id, {})
         if again.get("digest") != item["digest"]:
             raise JailError(f"{path} was changed while it was graded")
         return dict(again)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import pathlib
 import shlex
-import shutil
 import tomllib
 import zipfile
 from collections.abc import Iterator
 
 from jitkit.kata.ladder.rungs import solution_file
 
-from ..generate import ROOT
+from ..shared import ROOT
 
 _SETUP = """\
 #!/usr/bin/env bash
@@ -116,11 +115,6 @@ def _needs() -> str:
     """What pip installs. jitkit itself is run from its folder: an installation of it has the tests, too."""
     data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return " ".join(shlex.quote(need) for need in data["project"]["dependencies"])
-
-
-def container_engine() -> str | None:
-    """Docker or Podman, where one is installed."""
-    return next((name for name in ("podman", "docker") if shutil.which(name)), None)
 
 
 def sources() -> Iterator[pathlib.Path]:

@@ -21,7 +21,7 @@ from typing import Any
 
 from jitkit.kata.engine.manifest import Lab, nearest
 
-from . import holes, rungs, signs
+from . import holes, rungs, suspicion
 from .answers import INVALID, MISSING, Answers
 from .files import Invalid, read_files
 from .sources import DEFINES, hint_of, source_of
@@ -118,7 +118,7 @@ def serve(labs_folder: str) -> int:
     """Requests are lines of JSON, answers frames. Each submission is read by a fork."""
     labs = rungs.labs_and_ladder(pathlib.Path(labs_folder))
     targets = [target for lab in labs for exercise in lab.exercises for target in exercise.targets]
-    signs.warm_up(targets)
+    suspicion.warm_up(targets)
     holes.warm_up(targets)
     gc.disable()  # a fork ends before there is much to collect; to look for it, it would copy what it shares with us
     for line in sys.stdin.buffer:

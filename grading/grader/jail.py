@@ -31,8 +31,8 @@ from jitkit.kata.engine.reference_code import STANDARD_LIBRARY
 
 from .bubblewrap import INSIDE, JAX, JAXLIB, NUMPY, JailError, bubblewrap, site
 from .control_groups import ControlGroup
-from .images import Modules
 from .inside import ASK_FOR_CHECK, ASK_FOR_EXECUTABLES
+from .shipped_code import Modules
 
 _PRELOAD = {
     NUMPY: ("numpy", "numpy.random", "ml_dtypes"),

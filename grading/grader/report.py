@@ -1,24 +1,23 @@
 """what stands -> pages: one for the class, one for each student, and feedback that may be handed out
 
-Pages are plain HTML without a script; whatever comes from a submission is text in them.
+Pages are plain HTML without a script; whatever comes from a submission is text in them, since a page is `Markup`, which escapes.
 """
 
 from __future__ import annotations
 
 import collections
-import hashlib
 import html
 import pathlib
-import re
 import statistics
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from jitkit.kata.engine.manifest import Lab
 
-from .exports import UNSANDBOXED, told
-from .policy import Policy
+from .exports import told
+from .files import file_name
 from .similarity import similar
-from .standing import Record, totals
+from .standing import Record, Standing, totals
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}"
@@ -29,108 +28,124 @@ _STYLE = (
 )
 
 
-def write_report(
-    folder: pathlib.Path, records: Sequence[Record], labs: Sequence[Lab], policy: Policy, sandbox: str
-) -> pathlib.Path:
-    """Write `index.html`, a page for each student for the instructor, and `feedback/` for students; returns the first."""
+class Markup(str):
+    """HTML. Pages are made of nothing else, and `markup` alone makes it: of text it makes text, whoever wrote that."""
+
+    __slots__ = ()
+
+
+def markup(form: str, *values: object) -> Markup:
+    """Puts values into HTML, in the order of its `{}`; what is not Markup is escaped."""
+    return Markup(form.format(*(v if isinstance(v, Markup) else _escaped(v) for v in values)))
+
+
+def joined(parts: Iterable[Markup]) -> Markup:
+    """One after the other."""
+    return Markup("".join(parts))
+
+
+def _escaped(text: object) -> str:
+    return html.escape("".join(c if c.isprintable() or c == "\n" else "�" for c in str(text)))
+
+
+def write_report(folder: pathlib.Path, standing: Standing) -> pathlib.Path:
+    """Writes `index.html`, a page for each student for the instructor, and `feedback/` for students; returns the first."""
     pages, feedback = folder / "students", folder / "feedback"
     pages.mkdir(parents=True, exist_ok=True)
     feedback.mkdir(parents=True, exist_ok=True)
-    names = {s.id: s.name for s in policy.roster}
-    by_student: dict[str, list[Record]] = {}
-    for record in records:
-        by_student.setdefault(record.grade.student, []).append(record)
-    for student, own in by_student.items():
-        name = file_name(student)
-        (pages / name).write_text(student_page(student, own, sandbox, everything=True), encoding="utf-8")
-        (feedback / name).write_text(student_page(student, own, sandbox, everything=False), encoding="utf-8")
+    for student, own in standing.by_student().items():
+        for place, everything in ((pages, True), (feedback, False)):
+            page = student_page(student, own, standing.warning, everything)
+            (place / _page_name(student)).write_text(page, encoding="utf-8")
     index = folder / "index.html"
-    index.write_text(class_page(by_student, records, labs, names, sandbox), encoding="utf-8")
+    index.write_text(class_page(standing), encoding="utf-8")
     return index
 
 
-def file_name(student: str) -> str:
-    """A page's name: of the student's, what a path may have, and a hash that keeps names apart."""
-    plain = re.sub(r"[^A-Za-z0-9_-]+", "_", student)[:40]
-    return f"{plain}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}.html"
+def _page_name(student: str) -> str:
+    return f"{file_name(student)}.html"
 
 
-def student_page(student: str, records: Sequence[Record], sandbox: str, everything: bool) -> str:
+def student_page(student: str, records: Sequence[Record], warning: str, everything: bool) -> Markup:
     """A student's verdicts. Without `everything`, hidden checks are told by their sentence and verdict only, and no flag is."""
-    parts = [f"<h1>{_text(student)}</h1>", _warning(sandbox)]
-    parts.append(f"<p>{_points(records)}</p>")
+    parts = [markup("<h1>{}</h1>", student), _warned(warning), markup("<p>{}</p>", _points(records))]
     for r in records:
         g = r.grade
         title = g.exercise if g.exercise is not None else "The submission"
-        parts.append(f"<h2>{_text(title)}: {_number(r.points)} of {_number(r.max)}</h2>")
+        parts.append(markup("<h2>{}: {} of {}</h2>", title, _number(r.points), _number(r.max)))
         if g.outcome != "OK" or g.sentence:
-            parts.append(f"<p>{_text(g.outcome)}: {_text(g.sentence)}</p>")
+            parts.append(markup("<p>{}: {}</p>", g.outcome, g.sentence))
         if everything and r.flags:
-            parts.append(f"<p class=warn>A person should look: {_text('; '.join(r.flags))}</p>")
+            parts.append(markup("<p class=warn>A person should look: {}</p>", "; ".join(r.flags)))
         if g.checks and not g.sentence:
-            rows = "".join(
-                f"<tr><td>{_text(c['status'])}<td>{_text(c['about'])}{' (hidden)' if c['hidden'] else ''}"
-                + _detail(c, everything)
-                for c in g.checks
-            )
-            parts.append(f"<table><tr><th>verdict<th>check{rows}</table>")
+            parts.append(_table(("verdict", "check"), (_check_row(c, everything) for c in g.checks)))
     return _page(student, parts)
 
 
-def _detail(check: dict[str, object], everything: bool) -> str:
+def _check_row(check: dict[str, Any], everything: bool) -> Markup:
+    row = markup("<tr><td>{}<td>{}{}", check["status"], check["about"], " (hidden)" if check["hidden"] else "")
     if check["status"] == "PASS" or (check["hidden"] and not everything):
-        return ""
-    shown = dict(check) | {"hidden": False} if everything else check
-    return f"<pre>{_text(told(shown))}</pre>"
+        return row
+    return markup("{}<pre>{}</pre>", row, told(check | {"hidden": False} if everything else check))
 
 
-def class_page(
-    by_student: dict[str, list[Record]],
-    records: Sequence[Record],
-    labs: Sequence[Lab],
-    names: dict[str, str],
-    sandbox: str,
-) -> str:
+def class_page(standing: Standing) -> Markup:
     """The overview."""
+    records = standing.records
     sums = totals(records)
     numbers = sorted({lab for found in sums.values() for lab in found})
-    parts = ["<h1>The class</h1>", _warning(sandbox), f"<p>{len(by_student)} students, {len(numbers)} labs.</p>"]
-    parts += ["<h2>Points</h2>", _histogram(sums)]
-    parts += ["<h2>What needs a person's eye</h2>", _eye(records)]
-    parts += [
-        "<h2>The hardest exercises</h2>",
-        _hardest(records, labs),
-        "<h2>What the class believes</h2>",
-        _misconceptions(records),
+    names = {s.id: s.name for s in standing.policy.roster}
+    rows = (
+        markup(
+            "<tr><td>{}<td>{}{}", _link(student), names.get(student, ""), joined(_cell(found.get(n)) for n in numbers)
+        )
+        for student, found in sums.items()
+    )
+    parts = [
+        markup("<h1>The class</h1>{}", _warned(standing.warning)),
+        markup("<p>{} students, {} labs.</p>", len(sums), len(numbers)),
+        markup("<h2>Points</h2>{}", _histogram(sums)),
+        markup("<h2>What needs a person's eye</h2>{}", _eye(records)),
+        markup("<h2>The hardest exercises</h2>{}", _hardest(records, standing.labs)),
+        markup("<h2>What the class believes</h2>{}", _misconceptions(records)),
+        markup("<h2>Submissions that read alike</h2>{}", _alike(records)),
+        markup("<h2>Students</h2>{}", _table(("student", "name", *numbers), rows)),
     ]
-    parts += ["<h2>Submissions that read alike</h2>", _alike(records), "<h2>Students</h2>"]
-    head = "".join(f"<th>{_text(n)}" for n in numbers)
-    rows = []
-    for student in by_student:
-        cells = "".join(f"<td class=n>{_number(sums[student].get(n, (None, 0.0))[0])}" for n in numbers)
-        link = f'<a href="students/{file_name(student)}">{_text(student)}</a>'
-        rows.append(f"<tr><td>{link}<td>{_text(names.get(student, ''))}{cells}")
-    parts.append(f"<table><tr><th>student<th>name{head}{''.join(rows)}</table>")
     return _page("The class", parts)
 
 
-def _histogram(sums: dict[str, dict[str, tuple[float | None, float]]]) -> str:
+def _cell(points: tuple[float | None, float] | None) -> Markup:
+    return markup("<td class=n>{}", _number(points[0] if points is not None else None))
+
+
+def _link(student: str) -> Markup:
+    return markup('<a href="students/{}">{}</a>', _page_name(student), student)
+
+
+def _table(head: Iterable[str], rows: Iterable[Markup], instead: str = "") -> Markup:
+    """A table; `instead` stands there where it has no row."""
+    body = joined(rows)
+    if not body:
+        return markup("<p>{}</p>", instead)
+    return markup("<table><tr>{}{}</table>", joined(markup("<th>{}", name) for name in head), body)
+
+
+def _histogram(sums: dict[str, dict[str, tuple[float | None, float]]]) -> Markup:
     parts = []
     for found in sums.values():
         points, most = sum(p or 0.0 for p, _ in found.values()), sum(m for _, m in found.values())
         parts.append(points / most if most else 0.0)
     if not parts:
-        return "<p>There are none.</p>"
+        return markup("<p>There are none.</p>")
     bins = collections.Counter(min(9, int(10 * part)) for part in parts)
     most = max(bins.values())
-    rows = "".join(
-        f"<tr><td>{10 * i}&ndash;{10 * i + 10} %<td class=n>{bins[i]}<td><div class=bar style='width:{20 * bins[i] / most:.1f}rem'></div>"
-        for i in range(10)
-    )
-    return f"<table>{rows}</table><p>Median {100 * statistics.median(parts):.0f} % of the points that could be had.</p>"
+    form = "<tr><td>{}&ndash;{} %<td class=n>{}<td><div class=bar style='width:{}rem'></div>"
+    rows = (markup(form, 10 * i, 10 * i + 10, bins[i], f"{20 * bins[i] / most:.1f}") for i in range(10))
+    median = f"{100 * statistics.median(parts):.0f}"
+    return markup("<table>{}</table><p>Median {} % of the points that could be had.</p>", joined(rows), median)
 
 
-def _eye(records: Iterable[Record]) -> str:
+def _eye(records: Iterable[Record]) -> Markup:
     rows = []
     for r in records:
         reasons = [*r.flags]
@@ -140,48 +155,43 @@ def _eye(records: Iterable[Record]) -> str:
             {f"{c['status']} in {c['name']}" for c in r.grade.checks if c["status"] in ("PROTO", "LIMIT", "TIME")}
         )[:3]
         if reasons:
-            link = f'<a href="students/{file_name(r.grade.student)}">{_text(r.grade.student)}</a>'
-            rows.append(f"<tr><td>{link}<td>{_text(r.grade.exercise or '')}<td>{_text('; '.join(reasons))}")
-    return f"<table><tr><th>student<th>exercise<th>why{''.join(rows)}</table>" if rows else "<p>Nothing.</p>"
+            link = _link(r.grade.student)
+            rows.append(markup("<tr><td>{}<td>{}<td>{}", link, r.grade.exercise or "", "; ".join(reasons)))
+    return _table(("student", "exercise", "why"), rows, "Nothing.")
 
 
-def _hardest(records: Iterable[Record], labs: Sequence[Lab]) -> str:
+def _hardest(records: Iterable[Record], labs: Sequence[Lab]) -> Markup:
     titles = {e.id: e.title for lab in labs for e in lab.exercises}
     parts: dict[str, list[float]] = {}
     for r in records:
         if r.grade.exercise is not None and r.points is not None and r.max:
             parts.setdefault(r.grade.exercise, []).append(r.points / r.max)
     means = sorted((statistics.fmean(found), id) for id, found in parts.items())[:10]
-    rows = "".join(f"<tr><td>{id} {_text(titles.get(id, ''))}<td class=n>{100 * mean:.0f} %" for mean, id in means)
-    return f"<table><tr><th>exercise<th>mean{rows}</table>" if rows else "<p>None yet.</p>"
+    form = "<tr><td>{} {}<td class=n>{} %"
+    rows = (markup(form, id, titles.get(id, ""), f"{100 * mean:.0f}") for mean, id in means)
+    return _table(("exercise", "mean"), rows, "None yet.")
 
 
-def _misconceptions(records: Iterable[Record]) -> str:
+def _misconceptions(records: Iterable[Record]) -> Markup:
     """A check that fails is against a misconception; one check is no proof that it is this one."""
     count: collections.Counter[tuple[str, str]] = collections.Counter()
     for r in records:
         if r.grade.sentence:
             continue
-        believed = {text for c in r.grade.checks if c["status"] in ("FAIL", "CRASH") for text in c["against"]}
+        failed = (c for c in r.grade.checks if c["status"] in ("FAIL", "CRASH"))
+        believed = dict.fromkeys(text for c in failed for text in c["against"])
         count.update((r.grade.exercise or "", text) for text in believed)
-    rows = "".join(f"<tr><td class=n>{n}<td>{id}<td>{_text(text)}" for (id, text), n in count.most_common(20))
-    return (
-        f"<table><tr><th>students<th>exercise<th>fail a check against{rows}</table>"
-        if rows
-        else "<p>Nothing stands out.</p>"
-    )
+    rows = (markup("<tr><td class=n>{}<td>{}<td>{}", n, id, text) for (id, text), n in count.most_common(20))
+    return _table(("students", "exercise", "fail a check against"), rows, "Nothing stands out.")
 
 
-def _alike(records: Sequence[Record]) -> str:
+def _alike(records: Sequence[Record]) -> Markup:
+    form = "<tr><td>{}<td>{}<td>{}<td class=n>{} %"
     pairs = similar(records)[:50]
-    if not pairs:
-        return "<p>None.</p>"
-    rows = "".join(
-        f"<tr><td>{_text(p.one)}<td>{_text(p.other)}<td>{', '.join(p.exercises)}<td class=n>{100 * p.alike:.0f} %"
-        for p in pairs
-    )
-    note = "<p>Runs of tokens with names made equal, without those that many have. It is a reason to look, and no proof.</p>"
-    return f"{note}<table><tr><th>one<th>other<th>exercises<th>shared{rows}</table>"
+    rows = [markup(form, p.one, p.other, ", ".join(p.exercises), f"{100 * p.alike:.0f}") for p in pairs]
+    note = "Runs of tokens with names made equal, without those that many have. It is a reason to look, and no proof."
+    table = _table(("one", "other", "exercises", "shared"), rows, "None.")
+    return markup("<p>{}</p>{}", note, table) if rows else table
 
 
 def _points(records: Sequence[Record]) -> str:
@@ -190,22 +200,18 @@ def _points(records: Sequence[Record]) -> str:
     return f"{sum(r.points or 0.0 for r in records):g} of {sum(r.max for r in records):g} points."
 
 
-def _warning(sandbox: str) -> str:
-    return f"<p class=warn>{UNSANDBOXED}</p>" if sandbox == "none" else ""
+def _warned(warning: str) -> Markup:
+    return markup("<p class=warn>{}</p>", warning) if warning else Markup()
 
 
-def _number(value: float | None) -> str:
-    return "&ndash;" if value is None else f"{value:g}"
+def _number(value: float | None) -> Markup:
+    return markup("&ndash;") if value is None else markup("{}", f"{value:g}")
 
 
-def _text(text: object) -> str:
-    plain = "".join(c if c.isprintable() or c == "\n" else "�" for c in str(text))
-    return html.escape(plain)
-
-
-def _page(title: str, parts: Sequence[str]) -> str:
-    return (
-        f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        f"<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{_text(title)}</title><style>{_STYLE}</style>{''.join(parts)}\n"
+def _page(title: str, parts: Iterable[Markup]) -> Markup:
+    head = (
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+        "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        "<title>{}</title><style>{}</style>{}\n"
     )
+    return markup(head, title, Markup(_STYLE), joined(parts))

@@ -22,10 +22,11 @@ from jitkit.kata.engine.submission import LearnerFile, SpliceError
 from jitkit.kata.ladder.climber import Climber, reached
 from jitkit.kata.ladder.rungs import all_rungs, ladder_folder, prefix, solution_file
 
-from . import signs
+from ..shared import HIDDEN_RUNGS
+from . import suspicion
 from .answers import BROKEN, READY
 from .files import Invalid
-from .images import CheckFile, Modules
+from .shipped_code import CheckFile, Modules
 from .sources import DEFINES, Source
 
 NAME = "from_scratch"
@@ -33,7 +34,6 @@ POINTS = 5  # of a rung
 
 _USUAL_NAME = "myjax"
 _NO_PACKAGE = frozenset({"xla", "conftest", "setup", "exercises"})
-_HIDDEN = pathlib.Path(__file__).resolve().parents[1] / "hidden" / f"{NAME}.py"
 _ASKS_FOR_THE_MACHINE = re.compile(r"^\s*(import xla\b|from xla import)", re.MULTILINE)
 
 
@@ -69,7 +69,7 @@ def labs_and_ladder(folder: pathlib.Path) -> tuple[Lab, ...]:
 def program_files(exercise: Exercise) -> tuple[CheckFile, ...]:
     """The programs of a rung, the hidden ones last."""
     rung = next(r for r in all_rungs() if r.number == exercise.id)
-    hidden = [(str(_HIDDEN), _HIDDEN.read_text(encoding="utf-8"))] if _HIDDEN.is_file() else []
+    hidden = [(str(HIDDEN_RUNGS), HIDDEN_RUNGS.read_text(encoding="utf-8"))] if HIDDEN_RUNGS.is_file() else []
     found = []
     for is_hidden, (_, source) in ((False, rung.programs), *((True, file) for file in hidden)):
         climber = Climber(hidden=hidden if is_hidden else ())
@@ -86,7 +86,7 @@ def solution(exercise: Exercise) -> dict[str, Any]:
 
 @functools.cache
 def _solution() -> frozenset[str]:
-    return signs.longer_functions([ast.parse(solution_file().read_text(encoding="utf-8"))])
+    return suspicion.longer_functions([ast.parse(solution_file().read_text(encoding="utf-8"))])
 
 
 # --- a student's package ------------------------------------------------------------------------------------------------
@@ -173,6 +173,6 @@ def _item(texts: dict[str, str], name: str) -> dict[str, Any]:
     return item | {
         "package": base64.b64encode(marshal.dumps({"name": name, "modules": modules})).decode("ascii"),
         "digest": digest.hexdigest()[:24],
-        "flags": signs.of_package(trees, _solution()),
-        "grams": signs.grams("\n".join(texts.values())),
+        "flags": suspicion.of_package(trees, _solution()),
+        "grams": suspicion.grams("\n".join(texts.values())),
     }

@@ -8,11 +8,11 @@ import threading
 import time
 from typing import Any
 
-from .bench import Bench
 from .bubblewrap import JAX, JailError
-from .images import Images
 from .jail import IMPORT_SECONDS, Limits, ProtocolError
+from .shipped_code import ShippedCode
 from .verdict import programs
+from .workers import Workers
 
 MOST_TIMEOUTS = 2  # of an exercise; then its other checks are not tried, and no other programs run
 _NOT_RUN = "It was not run: there are more programs than in the right answer, or others before it came to no end."
@@ -22,14 +22,14 @@ _MOST_KEPT, _LONGEST_KEPT = 2_000, 20_000  # results, and characters of one
 class Programs:
     """Runs them. Equal programs on equal arguments are run once: no code of a student's has a say in what they compute."""
 
-    def __init__(self, images: Images, limits: Limits) -> None:
-        self.images = images
+    def __init__(self, shipped: ShippedCode, limits: Limits) -> None:
+        self.shipped = shipped
         self.limits = limits
         self.lock = threading.Lock()
         self.kept: dict[str, str] = {}  # results as JSON, the least recently used first
 
     def run(
-        self, bench: Bench, value: Any, right: Any, tries: int = MOST_TIMEOUTS, deadline: float = float("inf")
+        self, workers: Workers, value: Any, right: Any, tries: int = MOST_TIMEOUTS, deadline: float = float("inf")
     ) -> int:
         """What the StableHLO in a value computes, on the inputs of the reference's: found out in a process without the student's code. What
         the value itself says of that is forgotten. There are as many as in the right value, whatever a student's has.
@@ -53,12 +53,12 @@ class Programs:
                 if program["text"] == ours[i]["text"]:
                     program |= {k: v for k, v in ours[i].items() if k in ("results", "refused")}
                     continue
-            found = self.known_or_run(bench, program["text"], program["arguments"], deadline)
+            found = self.known_or_run(workers, program["text"], program["arguments"], deadline)
             endless += found is None
             program |= found if found is not None else {"refused": "XLA did not come to an end with it."}
         return endless
 
-    def known_or_run(self, bench: Bench, text: str, arguments: list[Any], deadline: float) -> dict[str, Any] | None:
+    def known_or_run(self, workers: Workers, text: str, arguments: list[Any], deadline: float) -> dict[str, Any] | None:
         """`run_one`, or what that gave before."""
         key = hashlib.sha256(json.dumps([text, arguments]).encode()).hexdigest()
         with self.lock:
@@ -68,7 +68,7 @@ class Programs:
         if known:
             found: dict[str, Any] = json.loads(known)
             return found
-        made = self.run_one(bench, text, arguments, deadline)
+        made = self.run_one(workers, text, arguments, deadline)
         # what was refused is run again for the next: it may have been a fault of that moment
         if made is not None and "results" in made and len(told := json.dumps(made)) <= _LONGEST_KEPT:
             with self.lock:
@@ -77,12 +77,12 @@ class Programs:
                     del self.kept[next(iter(self.kept))]
         return made
 
-    def run_one(self, bench: Bench, text: str, arguments: list[Any], deadline: float) -> dict[str, Any] | None:
+    def run_one(self, workers: Workers, text: str, arguments: list[Any], deadline: float) -> dict[str, Any] | None:
         """What a program computes on some arguments, `{"results": ...}`, or what XLA says of it, `{"refused": ...}`. None where it comes to
         no end."""
-        image = {"text": {"program": text, "arguments": arguments}, "fills": self.images.fills(None, bench.kept())}
+        image = {"text": {"program": text, "arguments": arguments}, "fills": self.shipped.fills(None, workers.kept())}
         seconds = min(self.limits.seconds + IMPORT_SECONDS, max(1.0, deadline - time.monotonic()))
-        with bench.zygote(JAX, True).start(self.limits) as worker:
+        with workers.zygote(JAX, True).start(self.limits) as worker:
             try:
                 found = worker.load(image, seconds)
             except (TimeoutError, ProtocolError):

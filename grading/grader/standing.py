@@ -7,13 +7,19 @@ there is no score.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+import pathlib
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .policy import LabPolicy, Policy
-from .store import Grade
+from jitkit.kata.engine.manifest import Lab
 
+from ..shared import ROOT
+from .jail import NONE
+from .policy import LabPolicy, Policy, read_policy
+from .rungs import labs_and_ladder
+from .store import Grade, Store
+
+UNSANDBOXED = "graded without a sandbox: a submission could do what it liked"
 _LATER = "a later submission could not be run"
 
 
@@ -32,6 +38,43 @@ class Record(NamedTuple):
             "student": g.student, "lab": g.lab, "exercise": g.exercise, "points": self.points, "max": self.max, "outcome": g.outcome,
             "flags": list(self.flags),
         }  # fmt: skip
+
+
+class Standing(NamedTuple):
+    """What stands in a folder of grades, and what is needed to show it.
+
+    Attributes:
+      folder: that folder.
+      labs: all that can be graded.
+      sandbox: BUBBLEWRAP, or NONE where some of it was graded without a jail.
+    """
+
+    folder: pathlib.Path
+    records: list[Record]
+    policy: Policy
+    labs: Sequence[Lab]
+    sandbox: str
+
+    @classmethod
+    def of(cls, store: Store) -> Standing:
+        """What stands in a store, with the labs and the policy that it was graded by."""
+        labs = labs_and_ladder(ROOT / "labs")
+        policy = read_policy(pathlib.Path(name), labs) if (name := store.meta("policy")) else Policy()
+        points = {lab.number: float(sum(e.points for e in lab.exercises)) for lab in labs}
+        records = standing(store.grades(), policy, points)
+        return cls(store.folder, records, policy, labs, store.meta("sandbox"))
+
+    @property
+    def warning(self) -> str:
+        """UNSANDBOXED where there was no jail, else nothing."""
+        return UNSANDBOXED if self.sandbox == NONE else ""
+
+    def by_student(self) -> dict[str, list[Record]]:
+        """Groups the records by student."""
+        found: dict[str, list[Record]] = {}
+        for record in self.records:
+            found.setdefault(record.grade.student, []).append(record)
+        return found
 
 
 def standing(grades: Iterable[Grade], policy: Policy, all_points: dict[str, float] | None = None) -> list[Record]:
@@ -107,8 +150,3 @@ def totals(records: Iterable[Record]) -> dict[str, dict[str, tuple[float | None,
         added = None if points is None or record.points is None else points + record.points
         labs[record.grade.lab] = (added, most + record.max)
     return found
-
-
-def to_json(records: Iterable[Record]) -> str:
-    """The JSON export."""
-    return json.dumps({"grades": [record.as_data() for record in records]}, indent=1, ensure_ascii=False) + "\n"

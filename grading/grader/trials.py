@@ -7,8 +7,8 @@ only. `Trials` is what all threads share: the labs with their checks, and how th
 does: what one process does once (the first touch of its pages, XLA's client) need not be done for each check. A value is compared here
 all the same, and one that is right stands. A check that does not pass is run again in a process that has run nothing else, and that
 verdict is the one. So nobody loses a point for what a check before left behind. Code that keeps something between calls, as far as can
-be seen by reading it (`signs.keeps_state`), or that looks suspicious, has a process for each check from the start; and all code, where the
-course wants it (`Limits.fresh_process`).
+be seen by reading it (`suspicion.keeps_state`), or that looks suspicious, has a process for each check from the start; and all code, where
+the course wants it (`Limits.fresh_process`).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.running import Outcome
 from jitkit.kata.engine.verdicts import Assessor, CheckResult
 
-from ..verify import hidden_checks
+from ..shared import hidden_checks
 from . import rungs
-from .bench import Bench, Gate
 from .bubblewrap import JAX, JAXLIB, NUMPY, JailError
-from .images import CheckFile, Images
 from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Worker
+from .shipped_code import CheckFile, ShippedCode
 from .stablehlo import MOST_TIMEOUTS, Programs
 from .verdict import is_place, outcome_of
+from .workers import Gate, Workers
 
 _NOT_TRIED = "It was not tried: two checks before it did not end."
 _EXECUTABLES_SECONDS = 60.0
@@ -68,7 +68,7 @@ class How(NamedTuple):
 
     @classmethod
     def of(cls, expected: dict[str, Any]) -> How:
-        """As the reference was, of which this is what `Course.expected` gives."""
+        """As the reference was, of which this is what `Grader.expected` gives."""
         return cls(expected["xla"], expected["patched"], False, expected["executables"])
 
 
@@ -78,8 +78,8 @@ class Trials:
     def __init__(self, labs: Sequence[Lab], settings: Settings) -> None:
         self.labs = list(labs)
         self.settings = settings
-        self.images = Images(labs)
-        self.programs = Programs(self.images, settings.limits)
+        self.shipped = ShippedCode(labs)
+        self.programs = Programs(self.shipped, settings.limits)
         self.files: dict[str, tuple[CheckFile, ...]] = {}  # of checks, by exercise; the hidden ones last
         for lab in labs:
             if isinstance(lab, rungs.Ladder):
@@ -91,9 +91,9 @@ class Trials:
         self.assessor = Assessor()
         self.gate = Gate()
 
-    def bench(self) -> Bench:
+    def workers(self) -> Workers:
         """The machines for one thread."""
-        return Bench(self.images, self.labs[0].folder.parent, self.settings.backend)
+        return Workers(self.shipped, self.labs[0].folder.parent, self.settings.backend)
 
     def checks(self, exercise: Exercise) -> list[tuple[CheckFile, Check]]:
         """All checks of an exercise, the hidden ones last."""
@@ -125,7 +125,7 @@ class Trials:
 
     def verdicts(
         self,
-        bench: Bench,
+        workers: Workers,
         exercise: Exercise,
         item: dict[str, Any],
         expected: dict[str, Any],
@@ -135,7 +135,7 @@ class Trials:
         """The verdicts on an exercise, a check after the other. JailError for a fault of ours.
 
         Args:
-          expected: what `Course.expected` gives.
+          expected: what `Grader.expected` gives.
           deadline: by the monotonic clock; what was not tried until then is TIME.
           alone: asked before a check that took too long, and had to wait for a processor, is run again with nothing beside it.
         """
@@ -145,8 +145,8 @@ class Trials:
         ended = 0
         if not item.get("keeps", True) and not self.settings.limits.fresh_process:
             first = [(file, check) for file, check in checks if check.name in expected["together"]]
-            outcomes = self.together(bench, exercise, item, how, first, deadline)
-            results = self.judge(bench, first, outcomes, expected, item["files"], deadline)
+            outcomes = self.together(workers, exercise, item, how, first, deadline)
+            results = self.judge(workers, first, outcomes, expected, item["files"], deadline)
             if outcomes and outcomes[0].trouble == "import":  # so it would be again
                 told = results[0]
                 return [told._replace(check=check) for _, check in checks]
@@ -154,19 +154,19 @@ class Trials:
             passed = {r.check.name: r for i, r in enumerate(results) if r.status == "pass" or (i == 0 and stands)}
             ended = sum(o.trouble == "time" for o in outcomes)
         rest = [(file, check) for file, check in checks if check.name not in passed]
-        run = functools.partial(self.outcomes, bench, exercise, item)
+        run = functools.partial(self.outcomes, workers, exercise, item)
         outcomes = run(how, deadline, alone, rest, ended)
         honest = not any(flag.startswith("uses ") for flag in item["flags"])
         if not how.uses_xla and honest and any(map(_misses_jax, outcomes)):
             # the reference runs nothing, and this answer does: not its fault that there is nothing to run it with
             outcomes = run(how._replace(uses_xla=True), deadline, alone, rest, ended)
-        for result in self.judge(bench, rest, outcomes, expected, item["files"], deadline):
+        for result in self.judge(workers, rest, outcomes, expected, item["files"], deadline):
             passed[result.check.name] = result
         return [passed[check.name] for _, check in checks]
 
     def together(
         self,
-        bench: Bench,
+        workers: Workers,
         exercise: Exercise,
         item: dict[str, Any],
         how: How,
@@ -181,13 +181,13 @@ class Trials:
         """
         if not checks or time.monotonic() > deadline:
             return []
-        image, kind = self.image(bench, exercise, item, how)
+        image, kind = self.image(workers, exercise, item, how)
         image |= {"together": True, "keeps_executables": made is not None}
-        return self._with_one_worker(bench, kind, image, checks, False, deadline, made)[0]
+        return self._with_one_worker(workers, kind, image, checks, False, deadline, made)[0]
 
     def outcomes(
         self,
-        bench: Bench,
+        workers: Workers,
         exercise: Exercise,
         item: dict[str, Any],
         how: How,
@@ -205,8 +205,8 @@ class Trials:
         rest = self.checks(exercise) if wanted is None else list(wanted)
         if time.monotonic() > deadline:
             return [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in rest]
-        image, kind = self.image(bench, exercise, item, how)
-        worker = functools.partial(self._with_one_worker, bench, kind, image)
+        image, kind = self.image(workers, exercise, item, how)
+        worker = functools.partial(self._with_one_worker, workers, kind, image)
         most = max(1, MOST_TIMEOUTS - ended)
         found: list[Outcome] = []
         while rest:
@@ -229,42 +229,46 @@ class Trials:
         return found
 
     def image(
-        self, bench: Bench, exercise: Exercise, item: dict[str, Any], how: How
+        self, workers: Workers, exercise: Exercise, item: dict[str, Any], how: How
     ) -> tuple[dict[str, Any], tuple[str, bool]]:
         """What a worker is sent before its checks, and the kind of jail that it is in."""
-        kept = bench.kept()
-        patched = how.patched and self.can_be_patched(bench, exercise, item)
+        kept = workers.kept()
+        patched = how.patched and self.can_be_patched(workers, exercise, item)
         image: dict[str, Any] = {"own": item["files"]}
         if isinstance(exercise, rungs.Rung):
             if how.reference:
-                image |= {"climbing": self.images.ladder["climbing"], "fills": self.images.fills(None, kept), "own": []}
+                image |= {
+                    "climbing": self.shipped.ladder["climbing"],
+                    "fills": self.shipped.fills(None, kept),
+                    "own": [],
+                }
                 return image, (JAX, True)
             return image | {"package": base64.b64decode(item["package"]), "fills": []}, (JAXLIB, True)
         modules = base64.b64decode(item["modules"])
         if patched:
             image |= {
                 "spliced": modules or None,
-                "fills": self.images.fills(exercise, kept),
+                "fills": self.shipped.fills(exercise, kept),
                 "patch": base64.b64decode(item["patch"]),
             }
         elif how.reference:
-            image["modules"] = self.images.rest(marshal.loads(modules), exercise)
+            image["modules"] = self.shipped.rest(marshal.loads(modules), exercise)
         else:
-            image |= {"spliced": modules, "modules": self.images.rest({}, exercise)}
+            image |= {"spliced": modules, "modules": self.shipped.rest({}, exercise)}
         if how.uses_xla:
             image["executables"] = {name: bytes.fromhex(data) for name, data in how.executables.items()}
         return image, (JAX if how.uses_xla else NUMPY, patched)
 
-    def can_be_patched(self, bench: Bench, exercise: Exercise, item: dict[str, Any]) -> bool:
+    def can_be_patched(self, workers: Workers, exercise: Exercise, item: dict[str, Any]) -> bool:
         """Whether the functions of an exercise may be put into holes."""
-        return bool(item["patch"]) and not any(str(t) in bench.kept() for t in exercise.targets)
+        return bool(item["patch"]) and not any(str(t) in workers.kept() for t in exercise.targets)
 
     def _with_one_worker(
-        self, bench: Bench, kind: tuple[str, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
+        self, workers: Workers, kind: tuple[str, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
         deadline: float, made: dict[str, str] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
         """The outcomes up to the one that the worker did not survive, and the seconds of a processor that it used."""
-        with bench.zygote(*kind).start(self.settings.limits, 2.0 if reference else _COMPUTES) as worker:
+        with workers.zygote(*kind).start(self.settings.limits, 2.0 if reference else _COMPUTES) as worker:
             found = self._answers(worker, image, checks, reference, deadline, made)
         return found, worker.processor
 
@@ -316,7 +320,7 @@ class Trials:
 
     def judge(
         self,
-        bench: Bench,
+        workers: Workers,
         checks: Sequence[tuple[CheckFile, Check]],
         outcomes: Sequence[Outcome],
         expected: dict[str, Any],
@@ -334,7 +338,7 @@ class Trials:
                     outcome = outcome._replace(value=None, trouble="limit", sentence=sentence)
                 if outcome.value is not None:
                     right_value = expected["values"][check.name]
-                    tries -= self.programs.run(bench, outcome.value, right_value, tries, deadline)
+                    tries -= self.programs.run(workers, outcome.value, right_value, tries, deadline)
                 results.append(self.assessor.judge(check, right, outcome, frozenset(own)))
             except JailError:
                 raise

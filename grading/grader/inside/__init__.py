@@ -1,4 +1,11 @@
-"""what runs in the jail: a zygote, the workers that it forks, and the wall around each of them; nothing here imports the rest"""
+"""what runs in the jail; nothing here imports the rest
+
+zygote        a clean process that forks workers
+walls         what a worker does to itself first: namespaces, limits, a filter of system calls
+imports       code that was handed over -> modules; the holes in them
+executables   StableHLO text -> executable, without compiling where it is known
+worker        runs checks with a student's functions, and sends what they compute
+"""
 
 ASK_FOR_CHECK, ASK_FOR_EXECUTABLES = b"c", b"e"  # the first byte of what a worker is sent after its image
 PLAIN = "jitkit_plain"  # what `jitkit.kata.engine.plain` is called beside a package from scratch, whose files may have any name but that

@@ -14,8 +14,8 @@ from typing import Any
 
 from .bubblewrap import JAXLIB, NUMPY, JailError
 from .holes import RECORD
-from .images import Images
 from .jail import Zygote
+from .shipped_code import ShippedCode
 
 
 class Gate:
@@ -59,11 +59,11 @@ class Gate:
                 self.condition.notify_all()
 
 
-class Bench:
+class Workers:
     """The processes that one thread works with: an intake, and a jail for each kind of exercise. They start when they are needed."""
 
-    def __init__(self, images: Images, labs: pathlib.Path, backend: str) -> None:
-        self.images = images
+    def __init__(self, shipped: ShippedCode, labs: pathlib.Path, backend: str) -> None:
+        self.shipped = shipped
         self.labs = labs
         self.backend = backend
         self.zygotes: dict[tuple[str, bool], Zygote] = {}
@@ -74,25 +74,25 @@ class Bench:
         from scratch."""
         key = packages, imported
         while key not in self.zygotes:
-            base = self.images.with_holes(self.kept()) if imported and packages != JAXLIB else self.images.base
+            base = self.shipped.with_holes(self.kept()) if imported and packages != JAXLIB else self.shipped.base
             if packages == JAXLIB:
-                base = self.images.ladder
+                base = self.shipped.ladder
             zygote = Zygote(base, packages, self.backend, imported)
             if zygote.called:  # a hole was called, which a plain import had not called
                 zygote.close()
-                self.images.kept = self.kept() | zygote.called
+                self.shipped.kept = self.kept() | zygote.called
                 continue
             self.zygotes[key] = zygote
         return self.zygotes[key]
 
     def kept(self) -> frozenset[str]:
-        """The functions that are called while jitkit is imported, and can be no holes: found out once for all benches."""
-        with self.images.lock:
-            if self.images.kept is None:
-                zygote = Zygote(self.images.with_holes((), RECORD), NUMPY, self.backend, True)
+        """The functions that are called while jitkit is imported, and can be no holes: found out once for all threads."""
+        with self.shipped.lock:
+            if self.shipped.kept is None:
+                zygote = Zygote(self.shipped.with_holes((), RECORD), NUMPY, self.backend, True)
                 zygote.close()
-                self.images.kept = frozenset(zygote.called)
-            return self.images.kept
+                self.shipped.kept = frozenset(zygote.called)
+            return self.shipped.kept
 
     def renew(self) -> None:
         """Forget the jails: one of them does not answer."""

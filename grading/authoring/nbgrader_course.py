@@ -27,10 +27,10 @@ from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.submission import Target, tree_of
 from jitkit.kata.engine.verdicts import checks_of
 
+from ..shared import cell_id, hidden_checks, shares
 from .cells import Cell, code, markdown, notebook_text
 from .generate import GenerateError, by_class, imports_of_lab
-from .notebooks import Text, cell_id, closing_cells, task_text
-from .verify import hidden_checks
+from .notebooks import Text, closing_cells, task_text
 
 CANARY = "jitkit canary 7f3a9c51d2e8: no student may see this line"
 _PICTURES = (".svg", ".png", ".jpg", ".gif")
@@ -150,12 +150,6 @@ def exercise_cells(lab: Lab, exercise: Exercise) -> list[Cell]:
         else:
             cells.append(code(id, f'# {c.sentence}\n{variable}.require("{c.name}")', metadata))
     return cells
-
-
-def shares(points: int, count: int) -> list[float]:
-    """The points of an exercise, in as many parts as it has checks: in 64ths, so that they sum to whole numbers exactly."""
-    each, more = divmod(64 * points, count)
-    return [(each + (i < more)) / 64 for i in range(count)]
 
 
 def solution_text(exercise: Exercise) -> str:

@@ -48,7 +48,7 @@ _OF_THE_COURSE = (
 _NOT_THE_REFERENCE = ("kata", "bench")
 
 
-class Images:
+class ShippedCode:
     """The code of jitkit, for the exercises of some labs."""
 
     def __init__(self, labs: Sequence[Lab]) -> None:

@@ -58,7 +58,7 @@ _SUSPECT_ANYWHERE = frozenset(
 )  # fmt: skip
 
 
-def signs(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) -> list[str]:
+def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) -> list[str]:
     """The flags of the functions of an exercise; `nodes` are these with all that comes along."""
     used = sorted(_suspects(nodes).difference(*map(_suspects_of_reference, functions)))
     flags = [f"uses {name}" for name in used]

@@ -16,9 +16,9 @@ from jitkit.kata.engine.mutants import in_its_class
 from jitkit.kata.engine.parts import imports_of, parts_of, table_of
 from jitkit.kata.engine.reference import ReferenceFunction, reference_function
 
+from ..shared import ROOT
 from .notebooks import BUILD, USE, WIDTH, lab_notebook, sections_of
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
 _WIDTH = 110
 
 _USE = """\

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from jitkit.kata.ladder.rungs import solution_file
 
-from .generate import ROOT
+from ..shared import ROOT
 
 PAGE = ROOT / "docs" / "a_jit_in_one_sitting.md"
 _HEADING = re.compile(r"# === (\d\d) (.*?) =+")

@@ -44,8 +44,9 @@ from jitkit.kata.engine.running import LearnerSource
 from jitkit.kata.engine.submission import Function, Target, tree_of
 from jitkit.kata.engine.verdicts import Assessor, CheckResult, Verdict
 
+from ..shared import ROOT, hidden_checks
 from . import mutate
-from .generate import ROOT, stale_files
+from .generate import stale_files
 from .mutate import Score
 from .mutations import Mutation
 
@@ -63,11 +64,6 @@ class Finding(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.exercise} {self.proof}: {self.sentence}"
-
-
-def hidden_checks(lab: Lab) -> pathlib.Path:
-    """Where the checks of a lab are that learners do not have."""
-    return ROOT / "grading" / "hidden" / f"{lab.name}.py"
 
 
 def verify(lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: str | None = None) -> list[Finding]:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.submission import tree_of
 
+from ..shared import cell_id
 from .cells import Cell, code, markdown, notebook_text
 
 WIDTH = 100
@@ -182,8 +183,3 @@ def task_text(exercise: Exercise) -> str:
 
 def _folded(title: str, text: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
-
-
-def cell_id(kind: str, exercise: Exercise, name: str = "") -> str:
-    """`check-02-4-operands_in_order`, shortened where it is too long for an id."""
-    return "-".join(part for part in (kind, exercise.id.replace(".", "-"), name) if part)[:64]

@@ -23,10 +23,9 @@ from jitkit.kata.ladder.climber import Climber, Package, RungVerdict
 from jitkit.kata.ladder.rungs import Rung, all_rungs, prefix, solution_file
 from jitkit.kata.ladder.wrong import Wrong, beliefs, wrong_versions
 
-from .generate import ROOT
+from ..shared import HIDDEN_RUNGS
 from .verify import Finding
 
-HIDDEN = ROOT / "grading" / "hidden" / "from_scratch.py"
 _FEWEST_PROGRAMS = 6
 _FEWEST_HIDDEN = 2
 _FEWEST_WRONG = 4
@@ -48,7 +47,7 @@ def verify_ladder(workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path
 
 def hidden_programs() -> tuple[tuple[str, str], ...]:
     """The programs that are used in grading only: path and text."""
-    return ((str(HIDDEN), HIDDEN.read_text(encoding="utf-8")),)
+    return ((str(HIDDEN_RUNGS), HIDDEN_RUNGS.read_text(encoding="utf-8")),)
 
 
 def shortages(rung: Rung) -> list[Finding]:
