@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import zipfile
 import zlib
 
@@ -30,6 +31,7 @@ from jitkit.explorer import bundle, by_line, calls, compiling, equations, fates,
 from jitkit.explorer.api import exploration, explore, subject_of
 from jitkit.explorer.listing import Listing, owners
 from jitkit.kata import cli, problems
+from jitkit.kata.verbs import explore as explore_command
 from jitkit.targets import process
 
 HERE = pathlib.Path(__file__).name
@@ -449,6 +451,66 @@ ENTRY %main (x: (s32[], f32[8]), a: f32[4,6], b: f32[6,2]) -> (s32[], f32[8]) {
   ROOT %loop = (s32[], f32[8]{0}) while(%x), condition=%condition, body=%body, metadata={op_name="jit(f)/eqn~0/while"}
 }
 """
+
+
+def counting_down(n):
+    def body(carry):
+        n, k = carry
+        m = n + 0
+        return m - 3, k + 1
+
+    return lax.while_loop(lambda carry: carry[0] > 1, body, (n, 0))[1]
+
+
+def going_round(x):
+    def body(carry, _):
+        a, b, unread = carry
+        return (b, a * 2.0, unread + 1.0), None
+
+    return lax.scan(body, (x, x, x), None, length=5)[0][0]
+
+
+@pytest.mark.parametrize("through", ["jitkit", "jax"])
+def test_a_carry_is_read_by_the_next_turn_and_by_the_condition(through):
+    if through == "jax":
+        translated = {"lax": jax.lax}
+        down, round_ = (
+            jax.jit(types.FunctionType(f.__code__, {**globals(), **translated})) for f in (counting_down, going_round)
+        )
+        arguments = jax.numpy.int32(7), jax.numpy.float32(1)
+    else:
+        down, round_, arguments = counting_down, going_round, (jnp.int32(7), jnp.float32(1))
+    first, second = (subject_of(f, (x,), {}, through == "jax") for f, x in zip((down, round_), arguments, strict=True))
+    assert [each.primitive for each in first.equations if not each.live] == []
+    dead = [each.primitive for each in second.equations if not each.live]
+    assert dead == ["add"]  # `unread`, and nothing else
+
+
+def recurrent(w, xs):
+    def step(h, x):
+        h = jnp.tanh(h @ w + x)  # the product
+        return h, None
+
+    return lax.scan(step, jnp.zeros(4), xs)[0]  # the loop
+
+
+def test_a_product_in_a_loop_is_of_its_own_line():
+    """XLA gives what it puts in the place of a product the name of the loop, without a position."""
+    data = explore(recurrent, spec(4, 4), spec(16, 4), targets=["cpu"]).data
+    lines, table = data["python"]["lines"], data["targets"][0]["by_line"]["lines"]
+    flops = {lines[each["row"]].partition("# ")[2]: each["flops"] for each in table if each["row"] is not None}
+    assert flops == {"the product": 2 * 4 * 4 + 8, "the loop": 2}
+
+
+def loss_of_three_parts(w, x):
+    return (w * x + w * w * jnp.sin(w)).sum()
+
+
+def test_sums_of_cotangents_stand_at_the_lines_of_the_function():
+    equations = jitkit.make_jaxpr(jitkit.grad(loss_of_three_parts))(1.0, 2.0).eqns
+    sums = [eqn.source_info.position for eqn in equations if eqn.primitive.name == "add_any"]
+    assert sums
+    assert {each.function for each in sums} == {"loss_of_three_parts"}
 
 
 def test_kernels_in_loops_library_calls_and_products_are_told_apart():
@@ -950,6 +1012,39 @@ def test_the_command_writes_a_page_of_a_run(tmp_path, library):
     assert [entry["hit"] for entry in data["calls"]["entries"]] == [False, True, False]
     assert data["signature"] == "step(w: float32[4], lr: float32[] (weak type))"
     assert data["calls"]["shown"] == [each["number"] for each in data["calls"]["entries"] if not each["hit"]][-1]
+
+
+NAMED_OTHERWISE = """\
+import functools
+import jitkit as jax, jitkit.numpy as jnp
+
+def loss(w, x):
+    return (w * x).sum()
+
+step = jax.jit(jax.grad(loss))
+part = jax.jit(functools.partial(loss, jnp.ones(3)))
+twice = jax.jit(lambda x: x * 2.0)
+rows = jax.jit(jax.vmap(loss))
+
+if __name__ == "__main__":
+    step(jnp.ones(3), jnp.ones(3))
+    step(jnp.ones(4), jnp.ones(4))
+    part(jnp.ones(3))
+    twice(1.0)
+    rows(jnp.ones((2, 3)), jnp.ones((2, 3)))
+    jax.jit(loss)(1.0 * jnp.ones(2), jnp.ones(2))
+"""
+
+
+@pytest.mark.parametrize("library", ["jitkit", "jax"])
+def test_calls_are_those_of_the_object_that_was_named(tmp_path, library, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("model.py").write_text(NAMED_OTHERWISE.replace("jitkit", library))
+    for name, many in (("step", 2), ("part", 1), ("twice", 1), ("rows", 1)):
+        _, own = explore_command.watch(f"model.py:{name}", "model.py", library == "jax")
+        assert len(own) == many, name
+    _, own = explore_command.watch("model.py:loss", "model.py", library == "jax")  # not jitted itself: by its name
+    assert "loss" in {call.name for call in own}
 
 
 @pytest.mark.parametrize("library", ["jitkit", "jax"])

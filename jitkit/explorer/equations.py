@@ -15,7 +15,7 @@ JAX: jax/_src/source_info_util.py:NameStack
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .equation import Dialect, Equation
@@ -79,8 +79,10 @@ def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
 
 def _find_live(
     jaxpr: Any, used: Sequence[bool] | None, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect
-) -> None:
-    """Mark what results or effects depend on. `used` says which outputs are asked for; None is all of them."""
+) -> list[bool]:
+    """Mark what results or effects depend on, and return which inputs these read. `used` says which outputs are asked for;
+    None is all of them.
+    """
     asked = used or [True] * len(jaxpr.outvars)
     needed = {id(atom) for atom, is_used in zip(jaxpr.outvars, asked, strict=True) if is_used}
     for eqn in reversed(jaxpr.eqns):
@@ -89,9 +91,41 @@ def _find_live(
             continue
         equations[by_eqn[id(eqn)]].live = True
         needed.update(map(id, eqn.invars))
-        for inner in jaxprs_of(eqn, dialect):
-            one_to_one = len(inner.outvars) == len(results) and not eqn.effects
-            _find_live(inner, results if one_to_one else None, equations, by_eqn, dialect)
+
+        def inside(inner: Any, used: Sequence[bool] | None) -> list[bool]:
+            return _find_live(inner, used, equations, by_eqn, dialect)
+
+        if eqn.effects or not _mark_loop(eqn, results, inside, dialect):
+            for inner in jaxprs_of(eqn, dialect):
+                one_to_one = len(inner.outvars) == len(results) and not eqn.effects
+                inside(inner, results if one_to_one else None)
+    return [id(var) in needed for var in jaxpr.invars]
+
+
+def _mark_loop(
+    eqn: Any, results: list[bool], inside: Callable[[Any, Sequence[bool] | None], list[bool]], dialect: Dialect
+) -> bool:
+    """Mark what is live in a loop's body; False where the equation is not a loop.
+
+    A carry is read by the next turn, and in a `while` by the condition, whether or not anybody reads the loop's result. So the
+    carries that are asked for grow until they ask for no others.
+    """
+    params = eqn.params
+    if "cond_jaxpr" in params:
+        tested = inside(dialect.inside(params["cond_jaxpr"]), None)[params["cond_nconsts"] :]
+        body, first, carries = dialect.inside(params["body_jaxpr"]), params["body_nconsts"], len(results)
+    elif "num_carry" in params:
+        body, first, carries = dialect.inside(params["jaxpr"]), params["num_consts"], params["num_carry"]
+        tested = [False] * carries
+    else:
+        return False
+    asked = [one or other for one, other in zip(results, tested + [False] * (len(results) - carries), strict=True)]
+    while True:
+        read = inside(body, asked)[first : first + carries]
+        more = [one or other for one, other in zip(asked, read + [False] * (len(asked) - carries), strict=True)]
+        if more == asked:
+            return True
+        asked = more
 
 
 def descendants(equations: Sequence[Equation]) -> dict[int, list[int]]:

@@ -40,6 +40,7 @@ AS_WRITTEN = _RUNS | {
 }  # others apply what they refer to, by element
 _HAVE_NO_NAME = _RUNS | {"parameter", "tuple", "get-tuple-element", "async-start", "async-done"}
 _INDEX = re.compile(r"\bindex=(\d+)")
+_POSITION = re.compile(r"\b(?:source_line|stack_frame_id)=")
 _OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
 _NAME = re.compile(r"%([\w.<>-]+)")
 
@@ -59,24 +60,46 @@ class Links:
         self._inside_of: dict[str, list[int]] = {}
         self.data = Data(program)
         self.own: dict[Key, list[int]] = {}
-        for name, body in program.computations.items():
-            for instruction in body:
-                own = _OP_NAME.search(instruction.rest)
-                self.exact[name, instruction.name] = numbers_in(own[1]) if own else []
+        lent = self._take_names()
         called_so = dict(self.exact)
         self._take_from_inside()
         order = self._callers_first()
         for name in order:
-            self._part_of_what_runs_it(name)
+            if not self._is_turned(name):
+                self._part_of_what_runs_it(name)
             if not self._is_applied(name):
                 here = [
                     (name, each.name) for each in program.computations.get(name, ()) if each.opcode not in _HAVE_NO_NAME
                 ]
                 self.own.update((at, called_so[at] or self.exact[at]) for at in here)
         self._by_the_data(order)
+        for at, numbers in lent.items():
+            self.exact[at] = self.exact[at] or numbers
+        for (
+            name
+        ) in order:  # a product without a name is of the equation that reads it, and only else of the loop it is in
+            self._part_of_what_runs_it(name)
         self._take_from_inside()
         for name in order:  # what is inside of a guess is one, too
             self._guess(name, program.computations.get(name, []))
+
+    def _take_names(self) -> dict[Key, list[int]]:
+        """Take the equations that names tell, and return those of names that are lent.
+
+        What a pass of XLA puts into a loop, or puts there in the place of an equation's operation, has the name of the loop and
+        no position. So in a loop's body a name without a position is lent: it counts where the data do not say more.
+        """
+        lent: dict[Key, list[int]] = {}
+        positions = any(_POSITION.search(each.rest) for body in self._program.computations.values() for each in body)
+        for name, body in self._program.computations.items():
+            for instruction in body:
+                own = _OP_NAME.search(instruction.rest)
+                numbers = numbers_in(own[1]) if own else []
+                is_lent = positions and self._is_turned(name) and not _POSITION.search(instruction.rest)
+                if is_lent:
+                    lent[name, instruction.name] = numbers
+                self.exact[name, instruction.name] = [] if is_lent else numbers
+        return lent
 
     def _take_from_inside(self) -> None:
         """A fusion is of all the equations of what is in it."""
@@ -127,6 +150,10 @@ class Links:
         """Whether a computation is applied to elements, as that of a reduction is."""
         callers = self.data.callers.get(name, [])
         return bool(callers) and all(self.data.at[caller].opcode not in AS_WRITTEN for caller in callers)
+
+    def _is_turned(self, name: str) -> bool:
+        """Whether a computation is the body or the condition of a loop."""
+        return any(self.data.at[caller].opcode == "while" for caller in self.data.callers.get(name, []))
 
     def _by_the_data(self, order: Sequence[str]) -> None:
         found: dict[Key, tuple[list[int], str]] = {}

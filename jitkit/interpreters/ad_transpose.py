@@ -65,6 +65,10 @@ def backward_pass(
         if ct is not None and isinstance(atom, Var) and is_undefined(values[atom]):
             totals[atom] = add_tangents(totals[atom], ct) if atom in totals else ct
 
+    def transpose(cts: Any, *operands: Any, **params: Any) -> None:
+        for atom, ct in zip(eqn.invars, transpose_rule(eqn.primitive)(cts, *operands, **params), strict=True):
+            add(atom, ct)
+
     def total(var: Var) -> Any:
         return totals.pop(var) if var in totals else Zero(tangent_aval(var.aval))
 
@@ -74,9 +78,7 @@ def backward_pass(
         cts = [total(var) for var in eqn.outvars]
         given = cts if eqn.primitive.multiple_results else cts[0]
         operands = [read(values, atom) for atom in eqn.invars]
-        found = eqn.perform(transpose_rule(eqn.primitive), given, *operands)
-        for atom, ct in zip(eqn.invars, found, strict=True):
-            add(atom, ct)
+        eqn.perform(transpose, given, *operands)  # the sums, too, are recorded at the line of the equation
     return [total(var) if is_undefined(x) else None for var, x in zip(jaxpr.invars, inputs, strict=True)]
 
 

@@ -115,7 +115,10 @@ def watch(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], li
     finally:
         sys.argv = before
         sys.path[:] = path
-    own = [call for call in found.of(name.rpartition(".")[2]) if Path(call.file).resolve() == Path(file).resolve()]
+    asked = _found_there(name, names, file)
+    own = [call for call in found.calls if call.jitted is getattr(asked, "jitted" if of_jax else "_jitted", found)]
+    if not own:
+        own = [call for call in found.of(name.rpartition(".")[2]) if Path(call.file).resolve() == Path(file).resolve()]
     if not own:
         said = f" It ended with {type(stopped).__name__}: {stopped}" if stopped and not _is_fine(stopped) else ""
         others = sorted({call.name for call in found.calls if call.name.isidentifier()})
@@ -126,10 +129,20 @@ def watch(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], li
         print(f"jitkit: {script} ended with {type(stopped).__name__}: {stopped}", file=sys.stderr)
     if of_jax:
         return own[-1].jitted, own
-    function: Any = names.get(name)
-    if not is_jitted(function):
-        function = own[-1].jitted.make_dispatcher()
-    return function, own
+    return asked if asked is not None and is_jitted(asked) else own[-1].jitted.make_dispatcher(), own
+
+
+def _found_there(name: str, names: dict[str, Any], file: str) -> Any:
+    """The object that a name stands for after the run, in the script or in the module that was imported from the file; None
+    where there is none. `jit(grad(loss))` is known by it, and not by the name of its function, which is that of `loss`.
+    """
+    modules = [vars(module) for module in list(sys.modules.values()) if getattr(module, "__file__", None)]
+    there = [names, *(each for each in modules if Path(each["__file__"]).resolve() == Path(file).resolve())]
+    first, *rest = name.split(".")
+    found: Any = next((each[first] for each in there if first in each), None)
+    for part in rest:
+        found = getattr(found, part, None)
+    return getattr(found, "__func__", found)
 
 
 def _is_fine(error: BaseException) -> bool:
