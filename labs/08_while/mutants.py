@@ -98,8 +98,8 @@ edit(
     "08.2",
     "everything is converted",
     "Is a leaf that you need not convert the same object afterwards?",
-    "        if aval.weak_type and not same_type(aval, out)\n        else x",
-    "        if not aval.weak_type or not same_type(aval, out)\n        else x",
+    "if aval.weak_type and not same_type(aval, out) else x",
+    "if not aval.weak_type or not same_type(aval, out) else x",
 )
 edit(
     "08.2",
