@@ -39,11 +39,15 @@ from .compilation_cache import Entry, Table
 LookUp = Callable[[Any, tuple[Any, ...], dict[str, Any]], tuple[Entry, Sequence[Any]]]
 
 
-def write_look_up(table: Table, form: CallForm, tree: PyTreeDef, is_flat: bool) -> LookUp | None:
+def write_look_up(
+    table: Table, form: CallForm, tree: PyTreeDef, is_flat: bool, of_any_call: bool = False
+) -> LookUp | None:
     """The function for calls of a form whose dynamic arguments have the structure `tree`, that of a pair `(args, kwargs)`. None
     for trees that are too large.
 
     `is_flat` says which of the two forms of `Jitted.key_of_call` the keys have: the one without tree and static values.
+    `jit` asks the function of a call's form, so that the form is right. With `of_any_call` it is asked about all calls, and
+    returns None for those that have an argument more.
     """
     shape = Shape(tree)
     if shape.is_too_long:
@@ -55,6 +59,9 @@ def write_look_up(table: Table, form: CallForm, tree: PyTreeDef, is_flat: bool) 
     if arity:
         source.lines.append(f"({' '.join(f'p{i},' for i in range(arity))}) = args")
     names = {name: f"k{i}" for i, name in enumerate((*form.names, *form.static_names))}
+    if of_any_call:  # what is missing is an error below
+        surplus = [f"len(kwargs) != {len(names)}" if names else "kwargs", *([] if arity else ["args"])]
+        source.lines.append(f"if {' or '.join(surplus)}: return None")
     source.lines += [f"{variable} = kwargs[{name!r}]" for name, variable in names.items()]
     of_args, of_kwargs = tree.children()
     for position, child in zip(form.positions, of_args.children(), strict=True):

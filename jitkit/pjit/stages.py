@@ -281,7 +281,8 @@ class Compiled(_Stage):
         self._table = Table()  # of arguments by kind: an array on the device and one of numpy may have one type
         of_args, of_kwargs = program.in_tree.children()
         form = CallForm(tuple(range(len(of_args.children()))), tuple(of_kwargs.data.keys), (), ())
-        self._look_up = write_look_up(self._table, form, program.in_tree, is_flat=False) or self._find
+        look_up = write_look_up(self._table, form, program.in_tree, is_flat=False, of_any_call=True)
+        self._look_up = look_up or self._find
 
     def as_text(self) -> str:
         """The HLO text after XLA's optimisation."""
