@@ -31,7 +31,7 @@ from .interpreters.partial_eval import trace_to_jaxpr, with_stand_ins_in
 from .jaxpr import DebugInfo, Jaxpr, convert_constvars_jaxpr
 from .lax.control_flow import map as map_in_loop
 from .signature import api_util
-from .tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_structure, tree_unflatten
+from .tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_structure, tree_unflatten, treedef_tuple
 
 # rule(axis_size, in_batched, *args) -> results, and which of them are batches
 VmapRule = Callable[..., tuple[Any, Any]]
@@ -246,14 +246,13 @@ def _jvp(
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     """One call, of the jaxpr of pairs, with the rule for those."""
     pairs, _ = ad.jvp_jaxpr(call, (True,) * len(primals), True)
-    two = (in_tree.unflatten(range(in_tree.num_leaves)),) * 2, (out_tree.unflatten(range(out_tree.num_leaves)),) * 2
     outs = custom_vmap_p.bind(
         *primals,
         *map(instantiate_zeros, tangents),
         call=pairs,
         rule=_JvpRule(rule, out_tree),
-        in_tree=tree_structure(two[0]),
-        out_tree=tree_structure(two[1]),
+        in_tree=treedef_tuple((in_tree, in_tree)),
+        out_tree=treedef_tuple((out_tree, out_tree)),
     )
     return _halves(outs)
 

@@ -515,6 +515,36 @@ def render_primitives() -> str:
     return "\n".join(lines) + "\n"
 
 
+# What differs on purpose: a program, what JAX does, and what is done here.
+ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
+    (
+        "one function, `jit(f, static_argnums=0)(3, x)`, then `jit(f, static_argnums=1)(x, 3)`",
+        "the first program's numbers: its key has no static positions",
+        "two programs",
+    ),
+    (
+        "static fields and keys that are equal and of another type: 1, True, 1.0, 1 + 0j",
+        "one program, of the first type that came",
+        "a program for each type; structures are equal, as in JAX",
+    ),
+    (
+        (
+            "classes whose constructors want arrays, in `custom_vjp`, `jacfwd`, `jacrev`, `sequential_vmap`, "
+            "`lax.reduce`, `lower`, and in errors about trees"
+        ),
+        "built of `object()`, None, types: the constructor's error",
+        "never built but of arrays",
+    ),
+    ("an array as metadata of a class", "an error that names no class", "the same error names the class"),
+)
+
+
+def render_on_purpose() -> str:
+    """What differs on purpose."""
+    lines = ["## Other than JAX on purpose\n", "| | in JAX 0.10 and 0.12 | here |", "|---|---|---|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in ON_PURPOSE)]) + "\n"
+
+
 RULES_TEXT = """\
 Rules of transformations: *rule* where it has one, as in JAX, *none* where JAX has none either, because there is nothing to
 derive, nothing linear, or no operand that could be a batch. One value differs: of a batch of `while_loop`s whose
@@ -620,7 +650,9 @@ def render(comparison: Comparison) -> str:
     clean = [row for row in compared if row.values == "equal" and row.jaxpr in ("", "same")]
     counts = f"{len(compared)} of {len(rows)} rows are compared. Values and jaxpr are those of JAX in {len(clean)} of them.\n"
     sections = [render_section(*section) for section in comparison.sections.items()]
-    return "\n".join([HEADER, counts, render_later(), *sections, render_primitives(), render_missing(missing())])
+    return "\n".join(
+        [HEADER, counts, render_later(), render_on_purpose(), *sections, render_primitives(), render_missing(missing())]
+    )
 
 
 def main() -> int:

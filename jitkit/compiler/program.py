@@ -19,7 +19,7 @@ from ..base import report, traceback_util
 from ..core.effects import ordered_effects
 from ..interpreters import mlir
 from ..jaxpr import Jaxpr, dce_jaxpr
-from ..tree_util import PyTreeDef, keystr, tree_flatten_with_path, tree_unflatten
+from ..tree_util import PyTreeDef, keystr, skeleton, tree_flatten_with_path
 from .compiler import CompilerOptions, EffectfulExecutable, Executable, compile_module
 from .placement import Placement
 
@@ -60,7 +60,7 @@ def lower_program(
     if spread:
         _refuse_order(jaxpr)
         attributes = _sharding_attributes(jaxpr, spread, attributes)
-    paths, _ = tree_flatten_with_path(tree_unflatten(program.out_tree, jaxpr.out_avals))
+    paths, _ = tree_flatten_with_path(skeleton(program.out_tree, range(program.out_tree.num_leaves)))
     labels = [f"result{keystr(path)}" for path, _ in paths]
     where = placement.results if placement else ()
     of_results = ["" if x is None else _sharding_attribute(x, a) for x, a in zip(where, jaxpr.out_avals, strict=False)]

@@ -13,7 +13,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import runtime
-from ..tree_util import PyTreeDef, broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from ..tree_util import (
+    PyTreeDef,
+    broadcast_over,
+    broadcast_prefix,
+    keystr,
+    skeleton,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
 
 
 class ShardingTree:
@@ -105,12 +114,11 @@ def of_results(
     """The sharding that each leaf of the result has to have; empty when nothing was said. ValueError as above."""
     if shardings is None:
         return ()
-    results = tree_unflatten(out_tree, avals)
     try:
-        found = shardings.over(results)
+        found = broadcast_over(shardings.tree(), out_tree, _is_none)
     except ValueError as error:
         raise ValueError(f"out_shardings do not fit the result of the function: {error}") from None
-    names = [f"result{keystr(path)}" for path, _ in tree_flatten_with_path(results)[0]]
+    names = [f"result{keystr(path)}" for path, _ in tree_flatten_with_path(skeleton(out_tree, avals))[0]]
     _check(found, avals, names, "pjit outputs")
     return tuple(found)
 

@@ -25,7 +25,7 @@ from ..interpreters.ad_rules import Zero
 from ..interpreters.batching import BatchTrace, batch
 from ..jaxpr import DebugInfo, JaxprEqn, dce_jaxpr, jaxpr_as_fun
 from ..signature import api_util
-from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
+from ..tree_util import PyTreeDef, as_built, tree_flatten, tree_unflatten
 
 FlatFun = Callable[..., list[Any]]
 Values = Sequence[Any]
@@ -174,7 +174,7 @@ def check_results(
     else:
         return
     given, wanted = (
-        str(tree_unflatten(tree, [a.str_short() for a in leaves])).replace("'", "")
+        str(as_built(tree, [a.str_short() for a in leaves])).replace("'", "")
         for tree, leaves in ((out_tree, avals), (expected_tree, expected))
     )
     raise TypeError(

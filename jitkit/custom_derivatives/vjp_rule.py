@@ -21,8 +21,9 @@ from ..signature import api_util
 from ..tree_util import (
     Partial,
     PyTreeDef,
-    broadcast_prefix,
+    broadcast_over,
     keystr,
+    skeleton,
     tree_flatten,
     tree_flatten_with_path,
     tree_map,
@@ -132,11 +133,10 @@ class VjpRule:
         arguments = self.in_tree.children()
         if isinstance(found, list) and len(found) == len(arguments):
             found = tuple(found)
-        dummy = self.in_tree.unflatten(range(self.in_tree.num_leaves))
         try:
             if not isinstance(found, tuple):
                 raise ValueError(f"not a tuple: {found}")
-            leaves = broadcast_prefix(found, dummy, lambda x: x is None)
+            leaves = broadcast_over(found, self.in_tree, lambda x: x is None)
         except ValueError:
             raise TypeError(
                 "Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple of "
@@ -144,7 +144,7 @@ class VjpRule:
                 f"the primal function, but got bwd output structure {tree_structure(found)} for primal input structure "
                 f"{self.in_tree}."
             ) from None
-        paths = [path for path, _ in tree_flatten_with_path(dummy)[0]]
+        paths = [path for path, _ in tree_flatten_with_path(skeleton(self.in_tree, range(len(leaves))))[0]]
         return list(map(_checked, leaves, self.in_avals, paths))
 
 

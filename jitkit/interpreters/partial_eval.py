@@ -259,6 +259,13 @@ def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debu
     return jaxpr
 
 
+def rename_inputs(debug_info: DebugInfo) -> None:
+    """Let messages of the current trace call its inputs by the names in `debug_info`, which are known late."""
+    trace = core.current_trace()
+    if isinstance(trace, DynamicJaxprTrace):
+        trace.debug_info = debug_info
+
+
 class empty_name_stack:
     """In the block, no `named_scope` of the caller's is around the operations: a jaxpr names its own only."""
 
@@ -285,6 +292,8 @@ def with_stand_ins_in(tree: Any) -> Any:
     if not isinstance(core.current_trace(), DynamicJaxprTrace):
         return tree
     leaves, treedef = tree_flatten(tree)
+    if not any(type(x) in core.aval_without_value for x in leaves):
+        return tree  # no node of the user's is built without need
     return tree_unflatten(treedef, with_stand_ins(leaves))
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -25,9 +26,10 @@ from ..base import traceback_util
 from ..signature import api_util
 from ..tree_util import (
     PyTreeDef,
-    broadcast_prefix,
+    broadcast_over,
     keystr,
     prefix_errors,
+    skeleton,
     tree_flatten,
     tree_flatten_with_path,
     tree_leaves,
@@ -149,11 +151,10 @@ def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
     """A tree of axes that ends above the leaves of a tree, as one axis (or None) for each leaf. ValueError if it is no prefix;
     `name` says of what.
     """
-    values = tree_unflatten(tree, range(tree.num_leaves))
     try:
-        return broadcast_prefix(axes, values, _is_none)
+        return broadcast_over(axes, tree, _is_none)
     except ValueError:
-        errors = prefix_errors(axes, values, _is_none)
+        errors = prefix_errors(axes, skeleton(tree, itertools.repeat(0)), _is_none)
     details = "\n  ".join(error(name).args[0] for error in errors)
     raise ValueError(
         f"{name} specification must be a tree prefix of the corresponding value; \n"
@@ -285,7 +286,7 @@ def not_the_same_for_all(axis: AxisData, tree: PyTreeDef, i: int, dim: int) -> V
     """The error for the i-th leaf of the result, which is a batch along `dim` and is said to be none."""
     if axis.name is not None:
         return ValueError(f"vmap has mapped output (axis_name={axis.name}) but out_axes is None")
-    paths, _ = tree_flatten_with_path(tree_unflatten(tree, range(tree.num_leaves)))
+    paths, _ = tree_flatten_with_path(skeleton(tree, range(tree.num_leaves)))
     return ValueError(
         f"at vmap out_axes{keystr(paths[i][0])}, got axis spec None but output was batched on axis {dim}\n"
         "None is for what is the same for all elements. Give the axis where the batch goes, such as 0."

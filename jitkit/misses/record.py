@@ -34,7 +34,7 @@ from ..base.config import Options
 from ..runtime import OnHost, Placed
 from ..signature import api_util
 from ..signature.api_util import Arguments, Static
-from ..tree_util import PyTreeDef, nodes_apart
+from ..tree_util import PyTreeDef, nodes_apart, note_keys, same_key
 
 # What a difference costs. `DISPATCHES`: only to find out how the arguments get to the device.
 TRACES, COMPILES, DISPATCHES = 2, 1, 0
@@ -108,6 +108,8 @@ def record_call(
     paths: Sequence[str],
 ) -> CallRecord:
     """The signature of a call of `fun`, from the tree of its dynamic arguments, a key and a path per leaf."""
+    if not tree.is_plain:
+        note_keys((arguments.args, arguments.kwargs))
     at = dict(arguments.statics)
     by_name = sorted({*arguments.kwargs, *(where for where in at if isinstance(where, str))})
     whole = Arguments((0,) * arguments.arity, dict.fromkeys(by_name, 0), (), arguments.arity)
@@ -276,7 +278,7 @@ def _changes_of_tree(name: str, before: Argument, now: Argument) -> Iterator[Cha
     """Differences between two trees, and between the leaves that both of them have."""
     assert before.tree is not None, "not static"
     assert now.tree is not None, "not static"
-    if before.tree is now.tree or safe_equal(before.tree, now.tree):
+    if same_key(before.tree, now.tree):
         if before.keys != now.keys:
             yield from changed_leaves(zip(now.paths, before.keys, now.keys, strict=True))
         return

@@ -26,7 +26,7 @@ from ..misses.record import CallRecord, aval_of, record_call
 from ..signature import api_util, argument_errors
 from ..signature.api_util import Arguments, ArgumentSpec
 from ..signature.shape_struct import ShapeDtypeStruct, aval_of_argument, key_of_argument
-from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from ..tree_util import PyTreeDef, keystr, note_keys, tree_flatten, tree_flatten_with_path, tree_unflatten
 from . import stages
 from .compilation_cache import FunctionCache, Table, TracedCall, cache_of
 from .jit_call import Inline, shardings_inside
@@ -257,6 +257,8 @@ def trace_call(
         result = fun(*args, **kwargs)
         outs, out_tree = tree_flatten(result)
         out_trees.append(out_tree)
+        if not out_tree.is_plain:
+            note_keys(result)
         if any(not core.is_array_type(type(x)) for x in outs):
             info = debug_info._replace(
                 result_paths=tuple(f"result{keystr(path)}" for path, _ in tree_flatten_with_path(result)[0])

@@ -7,6 +7,7 @@ together again. In the order of reading:
     key_entries  the way from a node to its children: `[0]`, `['a']`, `.name`
     registry     which types are nodes, and how a class becomes one
     treedef      leaves + treedef -> value; trees that are equal are one object
+    skeletons    a tree to look at, of a structure and without the user's nodes
     functions    `tree_flatten`, `tree_map` and the others that users call
     paths        the way to each leaf, and how two trees differ, in words
     guessing     structures that come again, known by their roots
@@ -24,6 +25,7 @@ from .functions import IsLeaf as IsLeaf
 from .functions import Partial as Partial
 from .functions import Unspecified as Unspecified
 from .functions import all_leaves as all_leaves
+from .functions import broadcast_over as broadcast_over
 from .functions import broadcast_prefix as broadcast_prefix
 from .functions import default_registry as default_registry
 from .functions import flatten_by as flatten_by
@@ -69,6 +71,10 @@ from .registry import register_pytree_node_class as register_pytree_node_class
 from .registry import register_pytree_with_keys as register_pytree_with_keys
 from .registry import register_pytree_with_keys_class as register_pytree_with_keys_class
 from .registry import register_static as register_static
+from .skeletons import as_built as as_built
+from .skeletons import note_keys as note_keys
+from .skeletons import skeleton as skeleton
 from .treedef import PyTreeDef as PyTreeDef
+from .treedef import same_key as same_key
 
 missing_names.explain("tree_util", sys.modules[__name__])

@@ -18,6 +18,7 @@ JAX: jax/_src/tree_util.py:tree_flatten
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
@@ -48,7 +49,8 @@ from .registry import (
     register_pytree_with_keys_class,
     register_static,
 )
-from .treedef import LEAF, PyTreeDef, make_flat_node, make_node
+from .skeletons import skeleton
+from .treedef import LEAF, PyTreeDef, make_flat_node, make_node, same_node
 
 __all__ = [
     "DictKey",
@@ -336,6 +338,25 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = 
     leaves, treedef = tree_flatten(prefix_tree, is_leaf)
     subtrees = _flatten_up_to(treedef, prefix_tree, full_tree, "broadcast_prefix prefix_tree", is_leaf)
     return [leaf for leaf, subtree in zip(leaves, subtrees, strict=True) for _ in tree_leaves(subtree)]
+
+
+def broadcast_over(prefix_tree: Any, full: PyTreeDef, is_leaf: IsLeaf | None = None) -> list[Any]:
+    """`broadcast_prefix` for the structure of a tree alone."""
+    leaves, prefix = tree_flatten(prefix_tree, is_leaf)
+    counts: list[int] = []
+    if not _count_below(prefix, full, counts):
+        in_words = next(iter(prefix_errors(prefix_tree, skeleton(full, itertools.repeat(0)), is_leaf)), None)
+        raise ValueError(f"{prefix} is not a prefix of {full}.") if in_words is None else in_words("prefix_tree")
+    return [leaf for leaf, count in zip(leaves, counts, strict=True) for _ in range(count)]
+
+
+def _count_below(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
+    """Whether a structure is a prefix of another, and into `counts`, how many leaves there are below each of its own."""
+    if prefix is LEAF:
+        counts.append(full.num_leaves)
+        return True
+    pairs = zip(prefix.children(), full.children(), strict=False)
+    return same_node(prefix, full) and all(_count_below(one, two, counts) for one, two in pairs)
 
 
 # --- structures ---------------------------------------------------------------------------------------------

@@ -309,12 +309,8 @@ class RegisteredNode(NodeType):
         return f"CustomNode({self.cls.__name__}[{data}], [{', '.join(children)}])"
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """The keys of a node that is made for the purpose, of placeholders; if that fails, positions."""
-        try:
-            pairs, _ = self.flatten_with_keys(self.unflatten(data, [object()] * count))
-        except Exception:  # a class may insist on arrays for children
-            pairs = ()
-        return [key for key, _ in pairs] if len(pairs) == count else [FlattenedIndexKey(i) for i in range(count)]
+        """Positions: what else a class calls its children, it says of a node (see `skeletons`)."""
+        return [FlattenedIndexKey(i) for i in range(count)]
 
     def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
         """The type, the metadata and the number of children must be right."""

@@ -14,6 +14,7 @@ JAX: jax/_src/tree_util.py:keystr
 from __future__ import annotations
 
 import importlib
+import itertools
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -22,7 +23,8 @@ from .guessing import everywhere, written
 from .key_entries import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
 from .nodes import DataclassNode
 from .registry import flatten_one_level_with_keys, node_types
-from .treedef import LEAF, PyTreeDef, fingerprint, make_node
+from .skeletons import Skeleton, child_keys, skeleton
+from .treedef import LEAF, PyTreeDef, fingerprint, make_node, same_key
 
 IsLeaf = Callable[[Any], bool]
 
@@ -115,6 +117,12 @@ def _is_leaf(tree: Any, is_leaf: IsLeaf | None) -> bool:
     return node_types[type(tree)] is None or (is_leaf is not None and is_stopped_by(is_leaf(tree)))
 
 
+def _class(tree: Any) -> type:
+    """The type of a tree, or that of the node that a Skeleton stands for."""
+    node_type = tree.treedef.node_type if isinstance(tree, Skeleton) else None
+    return node_type.cls if node_type else type(tree)
+
+
 def _open(tree: Any) -> tuple[list[KeyEntry], list[Any], Any]:
     """The key entries and the children of a node, and its metadata."""
     pairs, data = flatten_one_level_with_keys(tree)
@@ -153,16 +161,15 @@ def _prefix_errors(
 
 def _difference_of_nodes(prefix: Any, full: Any) -> tuple[str, str] | None:
     """What is different at the roots, and the details; None if nothing is."""
-    cls = type(prefix)
-    if type(full) is not cls:
-        details = f"There the prefix is a\n    {cls}\nand the full tree is a\n    {type(full)}"
+    cls, other = _class(prefix), _class(full)
+    if other is not cls:
+        details = f"There the prefix is a\n    {cls}\nand the full tree is a\n    {other}"
         return "different types", details
-    if isinstance(prefix, (tuple, list)) and len(prefix) != len(full):
-        name = cls.__name__
-        details = f"There the prefix has length {len(prefix)}, and the full tree has length {len(full)}."
-        return f"different lengths of {name}", details
     keys, children, data = _open(prefix)
     full_keys, full_children, full_data = _open(full)
+    if issubclass(cls, (tuple, list)) and len(children) != len(full_children):
+        details = f"There the prefix has length {len(children)}, and the full tree has length {len(full_children)}."
+        return f"different lengths of {cls.__name__}", details
     if len(children) != len(full_children):
         details = (
             f"There both are a\n    {cls}\nthe prefix with the {len(children)} keys\n    {_join(keys)}\n"
@@ -193,7 +200,7 @@ def equality_errors(tree1: Any, tree2: Any, is_leaf: IsLeaf | None = None) -> It
 def equality_errors_pytreedef(tree1: PyTreeDef, tree2: PyTreeDef) -> Iterator[tuple[KeyPath, str, str, str]]:
     """`equality_errors` for two structures; a leaf appears as "pytree leaf"."""
     leaf = _LeafMeta("Leaf", (), {})()
-    return equality_errors(tree1.unflatten([leaf] * tree1.num_leaves), tree2.unflatten([leaf] * tree2.num_leaves))
+    return equality_errors(*(skeleton(tree, itertools.repeat(leaf)) for tree in (tree1, tree2)))
 
 
 class _LeafMeta(type):
@@ -206,17 +213,16 @@ def _equality_errors(
 ) -> Iterator[tuple[KeyPath, str, str, str]]:
     if _is_leaf(one, is_leaf) and _is_leaf(two, is_leaf):
         return
-    cls = type(one)
-    if cls is not type(two):
-        yield path, str(cls), str(type(two)), "their Python types differ"
-        return
-    name = cls.__name__
-    if isinstance(one, (tuple, list)) and len(one) != len(two):
-        sizes = f"{name} of length {len(one)}", f"{name} of length {len(two)}"
-        yield path, *sizes, "the lengths do not match"
+    cls, other = _class(one), _class(two)
+    if cls is not other:
+        yield path, str(cls), str(other), "their Python types differ"
         return
     keys, children, data = _open(one)
     other_keys, other_children, other_data = _open(two)
+    if issubclass(cls, (tuple, list)) and len(children) != len(other_children):
+        sizes = f"{cls.__name__} of length {len(children)}", f"{cls.__name__} of length {len(other_children)}"
+        yield path, *sizes, "the lengths do not match"
+        return
     if len(children) != len(other_children):
         only = _only_in_one(keys, other_keys)
         named = all(isinstance(key, DictKey | FlattenedIndexKey) for key in only)
@@ -252,27 +258,30 @@ def explain_difference(before: PyTreeDef, after: PyTreeDef, root_name: str) -> l
 
 
 def nodes_apart(before: PyTreeDef, after: PyTreeDef) -> int:
-    """How many nodes, by path, differ in type, keys or metadata: 1 where a list has become a tuple, or a dict has lost a key."""
+    """How far two structures are apart, node by node: 1 where a list has become a tuple, or a dict has lost a key, 2 where both
+    has happened, as where a dict with another key was an OrderedDict.
+    """
     if before is after:
         return 0
-    differs = before.node_type is not after.node_type or not _equal(before.data, after.data)
-    old = {str(key): child for key, child in zip(_child_keys(before), before.children(), strict=True)}
-    new = {str(key): child for key, child in zip(_child_keys(after), after.children(), strict=True)}
-    return (differs or old.keys() != new.keys()) + sum(
-        nodes_apart(old[key], new[key]) for key in old.keys() & new.keys()
-    )
+    if LEAF in (before, after):
+        return 1
+    is_other_type = before.node_type is not after.node_type
+    old = {str(key): child for key, child in zip(child_keys(before), before.children(), strict=True)}
+    new = {str(key): child for key, child in zip(child_keys(after), after.children(), strict=True)}
+    differs = old.keys() != new.keys() or not (is_other_type or _equal(before.data, after.data))
+    return is_other_type + differs + sum(nodes_apart(old[key], new[key]) for key in old.keys() & new.keys())
 
 
 def _changes(name: str, before: PyTreeDef, after: PyTreeDef) -> Iterator[str]:
-    if _equal(before, after):
+    if same_key(before, after):
         return
     node_type = before.node_type
     if node_type is None or node_type is not after.node_type:
         yield f"{name} was {' and is '.join(_descriptions(before, after))}"
         return
-    old = {str(key): child for key, child in zip(_child_keys(before), before.children(), strict=True)}
-    new = {str(key): child for key, child in zip(_child_keys(after), after.children(), strict=True)}
-    if len(old) != len(new) and all(map(_is_position, (*_child_keys(before), *_child_keys(after)))):
+    old = {str(key): child for key, child in zip(child_keys(before), before.children(), strict=True)}
+    new = {str(key): child for key, child in zip(child_keys(after), after.children(), strict=True)}
+    if len(old) != len(new) and all(map(_is_position, (*child_keys(before), *child_keys(after)))):
         yield f"{name} was {_description(before)} of {len(old)} and is {_description(after)} of {len(new)}"
         return
     yield from (f"{name}{key} is missing" for key in old if key not in new)
@@ -313,10 +322,6 @@ def _equal(one: Any, two: Any) -> bool:
 
 def _is_position(key: KeyEntry) -> bool:
     return isinstance(key, (SequenceKey, FlattenedIndexKey))
-
-
-def _child_keys(treedef: PyTreeDef) -> Sequence[KeyEntry]:
-    return () if treedef.node_type is None else treedef.node_type.keys(treedef.data, len(treedef.children()))
 
 
 def _descriptions(one: PyTreeDef, two: PyTreeDef) -> tuple[str, str]:

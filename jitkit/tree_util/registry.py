@@ -208,23 +208,49 @@ def _check_fields(required: set[str], given: set[str]) -> None:
     raise ValueError(message)
 
 
-register_pytree_with_keys(
-    collections.OrderedDict,
-    lambda node: ([(DictKey(key), child) for key, child in node.items()], tuple(node)),
-    lambda keys, children: collections.OrderedDict(safe_zip(keys, children)),
-    lambda node: (list(node.values()), tuple(node)),
-)
+class _OrderedDictNode(CustomNode):
+    """OrderedDicts, whose metadata are their keys."""
+
+    __slots__ = ()
+
+    def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
+        """The keys."""
+        return [DictKey(key) for key in data]
+
+    def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
+        """The children, each after its key."""
+        children, data = self.flatten(node)
+        return list(zip(self.keys(data, len(children)), children, strict=True)), data
 
 
-def _flatten_defaultdict(node: collections.defaultdict[Any, Any]) -> tuple[list[tuple[KeyEntry, Any]], Any]:
+class _DefaultDictNode(_OrderedDictNode):
+    """Defaultdicts, whose metadata are what makes their defaults, and their keys."""
+
+    __slots__ = ()
+
+    def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
+        """The keys."""
+        return [DictKey(key) for key in data[1]]
+
+
+def _flatten_defaultdict(node: collections.defaultdict[Any, Any]) -> tuple[list[Any], Any]:
     keys = tuple(sorted(node))
-    return [(DictKey(key), node[key]) for key in keys], (node.default_factory, keys)
+    return [node[key] for key in keys], (node.default_factory, keys)
 
 
-register_pytree_with_keys(
-    collections.defaultdict,
-    _flatten_defaultdict,
-    lambda data, children: collections.defaultdict(data[0], safe_zip(data[1], children)),
+register(
+    _OrderedDictNode(
+        collections.OrderedDict,
+        lambda node: (list(node.values()), tuple(node)),
+        lambda keys, children: collections.OrderedDict(safe_zip(keys, children)),
+    )
+)
+register(
+    _DefaultDictNode(
+        collections.defaultdict,
+        _flatten_defaultdict,
+        lambda data, children: collections.defaultdict(data[0], safe_zip(data[1], children)),
+    )
 )
 
 

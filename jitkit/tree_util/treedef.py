@@ -5,11 +5,13 @@ children. `jit` compiles for a treedef (and the types of the leaves), so it is a
 Therefore treedefs are *interned*: made again from the same parts, a treedef is the same object, and to
 compare two is to compare addresses. The table knows them weakly.
 
-Which metadata are the same? 1, True and 1.0 are equal in Python, but not here: whoever unflattens must get
-back what was flattened. So the table tells metadata apart by type and value, or by address where a class
-leaves equality at that (`fingerprint`). What remains are metadata with an equality of their own, and those
-without a hash. Their treedefs are `_ComparedTreeDef`s: one object only for the very same metadata, and
-otherwise compared by asking the metadata.
+Which metadata are the same? 1, True and 1.0 are equal in Python, but whoever unflattens must get back what was
+flattened. So the table tells metadata apart by type and value, or by address where a class leaves equality at
+that (`fingerprint`). What remains are metadata with an equality of their own, and those without a hash. Their
+treedefs are `_ComparedTreeDef`s: one object only for the very same metadata.
+
+`==` asks the metadata, as in JAX: the structures of `{1: x}` and `{True: x}` are equal. A dict tells them apart,
+since their hashes differ, and so `jit` compiles for each.
 
 JAX: jax/_src/tree_util.py:PyTreeDef
 """
@@ -135,6 +137,15 @@ class PyTreeDef:
 
     # --- as an object ---
 
+    __hash__ = object.__hash__  # by address: the keys of `jit` look no further
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, PyTreeDef):
+            return NotImplemented
+        return same_node(self, other) and self._children == other._children
+
     def __repr__(self) -> str:
         return f"PyTreeDef({self._format()})"
 
@@ -173,29 +184,50 @@ class _ComparedTreeDef(PyTreeDef):
     def __init__(self, node_type: NodeType, data: Any, children: tuple[PyTreeDef, ...]) -> None:
         super().__init__(node_type, data, children)
         try:
-            self._hash = hash((node_type, data, children))
+            self._hash = hash((node_type, _types(data), data, children))
         except TypeError:
             self._hash = hash((node_type, children))
 
     def __hash__(self) -> int:
         return self._hash
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, _ComparedTreeDef):
-            return False
-        if self._hash != other._hash or self.node_type is not other.node_type:
-            return False
-        try:
-            return self._children == other._children and bool(self.data == other.data)
-        except Exception as error:
-            cls = self.node_type.cls if self.node_type else None
-            raise ValueError(
-                "Exception raised while checking equality of metadata fields of pytree node of type "
-                f"{cls}. Make sure that metadata fields are hashable and have simple equality semantics. "
-                "(Note: arrays cannot be passed as metadata fields!)"
-            ) from error
+    __eq__ = PyTreeDef.__eq__  # for a class with a `__hash__` of its own
+
+
+def _types(data: Any) -> Any:
+    """The type of metadata, for the hash: of a tuple, those of its items."""
+    return (tuple, *map(_types, data)) if type(data) is tuple else type(data)
+
+
+def same_node(one: PyTreeDef, two: PyTreeDef) -> bool:
+    """Whether the roots of two structures are of one type, with equal metadata and as many children. ValueError where the
+    metadata have no plain equality.
+    """
+    if one.node_type is None or two.node_type is None:
+        return one is two
+    if one.node_type.cls is not two.node_type.cls or len(one._children) != len(two._children):
+        return False
+    data, other = one.data, two.data
+    if data is other:
+        return True
+    if isinstance(data, DictKeys):
+        return bool(data.keys == other.keys)
+    try:
+        return bool(data == other)
+    except Exception as error:
+        raise ValueError(
+            "Exception raised while checking equality of metadata fields of pytree node of type "
+            f"{one.node_type.cls}. Make sure that metadata fields are hashable and have simple equality semantics. "
+            "(Note: arrays cannot be passed as metadata fields!)"
+        ) from error
+
+
+def same_key(one: PyTreeDef, two: PyTreeDef) -> bool:
+    """Whether a dict takes two structures for one, as the tables of `jit` are dicts: not those of `{1: x}` and `{True: x}`."""
+    try:
+        return one is two or (hash(one) == hash(two) and one == two)
+    except ValueError:  # metadata without a plain equality
+        return False
 
 
 # --- interning ----------------------------------------------------------------------------------------------
@@ -233,7 +265,7 @@ def fingerprint(data: Any) -> Any:
         return cls, repr(data)  # 0.0 and -0.0 are equal
     if cls in _VALUES:
         return cls, data
-    if cls.__eq__ is object.__eq__:
+    if cls.__eq__ is object.__eq__ or cls is PyTreeDef:
         return data
     raise TypeError(f"{cls} has an equality of its own")
 

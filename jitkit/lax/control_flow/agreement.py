@@ -10,6 +10,7 @@ JAX: jax/_src/lax/control_flow/loops.py:_check_carry_type
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +24,7 @@ from ...core import dtypes
 from ...jaxpr import Jaxpr
 from ...signature import api_util
 from ...signature.api_util import Arguments
-from ...tree_util import PyTreeDef, equality_errors, keystr, tree_flatten_with_path, tree_structure
+from ...tree_util import PyTreeDef, equality_errors, keystr, skeleton, tree_flatten_with_path, tree_structure
 from ..convert import convert_element_type
 from .common import Body, Traced
 
@@ -94,12 +95,13 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
 
 def carry_structure_error(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -> TypeError:
     """The error for a carry that comes out as another tree. Where None came out, it shows both trees, as in JAX."""
+    carry_tree = in_tree.children()[0]
     if out_tree == tree_structure(None):
-        carry_tree = in_tree.children()[0]
         differences = f"the input tree structure is:\n{carry_tree}\nthe output tree structure is:\n{out_tree}\n"
         mend = "None is what a function returns that has no `return`."
     else:
-        differences = _sentences(_different_structures(body, in_tree, out_tree))
+        found = _different_structures(body, in_tree, out_tree)
+        differences = _sentences(found or [_both("the input carry", carry_tree, "the carry output", out_tree)])
         mend = "Or start the loop from a value with the structure that is returned."
     return TypeError(
         f"{what} function carry input and carry output must have the same pytree structure, but they differ:"
@@ -127,6 +129,11 @@ def carry_type_error(what: str, jaxpr: Jaxpr, names: Sequence[str], pairs: Seque
 def _component(name: str) -> str:
     """What JAX calls a part of the carry: `name` is `c`, `c['w'][0]`, or empty."""
     return "the input carry" + (" component" if name.endswith(("]", ")")) or "." in name else "") + f" {name}".rstrip()
+
+
+def _both(one: str, tree: PyTreeDef, two: str, other: PyTreeDef) -> str:
+    """The clause for structures that differ in no single place, such as metadata with an odd equality."""
+    return f"{one} has the structure {tree} and {two} the structure {other}"
 
 
 def _sentences(differences: Sequence[str]) -> str:
@@ -169,7 +176,7 @@ def _different_structures(body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -
     """A clause for each place where the carry's structure changes, in terms of the user's parameters."""
     rest = in_tree.children()[1:]
     before, after = (
-        body.view(*(tree.unflatten([_ARRAY] * tree.num_leaves) for tree in (carry, *rest)))
+        body.view(*(skeleton(tree, itertools.repeat(_ARRAY)) for tree in (carry, *rest)))
         for carry in (in_tree.children()[0], out_tree)
     )
     parameters = api_util.argument_names(body.user, Arguments((0,) * len(before), {}, (), len(before)))
@@ -225,6 +232,7 @@ def structure_error(
             _with_leaves(traced[0].out_tree), _with_leaves(traced[i].out_tree)
         )
     ]
+    differences = differences or [_both(f"{one} output", traced[0].out_tree, f"{two} output", traced[i].out_tree)]
     text = _sentences(differences) if len(differences) > 1 else f"{differences[0]}.\n"
     return TypeError(
         f"{what} branch outputs must have the same pytree structure, but they differ:\n\n{_sources(names, bodies, i)}\n"
@@ -278,4 +286,4 @@ def _at_path(path: Any) -> str:
 
 
 def _with_leaves(tree: PyTreeDef) -> Any:
-    return tree.unflatten([_LEAF] * tree.num_leaves)
+    return skeleton(tree, itertools.repeat(_LEAF))

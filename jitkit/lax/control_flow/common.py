@@ -28,7 +28,7 @@ from ...jaxpr import DebugInfo, Jaxpr, convert_constvars_jaxpr
 from ...pjit import compilation_cache
 from ...signature import api_util
 from ...signature.api_util import Arguments
-from ...tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_leaves
+from ...tree_util import PyTreeDef, keystr, note_keys, skeleton, tree_flatten, tree_flatten_with_path, tree_leaves
 
 # --- tracing ------------------------------------------------------------------------------------------------
 
@@ -107,7 +107,13 @@ def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
     info = DebugInfo(body.traced_for, api_util.source_of(body.user), _argument_names(body, in_tree))
 
     def flat_fun(*leaves: Any) -> list[Any]:
-        result = body.fun(*in_tree.unflatten(leaves))
+        nonlocal info
+        args = in_tree.unflatten(leaves)
+        if not in_tree.is_plain:  # the user's nodes name their children themselves
+            note_keys(args)
+            info = info._replace(arg_names=_argument_names(body, in_tree))
+            partial_eval.rename_inputs(info)
+        result = body.fun(*args)
         outs, out_tree = tree_flatten(result)
         out_trees.append(out_tree)
         if not all(core.is_array_type(type(x)) for x in outs):
@@ -116,12 +122,14 @@ def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
         return outs
 
     jaxpr = partial_eval.trace_to_jaxpr(flat_fun, avals, info)
+    if jaxpr.debug_info is not info:
+        jaxpr = jaxpr.replace(debug_info=jaxpr.debug_info._replace(arg_names=info.arg_names))
     return Traced(convert_constvars_jaxpr(jaxpr), tuple(jaxpr.consts), out_trees[0])
 
 
 def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
     """What the user's function calls each input; empty for inputs that it does not see."""
-    args = body.view(*in_tree.unflatten(list(range(in_tree.num_leaves))))
+    args = body.view(*skeleton(in_tree, range(in_tree.num_leaves)))
     names = api_util.argument_names(body.user, Arguments(args, {}, (), len(args)))
     name_of_input = dict(zip(tree_leaves(args), names, strict=True))
     return tuple(name_of_input.get(i, "") for i in range(in_tree.num_leaves))

@@ -44,7 +44,7 @@ from ...jaxpr import (
 )
 from ...jaxpr import printer as jaxpr_printer
 from ...runtime import array
-from ...tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
+from ...tree_util import as_built, tree_flatten, tree_map, tree_unflatten, treedef_tuple
 from ..reducers import inline_function
 from ..slicing import index_in_dim
 from .agreement import check_carry, check_operands, promote_weak_inputs
@@ -282,7 +282,7 @@ def trace_step(body: Body, in_tree: Any, avals: Sequence[Any]) -> Traced:
     """The body as a jaxpr. TypeError unless it returns a pair."""
     traced = trace_body(body, in_tree, avals)
     if len(traced.out_tree.children()) != 2:
-        returned = traced.out_tree.unflatten(traced.jaxpr.out_avals)
+        returned = as_built(traced.out_tree, traced.jaxpr.out_avals)
         raise TypeError(
             f"scan body output must be a pair, got {returned}.\n"
             "Return the carry for the next step and the output of this one: `carry, y`; `carry, None` without output."

@@ -1,0 +1,105 @@
+"""treedef + anything -> a tree to look at
+
+To find the names of leaves, the axis of each, or where two structures differ, one walks through a tree whose leaves
+do not matter. The constructor of a user's class may insist on arrays, or compute with them, so such a tree is not
+built by `unflatten`. A *skeleton* is a tree in which a `Skeleton` stands for each node of a class of the user's:
+it says the class, the metadata and the children. Tuples, lists and dicts are themselves.
+
+JAX: jax/_src/tree_util.py:treedef_children
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from .key_entries import KeyEntry
+from .nodes import DataclassNode, NodeType, RegisteredNode
+from .registry import node_types, registered
+from .treedef import LEAF, PyTreeDef, make_node
+
+
+class Skeleton:
+    """What stands for a node of a user's class: its structure, and its children, which are trees again."""
+
+    __slots__ = ("children", "treedef")
+
+    def __init__(self, treedef: PyTreeDef, children: Sequence[Any]) -> None:
+        self.treedef = treedef
+        self.children = children
+
+    def __repr__(self) -> str:
+        node_type = self.treedef.node_type
+        return "" if node_type is None else node_type.format(self.treedef.data, list(map(repr, self.children)))
+
+
+class _SkeletonNode(NodeType):
+    """How a Skeleton comes apart: as the node would that it stands for."""
+
+    __slots__ = ()
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        """The children, and the structure."""
+        return node.children, node.treedef
+
+    def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
+        """The children after their key entries, and the structure."""
+        return list(zip(child_keys(node.treedef), node.children, strict=True)), node.treedef
+
+    def visible_data(self, data: Any) -> Any:
+        """The metadata of the node."""
+        return data.node_type.visible_data(data.data)
+
+
+registered[Skeleton] = _SkeletonNode(Skeleton)
+
+
+def skeleton(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    """The tree of this structure that has these leaves, with a Skeleton for each node of a user's class."""
+    return _skeleton(treedef, iter(leaves))
+
+
+def _skeleton(treedef: PyTreeDef, leaves: Iterator[Any]) -> Any:
+    node_type = treedef.node_type
+    if node_type is None:
+        return next(leaves)
+    children = [_skeleton(child, leaves) for child in treedef.children()]
+    if node_type.cls in (tuple, list, dict, type(None)):
+        return node_type.unflatten(treedef.data, children)
+    return Skeleton(treedef, children)
+
+
+def as_built(treedef: PyTreeDef, leaves: Sequence[Any]) -> Any:
+    """The tree of this structure that has these leaves, for a message that shows it; where a user's class does not take
+    them, its skeleton.
+    """
+    try:
+        return treedef.unflatten(leaves)
+    except Exception:
+        return skeleton(treedef, leaves)
+
+
+# --- keys -----------------------------------------------------------------------------------------------------
+
+# The key entries that nodes of classes with keys of their own had, by structure.
+_noted: weakref.WeakKeyDictionary[PyTreeDef, tuple[KeyEntry, ...]] = weakref.WeakKeyDictionary()
+
+
+def child_keys(treedef: PyTreeDef) -> Sequence[KeyEntry]:
+    """The key entries of the children of a structure's root: of a class with keys of its own, as noted (`note_keys`)."""
+    if treedef.node_type is None:
+        return ()
+    return _noted.get(treedef) or treedef.node_type.keys(treedef.data, len(treedef.children()))
+
+
+def note_keys(tree: Any) -> PyTreeDef:
+    """Note the key entries of all nodes of a tree whose classes have keys of their own; the structure."""
+    node_type = node_types[type(tree)]
+    if node_type is None:
+        return LEAF
+    pairs, data = node_type.flatten_with_keys(tree)
+    treedef = make_node(node_type, data, tuple([note_keys(child) for _, child in pairs]))
+    if isinstance(node_type, RegisteredNode) and not isinstance(node_type, DataclassNode):
+        _noted[treedef] = tuple([key for key, _ in pairs])
+    return treedef

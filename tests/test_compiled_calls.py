@@ -1,0 +1,77 @@
+"""A compiled program refuses at each call what it refuses at the first."""
+
+import pytest
+from twin import raised, same_as_jax
+
+
+def cold_and_warm(make, good, wrong):
+    """What is raised by wrong calls of a program that was not called yet, and of one that was."""
+    cold = [raised(lambda call=call: call(make())) for call in wrong]
+    warm = make()
+    results = [good(warm), good(warm)]
+    return cold, results, [raised(call, warm) for call in wrong], good(warm)
+
+
+@same_as_jax
+def test_static_arguments_are_refused(jax, jnp):
+    return cold_and_warm(
+        lambda: jax.jit(lambda x, n: x * n, static_argnames="n").lower(1.0, n=3).compile(),
+        lambda c: c(2.0),
+        [lambda c: c(2.0, n=5), lambda c: c(2.0, n=3), lambda c: c(2.0, 3), lambda c: c(2.0, nonsense=object())],
+    )
+
+
+@same_as_jax
+def test_optional_arguments_are_refused(jax, jnp):
+    return cold_and_warm(
+        lambda: jax.jit(lambda x, y=0.0, **more: x + y).lower(1.0).compile(),
+        lambda c: c(1.0),
+        [lambda c: c(1.0, y=10.0), lambda c: c(1.0, 10.0), lambda c: c(1.0, y=None), lambda c: c(1.0, z=())],
+    )
+
+
+@same_as_jax
+def test_surplus_keywords_are_refused(jax, jnp):
+    return cold_and_warm(
+        lambda: jax.jit(lambda x, *, y: x - y).lower(1.0, y=2.0).compile(),
+        lambda c: c(1.0, y=2.0),
+        [lambda c: c(1.0, y=5.0, z=1.0), lambda c: c(1.0, z=1.0), lambda c: c(1.0), lambda c: c(x=1.0, y=2.0)],
+    )
+
+
+@same_as_jax
+def test_keywords_of_a_function_of_any_keywords_are_refused(jax, jnp):
+    return cold_and_warm(
+        lambda: jax.jit(lambda **k: sum(k.values())).lower(a=1.0, b=2.0).compile(),
+        lambda c: c(a=1.0, b=2.0),
+        [lambda c: c(a=1.0, b=2.0, c=3.0), lambda c: c(b=2.0), lambda c: c(1.0, a=1.0, b=2.0), lambda c: c()],
+    )
+
+
+@same_as_jax
+def test_any_argument_of_a_function_of_none_is_refused(jax, jnp):
+    return cold_and_warm(
+        lambda: jax.jit(lambda: jnp.ones(2)).lower().compile(),
+        lambda c: c(),
+        [lambda c: c(1), lambda c: c(()), lambda c: c(None), lambda c: c(a=1), lambda c: c(1, a=1)],
+    )
+
+
+@same_as_jax
+def test_arguments_beside_donated_ones_are_refused(jax, jnp):
+    return cold_and_warm(
+        lambda: jax.jit(lambda x, n=2: x * n, donate_argnames="x", static_argnums=1).lower(jnp.ones(2), 3).compile(),
+        lambda c: c(jnp.ones(2)),
+        [lambda c: c(jnp.ones(2), n=4), lambda c: c(jnp.ones(2), 4), lambda c: c(x=jnp.ones(2))],
+    )
+
+
+@pytest.mark.parametrize("size", [3, 300])
+@same_as_jax
+def test_arguments_beside_trees_are_refused(jax, jnp, size):
+    tree = {f"k{i}": jnp.float32(i) for i in range(size)}
+    return cold_and_warm(
+        lambda: jax.jit(lambda t, s=1.0: t["k1"] * s).lower(tree).compile(),
+        lambda c: c(tree),
+        [lambda c: c(tree, s=2.0), lambda c: c(tree, 2.0), lambda c: c({**tree, "more": 1.0}), lambda c: c(t=tree)],
+    )
