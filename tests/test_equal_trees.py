@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import operator
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,7 @@ def test_the_class_that_holds_an_array_as_metadata_is_named():
     T = tagged(jitkit)
     one, two = ({"m": [T(1.0, np.arange(3))]} for _ in range(2))
     with pytest.raises(ValueError, match=r"of pytree node of type <class '.*Tagged'>\. Make sure"):
-        jitkit.tree.structure(one) == jitkit.tree.structure(two)  # noqa: B015
+        operator.eq(jitkit.tree.structure(one), jitkit.tree.structure(two))
 
 
 # --- one function, jitted twice -------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from ..tree_util import (
     PyTreeDef,
     broadcast_over,
     keystr,
+    note_keys,
     prefix_errors,
     skeleton,
     tree_flatten,
@@ -87,6 +88,9 @@ def vmap(
                 f"vmap {name} must be an int, None, or (nested) container with those types as leaves, but got {axes}."
             )
 
+    may_be_refused = None in tree_leaves(out_axes, _is_none)
+    called = _noting_keys_of_result(fun) if may_be_refused else fun
+
     @functools.wraps(fun)
     @traceback_util.api_boundary
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -96,7 +100,7 @@ def vmap(
                 f"to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}"
             )
         args, kwargs = partial_eval.with_stand_ins_in((args, kwargs))
-        return call_on_batches(fun, args, kwargs, in_axes, out_axes, axis_name, axis_size)
+        return call_on_batches(called, args, kwargs, in_axes, out_axes, axis_name, axis_size)
 
     mapped.__doc__ = _documentation(fun)
     return mapped
@@ -132,6 +136,18 @@ def call_on_batches(
 
     outs, out_dims = batch(flat_fun, axis, leaves, dims)
     return tree_unflatten(out_trees[0], moved(axis, outs, out_dims, out_trees[0], out_axes))
+
+
+def _noting_keys_of_result(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, of whose results the key entries are noted: `not_the_same_for_all` names a leaf by them."""
+
+    @functools.wraps(fun)
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        result = fun(*args, **kwargs)
+        note_keys(result)
+        return result
+
+    return noting
 
 
 def _documentation(fun: Callable[..., Any]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .key_entries import KeyEntry
-from .nodes import DataclassNode, NodeType, RegisteredNode
+from .nodes import RegisteredNode
 from .registry import node_types, registered
 from .treedef import LEAF, PyTreeDef, make_node
 
@@ -34,7 +34,7 @@ class Skeleton:
         return "" if node_type is None else node_type.format(self.treedef.data, list(map(repr, self.children)))
 
 
-class _SkeletonNode(NodeType):
+class _SkeletonNode(RegisteredNode):
     """How a Skeleton comes apart: as the node would that it stands for."""
 
     __slots__ = ()
@@ -100,6 +100,6 @@ def note_keys(tree: Any) -> PyTreeDef:
         return LEAF
     pairs, data = node_type.flatten_with_keys(tree)
     treedef = make_node(node_type, data, tuple([note_keys(child) for _, child in pairs]))
-    if isinstance(node_type, RegisteredNode) and not isinstance(node_type, DataclassNode):
+    if not node_type.keys_are_fixed:
         _noted[treedef] = tuple([key for key, _ in pairs])
     return treedef
