@@ -30,7 +30,7 @@ help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
 	@echo "make test    the tests, against real JAX (six to eight minutes on two cores)"
 	@echo "make test-all  every test: the tails of tables, hundreds of random programs, compiled as users do (make test-tails: only those)"
-	@echo "make compilers  those for H100, TPU v5e and TPU v6e, for 'jitkit targets' (Linux; 435 MB to download, 1.3 GB on disk)"
+	@echo "make compilers  those of GPUs and TPUs, for 'jitkit targets' (Linux; 435 MB to download, 1.3 GB on disk)"
 	@echo "make test-targets  every primitive compiled for these chips (with the compilers; about five minutes)"
 	@echo "make test-browser  the Explorer's page in the Chromium that is on the PATH; flax and equinox explored (two minutes)"
 	@echo "make test-nbgrader  a course of nbgrader's, built, released, taken and graded (installs Jupyter; a few minutes)"

@@ -81,8 +81,8 @@ def explore(
     Args:
       function: a function, jitted or not, of jitkit's or (made by `jax.jit`) of JAX's.
       *args, **kwargs: its arguments, or `ShapeDtypeStruct`s in their place. Nothing is run.
-      targets: one or several of "cpu", "gpu:h100", "tpu:v5e", "tpu:v6e"; without it, all. Those whose compiler is not installed say how
-        to get it.
+      targets: one or several names of `jitkit.targets.TARGETS`, such as "tpu:v5e"; without it, all. Those whose compiler is not
+        installed say how to get it.
       time_limit: seconds for one compilation (default: 100). A target that takes longer says so, beside the others.
 
     Returns:

@@ -119,7 +119,7 @@ def folder() -> pathlib.Path:
 
 
 def _path(target: Target, name: str, text: str) -> pathlib.Path | None:
-    key = "\0".join([_FORMAT, target.name, compiler_of(target), name, text])
+    key = "\0".join([_FORMAT, target.name, target.description, compiler_of(target), name, text])
     digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
     try:
         return folder() / f"{digest[:40]}.json.z"

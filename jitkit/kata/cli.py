@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,6 +86,11 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", metavar="DIR", type=Path, help="also write table, JSON and figures to this folder")
 
 
+def _add_target(parser: argparse.ArgumentParser) -> None:
+    names = ", ".join(importlib.import_module("jitkit.targets.table").TARGETS)
+    parser.add_argument("--target", metavar="NAME", action="append", help=f"{names}; may be repeated (default: all)")
+
+
 def _targets_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "function",
@@ -96,9 +101,7 @@ def _targets_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shapes", metavar="TYPES", nargs="+", help="the types of its arguments, such as f32[1024,1024],f32[8]"
     )
-    parser.add_argument(
-        "--target", metavar="NAME", action="append", help="cpu, gpu:h100, tpu:v5e, tpu:v6e; may be repeated"
-    )
+    _add_target(parser)
     parser.add_argument("--time-limit", metavar="SECONDS", type=_seconds, help="of one compilation (default: 300)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
 
@@ -108,12 +111,7 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shapes", metavar="TYPES", nargs="+", help="the types of its arguments, such as f32[1024,1024],f32[8]"
     )
-    parser.add_argument(
-        "--target",
-        metavar="NAME",
-        action="append",
-        help="cpu, gpu:h100, tpu:v5e, tpu:v6e; may be repeated (default: all)",
-    )
+    _add_target(parser)
     parser.add_argument(
         "--calls",
         metavar="SCRIPT",
@@ -248,8 +246,9 @@ exit status:
 """
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command line."""
+def make_parser(argv: Iterable[str] = VERBS) -> argparse.ArgumentParser:
+    """Make the parser of the command line; it knows the arguments of the verbs that are among these words."""
+    used = set(argv)
     parser = argparse.ArgumentParser(
         prog="jitkit",
         description="jitkit is jax.jit, rebuilt in plain Python, to be read and to be written again.",
@@ -259,18 +258,19 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the versions of everything involved, and exit")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     for name, verb in VERBS.items():
-        verb.add_arguments(
-            verbs.add_parser(name, help=verb.help, description=verb.help[0].upper() + verb.help[1:] + ".")
-        )
+        own = verbs.add_parser(name, help=verb.help, description=verb.help[0].upper() + verb.help[1:] + ".")
+        if name in used:
+            verb.add_arguments(own)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line, and return its exit status."""
-    parser = make_parser()
-    if unknown := _unknown_verb(sys.argv[1:] if argv is None else argv):
+    words = sys.argv[1:] if argv is None else argv
+    parser = make_parser(words)
+    if unknown := _unknown_verb(words):
         parser.error(unknown)
-    arguments = parser.parse_args(argv)  # exits with status 2 when it cannot
+    arguments = parser.parse_args(words)  # exits with status 2 when it cannot
     if arguments.version:
         print(versions())
         return OK

@@ -224,8 +224,8 @@ class Lowered(_Stage):
         """Compile for the device that the arguments were committed to, or the default one. `compiler_options`
         are XLA's debug options by name.
 
-        With `target` ("cpu", "gpu:h100", "tpu:v5e", "tpu:v6e"), compile ahead of time for that chip, whether this
-        machine has one or not: the result can be read, and not be called. `time_limit` is in seconds.
+        With `target`, a name of `jitkit.targets.TARGETS` such as "tpu:v5e", compile ahead of time for that chip, whether
+        this machine has one or not: the result can be read, and not be called. `time_limit` is in seconds.
         `targets.TargetError` says what keeps it from being done.
         """
         options = (*self._program.options, *(compiler_options or {}).items())

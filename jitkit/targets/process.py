@@ -193,7 +193,6 @@ def environment(target: Target, dumps: pathlib.Path, ours: Mapping[str, str]) ->
         env |= {
             "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # or else one process of this machine at a time
             "TPU_SKIP_MDS_QUERY": "1",  # do not look for a data centre around us
-            "TPU_ACCELERATOR_TYPE": "v5e-4",
             "TPU_WORKER_HOSTNAMES": "localhost",
             "TPU_STDERR_LOG_LEVEL": "3",
             "LIBTPU_INIT_ARGS": (

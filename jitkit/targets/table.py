@@ -29,7 +29,8 @@ class Target(NamedTuple):
 
     `platform` is what lowering rules ask for; `packages` are the distributions that hold the compiler, each
     with a module that is there when it is; `extra` is the extra of jitkit that brings them; `code` is what the
-    compiler's last stage that can be read is called.
+    compiler's last stage that can be read is called. `description` is what the compiler is told of the chip: of a GPU,
+    XLA's `GpuTargetConfigProto` as text; of a TPU, the name of a topology.
     """
 
     name: str
@@ -38,20 +39,59 @@ class Target(NamedTuple):
     extra: str
     packages: tuple[tuple[str, str], ...]
     code: str
+    description: str
 
 
-_TPU = (("libtpu", "libtpu"),)
-_CUDA = (("jax-cuda12-pjrt", "jax_plugins.xla_cuda12"), ("nvidia-cuda-nvcc-cu12", "nvidia.cuda_nvcc"))
+# What the descriptions of NVIDIA's GPUs have in common. They are XLA's own: openxla/xla,
+# xla/backends/gpu/target_config/specs/*.txtpb
+_GPU = """
+platform_name: "CUDA"
+dnn_version_info {{ major: 9 minor: 6 }}
+device_description_str: "{device}"
+gpu_device_info {{
+  threads_per_block_limit: 1024
+  threads_per_warp: 32
+  threads_per_core_limit: 2048
+  shared_memory_per_block: 49152
+  block_dim_limit_x: 2147483647
+  block_dim_limit_y: 65535
+  block_dim_limit_z: 65535
+  registers_per_core_limit: 65536
+  registers_per_block_limit: 65536
+  {limits}
+}}
+"""
+
+
+def _gpu(name: str, chip: str, device: str, limits: str) -> Target:
+    """An NVIDIA GPU; `limits` are the lines of its description in which GPUs differ."""
+    packages = (("jax-cuda12-pjrt", "jax_plugins.xla_cuda12"), ("nvidia-cuda-nvcc-cu12", "nvidia.cuda_nvcc"))
+    return Target(name, chip, "gpu", "gpu", packages, "PTX", _GPU.format(device=device, limits=limits))
+
+
+def _tpu(name: str, chip: str, topology: str) -> Target:
+    """A TPU, by the name that libtpu has for a machine with one such chip."""
+    return Target(name, chip, "tpu", "tpu", (("libtpu", "libtpu"),), "VLIW bundles", topology)
+
 
 TARGETS = {
     target.name: target
     for target in (
-        Target("cpu", "this machine's processor", "cpu", "", (("jaxlib", "jaxlib"),), "LLVM IR"),
-        Target("gpu:h100", "one NVIDIA H100 (80 GB, SXM)", "gpu", "gpu", _CUDA, "PTX"),
-        Target("tpu:v5e", "one TPU v5e", "tpu", "tpu", _TPU, "VLIW bundles"),
-        Target("tpu:v6e", "one TPU v6e", "tpu", "tpu", _TPU, "VLIW bundles"),
+        Target("cpu", "this machine's processor", "cpu", "", (("jaxlib", "jaxlib"),), "LLVM IR", ""),
+        _gpu("gpu:h100", "one NVIDIA H100 (80 GB, SXM)", "NVIDIA H100 80GB HBM3", """
+            cuda_compute_capability { major: 9 } core_count: 132 fpus_per_core: 128 clock_rate_ghz: 1.98
+            shared_memory_per_block_optin: 232448 shared_memory_per_core: 233472
+            l2_cache_size: 52428800 memory_bandwidth: 3352320000000 device_memory_size: 84942979072
+        """),
+        _gpu("gpu:a100", "one NVIDIA A100 (80 GB, SXM)", "NVIDIA A100-SXM4-80GB", """
+            cuda_compute_capability { major: 8 } core_count: 108 fpus_per_core: 64 clock_rate_ghz: 1.41
+            shared_memory_per_block_optin: 166912 shared_memory_per_core: 167936
+            l2_cache_size: 41943040 memory_bandwidth: 2039040000000 device_memory_size: 85100068864
+        """),
+        _tpu("tpu:v5e", "one TPU v5e", "v5e:1x1"),
+        _tpu("tpu:v6e", "one TPU v6e", "v6e:1x1"),
     )
-}
+}  # fmt: skip
 
 
 def find(name: str) -> Target:

@@ -29,36 +29,11 @@ import numpy as np
 from .. import runtime
 from . import table
 from .program import NOT_AVAILABLE
+from .table import Target
 
 _ext = importlib.import_module("jaxlib._jax")
 _xla_client = importlib.import_module("jaxlib.xla_client")
 
-# NVIDIA's H100 SXM with 80 GB as XLA describes it: openxla/xla, xla/backends/gpu/target_config/specs/h100_sxm.txtpb
-_H100 = """
-gpu_device_info {
-  threads_per_block_limit: 1024
-  threads_per_warp: 32
-  shared_memory_per_block: 49152
-  shared_memory_per_block_optin: 232448
-  shared_memory_per_core: 233472
-  threads_per_core_limit: 2048
-  core_count: 132
-  fpus_per_core: 128
-  block_dim_limit_x: 2147483647
-  block_dim_limit_y: 65535
-  block_dim_limit_z: 65535
-  memory_bandwidth: 3352320000000
-  l2_cache_size: 52428800
-  clock_rate_ghz: 1.98
-  device_memory_size: 84942979072
-  registers_per_core_limit: 65536
-  registers_per_block_limit: 65536
-  cuda_compute_capability { major: 9 }
-}
-platform_name: "CUDA"
-dnn_version_info { major: 9 minor: 6 }
-device_description_str: "NVIDIA H100 80GB HBM3"
-"""
 _GENERIC = (
     "XLA's general cost model (HloCostAnalysis) on the optimised HLO, as this compiler has no estimate of its own"
 )
@@ -71,7 +46,7 @@ class Compiler:
         self.dumps = dumps
         self.host = _xla_client.make_cpu_client()
 
-    def device(self, chip: str) -> Any:
+    def device(self, target: Target) -> Any:
         """The device to compile for; one that is only described, for the chips of other machines."""
         return self.host.local_devices()[0]
 
@@ -132,15 +107,16 @@ class Plugin(Compiler):
         """The plugin's table of functions."""
         raise NotImplementedError
 
-    def topology(self, chip: str) -> Any:
-        """The description of a machine with one such chip."""
+    def topology(self, target: Target) -> tuple[str, dict[str, Any]]:
+        """The name and the options that describe a machine with one such chip: all that the compiler gets to see of it."""
         raise NotImplementedError
 
-    def device(self, chip: str) -> Any:
+    def device(self, target: Target) -> Any:
         """The device to compile for, made once for each chip."""
-        if chip not in self.devices:
-            self.devices[chip] = self.topology(chip)._make_compile_only_devices()[0]
-        return self.devices[chip]
+        if target.name not in self.devices:
+            machine = _ext.get_c_api_topology(self.api, *self.topology(target))
+            self.devices[target.name] = machine._make_compile_only_devices()[0]
+        return self.devices[target.name]
 
     def compile(self, device: Any, text: str, options: Any) -> Any:
         """The compiled program. These compilers take MLIR, so the text is parsed here."""
@@ -157,10 +133,9 @@ class Cuda(Plugin):
         library = str(table.folder_of("jax_plugins.xla_cuda12") / "xla_cuda_plugin.so")
         return _load_plugin("cuda", library)
 
-    def topology(self, chip: str) -> Any:
-        """The description is all that the compiler gets to see of the GPU."""
-        config = {"topology": "1x1x1", "target_config": _H100}
-        return _ext.get_c_api_topology(self.api, chip, config)
+    def topology(self, target: Target) -> tuple[str, dict[str, Any]]:
+        """One GPU, as XLA describes it; the name is not read."""
+        return target.name, {"topology": "1x1x1", "target_config": target.description}
 
     def options(self) -> list[tuple[str, Any]]:
         """And where the assembler and NVIDIA's own library of functions (libdevice) are."""
@@ -192,9 +167,9 @@ class Tpu(Plugin):
         library = importlib.import_module("libtpu").get_library_path()
         return _load_plugin("tpu", library)
 
-    def topology(self, chip: str) -> Any:
-        """One chip of a kind."""
-        return _ext.get_c_api_topology(self.api, f"{chip}:1x1", {"chips_per_host_bounds": [1, 1, 1]})
+    def topology(self, target: Target) -> tuple[str, dict[str, Any]]:
+        """One chip of a kind, which libtpu knows by name."""
+        return target.description, {"chips_per_host_bounds": [1, 1, 1]}
 
     def options(self) -> list[tuple[str, Any]]:
         """libtpu is told by its environment where to write."""
@@ -260,7 +235,7 @@ def answer(compiler: Compiler, request: dict[str, Any]) -> dict[str, Any]:
     """Compile one program, and tell what is known of it."""
     for path in compiler.dumps.iterdir():
         path.unlink()
-    device = compiler.device(request["target"].partition(":")[2])
+    device = compiler.device(table.find(request["target"]))
     options = _xla_client.CompileOptions()
     assignment = _xla_client.DeviceAssignment.create(np.array([[device.id]], np.int32))
     options.num_replicas = options.num_partitions = 1

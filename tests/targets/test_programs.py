@@ -1,4 +1,4 @@
-"""What a user gets from the compilers of H100, TPU v5e and TPU v6e."""
+"""What a user gets from the compilers of GPUs and TPUs."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from jitkit.targets.program import count_bundles
 
 HERE = pathlib.Path(__file__).parents[2]
 OTHERS = [name for name in TARGETS if name != "cpu"]
+TPUS = [name for name, target in TARGETS.items() if target.platform == "tpu"]
 X = ShapeDtypeStruct((256, 256), np.float32)
 
 
@@ -75,15 +76,16 @@ def test_costs_and_memory_come_with_their_source(target, programs):
     assert memory.source
 
 
-def test_the_h100_gets_ptx_of_its_architecture_and_a_list_of_launches(programs):
-    program = programs["gpu:h100"]
+@pytest.mark.parametrize(("target", "architecture"), [("gpu:h100", "sm_90a"), ("gpu:a100", "sm_80")])
+def test_a_gpu_gets_ptx_of_its_architecture_and_a_list_of_launches(target, architecture, programs):
+    program = programs[target]
     texts = program.ptx()
-    assert all(".target sm_90" in text and f".entry {kernel}" in text for kernel, text in texts.items())
+    assert all(f".target {architecture}" in text and f".entry {kernel}" in text for kernel, text in texts.items())
     assert len([line for line in program.launches() if "Kernel" in line]) >= 3
     assert program.code_size() == (sum(text.count("\n") for text in texts.values()), "lines of PTX")
 
 
-@pytest.mark.parametrize("target", ["tpu:v5e", "tpu:v6e"])
+@pytest.mark.parametrize("target", TPUS)
 def test_a_tpu_gets_bundles(target, programs):
     bundles = programs[target].bundles()
     assert all(count > 0 for count in bundles.values())
@@ -99,7 +101,7 @@ def attention(x, wq, wk, wv, wo):
     return jitkit.nn.relu((weights @ v) @ wo)
 
 
-@pytest.mark.parametrize("target", ["tpu:v5e", "tpu:v6e"])
+@pytest.mark.parametrize("target", TPUS)
 def test_bundles_of_an_attention_block_are_counted_as_libtpu_counts_them(target, compilers):
     weights = [ShapeDtypeStruct((256, 256), np.float32)] * 4
     traced = jitkit.jit(attention).trace(ShapeDtypeStruct((4, 256, 256), np.float32), *weights)

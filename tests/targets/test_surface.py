@@ -1,4 +1,4 @@
-"""What can be traced can be compiled for H100, TPU v5e and TPU v6e: each primitive, for each dtype."""
+"""What can be traced can be compiled for each chip: each primitive, for each dtype."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ import jitkit
 from jitkit.interpreters import mlir
 from jitkit.targets import TARGETS, Compilers
 
-PLATFORMS = {"gpu": ["gpu:h100"], "tpu": ["tpu:v5e", "tpu:v6e"]}
+PLATFORMS = {
+    platform: [name for name, target in TARGETS.items() if target.platform == platform] for platform in ("gpu", "tpu")
+}
 AT_ONCE = 40
 
 # What these compilers have no code for. An entry that is not refused any more is a failure, too.
 NO_CODE = {
+    "gpu:a100": {("conv_general_dilated", "int32 int32")},
     "gpu:h100": {("conv_general_dilated", "int32 int32")},
     "tpu:v5e": {("clamp", "bool bool bool")},
     "tpu:v6e": {("clamp", "bool bool bool")},

@@ -76,7 +76,8 @@ function differencesSaid(to, link) {
   if (compiledTargets.length < 2) return [];
   const totals = few(compiledTargets.map(({ name, by_line: all }) => `${name} ${count(all.kernels, "kernel")}, ${amount(moved(all))}B`), MOST_LINES).replaceAll("B, ", "B; ");
   const said = [[link("By line", () => to.lines()), `: kernels, and the bytes that they read and write: ${totals}.`]];
-  const pair = ["gpu:h100", "tpu:v5e"].every((name) => compiledTargets.some((target) => target.name === name)) ? ["gpu:h100", "tpu:v5e"] : compiledTargets.slice(0, 2).map((target) => target.name);
+  const [gpu, tpu] = ["gpu:", "tpu:"].map((platform) => compiledTargets.find((target) => target.name.startsWith(platform)));
+  const pair = (gpu && tpu ? [gpu, tpu] : compiledTargets.slice(0, 2)).map((target) => target.name);
   const parts = [element("b", {}, `${pair[0]} and ${pair[1]}`)];
   const rows = model.python.equations.flatMap((numbers, row) => (numbers.length && differing(row) ? [row] : []));
   const ofPair = rows.filter((row) => kernelsOf(pair[0], row) !== kernelsOf(pair[1], row));

@@ -17,8 +17,9 @@ def show(screen: Screen, x: Any) -> None:
     screen.heading("Other chips", "compiled ahead of time")
     there = [target for target in TARGETS.values() if obstacle(target) is None]
     if all(target.platform == "cpu" for target in there):
+        others = [target.name for target in TARGETS.values() if target.platform != "cpu"]
         screen.text(
-            "With their compilers, `jitkit targets` shows what TPU v5e, TPU v6e and NVIDIA H100 would make of a function, "
+            f"With their compilers, `jitkit targets` shows what {', '.join(others)} would make of a function, "
             "without such a chip. In a clone, `make compilers` installs them (435 MB to download, for Linux).",
             2,
         )
