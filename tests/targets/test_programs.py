@@ -155,7 +155,7 @@ def test_the_command_shows_all_targets(capsys):
     shown = capsys.readouterr().out
     rows = [line.split()[0] for line in shown.splitlines() if line.endswith((" s", " ms"))]
     assert [row for row in rows if row in TARGETS] == list(TARGETS)
-    assert shown.count("Fused for ") == 4
+    assert shown.count("Fused for ") == len(TARGETS)
     assert "Targets are not ranked" in shown
     assert max(map(len, shown.splitlines())) < 80
 
