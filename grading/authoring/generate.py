@@ -206,7 +206,7 @@ def _indent(line: str) -> int:
 
 
 def _filled(item: Sequence[str], width: int, indent: int, hanging: int) -> list[str]:
-    """Sentences in lines of this width; what stands in `backquotes` stays together."""
+    """Sentences in lines of this width; what stands between backquotes stays together."""
     text = _CODE.sub(lambda m: m[0].replace(" ", "\0"), " ".join(line.strip() for line in item))
     first, rest = " " * indent, " " * hanging
     lines = textwrap.wrap(

@@ -1,6 +1,6 @@
 """The ground: options, errors, source positions, reports and printing. Nothing here knows an array.
 
-Comes in: what users set, and where they are in their program. Goes out: the state of the thread (`config.local.state`), error
+Comes in: what users set, and where they are in their program. Goes out: the state of the thread (`config.local`), error
 classes, tracebacks that end in the user's code, logs. Read `config` first, the others when something above uses them:
 
     config             options, and what the current thread is doing

@@ -2,7 +2,7 @@
 
 Two kinds of state decide what a call means besides its arguments: the *options* (x64, disable_jit, ...) and
 the *current trace*. Both live here, in one thread-local object, because every warm call reads them: one
-attribute read, `thread.key`, tells whether the thread runs eagerly, and with which options. `thread.key` is
+attribute read, `local.state.key`, tells whether the thread runs eagerly, and with which options. It is
 the interned options while no trace is active, and None under a trace (or with `disable_jit`), so a dispatch
 table keyed by it can never answer for a call that should have been recorded.
 

@@ -3,7 +3,7 @@
 A notebook asks an object for `_repr_mimebundle_`, and shows the richest form that it can. `RichDisplay` is that
 protocol: the HTML, and beside it the `repr`, which stands alone wherever HTML is not shown. This module knows text
 only: StableHLO and HLO are split into tokens by regular expressions, good enough for colours; jaxprs come already
-split, from their printer (see `jaxpr_html`).
+split, from their printer (see `html`, beside it).
 
 The output belongs into somebody else's page. So it brings its own style and no scripts, keeps the page's font and
 background, and escapes all words. What keeps lines whole is `!important`: the page has rules of its own for the texts

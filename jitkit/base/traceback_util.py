@@ -3,7 +3,7 @@
 An exception raised while a function is traced passes through a dozen of our frames, between the user's call
 of the jitted function and the user's line that failed. `api_boundary` marks the functions that users call; on
 its way out through one of them, an exception loses the frames that are ours. The whole traceback stays with
-it, as `exc.__jitkit_traceback__`, and `JITKIT_TRACEBACK_FILTERING=off` (or
+it, as its `__jitkit_traceback__`, and `JITKIT_TRACEBACK_FILTERING=off` (or
 `config.update("traceback_filtering", "off")`) leaves it alone.
 
 Invariant: a frame is hidden by the file its code comes from, never by who called it. So a learner's function

@@ -1,12 +1,15 @@
 """Derivatives, as users ask for them.
 
 Comes in: a function of trees. Goes out: its derivative, a function of trees. The work on flat lists and jaxprs is done in
-`interpreters` (`ad`, `ad_linearize`, `ad_transpose`). The rules stand beside their primitives, and come with this room. In the
-order of reading:
+`interpreters` (`ad`, `ad_linearize`, `ad_transpose`). Rules stand beside their primitives in `lax`; those with a module of their
+own come with this room. In the order of reading:
 
     gradients     grad, value_and_grad, jvp, linearize, vjp, linear_transpose
     jacobians     jacfwd, jacrev, jacobian, hessian
     checkpoint    a function that remembers less
+    policies      operation -> whether its result is kept
+    saving        jaxpr + policy -> what is computed now, and what is computed again
+    residuals     what a gradient keeps, printed
 
 JAX: jax/_src/api.py:value_and_grad
 """

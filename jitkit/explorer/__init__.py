@@ -18,7 +18,8 @@ In the order of reading:
     hlo            optimised HLO -> Listing: a tree of fusions and loops, with costs
     by_line        kernels + their links -> what each line of Python became
     machine        LLVM IR, PTX, bundles -> Listing
-    gone           why nothing is left of an equation
+    values         which equations compute a value that is there already
+    fates          why nothing is left of an equation, and how that is known
     compiling      StableHLO -> answers of the compilers, at the same time, kept by content
     calls          a run -> its calls: what each took, and why it missed
     jax_calls      the same of JAX's jit, in JAX's words

@@ -19,7 +19,7 @@ _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]{24})([0-9A-Fa-f]{40,})">')
 @dataclasses.dataclass
 class Listing:
     """Lines in a language. By row: `equations` are those that a line surely came from, `guesses` those that it may have come
-    from, `notes` what stands beside it in the margin, `badges` a word on what the line is.
+    from, `notes` what stands beside it in the margin.
     """
 
     language: str

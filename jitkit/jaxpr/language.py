@@ -7,7 +7,7 @@ binds fresh variables to the results; parameters, such as an axis or an inner ja
 running. Every variable has one type, its aval, and is bound once.
 
 Variables are objects without names: the printer (`printer`) makes names up as it goes. Which jaxprs are
-well-formed, and which two are the same program, is said in `jaxpr_check`, as rules that run.
+well-formed, and which two are the same program, is said in `check`, as rules that run.
 
 Inputs come in two kinds: `invars` are what the caller passes; `constvars` stand for arrays that the function
 closed over, whose values are `consts`. JAX long had two classes for this, ClosedJaxpr for a Jaxpr with its
@@ -161,7 +161,7 @@ class Jaxpr(RichDisplay):
     it is closed.
 
     Immutable by agreement: `replace` makes another one. Hashes and compares by identity; see
-    `jaxpr_check.jaxprs_equal`.
+    `check.jaxprs_equal`.
     """
 
     __slots__ = ("__weakref__", *_PARTS)
@@ -248,7 +248,7 @@ class Jaxpr(RichDisplay):
 
 
 class _Printer(Slots):
-    """Slot for how jaxprs and equations become text. `jaxpr_printer` and `jaxpr_html` fill it."""
+    """Slot for how jaxprs and equations become text. `printer` and `html` fill it."""
 
     jaxpr_to_text: Callable[..., str]
     eqn_to_text: Callable[[JaxprEqn], str]

@@ -355,7 +355,7 @@ def _drop_output() -> None:
 
 @contextlib.contextmanager
 def _no_interrupt_lost() -> Iterator[None]:
-    """Ctrl-C that comes in a callback of a weak reference, such as importing runs for each module, or in a `__del__`: Python can
+    """Ctrl-C that comes in a callback of a weak reference, such as importing runs for each module, or in a destructor: Python can
     raise nothing there, prints it, and goes on. Here it comes again, once that callback is left.
     """
     before = sys.unraisablehook

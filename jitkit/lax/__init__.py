@@ -1,7 +1,26 @@
 """The primitives, and the functions that apply them: XLA's vocabulary, with JAX's names.
 
 Nothing here promotes dtypes or ranks: operands are to fit. A primitive is one paragraph in its module: shape
-rule, lowering, public function; the elementwise ones are rows of the table in `elementwise`.
+rule, lowering, public function; the elementwise ones are rows of the table in `elementwise`. Its derivative stands beside it, or, where
+it takes more than a screen, in NAME_derivatives.py, which `derivatives` imports. In the order of reading:
+
+    elementwise, elementwise_rules          the table of elementwise operations, and its columns
+    elementwise_derivatives, powers         its derivatives; powers
+    utils, convert, extended                checks; from one dtype to another; arrays whose elements are keys
+    creation, shaping, joining, selection   arrays from nothing; rearranged; put together; chosen from
+    slicing, dynamic_slicing                windows whose corner is known, or is data
+    reduction, reduction_derivatives        an axis folded with an operation
+    reducers, generic_reduction, cumulative the same with a function of scalars; running sums
+    windows, windows_derivatives            over windows that move along an array
+    precision, dot_products                 products of matrices, and how precisely they are summed
+    convolution, convolution_shapes, convolution_derivatives
+    index_checks, gathering                 many windows of an array, read
+    scattering, scattering_derivatives      and written
+    sorting, fourier, linalg                order; Fourier transforms; LAPACK
+    control_flow                            conditionals, loops, solutions of equations
+    ordering, callback                      barriers and tokens; calls of Python
+    parallel, exchange                      collectives: what the elements of a batch tell each other
+    bessel, incomplete_gamma, incomplete_beta   special functions
 
 JAX: jax/_src/lax/lax.py:add
 """

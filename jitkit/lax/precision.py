@@ -67,7 +67,7 @@ class DotAlgorithm(NamedTuple):
 
 
 class DotAlgorithmPreset(enum.Enum):
-    """Algorithms known to run on at least one target, named LHS_RHS_SUM; `_X3` emulates a wider type by three
+    """Algorithms known to run on at least one target, named LHS_RHS_SUM; one with X3 emulates a wider type by three
     products.
     """
 

@@ -167,7 +167,7 @@ def _bits(facts: Sequence[Any]) -> int:
 
 
 class Change(NamedTuple):
-    """A difference between two calls, not yet put in words. The kinds: see `call_differences.Difference`."""
+    """A difference between two calls, not yet put in words. The kinds: see `differences.Difference`."""
 
     kind: str
     name: str  # of the argument, of the leaf, or of the option

@@ -1,5 +1,9 @@
 """Functions for neural networks: activations, softmax, one-hot encoding, under JAX's names.
 
+    functions       activations, softmax, one-hot encoding
+    initializers    initial weights
+    attention       dot_product_attention
+
 JAX: jax/_src/nn/functions.py:softmax
 """
 

@@ -3,7 +3,7 @@
 Names, semantics and printed jaxprs are those of `jax.numpy`. Every function here ends in primitives of `jitkit.lax`. By subject:
 
     util, promotion                                 operands of any kind made ready for a primitive
-    ufuncs, arithmetic, float_parts                 elementwise
+    ufuncs, arithmetic, float_parts, log_sums       elementwise
     creation, ranges, scalar_types                  arrays from values, shapes and ranges
     reductions, cumulative, statistics,
     nan_reductions, quantiles                       over axes
@@ -13,6 +13,7 @@ Names, semantics and printed jaxprs are those of `jax.numpy`. Every function her
     index_update, selection                         reading and updating parts, choosing
     sorting, searching, sets                        order
     calculus, samples, iterated                     derivatives and integrals, histograms, divisors and polynomials
+    fft                                             Fourier transforms
     index_grids                                     grids, and positions in matrices
     vectorizing                                     functions of small arrays as functions of large ones
     array_methods                                   all of this as operators and methods

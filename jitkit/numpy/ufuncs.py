@@ -1,8 +1,9 @@
 """The elementwise functions: promote the operands, then one primitive, or a few.
 
-Most of them differ only in the primitive and in the dtype they promote to, and are rows of a table. `inexact` rows turn integers
-into floats (`sin(1)`), plain ones keep the dtype (`negative`, `maximum`), `numeric` ones only turn bool into int. Each is
-`inlined`: one compiled program when it is called eagerly, equations without a frame around them when it is traced.
+Most of them differ only in the primitive and in the dtype they promote to, and are rows of a table. Rows with `promote_inexact`
+turn integers into floats (`sin(1)`), those with `promote` keep the dtype (`negative`, `maximum`), those with `promote_numeric` only
+turn bool into int. Each is `inlined`: one compiled program when it is called eagerly, equations without a frame around them when it
+is traced.
 
 JAX: jax/_src/numpy/ufuncs.py:sin
 """

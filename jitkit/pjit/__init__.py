@@ -7,6 +7,7 @@ reading:
     function             the dispatcher, as the function that `jit` returns
     jitted               call -> results: the dispatcher, and the way of a first call
     tracing              call -> TracedCall
+    lookup               form of a call -> the written function that finds its entry
     compilation_cache    signature -> executable
     calling              leaves of a call -> executable -> tree of Arrays
     jit_call             a call of a jitted function inside of a function that is being traced

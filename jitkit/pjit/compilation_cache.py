@@ -301,7 +301,7 @@ class FunctionCache:
 
     def known_records(self, table: Table) -> list[CallRecord]:
         """The calls that something is cached for, traces or entries of a table, by age: the latest, and if
-        there are more than `call_record.SEARCHED`, at least one more than that.
+        there are more than `record.SEARCHED`, at least one more than that.
         """
         records = [*_latest(self.records), *_latest(table.records)]
         by_number = {record.number: record for record in records}

@@ -4,8 +4,14 @@
     key, subkey = random.split(key)
     x = random.normal(subkey, (3,))
 
-`prng` says what a key is, `threefry2x32` how bits come from it, `keys` what a user does with keys. The
-samplers begin with `uniform`; the others are made of it.
+In the order of reading:
+
+    prng, threefry2x32              what a key is, and how bits come from it
+    keys                            what a user does with keys
+    arguments, uniform              what all samplers check; the sampler of which the others are made
+    normal, inverse, discrete       of one uniform number each; orders and choices
+    gamma, poisson, binomial        by rejection
+    multivariate                    vectors and matrices
 
 JAX: jax/_src/random/core.py:key
 """

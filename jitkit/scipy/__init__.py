@@ -1,6 +1,11 @@
 """`jitkit.scipy`: functions with scipy's names. Special functions, and distributions.
 
-Comes in: arrays. Goes out: arrays, made of `jitkit.numpy` and `jitkit.lax`. `special` first, then `stats`, which is made of it.
+Comes in: arrays. Goes out: arrays, made of `jitkit.numpy` and `jitkit.lax`. In the order of
+reading:
+
+    special                  error functions, gamma and beta functions, entropies, the normal distribution
+    log_beta, normal_tail    where the plain formulas lose their digits
+    stats                    distributions, which are made of these
 
 JAX: jax/_src/scipy/special.py:erf
 """

@@ -15,7 +15,7 @@ from typing import Any
 
 
 class Executables:
-    """What `jitkit.runtime.compile_text` is in this process, once it is `installed`.
+    """What `jitkit.runtime.compile_text` is in this process, after `install`.
 
     Args:
       sealed: executables by the names that `_key` gives them.

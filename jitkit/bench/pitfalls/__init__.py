@@ -1,4 +1,11 @@
-"""Pitfalls of jit, by theme: each a pair of small programs, one that falls in and one that does not."""
+"""Pitfalls of jit, by theme: each a pair of small programs, one that falls in and one that does not. In the order of reading:
+
+pair                          one pitfall
+identity, shapes, types, trees, statics, settings     what makes another signature
+purity, loops, transforms, waiting                    what else surprises
+source                        the text of a pair's programs, as a learner reads them
+measured, drawn               `jitkit bench pitfalls`: the table, and its figures
+"""
 
 from __future__ import annotations
 

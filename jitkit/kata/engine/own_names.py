@@ -37,7 +37,7 @@ def source_path(module: str, package_folder: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def meanings(source: str, module: str) -> Mapping[str, str]:
-    """The names that a module of the reference has at its top level, each with where it is from: `jitkit.core.primitive.bind`."""
+    """The names that a module of the reference has at its top level, each with where it is from: `jitkit.core.primitive.Primitive`."""
     tree = tree_of(source)
     found = {name: f"{module}.{name}" for name in names_bound(tree)}
     is_folder = source_path(module, _PACKAGE_FOLDER).endswith("__init__.py")
@@ -74,7 +74,7 @@ def _meaning(node: ast.Import | ast.ImportFrom, alias: ast.alias, folder: str = 
 
 @functools.lru_cache(maxsize=4096)
 def origin(meaning: str) -> str:
-    """Where something of the reference is defined: `jitkit.core.bind` is `jitkit.core.primitive.bind`, if that is where
+    """Where something of the reference is defined: `jitkit.core.Primitive` is `jitkit.core.primitive.Primitive`, if that is where
     `jitkit.core` has it from."""
     for _ in range(20):  # doors that lead to doors: never more than three
         module, _, name = meaning.rpartition(".")

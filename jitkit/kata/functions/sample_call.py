@@ -75,7 +75,7 @@ def load_function(where: str) -> Callable[..., Any]:
 
 
 def names_in(where: str) -> tuple[str, str]:
-    """`model.py:net.loss` -> `model.py`, `net.loss`. WrongUsage for what names no function."""
+    """`model.py:net.loss` -> the file, and the path to the function in it. WrongUsage for what names no function."""
     file, colon, name = where.rpartition(":")
     if not colon or not all(part.isidentifier() for part in name.split(".")):
         raise WrongUsage(f"{where!r} does not name a function. Write the file, a colon and the function: model.py:loss")

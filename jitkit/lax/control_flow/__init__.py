@@ -1,7 +1,14 @@
 """Conditionals and loops on values that are known only when the program runs.
 
 The functions of the user are traced once, to jaxprs, which are parameters of one equation. To be read in this
-order: `common`, `agreement`, `conditionals`, `loops`, `scanning`, `stepping`, `derived`, `solves`.
+order:
+
+    common, agreement        a function of the user as a jaxpr; what must agree
+    conditionals             cond and switch; their derivatives are in `conditionals_derivatives`
+    loops                    while_loop; its derivatives are in `loops_derivatives`
+    scanning, stepping       scan, and how it becomes a while loop; its derivatives are in `scanning_derivatives`
+    derived                  fori_loop, map, associative_scan
+    solves                   custom_root and custom_linear_solve
 
 JAX: jax/_src/lax/control_flow/loops.py:while_loop
 """

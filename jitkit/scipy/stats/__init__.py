@@ -3,6 +3,10 @@
 Comes in: points, or parts of the whole, and parameters. Goes out: densities (of whole numbers, probabilities), parts, points:
 `logpdf pdf logpmf pmf cdf logcdf sf logsf ppf isf`, as far as they are here.
 
+    norm, multivariate_normal, uniform, laplace, logistic, cauchy, t      on the whole line, or a part of it
+    expon, gamma, chi2, beta                                             of positive numbers
+    bernoulli, binom, nbinom, poisson                                    of whole numbers
+
 JAX: jax/_src/scipy/stats/norm.py:logpdf
 """
 
