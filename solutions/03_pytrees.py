@@ -95,8 +95,8 @@ def register(node_type: RegisteredNode) -> None:
     Holding `intern_lock`, enter it in `registered`, and correct what was remembered of the class if it was asked about
     before: the answer in `node_types`, and that it is one of the `leaf_types`.
 
-    ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class ...>.", where
-    `custom` is the `kind` of the node type.
+    ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class ...>.", with
+    the `kind` of the node type in the place of "custom".
     """
     cls = node_type.cls
     with intern_lock:

@@ -76,7 +76,7 @@ def register(node_type: RegisteredNode) -> None:
     it was asked about before: the answer in `node_types`, and that it is one of the `leaf_types`.
 
     ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for
-    <class ...>.", where `custom` is the `kind` of the node type.
+    <class ...>.", with the `kind` of the node type in the place of "custom".
     """
     raise NotImplementedError("03.2")
 
