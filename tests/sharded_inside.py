@@ -80,9 +80,8 @@ def show(name, function):
         print(name, function())
     except Exception as error:
         words = str(error).split("\n")[0].split(" at /")[0].split(" and jit inside")[0]
-        print(
-            name, type(error).__name__, "" if type(error).__name__ == "IndivisibleError" else words
-        )  # JAX 0.12 says more
+        # JAX 0.12 says more
+        print(name, type(error).__name__, "" if type(error).__name__ == "IndivisibleError" else words)
 
 
 def value(fun, args):

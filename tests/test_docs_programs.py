@@ -266,13 +266,8 @@ def test_the_course_of_the_instructors_page_is_read(tmp_path):
 
 # --- commands ---------------------------------------------------------------------------------------------------------
 
-NBGRADER = {
-    "generate_assignment",
-    "autograde",
-    "generate_feedback",
-    "export",
-    "validate",
-}  # tests/test_nbgrader.py calls them
+# tests/test_nbgrader.py calls them
+NBGRADER = {"generate_assignment", "autograde", "generate_feedback", "export", "validate"}
 TARGETS_OF_MAKE = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 

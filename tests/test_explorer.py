@@ -325,10 +325,8 @@ def test_a_program_becomes_a_tree_with_costs_and_guesses():
     assert read.listing.notes[6] == "its value, moved or rounded"
     assert read.listing.guesses == {}
     assert read.linked == (4, 4, 3, 0)
-    assert [number for numbers in read.links.own.values() for number in numbers] == [
-        0,
-        1,
-    ]  # not the copy, which has no name
+    # not the copy, which has no name
+    assert [number for numbers in read.links.own.values() for number in numbers] == [0, 1]
 
 
 NAMELESS = """HloModule m

@@ -188,9 +188,8 @@ def test_what_is_gone_is_listed_linked_and_said(opened, file, data):
     assert "dead code: no result depends on it" in row.inner_text()
     assert page.inner_text("#pane-hlo .row.gone.hit .gutter") == str(data["python"]["numbers"][line])
     assert "cpu: Dropped before XLA: dead code" in page.inner_text("#pane-jaxpr .row.hit")
-    assert (
-        page.inner_text("#story").count("dropped before XLA: dead code: no result depends on it") == 1
-    )  # on both targets
+    # on both targets
+    assert page.inner_text("#story").count("dropped before XLA: dead code: no result depends on it") == 1
     heads = page.locator("#pane-hlo .row.head").all_inner_texts()
     for kind, title in (("removed", "Removed by XLA"), ("dropped", "Dropped before XLA")):
         count = sum(fate["fate"] == kind for fate in data["targets"][0]["fates"].values())
@@ -423,9 +422,8 @@ def test_the_page_says_which_call_s_program_it_shows(opened, file, data, tmp_pat
         assert "program of call #6" in page.inner_text(place), place
     assert "The other panes show the program of this call." in page.inner_text("#pane-calls .which")
     page.click("#pane-calls button:has-text('miss') >> nth=0")
-    assert "program of call #6" in page.inner_text(
-        "#top .of-call"
-    )  # a click does not change it, and the reason says so
+    # a click does not change it, and the reason says so
+    assert "program of call #6" in page.inner_text("#top .of-call")
     none = written(data | {"calls": data["calls"] | {"shown": None}}, tmp_path)
     assert "not that of a call" in opened(none, "#show=calls").inner_text("#pane-calls .which")
 
@@ -480,9 +478,8 @@ def test_the_summary_answers_why_a_call_missed_what_is_gone_and_where_targets_di
     assert "6 calls, 2 of them missed the cache; call #1 was the first." in words
     assert re.search(r"sin \(line \d+\)[^:;]*: dead code, no result depends on it", words)
     assert "have as many kernels for each line, as all targets" in words  # the two are one
-    assert (
-        "call #6 missed (new signature): x: float32[3,8] before, float32[5,8] now. In its jaxpr" in words
-    )  # more rows: nothing to advise
+    # more rows: nothing to advise
+    assert "call #6 missed (new signature): x: float32[3,8] before, float32[5,8] now. In its jaxpr" in words
     assert re.search(r"against that of #1, \d+ of \d+ lines have other types or numbers\.", words)
     page.click(".summary button:has-text('call #1')")
     assert "Why call #1 missed" in page.inner_text("#pane-calls")

@@ -268,9 +268,8 @@ def test_after_a_pass_the_checks_draw_other_numbers(learner):
     assert first != second
     learner.write(merge_lists=SWAPPED)
     reports = [learner.report("90.1") for _ in range(2)]
-    assert (
-        reports[0].verdict.results[0].value == reports[1].verdict.results[0].value
-    )  # what fails can be looked at twice
+    # what fails can be looked at twice
+    assert reports[0].verdict.results[0].value == reports[1].verdict.results[0].value
 
 
 def test_what_a_passing_function_prints_is_shown(learner):

@@ -372,9 +372,8 @@ def test_a_notebook_in_a_workspace_shares_what_passes_with_it(cells, learner):
     assert learner.state.of("90.1").passed == learner.workspace.look().fingerprint(manifest_exercise(learner))
     assert "PASS" in learner("check", "90.1")
     cells(*[helped, MERGE.replace("merge_lists", "helper")] * 3)
-    assert "It is in 90_lists/exercises.py, too" in repr(
-        notebook.check("90.1")
-    )  # cells that are run again say nothing new
+    # cells that are run again say nothing new
+    assert "It is in 90_lists/exercises.py, too" in repr(notebook.check("90.1"))
     cells(MERGE)
     assert "has another version of 90.1, which stays as it is" in repr(notebook.check("90.1"))
     assert "def helper(" in learner.lists.read_text(encoding="utf-8")

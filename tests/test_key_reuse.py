@@ -259,9 +259,8 @@ def test_an_eager_reuse_names_both_lines_and_the_mend():
     assert f"is used again at {__file__}:{start + 3}:" in rest
     assert "return first + jk.random.normal(key)" in rest
     assert "key, subkey = random.split(key)" in rest
-    assert rest.endswith(
-        ("errors.md#keyreuseerror", "errors.html#jax.errors.KeyReuseError")
-    )  # without a clone, JAX's page
+    # without a clone, JAX's page
+    assert rest.endswith(("errors.md#keyreuseerror", "errors.html#jax.errors.KeyReuseError"))
 
 
 def test_a_reuse_inside_of_jit_names_both_lines():

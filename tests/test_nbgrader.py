@@ -160,7 +160,6 @@ def test_the_notebook_for_learners_runs_from_its_first_cell_to_its_last(lab):
     assert [
         output["ename"] for output in outputs if output.output_type == "error" and output["ename"] == "NameError"
     ] == []
-    assert sum("still to be written" in " ".join(output.split()) for output in shown) == len(
-        lab.exercises
-    )  # lines are wrapped
+    # lines are wrapped
+    assert sum("still to be written" in " ".join(output.split()) for output in shown) == len(lab.exercises)
     assert any("Guess first" in output for output in shown) == (lab.experiment is not None)

@@ -93,8 +93,7 @@ def test_every_public_module_of_jax_is_looked_into():
 def test_the_page_says_what_jax_has_besides():
     missing = parity.missing()
     for inside, names in missing.items():
-        assert set(names) <= names_of_jax.missing(inside), (
-            inside
-        )  # later versions of JAX have more: the table has theirs, too
+        # later versions of JAX have more: the table has theirs, too
+        assert set(names) <= names_of_jax.missing(inside), inside
     if jax.__version__ == parity.VERSION:
         assert page_section("What JAX has besides") == parity.render_missing(missing).strip()

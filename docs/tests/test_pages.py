@@ -11,11 +11,8 @@ PAGES = (
     "generated/pitfalls.html", "generated/labs/index.html", "generated/labs/12_vmap.html", "generated/api/index.html",
     "generated/api/jitkit.tree_util.html", "source/jitkit/pjit/jitted.html", "parity.html", "benchmarks.html", "instructors.html",
 )  # fmt: skip
-LONG = {
-    "parity.html",
-    "a_jit_in_one_sitting.html",
-    "source/jitkit/pjit/jitted.html",
-}  # of one kind of line; minutes of axe
+# of one kind of line; minutes of axe
+LONG = {"parity.html", "a_jit_in_one_sitting.html", "source/jitkit/pjit/jitted.html"}
 WIDTHS = {"phone": (400, 850), "desk": (1400, 1000)}
 looks = pytest.mark.parametrize(("width", "scheme"), [(w, s) for w in WIDTHS for s in ("light", "dark")])
 

@@ -112,9 +112,8 @@ def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Pat
     place = target / files.safe_path(info.filename)
     if info.is_dir() or (info.external_attr >> 16) & 0o170000 & ~0o100000:
         return
-    target.joinpath(*place.relative_to(target).parts[:-1][:1]).mkdir(
-        exist_ok=True
-    )  # whose it is is known, whatever it is
+    # whose it is is known, whatever it is
+    target.joinpath(*place.relative_to(target).parts[:-1][:1]).mkdir(exist_ok=True)
     place.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(info) as source, place.open("wb") as copy:
         try:

@@ -19,9 +19,8 @@ from typing import Any, NamedTuple
 
 from ..targets.hlo import Instruction, Program, called
 
-_COPIES = frozenset(
-    {"copy-done", "slice-done", "dynamic-slice-done"}
-)  # the ends, whose type is that of what was copied
+# the ends, whose type is that of what was copied
+_COPIES = frozenset({"copy-done", "slice-done", "dynamic-slice-done"})
 
 
 class Kernel(NamedTuple):

@@ -81,12 +81,8 @@ def compile_all(
 def _lowered(stablehlo: Callable[[str], str], platform: str) -> str | Exception:
     try:
         return stablehlo(platform)
-    except (
-        NotImplementedError,
-        ValueError,
-        TypeError,
-        JaxRuntimeError,
-    ) as error:  # a rule that this platform does not have
+    # a rule that this platform does not have
+    except (NotImplementedError, ValueError, TypeError, JaxRuntimeError) as error:
         return error
 
 

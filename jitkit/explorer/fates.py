@@ -29,9 +29,8 @@ _ARRANGING = frozenset({
     "broadcast", "reshape", "transpose", "convert", "copy", "slice", "reverse", "bitcast", "bitcast-convert", "dynamic-reshape",
     "copy-start", "copy-done", "slice-start", "slice-done", "optimization-barrier", "opt-barrier",
 })  # fmt: skip
-_OPERANDS = frozenset(
-    {"constant", "broadcast", "iota", "parameter"}
-)  # what an operation writes for itself, and is not it
+# what an operation writes for itself, and is not it
+_OPERANDS = frozenset({"constant", "broadcast", "iota", "parameter"})
 _PRODUCTS = {"dot": {"dot", "convolution", "custom-call"}, "convolution": {"convolution", "custom-call"}}
 _MERELY_MOVED = {"bitcast": "the same bytes, read in another shape: nothing is moved"}
 _FLOAT = re.compile(r"\b(?:f|bf)(\d+)")

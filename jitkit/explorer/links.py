@@ -29,15 +29,10 @@ _MOVES = frozenset({
     "copy", "copy-start", "copy-done", "bitcast", "transpose", "reshape", "convert", "broadcast", "get-tuple-element", "slice-start",
     "slice-done", "opt-barrier",
 })  # fmt: skip
-_RUNS = frozenset(
-    {"fusion", "call"}
-)  # whose operands are the parameters of what they run, and whose result is its root
-AS_WRITTEN = _RUNS | {
-    "while",
-    "conditional",
-    "async-start",
-    "custom-call",
-}  # others apply what they refer to, by element
+# whose operands are the parameters of what they run, and whose result is its root
+_RUNS = frozenset({"fusion", "call"})
+# others apply what they refer to, by element
+AS_WRITTEN = _RUNS | {"while", "conditional", "async-start", "custom-call"}
 _HAVE_NO_NAME = _RUNS | {"parameter", "tuple", "get-tuple-element", "async-start", "async-done"}
 _INDEX = re.compile(r"\bindex=(\d+)")
 _POSITION = re.compile(r"\b(?:source_line|stack_frame_id)=")
@@ -75,9 +70,8 @@ class Links:
         self._by_the_data(order)
         for at, numbers in lent.items():
             self.exact[at] = self.exact[at] or numbers
-        for (
-            name
-        ) in order:  # a product without a name is of the equation that reads it, and only else of the loop it is in
+        # a product without a name is of the equation that reads it, and only else of the loop it is in
+        for name in order:
             self._part_of_what_runs_it(name)
         self._take_from_inside()
         for name in order:  # what is inside of a guess is one, too

@@ -177,9 +177,8 @@ def _changed(text: str, file: str, codes: Sequence[CodeType]) -> bool:
     """Whether a source is another one than these were compiled from."""
     if not codes:
         return False
-    there: dict[
-        int, set[CodeType]
-    ] = {}  # by the features of `__future__` that are on: `exec` takes those of the file it stands in
+    # by the features of `__future__` that are on: `exec` takes those of the file it stands in
+    there: dict[int, set[CodeType]] = {}
     try:
         for code in codes:
             features = code.co_flags & _FEATURES

@@ -24,13 +24,8 @@ _NEUTRAL = {
     "xor": (0, True, "x ^ {} is x"), "shift_left": (0, False, "x << {} is x"),
 }  # fmt: skip
 _RESHAPES = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_in_dim"})
-_KEEPS = _RESHAPES | {
-    "convert_element_type",
-    "copy",
-    "copy_p",
-    "slice",
-    "transpose",
-}  # each with its parameters of no effect
+# each with its parameters of no effect
+_KEEPS = _RESHAPES | {"convert_element_type", "copy", "copy_p", "slice", "transpose"}
 _REDUCES = frozenset({"reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "reduce_xor"})
 _UNDOES_ITSELF = frozenset({"neg", "not", "rev", "conj"})
 # Equations that run one jaxpr: their operands are its arguments, and its results theirs.

@@ -42,7 +42,6 @@ def _end(*_: object) -> NoReturn:
 
 if __name__ == "__main__":
     if not sys.flags.safe_path:
-        del sys.path[
-            0
-        ]  # the folder that we are in, where a learner's json.py or numpy.py would be taken for the one that we need
+        # the folder that we are in, where a learner's json.py or numpy.py would be taken for the one that we need
+        del sys.path[0]
     sys.exit(main())

@@ -108,9 +108,8 @@ def differences(
     more = 0
     for change in all_changes:
         if len(found) < shown:
-            said = {
-                each.advice for each in found if each.kind == "shape"
-            }  # of x, and of the labels y of the same batch
+            # of x, and of the labels y of the same batch
+            said = {each.advice for each in found if each.kind == "shape"}
             found += [
                 each._replace(advice="") if each.advice in said else each for each in _WORDS[change.kind](change, calls)
             ]

@@ -26,9 +26,8 @@ from ..pjit.jit import inlined
 from .contractions import result_type_of
 from .util import as_array, check_arraylike
 
-_Path = Sequence[
-    tuple[int, ...]
-]  # which operands are contracted in each step; the result of a step goes to the end of the list
+# which operands are contracted in each step; the result of a step goes to the end of the list
+_Path = Sequence[tuple[int, ...]]
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 

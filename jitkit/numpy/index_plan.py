@@ -50,9 +50,8 @@ class _Builder:
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
-        self.positions: list[
-            tuple[Any, int]
-        ] = []  # an array of starts, and the axis of `positions` where its own axes begin
+        # an array of starts, and the axis of `positions` where its own axes begin
+        self.positions: list[tuple[Any, int]] = []
         self.position_shape: list[int] = []
         self.start_index_map: list[int] = []
         self.collapsed: list[int] = []

@@ -136,9 +136,8 @@ def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
         return python_type
 
     def converted(value: Any) -> Any:
-        if isinstance(
-            value, np.ndarray
-        ):  # an equation, as in JAX, whose functions are jitted: there it is a value of the trace
+        if isinstance(value, np.ndarray):
+            # an equation, as in JAX, whose functions are jitted: there it is a value of the trace
             return lax.convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak)
         return lax._convert_element_type(value, dtype, weak)
 

@@ -143,9 +143,8 @@ def inlined(fun: Callable[..., Any] | None = None, /, *, static_argnames: Sequen
     """For functions of the library: one compiled program when called eagerly, plain Python under a trace."""
     if fun is None:
         return cast(Wrapped, functools.partial(inlined, static_argnames=static_argnames))
-    code = cast(
-        types.FunctionType, fun
-    ).__code__  # and not its signature, which takes 50 us, for a hundred functions at every import
+    # and not its signature, which takes 50 us, for a hundred functions at every import
+    code = cast(types.FunctionType, fun).__code__
     both_ways = code.co_varnames[code.co_posonlyargcount : code.co_argcount]
     positions = [code.co_posonlyargcount + i for i, name in enumerate(both_ways) if name in static_argnames]
     spec = ArgumentSpec(tuple(positions), tuple(static_argnames), (), ())

@@ -91,9 +91,8 @@ class Jitted(Traceable):
                             elif type(x := args[0]) is Array:
                                 buffers = [x._buf]
                                 found = quick.get(x._key)
-                            elif (
-                                type(x) is _ndarray
-                            ):  # whatever it is under these options: its key would take 0.2 us, of 6
+                            elif type(x) is _ndarray:
+                                # whatever it is under these options: its key would take 0.2 us, of 6
                                 found = quick.get((x.shape, x.dtype))
                             else:
                                 found = quick.get(_key_functions[type(x)](x))

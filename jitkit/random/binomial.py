@@ -67,9 +67,8 @@ def _binomial(key: Any, count: Any, prob: Any, shape: Shape | None, dtype: Any) 
     is_few = is_no_count | (count * q <= 10.0)
     count = jnp.floor(count)
 
-    few = lax.select(
-        is_few, count, lax.full_like(count, 0.0)
-    )  # each is given harmless numbers where the other is meant
+    # each is given harmless numbers where the other is meant
+    few = lax.select(is_few, count, lax.full_like(count, 0.0))
     many = lax.select(is_few, lax.full_like(count, 1e4), count)
     q_of_many = lax.select(is_few, lax.full_like(q, 0.5), q)
     most = dtype.type(dtypes.finfo(dtype).max)

@@ -74,9 +74,8 @@ def _key_of_bool(x: bool) -> Any:
     return _bool_key
 
 
-_bool_key = runtime.OnHost(
-    ShapedArray((), np.bool_), of_python=True
-)  # Python's and numpy's True are two entries, as in JAX
+# Python's and numpy's True are two entries, as in JAX
+_bool_key = runtime.OnHost(ShapedArray((), np.bool_), of_python=True)
 _int_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.int32, np.int64)]
 _float_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.float32, np.float64)]
 _ndarray_keys: dict[Any, Any] = {}  # by shape and dtype; 64-bit dtypes are absent, x64 decides what they become

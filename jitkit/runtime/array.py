@@ -217,9 +217,8 @@ class Array(Operators, metaclass=_ArrayMeta):
     def __jax_array__(self) -> Callable[[], runtime.Buffer]:
         """What JAX looks for, and calls, where it meets a value that is none of its own: it takes the buffer."""
         if isinstance(self.aval.dtype, dtypes.ExtendedDType) and is_of_jax(sys._getframe(1).f_globals.get("__name__")):
-            raise errors.key_for_jax_error(
-                self.aval
-            )  # here, since JAX next complains of the key's shape; others may look
+            # here, since JAX next complains of the key's shape; others may look
+            raise errors.key_for_jax_error(self.aval)
         return self._as_jax_array
 
     def _as_jax_array(self) -> runtime.Buffer:

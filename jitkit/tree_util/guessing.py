@@ -61,9 +61,8 @@ class Guesses:
         self._after = after
         self._keeps_values = keeps_values
         self._by_root: dict[Any, list[tuple[TakeApart, PyTreeDef]]] = {}
-        self._lately: collections.deque[PyTreeDef] = collections.deque(
-            maxlen=8
-        )  # or else they may die before they come again
+        # or else they may die before they come again
+        self._lately: collections.deque[PyTreeDef] = collections.deque(maxlen=8)
 
     def flatten(self, tree: Any) -> tuple[list[Any], PyTreeDef] | None:
         """The leaves and the structure of a tree, if it has one of the structures that came often."""

@@ -174,11 +174,8 @@ def numbers(x):
 
 # ---------------------------------------------------------------- the door
 
-TYPES, NUMPY, RUN = (
-    {},
-    {},
-    {},
-)  # by primitive: types of results; numbers of results; for operations with programs in them
+# by primitive: types of results; numbers of results; for operations with programs in them
+TYPES, NUMPY, RUN = ({}, {}, {})
 
 
 def bind(name, /, *operands, **params):

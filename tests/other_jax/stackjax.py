@@ -2728,9 +2728,8 @@ def _(size, values, batched, contracting, batch):
     ]
     if all(batched):
         return dot_p.bind(a, b, contracting=(ca, cb), batch=((0, *ba), (0, *bb))), True
-    at = (
-        len(ba) if batched[0] else len(ba) + len(free_axes(aval_of(a).ndim, ca, ba))
-    )  # where the batch is in the result
+    # where the batch is in the result
+    at = len(ba) if batched[0] else len(ba) + len(free_axes(aval_of(a).ndim, ca, ba))
     return moved_axis(dot_p.bind(a, b, contracting=(ca, cb), batch=(ba, bb)), at, 0), True
 
 

@@ -285,9 +285,8 @@ def load_machine(path: str) -> Any:
 
 def keep_executables(xla: Any, folder: pathlib.Path) -> None:
     """Have the machine translate each text once, and find it in `folder` at the next save: what did not change is not waited for."""
-    executables = importlib.import_module(
-        ".executables", __package__
-    )  # a grader has this file alone, and keeps nothing
+    # a grader has this file alone, and keeps nothing
+    executables = importlib.import_module(".executables", __package__)
     translate = xla.translate
 
     def find_or_translate(text: str) -> Any:

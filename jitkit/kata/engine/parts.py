@@ -183,9 +183,8 @@ def _own_docstring(value: Any) -> str:
         return ""
     if inspect.ismodule(value) or callable(value) or isinstance(value, property):
         text = inspect.getdoc(value) or ""
-        is_made = inspect.isclass(value) and text.startswith(
-            f"{value.__name__}("
-        )  # by NamedTuple, where nobody says more
+        # by NamedTuple, where nobody says more
+        is_made = inspect.isclass(value) and text.startswith(f"{value.__name__}(")
         return "" if is_made else text
     kind = type(value)
     return inspect.cleandoc(kind.__dict__.get("__doc__") or "") if kind.__name__.startswith("_") else ""

@@ -18,16 +18,8 @@ from .rungs import Rung, all_rungs, ladder_folder, machine_file
 
 KEPT = ".jitkit"
 _MARK = "ladder"  # the file in `.jitkit` that has the package's name
-_TAKEN = sys.stdlib_module_names | {
-    "numpy",
-    "ml_dtypes",
-    "jaxlib",
-    "xla",
-    "climbing",
-    "jax",
-    "jitkit",
-    "torch",
-}  # others find them
+# others find them
+_TAKEN = sys.stdlib_module_names | {"numpy", "ml_dtypes", "jaxlib", "xla", "climbing", "jax", "jitkit", "torch"}
 
 
 class Place:

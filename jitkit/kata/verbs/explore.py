@@ -136,13 +136,17 @@ def _found_there(name: str, names: dict[str, Any], file: str) -> Any:
     """The object that a name stands for after the run, in the script or in the module that was imported from the file; None
     where there is none. `jit(grad(loss))` is known by it, and not by the name of its function, which is that of `loss`.
     """
-    modules = [vars(module) for module in list(sys.modules.values()) if getattr(module, "__file__", None)]
-    there = [names, *(each for each in modules if Path(each["__file__"]).resolve() == Path(file).resolve())]
+    modules = [getattr(module, "__dict__", {}) for module in list(sys.modules.values())]
+    there = [names, *(each for each in modules if _is_from(file, each.get("__file__")))]
     first, *rest = name.split(".")
     found: Any = next((each[first] for each in there if first in each), None)
     for part in rest:
         found = getattr(found, part, None)
     return getattr(found, "__func__", found)
+
+
+def _is_from(file: str, path: Any) -> bool:
+    return isinstance(path, str) and Path(path).resolve() == Path(file).resolve()
 
 
 def _is_fine(error: BaseException) -> bool:

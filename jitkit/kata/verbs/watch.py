@@ -199,9 +199,8 @@ class Watch:
             (self.lab, self.exercise), *self.waiting = self.waiting
             self.running = self.pool.submit(self.course.check, self.lab, self.exercise, self.stop)
             return
-        reports = sorted(
-            [*self.earlier, report], key=lambda report: not report.passed
-        )  # what is to be mended comes last
+        # what is to be mended comes last
+        reports = sorted([*self.earlier, report], key=lambda report: not report.passed)
         self.earlier = []
         if self.screen.interactive:
             self.screen.clear()

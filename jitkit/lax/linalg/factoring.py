@@ -71,9 +71,8 @@ def _(ctx: LoweringContext, x: str) -> list[str]:
     [aval], [out, pivots_aval, _] = ctx.avals_in, ctx.avals_out
     info, rows = lapack.info_of(aval), aval.shape[-2]
     factors, pivots, failed = lapack.call(ctx, "getrf", [x], [aval], [out, pivots_aval, info], {0: 0})
-    pivots = ctx.emit_text(
-        f"stablehlo.subtract {pivots}, {ctx.splat(1, pivots_aval)} : {type_of(pivots_aval)}"
-    )  # Fortran counts from 1
+    # Fortran counts from 1
+    pivots = ctx.emit_text(f"stablehlo.subtract {pivots}, {ctx.splat(1, pivots_aval)} : {type_of(pivots_aval)}")
     [factors] = lapack.nan_where_failed(ctx, failed, info, [(factors, out)], "GE")
     [permutation] = inline_function(ctx, lambda swaps: [_swapped(swaps, rows)], [pivots], [pivots_aval])
     return [factors, pivots, permutation]
