@@ -167,7 +167,8 @@ def test_a_spare_process_runs_what_is_saved_later_not_what_it_was_prepared_for()
         (outcome,) = run(job("return 2"), spare)
         assert outcome.value == {"is": "int", "value": "2"}
         assert spare.waiting == {}
-        assert waiting.process.wait(20) != 0  # it is ended, though nobody waits for that
+        waiting.process.wait(20)  # it is ended, though nobody waits for that; or has come to its end, on a busy machine
+        assert waiting.process.poll() is not None
         spare.prepare(False)
         spare.waiting[False].kill()
         spare.waiting[False].process.wait()
