@@ -505,6 +505,8 @@ def loss_of_three_parts(w, x):
 
 
 def test_sums_of_cotangents_stand_at_the_lines_of_the_function():
+    w = jnp.float32(1)
+    w * w + w  # what was first traced for a call at once is not of that call's line
     equations = jitkit.make_jaxpr(jitkit.grad(loss_of_three_parts))(1.0, 2.0).eqns
     sums = [eqn.source_info.position for eqn in equations if eqn.primitive.name == "add_any"]
     assert sums
@@ -1164,7 +1166,10 @@ def test_a_compiler_that_takes_too_long_leaves_the_page_to_the_others(tmp_path, 
     )
     said = capsys.readouterr()
     assert status == problems.FAILED
-    assert said.err.splitlines() == ["  (compiling step for tpu:v5e)"]
+    assert (
+        "  (compiling step for tpu:v5e)" in said.err.splitlines()
+    )  # on a busy machine other steps are waited for, too
+    assert "for cpu" not in said.err
     assert "compiled for cpu\n" in said.out
     assert "had not finished 'step' after 2 s" in said.out
     assert "--time-limit SECONDS" in " ".join(said.out.split())

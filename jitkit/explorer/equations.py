@@ -114,9 +114,12 @@ def _mark_loop(
     if "cond_jaxpr" in params:
         tested = inside(dialect.inside(params["cond_jaxpr"]), None)[params["cond_nconsts"] :]
         body, first, carries = dialect.inside(params["body_jaxpr"]), params["body_nconsts"], len(results)
-    elif "num_carry" in params:
-        body, first, carries = dialect.inside(params["jaxpr"]), params["num_consts"], params["num_carry"]
-        tested = [False] * carries
+    elif "num_carry" in params or "ft_in" in params:
+        if "ft_in" in params:  # of JAX since 0.11: the trees of constants, carry and xs
+            first, carries, _ = (len(list(part)) for part in params["ft_in"].unpack())
+        else:
+            first, carries = params["num_consts"], params["num_carry"]
+        body, tested = dialect.inside(params["jaxpr"]), [False] * carries
     else:
         return False
     asked = [one or other for one, other in zip(results, tested + [False] * (len(results) - carries), strict=True)]

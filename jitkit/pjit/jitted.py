@@ -45,7 +45,7 @@ from ..signature.api_util import Arguments, CallForm
 from ..tree_util import PyTreeDef, flatten_by, tree_flatten, tree_structure
 from ..tree_util.guessing import Guesses
 from .calling import Direct, in_dtype
-from .compilation_cache import Entry, run_entry
+from .compilation_cache import Entry, TracedCall, run_entry
 from .function import PjitFunction
 from .jit_call import NestedCall
 from .lookup import LookUp, write_look_up
@@ -390,6 +390,13 @@ class Jitted(Traceable):
             return None, leaves
         return (call if call is not None and call.is_current() else None), leaves
 
+    def trace_now(
+        self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
+    ) -> TracedCall:
+        """Trace, as `Traceable` does. The equations of an inlined function have no line: all its callers share them."""
+        with contextlib.nullcontext() if self.staged else source_info.nowhere():
+            return super().trace_now(arguments, tree, avals, names)
+
     def nested_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NestedCall:
         """How to record a call with these arguments, which is remembered: by `remember_nested`, under the `trace_key`.
 
@@ -403,8 +410,7 @@ class Jitted(Traceable):
         `self.shardings(arguments, traced, avals)` says.
         """
         arguments, tree, avals = self.signature(args, kwargs)
-        with contextlib.nullcontext() if self.staged else source_info.nowhere():
-            traced = self.traced_alone(arguments, tree, avals)
+        traced = self.traced_alone(arguments, tree, avals)
         donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(avals)
         call = NestedCall(traced, donated, self.options.inline, self.options.keep_unused, self.name)
         if self.is_placed:

@@ -279,9 +279,13 @@ def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll:
 
 
 def trace_step(body: Body, in_tree: Any, avals: Sequence[Any]) -> Traced:
-    """The body as a jaxpr. TypeError unless it returns a pair."""
+    """Trace the body to a jaxpr. TypeError unless it returns a pair: since JAX 0.11 a tuple or a list, before that any node
+    with two children.
+    """
     traced = trace_body(body, in_tree, avals)
-    if len(traced.out_tree.children()) != 2:
+    node_type = traced.out_tree.node_type
+    is_sequence = node_type is not None and node_type.cls in (tuple, list)
+    if len(traced.out_tree.children()) != 2 or (since(0, 11) and not is_sequence):
         returned = as_built(traced.out_tree, traced.jaxpr.out_avals)
         raise TypeError(
             f"scan body output must be a pair, got {returned}.\n"
