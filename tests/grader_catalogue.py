@@ -44,6 +44,15 @@ def row(name, source, *args, **kwargs):
     return Row(name, {"00_hello/exercises.py": source}, *args, **kwargs)
 
 
+STUB = "def relu(x):\n    raise NotImplementedError\n"
+
+
+def beside_a_stub(name, files, says):
+    """A workspace as it was handed out, with the answer in another file, which is not taken for it."""
+    mine = {os.path.normpath(f"00_hello/{path}"): data for path, data in files.items()}
+    return Row(f"a stub, and {name}", {"00_hello/lab.ipynb": notebook(STUB)} | mine, "INVALID", says=says)
+
+
 def body(text):
     """A `relu` that does something first, and then is right."""
     lines = "".join(f"    {line}\n" for line in text.splitlines())
@@ -141,10 +150,25 @@ BROKEN = [
     ),
     Row(
         "a stub, and a copy with an answer",
-        {"00_hello/exercises.py": "def relu(x):\n    raise NotImplementedError\n", "00_hello (1)/exercises.py": RIGHT},
-        flags=("`relu` is also in 00_hello (1)/exercises.py",),
-        says="not written",
+        {"00_hello/exercises.py": STUB, "00_hello (1)/exercises.py": RIGHT},
+        "INVALID",
+        says="`relu` is written in 00_hello (1)/exercises.py, beside the files",
     ),
+    beside_a_stub("UTF-16", {"exercises.py": RIGHT.encode("utf-16")}, "exercises.py is not in UTF-8"),
+    beside_a_stub("Latin-1", {"exercises.py": f"# é\n{RIGHT}".encode("latin-1")}, "exercises.py is not in UTF-8"),
+    beside_a_stub("NUL", {"exercises.py": f"{RIGHT}\0"}, "NUL byte in line 3"),
+    beside_a_stub("UTF-16 elsewhere", {"../mine.py": RIGHT.encode("utf-16")}, "mine.py is not in UTF-8"),
+    beside_a_stub("a text", {"exercises.py.txt": RIGHT}, "exercises.py.txt, which was not read"),
+    beside_a_stub("another lab's file", {"../07_cond/exercises.py": RIGHT}, "named after another lab"),
+    beside_a_stub("a rar with it", {"../work.rar": b"Rar!"}, "work.rar is an archive of a kind"),
+    beside_a_stub("a broken notebook", {"../hello.ipynb": notebook(RIGHT)[:-2]}, "hello.ipynb is no notebook"),
+    beside_a_stub("a cell of text", {"../00_hello.ipynb": notebook(RIGHT).replace('"code"', '"raw"')}, "in a raw cell"),
+    beside_a_stub(
+        "a cell for a file", {"more.ipynb": notebook(f"%%writefile a.py\n{RIGHT}")}, "begins with `%%writefile"
+    ),
+    row("a function, and its stub below", f"{RIGHT}\n\n{STUB}", "INVALID", says="once more, unwritten, in line 5"),
+    row("a lambda below a stub", f"{STUB}\nrelu = lambda x: x\n", "INVALID", says="as a value: write it with `def`"),
+    row("under an if", "if True:\n    def relu(x):\n        return x\n", "INVALID", says="not at its place"),
     Row("a rar", {"work.rar": b"Rar!\x1a\7\1\0"}, "INVALID", says="work.rar is an archive of a kind"),
     Row("a 7z in a zip", {"work.zip": zipped(**{"x.7z": b"7z"})}, "INVALID", says="Hand in a zip"),
     Row("a rar beside the answer", {"00_hello/exercises.py": RIGHT, "data.rar": b"Rar!"}, points=1.0),

@@ -168,6 +168,51 @@ def test_a_clock_that_was_set_back_makes_no_older_submission_the_last(store, mon
     assert [r.points for r in records(store)] == [0.5]
 
 
+def handin(student, submission="s1", digest=None, at=0.0, lab="00", taken=(), passed=()):
+    return {
+        "student": student, "submission": submission, "lab": lab, "handed_in": at, "digest": digest or submission,
+        "taken": json.dumps(taken), "passed": json.dumps(passed),
+    }  # fmt: skip
+
+
+def stands_by_handins(store, text=""):
+    (store.folder / "course.toml").write_text(text, encoding="utf-8")
+    return standing(store.grades(), read_policy(store.folder / "course.toml", LABS), {}, store.handins())
+
+
+@pytest.mark.parametrize("attempts", ["last", "best"])
+def test_going_back_to_an_earlier_version_counts(store, attempts):
+    """Good, bad, good again to the letter: the third hand-in is the last, and its time is its own."""
+    due = 'timezone = "UTC"\n[late]\npercent_a_day = 10\n[lab.00]\ndue = 1970-01-01T00:01:00\n'
+    for name, points, at in (("good", 1.0, 10.0), ("bad", 0.5, 20.0), ("good", 1.0, 90.0)):
+        store.add([result(name, check())], [grade("ann", name, points, key=name)], [handin("ann", name, at=at)])
+    assert len(list(store.grades())) == 2
+    assert [(h.submission, h.handed_in) for h in store.handins()] == [("good", 10.0), ("bad", 20.0), ("good", 90.0)]
+    (record,) = stands_by_handins(store, f'attempts = "{attempts}"\n{due}')
+    assert (record.grade.submission, record.grade.handed_in) == ("good", 90.0 if attempts == "last" else 10.0)
+    assert record.points == (0.9 if attempts == "last" else 1.0)
+    store.add([], [], [handin("ann", "good", at=90.0)])
+    assert len(store.handins()) == 3, "the same once more, unchanged, is not a hand-in"
+    store.add([], [], [handin("ann", "bad", at=20.0)], again=True)
+    assert len(store.handins()) == 3, "nor is what `regrade` finds where it was"
+
+
+def test_who_goes_on_with_another_lab_hands_in_the_first_one_when_it_was_first_seen(store):
+    """The files of lab 00 are the same, and have the time of a copy."""
+    for name, at in (("october", 10.0), ("november", 5e6)):
+        store.add([result("r", check())], [grade("ann", name, key="r")], [handin("ann", name, "same", at)])
+    (record,) = stands_by_handins(store)
+    assert (record.grade.submission, record.grade.handed_in) == ("november", 10.0)
+
+
+def test_a_submission_that_cannot_be_run_is_over_when_the_one_before_is_handed_in_again(store):
+    store.add([], [grade("ann")], [handin("ann")])
+    store.add([], [grade("ann", "s2", 0.0, "INVALID", "", None)], [handin("ann", "s2", lab=None)])
+    assert [r.flags for r in stands_by_handins(store)] == [("a later submission could not be run",)]
+    store.add([], [grade("ann")], [handin("ann")])
+    assert [r.flags for r in stands_by_handins(store)] == [()]
+
+
 def test_a_submission_that_cannot_be_run_leaves_the_older_grade_with_a_flag(store):
     store.add([], [grade("ann"), grade("ann", "s2", 0.0, "INVALID", "", None)])
     (record,) = records(store)
@@ -301,6 +346,19 @@ def test_pages_show_markup_as_text_and_feedback_no_hidden_input(class_, tmp_path
     assert "0.123" in (tmp_path / "students" / f"{file_name(EVIL)}.html").read_text(encoding="utf-8")
 
 
+def test_students_are_told_what_was_taken_and_what_was_passed_over(store, tmp_path):
+    passed = [[f"notes{EVIL}.docx", "only files that end in .py or .ipynb are read"]]
+    store.add([result("r1", check())], [grade("ann")], [handin("ann", taken=["00_hello/exercises.py"], passed=passed)])
+    now = Standing(store.folder, records(store), read_policy(tmp_path / "no", LABS), LABS, "x", tuple(store.handins()))
+    report.write_report(tmp_path, now)
+    page = (tmp_path / "feedback" / f"{file_name('ann')}.html").read_text(encoding="utf-8")
+    data = json.loads(exports.gradescope_results(now.records, "", now.last_handins()["ann"]))
+    for text in (page, data["output"]):
+        assert "00_hello/exercises.py" in text
+        assert "only files that end in .py or .ipynb are read" in text
+    assert "<script" not in page
+
+
 def test_values_in_pages_are_text_unless_they_are_markup():
     bold = report.markup("<b>{}</b>", EVIL)
     assert "<script" not in bold
@@ -344,8 +402,10 @@ def test_a_store_of_the_version_before_is_read_and_its_exports_are_the_same(tmp_
     assert main(["report", str(tmp_path / "old"), "--explain", "crash", "00.1"]) == 0
     assert main(["report", str(tmp_path / "old")]) == 0
     with Store(tmp_path / "old", write=True) as store:
-        store.add([result("r1", check())], [grade("ann")])
+        assert store.handins() == []
+        store.add([result("r1", check())], [grade("ann")], [handin("ann")])
         assert len(list(store.grades())) == 7
+        assert len(store.handins()) == 1
 
 
 def test_pairs_that_read_alike_are_named_and_common_code_is_not(store):

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
+import datetime
 import json
+import os
+import shutil
+import struct
 import subprocess
 import sys
 import threading
+import time
 import types
 import zipfile
+import zoneinfo
 
 import pytest
 
-from grading.grader import batch, suspicion
+from grading.grader import batch, records, suspicion
 from grading.grader.answers import INVALID
 from grading.grader.grade import Grader
 from grading.grader.inside import worker
@@ -206,10 +212,75 @@ def test_no_answer_of_ours_uses_what_is_flagged(tmp_path):
         assert not [flag for item in items for flag in item["flags"] if flag.startswith("uses ")], path.name
 
 
+def test_what_was_handed_out_is_not_written_and_nothing_of_it_seems_to_be(tmp_path):
+    """The stubs of all labs, as `jitkit start` lays them out: no exercise has an answer somewhere else."""
+    for lab in LABS:
+        shutil.copytree(lab.folder, tmp_path / lab.name, ignore=shutil.ignore_patterns("checks.py", "mutants.py"))
+    read = read_submission(tmp_path, LABS)
+    assert {item["status"] for item in read["exercises"].values()} == {"todo"}
+    assert len(read["exercises"]) == sum(len(lab.exercises) for lab in LABS)
+    assert {path.rpartition("/")[2] for path, _ in read["passed"]} <= {"lab.ipynb"}, (
+        "what is the course's own is not told"
+    )
+
+
 def test_a_folder_with_a_name_like_a_table_is_a_submission(tmp_path):
     (tmp_path / "ann.csv").mkdir()
     (tmp_path / "roster.csv").write_text("student\n", encoding="utf-8")
     assert [e.student for e in batch.entries(tmp_path)] == ["ann.csv"]
+
+
+def zipped(path, name, when, extra=b""):
+    info = zipfile.ZipInfo(name, when)
+    info.extra = extra
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(info, "def relu(x):\n    return x\n")
+
+
+ZURICH = zoneinfo.ZoneInfo("Europe/Zurich")
+THEN = datetime.datetime(2026, 11, 10, 23, 30, tzinfo=ZURICH).timestamp()
+
+
+@pytest.mark.parametrize("machine", ["UTC", "America/Los_Angeles", "Europe/Zurich"])
+def test_times_in_a_zip_are_the_courses_and_never_the_machines(tmp_path, monkeypatch, machine):
+    monkeypatch.setenv("TZ", machine)
+    time.tzset()
+    unix = struct.pack("<HHBi", 0x5455, 5, 1, int(THEN))
+    ntfs = struct.pack("<HHIHHQQQ", 0x000A, 32, 0, 1, 24, *[int((THEN + 11_644_473_600) * 1e7)] * 3)
+    zipped(tmp_path / "class.zip", "ann/00_hello.py", (2026, 11, 10, 23, 30, 0))
+    zipped(tmp_path / "class.zip", "bob/00_hello.py", (2026, 11, 11, 9, 0, 0), unix)
+    zipped(tmp_path / "class.zip", "cyd/00_hello.py", (2026, 11, 11, 9, 0, 0), ntfs)
+    zipped(tmp_path / "class.zip", "dan/00_hello.py", (1980, 0, 0, 0, 0, 0))
+    folder = batch.unpacked(tmp_path / "class.zip", tmp_path / "unpacked", ZURICH)
+    read = {e.student: read_submission(e.path, LABS, ["00"], (), ZURICH) for e in batch.entries(folder)}
+    assert {s: r["labs"]["00"]["handed_in"] for s, r in read.items() if s != "dan"} == dict.fromkeys(
+        ("ann", "bob", "cyd"), THEN
+    )
+    assert set(read) == {"ann", "bob", "cyd", "dan"}, "an odd date leaves nobody out"
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_a_labs_time_is_that_of_its_files_that_were_taken(tmp_path):
+    """Work on another lab, a note and a stub's notebook that was opened make nobody late; what an archive holds is not newer than it."""
+    stub = json.dumps({"cells": [{"cell_type": "code", "source": "def relu(x):\n    raise NotImplementedError\n"}]})
+    files = {
+        "00_hello/exercises.py": ("def relu(x):\n    return x\n", 1000),
+        "00_hello/lab.ipynb": (stub, 3000),
+        "02_jaxpr/exercises.py": ("def eval_jaxpr(*args):\n    return args\n", 4000),
+        ".DS_Store": ("", 5000),
+    }
+    for name, (text, when) in files.items():
+        place = tmp_path / "ann" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+        os.utime(place, (when, when))
+    read = read_submission(tmp_path / "ann", LABS)
+    assert {lab: r["handed_in"] for lab, r in read["labs"].items()} == {"00": 1000, "02": 4000}
+    assert read["labs"]["00"]["files"] == ["00_hello/exercises.py"]
+    zipped(tmp_path / "bob.zip", "00_hello.py", (2026, 11, 10, 23, 30, 0))
+    os.utime(tmp_path / "bob.zip", (9000, 9000))
+    assert read_submission(tmp_path / "bob.zip", LABS)["labs"]["00"]["handed_in"] == 9000
 
 
 @pytest.mark.parametrize(("flags", "runs"), [([], [False, True]), (["uses jax"], [False])])
@@ -229,7 +300,7 @@ def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with
     monkeypatch.setattr(
         course, "expected", lambda *_: {"xla": False, "patched": True, "executables": {}, "values": values}
     )
-    item = {"status": "ready", "flags": flags, "files": [], "modules": "", "patch": "x"}
+    item = records.item("ready") | {"flags": flags, "patch": "x"}
     result = course.result(None, exercise, item, None, float("inf"), lambda: False)
     assert ran == runs
     assert all((c["status"] == "PASS") == (not flags) for c in result["checks"])

@@ -2,6 +2,7 @@
 
 commands        `python -m grading grade | report | export | regrade | serve-gradescope | image`
 policy          course.toml -> what a course wants
+records         what passes from the intake to the store
 
 A submission is read, never run:
 
@@ -9,6 +10,7 @@ files           a folder, an archive or a file -> the texts in it
 sources         a text or a notebook -> Python with functions in it
 answers         sources -> for each exercise its functions, spliced into jitkit
 suspicion       functions -> flags: what a person should look at
+passed_over     an exercise without an answer -> where there may be one all the same
 rungs           the ladder as a lab, whose answer is a whole package
 intake          a submission -> all of this, in a process of its own
 

@@ -8,6 +8,7 @@ import builtins
 import hashlib
 import marshal
 import pathlib
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -19,11 +20,14 @@ from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, 
 
 from . import holes
 from .files import Invalid, shown
+from .records import Item
+from .records import item as empty_item
 from .shipped_code import Modules, neutral_path
 from .sources import DEFINES, Source
 from .suspicion import flags_of, grams, is_ours, keeps_state
 
 READY, TODO, BROKEN, MISSING, INVALID = "ready", "todo", "broken", "missing", "invalid"
+_ASSIGNED = re.compile(r"^(\w+)[ \t]*=", re.MULTILINE)
 _MOST_COPIES = 10  # of other versions of a function that are named
 
 
@@ -36,6 +40,7 @@ class Answers:
         self.sources = [s for s in sources if s.text]
         self.names = frozenset(t.name for lab in labs for e in lab.exercises for t in e.targets)
         self.parsed: dict[tuple[str, str], LearnerFile | SpliceError] = {}
+        self.bound = {s.path: frozenset(DEFINES.findall(s.text) + _ASSIGNED.findall(s.text)) for s in self.sources}
 
     def of_lab(self, lab: Lab) -> list[Source]:
         """The files that may be about a lab: those which say so, or, where none does, those with a function of that name."""
@@ -62,9 +67,9 @@ class Answers:
                 self.parsed[key] = SpliceError("an expression is nested too deeply", source.path, 1)
         return self.parsed[key]
 
-    def exercise(self, lab: Lab, exercise: Exercise) -> dict[str, Any]:
+    def exercise(self, lab: Lab, exercise: Exercise) -> Item:
         """What there is for an exercise."""
-        item: dict[str, Any] = {"status": READY, "sentence": "", "line": None, "flags": [], "grams": [], "path": ""}
+        item = empty_item(READY)
         functions: dict[Target, LearnerFile] = {}
         for target in exercise.targets:
             try:
@@ -87,18 +92,14 @@ class Answers:
             flags = [*item["flags"], "the reference's, word for word"]
             return item | {"status": TODO, "sentence": sentence, "flags": flags}
         try:
-            put_in = _put_in(functions, exercise.id in self.whole)
-            item |= put_in | {"flags": item["flags"] + put_in["flags"]}
+            return _put_in(item, functions, exercise.id in self.whole)
         except SpliceError as error:
             return item | {"status": BROKEN, "sentence": str(error), "line": [error.file, error.line]}
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             text = f"Python cannot compile it: {type(error).__name__}: {shown(str(error))}"
-            return item | {
-                "status": BROKEN,
-                "sentence": text,
-                "line": [item["path"], getattr(error, "lineno", None) or 1],
-            }
-        return item
+            line = getattr(error, "lineno", None)
+            item.update({"status": BROKEN, "sentence": text, "line": [item["path"], line or 1]})
+            return item
 
     def candidate(self, lab: Lab, target: Target) -> LearnerFile:
         """The file that has a function. Invalid where several have different ones, SpliceError for no Python, LookupError."""
@@ -184,8 +185,8 @@ def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
     return file._replace(tree=ast.Module(body, []), exercises=names)
 
 
-def _put_in(functions: dict[Target, LearnerFile], whole: bool) -> dict[str, Any]:
-    """The code of an exercise, and what is said about it."""
+def _put_in(item: Item, functions: dict[Target, LearnerFile], whole: bool) -> Item:
+    """The item with the code of an exercise, and what is said about it."""
     submission = Submission(functions)
     patch = holes.patch(functions)
     whole = whole or patch is None or any(target.module.startswith(holes.LATE) for target in functions)
@@ -204,16 +205,20 @@ def _put_in(functions: dict[Target, LearnerFile], whole: bool) -> dict[str, Any]
     hides = {n for f in written for node in f.tree.body for n in names_bound(node)} & vars(builtins).keys()
     places = "\n".join([*submission.files, *sorted(hides), *(ast.dump(n, include_attributes=True) for n in nodes)])
     flags = flags_of(functions, nodes)
-    return {
+    return item | {
         "modules": _as_text(_spliced(submission)) if whole else "",
         "patch": _as_text(patch) if patch is not None else "",
-        "digest": hashlib.sha256(places.encode("utf-8", "surrogatepass")).hexdigest()[:24],
+        "digest": _digest(places),
+        "code": _digest("\n".join(text)),
         "files": list(submission.files),
-        "place": [submission.files[0], next(iter(functions.values())).find(next(iter(functions))).lineno],
-        "flags": flags,
+        "flags": item["flags"] + flags,
         "keeps": keeps_state(nodes) or any(flag.startswith("uses ") for flag in flags),
         "grams": grams("\n".join(text)),
     }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 def _spliced(submission: Submission) -> Modules:

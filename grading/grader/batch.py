@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import concurrent.futures
+import datetime
 import errno
 import gc
 import hashlib
@@ -74,8 +75,12 @@ def student_name(name: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in text).strip() or "(no name)"
 
 
-def unpacked(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
-    """The folder of submissions; a zip of an LMS's is unpacked below `target`: one entry a student. Invalid where it is none."""
+def unpacked(path: pathlib.Path, target: pathlib.Path, zone: datetime.tzinfo = datetime.UTC) -> pathlib.Path:
+    """The folder of submissions; a zip of an LMS's is unpacked below `target`: one entry a student. Invalid where it is none.
+
+    Args:
+      zone: where the clock of the zip is, unless it says so.
+    """
     if path.is_dir():
         return path
     try:
@@ -90,7 +95,7 @@ def unpacked(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
             target.mkdir(parents=True, exist_ok=True)
             for info in infos:
                 try:
-                    _unpack(archive, info, target)
+                    _unpack(archive, info, target, zone)
                 except _ODD as error:  # one odd file is no reason to grade nobody
                     if isinstance(error, OSError) and error.errno not in _OF_A_NAME:
                         raise
@@ -107,7 +112,7 @@ _ODD = (files.Invalid, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, V
 _OF_A_NAME = (errno.ENAMETOOLONG, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.EINVAL, errno.EILSEQ)
 
 
-def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Path) -> None:
+def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Path, zone: datetime.tzinfo) -> None:
     """One file of a zip, whole or not at all, with the time that it says."""
     place = target / files.safe_path(info.filename)
     if info.is_dir() or (info.external_attr >> 16) & 0o170000 & ~0o100000:
@@ -121,8 +126,8 @@ def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Pat
         except BaseException:
             place.unlink()
             raise
-    then = time.mktime((*info.date_time, 0, 0, -1))
-    os.utime(place, (then, then))
+    if then := files.time_of(info, zone):
+        os.utime(place, (then, then))
 
 
 def run(
@@ -132,8 +137,13 @@ def run(
     only: Sequence[str] = (),
     threads: int = 2,
     show: Callable[[int, int, float], None] = lambda done, count, seconds: None,
+    again: bool = False,
 ) -> Tally:
-    """Grade all of them. What is in the store already is not done again; rows are written as they come."""
+    """Grade all of them. What is in the store already is not done again; rows are written as they come.
+
+    Args:
+      again: these are submissions that were graded before, where they were then.
+    """
     began = time.monotonic()
     invalid = infra = done = 0
     troubles: list[str] = []
@@ -154,7 +164,7 @@ def run(
     try:
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             for graded in _as_completed(pool, work, submissions, 2 * threads):
-                store.add(graded.results, graded.grades)
+                store.add(graded.results, graded.grades, graded.handins, again)
                 done += 1
                 invalid += any(row["exercise"] is None and row["outcome"] == INVALID for row in graded.grades)
                 infra += any(row["outcome"] == INFRA for row in graded.grades)
@@ -234,6 +244,7 @@ def run_on_dask(
     only: Sequence[str],
     address: str,
     show: Callable[[int, int, float], None],
+    again: bool = False,
 ) -> Tally:
     """The same on the workers of a Dask scheduler. They read submissions at the
     same paths (a shared folder), and have jitkit and bubblewrap.
@@ -271,7 +282,7 @@ def run_on_dask(
                 infra += 1
                 troubles.append(f"{tasks[future]}: its task was lost ({future.status}). Grade again.")
                 continue
-            store.add(graded.results, graded.grades)
+            store.add(graded.results, graded.grades, graded.handins, again)
             invalid += any(row["exercise"] is None and row["outcome"] == INVALID for row in graded.grades)
             infra += any(row["outcome"] == INFRA for row in graded.grades)
             troubles += [f"{graded.student}: {text}" for text in graded.troubles]

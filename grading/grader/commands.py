@@ -14,12 +14,12 @@ from typing import Any
 from jitkit.kata.engine.manifest import Lab
 
 from ..shared import ROOT
-from . import batch, container, exports, gradescope
+from . import answers, batch, container, exports, gradescope
 from .bubblewrap import JailError
 from .files import Invalid
 from .grade import Grader
 from .jail import BUBBLEWRAP, NONE
-from .policy import FILE, PolicyError, chosen_labs, read_policy
+from .policy import FILE, PolicyError, chosen_labs, name_of, read_policy
 from .report import write_report
 from .rungs import labs_and_ladder
 from .selftest import self_test
@@ -113,8 +113,9 @@ def _grade(arguments: argparse.Namespace) -> int:
         course = [policy_file.absolute().parent] if policy_file.is_file() else []
         return container.grade(program, words, [place, *course], out)
     backend = _backend(arguments)
+    zone = read_policy(policy_file, labs_and_ladder(ROOT / "labs")).timezone
     with Store(arguments.out, write=True) as store:
-        folder = batch.unpacked(arguments.submissions, arguments.out / "unpacked" / arguments.submissions.stem)
+        folder = batch.unpacked(arguments.submissions, arguments.out / "unpacked" / arguments.submissions.stem, zone)
         found = batch.entries(folder)
         return _run(store, found, policy_file, arguments, backend)
 
@@ -139,7 +140,8 @@ def _regrade(arguments: argparse.Namespace) -> int:
         for entry in gone:
             print(f"{entry.student}: {entry.path} is not there any more; the old grade stands.", file=sys.stderr)
         policy_file = arguments.course or pathlib.Path(store.meta("policy") or FILE)
-        return _run(store, [e for e in found if e not in gone], policy_file, arguments, backend) or int(bool(gone))
+        left = [e for e in found if e not in gone]
+        return _run(store, left, policy_file, arguments, backend, again=True) or int(bool(gone))
 
 
 def _container(arguments: argparse.Namespace) -> str | None:
@@ -170,7 +172,12 @@ def _backend(arguments: argparse.Namespace) -> str:
 
 
 def _run(
-    store: Store, found: Sequence[batch.Entry], policy_file: pathlib.Path, arguments: argparse.Namespace, backend: str
+    store: Store,
+    found: Sequence[batch.Entry],
+    policy_file: pathlib.Path,
+    arguments: argparse.Namespace,
+    backend: str,
+    again: bool = False,
 ) -> int:
     everything = labs_and_ladder(ROOT / "labs")
     policy = read_policy(policy_file, everything)
@@ -185,7 +192,12 @@ def _run(
         print("there are no submissions.", file=sys.stderr)
         return 1
     settings = Settings(
-        int(store.meta("seed")), store.meta("seed_id"), policy.limits, policy.submission_seconds, backend
+        int(store.meta("seed")),
+        store.meta("seed_id"),
+        policy.limits,
+        policy.submission_seconds,
+        backend,
+        name_of(policy.timezone),
     )
     store.set_meta("policy", str(policy_file.absolute()) if policy_file.is_file() else "")
     if store.meta("sandbox") != NONE:
@@ -194,9 +206,9 @@ def _run(
     progress = batch.Progress(sys.stderr, arguments.quiet)
     numbers = [lab.number for lab in labs]
     if arguments.scheduler:
-        tally = batch.run_on_dask(store, grader, found, numbers, arguments.scheduler, progress)
+        tally = batch.run_on_dask(store, grader, found, numbers, arguments.scheduler, progress, again)
     else:
-        tally = batch.run(store, grader, found, numbers, max(1, arguments.workers), progress)
+        tally = batch.run(store, grader, found, numbers, max(1, arguments.workers), progress, again)
     for trouble in tally.troubles:
         print(f"INFRA {trouble}", file=sys.stderr)
     if not arguments.quiet:
@@ -284,12 +296,13 @@ def _replayed(store: Store, standing: Standing, g: Grade) -> str:
         standing.policy.limits,
         standing.policy.submission_seconds,
         backend,
+        name_of(standing.policy.timezone),
     )
     grader = Grader(standing.labs, settings, store.expected)
     workers = grader.workers()
     try:
         item = workers.read(path, [g.lab or ""])["exercises"].get(g.exercise)
-        if item is None or ("modules" not in item and g.checks and not g.sentence):
+        if item is None or (item["status"] in (answers.MISSING, answers.INVALID) and g.checks and not g.sentence):
             return "It cannot be replayed: the submission has been changed."
         exercise = next(lab for lab in standing.labs if lab.number == g.lab).exercise(g.exercise)
         result = grader.result(workers, exercise, item, path, float("inf"), lambda: True)

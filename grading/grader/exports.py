@@ -24,6 +24,7 @@ from ..shared import cell_id, shares
 from .files import file_name
 from .rungs import Ladder
 from .standing import Record, Standing, totals
+from .store import HandIn
 
 
 class ExportError(Exception):
@@ -118,14 +119,15 @@ def to_gradescope(standing: Standing, folder: pathlib.Path) -> str:
     """A `results.json` for each student, each called after the student."""
     folder.mkdir(parents=True, exist_ok=True)
     by_student = standing.by_student()
+    handins = standing.last_handins()
     for student, own in by_student.items():
-        text = gradescope_results(own, standing.warning)
+        text = gradescope_results(own, standing.warning, handins.get(student, ()))
         (folder / f"{file_name(student)}.json").write_text(text, encoding="utf-8")
     return f"{folder}: {len(by_student)} results.json, one a student."
 
 
-def gradescope_results(records: Sequence[Record], warning: str) -> str:
-    """`results.json` of one student: an entry for each check, hidden ones by their sentence only."""
+def gradescope_results(records: Sequence[Record], warning: str, handins: Sequence[HandIn] = ()) -> str:
+    """`results.json` of one student: an entry for each check, hidden ones by their sentence only; what was taken, and what was not."""
     tests: list[dict[str, Any]] = []
     for r in records:
         g = r.grade
@@ -159,9 +161,17 @@ def gradescope_results(records: Sequence[Record], warning: str) -> str:
     data: dict[str, Any] = {"score": round(sum(r.points or 0.0 for r in records), 4), "tests": tests}
     if any(r.points is None for r in records):
         data = {"output": "The grader had a fault. This is no score; it will be graded again.", "tests": []}
-    if warning:
-        data["output"] = warning
+    said = [warning, data.get("output", ""), what_was_taken(handins)]
+    if output := "\n".join(text for text in said if text):
+        data["output"] = output
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def what_was_taken(handins: Sequence[HandIn]) -> str:
+    """The files that were taken of a student's last hand-ins, and those that were passed over, a line each."""
+    lines = [f"taken for lab {h.lab}: {', '.join(h.taken) or 'nothing'}" for h in handins if h.lab is not None]
+    passed = dict.fromkeys(pair for h in handins[-1:] for pair in h.passed)
+    return "\n".join([*lines, *(f"passed over: {path} ({why})" for path, why in passed)])
 
 
 def told(check: dict[str, Any]) -> str:

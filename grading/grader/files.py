@@ -5,12 +5,14 @@ Everything here may raise `Invalid`, with the sentence that the student reads.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import io
 import os
 import pathlib
 import re
 import stat
+import struct
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -23,6 +25,8 @@ _LONGEST_ARCHIVE = 256 << 20
 _READ = tuple(_LONGEST)
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _UNOPENED = (".rar", ".7z")  # archives that the standard library cannot read
+_MOST_LOOKED_INTO, _LONGEST_LOOK = 64, 1 << 20  # files that are not read, and how far into each
+_DEFINED = re.compile(rb"\bdef[ \t]+([A-Za-z_]\w*)")
 _SKIPPED = frozenset(
     {
         ".jitkit",
@@ -43,15 +47,37 @@ class Invalid(Exception):
 
 
 class Found(NamedTuple):
-    """A file: its path in the submission, and its bytes."""
+    """A file: its path in the submission, its bytes, and when it was written (seconds since 1970; 0 where nothing says so)."""
 
     path: str
     data: bytes
+    time: float = 0.0
+
+
+class Passed(NamedTuple):
+    """A file or a folder that is not read: why, and the functions that seem to be written in it."""
+
+    path: str
+    why: str
+    functions: frozenset[str] = frozenset()
+
+
+class Files(NamedTuple):
+    """What a submission has: what is read, sorted by path, and what is not."""
+
+    found: list[Found]
+    passed: list[Passed]
 
 
 def _longest(name: str) -> int:
     """How many bytes a file of this name may have."""
     return next((size for ending, size in _LONGEST.items() if name.lower().endswith(ending)), _MOST_BYTES)
+
+
+def _may_be_a_source(name: str) -> bool:
+    """Whether a file that is not read may be a source under another name: a text, or `exercises.py` with one more ending, or none."""
+    last = pathlib.PurePosixPath(name).name.lower()
+    return last.endswith(".txt") or "." not in last.lstrip(".") or any(ending in last for ending in _READ)
 
 
 def is_archive(name: str) -> bool:
@@ -67,9 +93,13 @@ def stem(name: str) -> str:
     return name
 
 
-def read_files(path: pathlib.Path) -> list[Found]:
-    """All files that may have answers in them, sorted by their paths."""
-    budget = _Budget()
+def read_files(path: pathlib.Path, zone: datetime.tzinfo = datetime.UTC) -> Files:
+    """All files that may have answers in them, and what is passed over.
+
+    Args:
+      zone: where clocks of archives without a time zone are.
+    """
+    budget = _Budget(zone)
     mode = path.lstat().st_mode
     if stat.S_ISDIR(mode):
         found = list(_of_folder(path, budget))
@@ -80,16 +110,39 @@ def read_files(path: pathlib.Path) -> list[Found]:
     if not found and budget.unopened:
         name = shown(budget.unopened[0])
         raise Invalid(f"{name} is an archive of a kind that is not opened here. Hand in a zip, or the files.")
-    return sorted(found)
+    return Files(sorted(found), budget.passed)
+
+
+def functions_in(data: bytes) -> frozenset[str]:
+    """The names after `def` in bytes of whatever encoding, in a notebook's strings, too."""
+    return frozenset(name.decode("ascii") for name in _DEFINED.findall(data.replace(b"\0", b"")))
 
 
 class _Budget:
-    """What a submission may still bring."""
+    """What a submission may still bring, and what was passed over."""
 
-    def __init__(self) -> None:
+    def __init__(self, zone: datetime.tzinfo) -> None:
+        self.zone = zone
         self.files = 0
         self.bytes = 0
+        self.looked_into = 0
         self.unopened: list[str] = []
+        self.passed: list[Passed] = []
+
+    def skip(self, name: str, stream: IO[bytes] | None) -> None:
+        """Note a file that is not read; one that may be a source under another name is looked into for functions."""
+        if name.lower().endswith(_UNOPENED):
+            self.passed.append(Passed(name, "an archive of a kind that is not opened"))
+            return
+        functions: frozenset[str] = frozenset()
+        if stream is not None and _may_be_a_source(name) and self.looked_into < _MOST_LOOKED_INTO:
+            self.looked_into += 1
+            functions = functions_in(stream.read(_LONGEST_LOOK))
+        self.passed.append(Passed(name, "only files that end in .py or .ipynb are read", functions))
+
+    def skip_folder(self, name: str) -> None:
+        """Note a folder that is not read."""
+        self.passed.append(Passed(f"{name}/", "folders of this name have no answers in them"))
 
     def count(self, name: str, size: int) -> None:
         self.files += 1
@@ -107,6 +160,8 @@ class _Budget:
 
 def _of_folder(folder: pathlib.Path, budget: _Budget) -> Iterator[Found]:
     for place, folders, names in os.walk(folder):
+        for name in sorted(_SKIPPED.intersection(folders)):
+            budget.skip_folder(pathlib.Path(place, name).relative_to(folder).as_posix())
         folders[:] = sorted(d for d in folders if d not in _SKIPPED)
         for name in (*folders, *sorted(names)):
             path = pathlib.Path(place, name)
@@ -120,32 +175,49 @@ def _of_folder(folder: pathlib.Path, budget: _Budget) -> Iterator[Found]:
 
 
 def _of_file(path: pathlib.Path, name: str, budget: _Budget, depth: int) -> Iterator[Found]:
-    size = path.stat().st_size
+    size, written = path.stat().st_size, path.stat().st_mtime
     if is_archive(name):
         if size > _LONGEST_ARCHIVE:
             raise Invalid(f"{shown(name)} has {size:,} bytes; an archive may have {_LONGEST_ARCHIVE:,}.")
-        yield from _of_archive(path.read_bytes(), name, budget, depth)
+        yield from _of_archive(path.read_bytes(), name, budget, depth, written)
         return
     budget.count(name, size)
     if name.lower().endswith(_READ):
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            yield Found(name, file.read(_longest(name) + 1))
+        with _opened(path) as file:
+            yield Found(name, file.read(_longest(name) + 1), written)
+    elif _may_be_a_source(name) and os.access(path, os.R_OK):
+        with _opened(path) as file:
+            budget.skip(name, file)
+    else:
+        budget.skip(name, None)
 
 
-def _of_archive(data: bytes, name: str, budget: _Budget, depth: int) -> Iterator[Found]:
+def _opened(path: pathlib.Path) -> IO[bytes]:
+    return open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+
+
+def _of_archive(data: bytes, name: str, budget: _Budget, depth: int, newest: float) -> Iterator[Found]:
+    """The files of an archive. None of them is newer than the archive, whatever it says."""
     if depth > 1:
         raise Invalid(f"{shown(name)} is an archive in an archive in an archive.")
     prefix = stem(name) + "/" if depth or "/" in name else ""
     try:
         members = _zip(data, budget) if zipfile.is_zipfile(io.BytesIO(data)) else _tar(data, budget)
-        for member, content in members:
+        skipped: set[str] = set()
+        for member, content, said in members:
             path = safe_path(member)
+            written = min(said, newest) if said else newest
             if _SKIPPED.intersection(path.parts):
-                continue
-            if is_archive(member):
-                yield from _of_archive(content(), prefix + path.as_posix(), budget, depth + 1)
+                inside = next(i for i, part in enumerate(path.parts) if part in _SKIPPED)
+                skipped.add("/".join(path.parts[: inside + 1]))
+            elif is_archive(member):
+                yield from _of_archive(content(), prefix + path.as_posix(), budget, depth + 1, written)
             elif member.lower().endswith(_READ):
-                yield Found(prefix + path.as_posix(), content())
+                yield Found(prefix + path.as_posix(), content(), written)
+            else:
+                budget.skip(prefix + path.as_posix(), content.stream)
+        for folder in sorted(skipped):
+            budget.skip_folder(prefix + folder)
     except (
         zipfile.BadZipFile,
         tarfile.TarError,
@@ -172,7 +244,7 @@ class _Content:
         return data
 
 
-def _zip(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content]]:
+def _zip(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content, float]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for info in archive.infolist():
             kind = stat.S_IFMT(info.external_attr >> 16)
@@ -183,10 +255,27 @@ def _zip(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content]]:
                 continue
             budget.count(info.filename, info.file_size)
             with archive.open(info) as stream:
-                yield info.filename, _Content(stream, info.filename, info.file_size)
+                yield info.filename, _Content(stream, info.filename, info.file_size), time_of(info, budget.zone)
 
 
-def _tar(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content]]:
+def time_of(info: zipfile.ZipInfo, zone: datetime.tzinfo) -> float:
+    """When a member of a zip was written, in seconds since 1970: in UTC where the zip has that, else by a clock in a zone. 0 for a
+    date that is none."""
+    extra = info.extra
+    while len(extra) >= 4:  # APPNOTE.TXT 4.5: a list of an id, a length, and data
+        kind, size = struct.unpack("<HH", extra[:4])
+        part, extra = extra[4 : 4 + size], extra[4 + size :]
+        if kind == 0x5455 and len(part) >= 5 and part[0] & 1:  # Info-ZIP's, by Unix' clock
+            return float(struct.unpack("<i", part[1:5])[0])
+        if kind == 0x000A and len(part) >= 16 and part[4:6] == b"\1\0":  # NTFS': 100 ns since 1601
+            return int.from_bytes(part[8:16], "little") / 1e7 - 11_644_473_600
+    try:
+        return datetime.datetime(*info.date_time, tzinfo=zone).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def _tar(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content, float]]:
     with tarfile.open(fileobj=io.BytesIO(data), mode="r|*") as archive:
         unpacked = 0
         for info in archive:
@@ -201,7 +290,7 @@ def _tar(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content]]:
             budget.count(info.name, info.size)
             stream = archive.extractfile(info)
             if stream is not None:
-                yield info.name, _Content(stream, info.name, info.size)
+                yield info.name, _Content(stream, info.name, info.size), float(info.mtime)
 
 
 def safe_path(name: str) -> pathlib.PurePosixPath:

@@ -29,23 +29,27 @@ from . import answers, rungs
 from .bubblewrap import JailError
 from .files import shown
 from .holes import LATE
+from .records import GradeRow, HandInRow, Item, LabRead, Reading, Result, ResultRow, reading
+from .records import item as empty_item
 from .trials import How, Settings, Trials, place_of
 from .verdict import CRASH, FAIL, NAMES, PASS
 from .workers import Workers
 
 OK, INVALID, INFRA = "OK", "INVALID", "INFRA"
 
+_NOT_THERE = (answers.MISSING, answers.INVALID)
 _MOST_ALONE = 2  # of a submission: how often a check that took too long is run again, with nothing beside it
 _MOST_TRIES = 4  # at what the reference computes, in a batch
 VALUES = 4  # the form in which that is kept
 
 
 class Graded(NamedTuple):
-    """What is written for one submission: rows for the tables `results` and `grades`, and what went wrong on our side."""
+    """What is written for one submission: rows for the tables `results`, `grades` and `handins`, and what went wrong on our side."""
 
     student: str
-    results: list[dict[str, Any]]
-    grades: list[dict[str, Any]]
+    results: list[ResultRow]
+    grades: list[GradeRow]
+    handins: list[HandInRow]
     troubles: tuple[str, ...] = ()
 
 
@@ -122,9 +126,7 @@ class Grader(Trials):
                     trouble = f"the reference, handed in, fails {failed[0].check.name}: {failed[0].sentence}"
         raise JailError(f"{exercise.id}: {trouble}")
 
-    def _together(
-        self, workers: Workers, exercise: Exercise, item: dict[str, Any], found: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _together(self, workers: Workers, exercise: Exercise, item: Item, found: dict[str, Any]) -> dict[str, Any]:
         """The checks that the reference passes in one process, too: no other ones are tried there. And what was compiled in them, where
         nothing is different with it, in one process or several."""
         if isinstance(exercise, rungs.Rung):
@@ -145,14 +147,15 @@ class Grader(Trials):
             made = {}
         return {"together": together, "executables": made}
 
-    def _reference_item(self, exercise: Exercise) -> dict[str, Any]:
+    def _reference_item(self, exercise: Exercise) -> Item:
         if isinstance(exercise, rungs.Rung):
             return rungs.solution(exercise)
         modules = {t.module: self.shipped.modules[t.module] for t in exercise.targets}
         codes = {str(t): code for t in exercise.targets if (code := self.shipped.codes.get(t)) is not None}
         fits = all(t in self.shipped.codes or t.module.startswith(LATE) for t in exercise.targets)
         patch = marshal.dumps({"functions": codes, "helpers": []}) if fits else b""
-        return {"modules": base64.b64encode(marshal.dumps(modules)), "patch": base64.b64encode(patch), "files": []}
+        whole, part = (base64.b64encode(data).decode("ascii") for data in (marshal.dumps(modules), patch))
+        return empty_item(answers.READY) | {"modules": whole, "patch": part}
 
     # --- a submission --------------------------------------------------------------------------------------------------
 
@@ -162,7 +165,7 @@ class Grader(Trials):
         student: str,
         path: pathlib.Path,
         only: Sequence[str] = (),
-        known: Callable[[str], Any] | None = None,
+        known: Callable[[str], Result | None] | None = None,
     ) -> Graded:
         """Everything about one submission. It raises nothing: what goes wrong on our side is INFRA.
 
@@ -173,84 +176,61 @@ class Grader(Trials):
             try:
                 return self._grade(workers, student, path, only, known or (lambda key: None))
             except Exception as error:  # one submission never stops the batch, whatever we did not think of
-                row = _row(
-                    student, "", path, None, None, INFRA, "The grader had a fault; it will be graded again.", None, 0.0
-                )
-                return Graded(student, [], [row], (f"{type(error).__name__}: {error}",))
+                row = _row(student, path, reading(INFRA), None) | {"outcome": INFRA, "sentence": _FAULT}
+                return Graded(student, [], [row], [], (f"{type(error).__name__}: {error}",))
 
     def _grade(
-        self, workers: Workers, student: str, path: pathlib.Path, only: Sequence[str], known: Callable[[str], Any]
+        self,
+        workers: Workers,
+        student: str,
+        path: pathlib.Path,
+        only: Sequence[str],
+        known: Callable[[str], Result | None],
     ) -> Graded:
         found = workers.read(path, only, tuple(self.whole))
         if found["status"] == INFRA:
             raise JailError(found["sentence"])
-        submission = found.get("digest", "")
         if found["status"] != OK:
-            total = float(
-                sum(
-                    e.points
-                    for lab in self.labs
-                    if (lab.number in only if only else lab.number != rungs.NAME)
-                    for e in lab.exercises
-                )
-            )
-            row = _row(student, submission, path, None, None, INVALID, found["sentence"], 0.0, total, found["flags"])
-            row["handed_in"] = found.get("handed_in", 0.0)
-            return Graded(student, [], [row])
+            labs = [lab for lab in self.labs if (lab.number in only if only else lab.number != rungs.NAME)]
+            total = float(sum(e.points for lab in labs for e in lab.exercises))
+            row = _row(student, path, found, None) | {"outcome": INVALID, "points": 0.0, "max": total}
+            return Graded(student, [], [row], handins(student, found))
         deadline = time.monotonic() + self.settings.submission_seconds
         again = iter(range(_MOST_ALONE))
-        results, grades, troubles = [], [], list[str]()
+
+        def alone() -> bool:
+            return next(again, None) is not None
+
+        graded = Graded(student, [], [], handins(student, found))
+        troubles: list[str] = []
         for lab in self.labs:
-            for exercise in lab.exercises:
-                item = found["exercises"].get(exercise.id)
-                if item is None:
-                    continue
-                flags = [*found["flags"], *item["flags"]]
-                row = _row(
-                    student,
-                    submission,
-                    path,
-                    lab.number,
-                    exercise.id,
-                    OK,
-                    item["sentence"],
-                    0.0,
-                    float(exercise.points),
-                    flags,
-                )
-                row["handed_in"] = found.get("handed_in", 0.0)
-                grades.append(row)
-                if item["status"] in (answers.MISSING, answers.INVALID):
+            for exercise in (e for e in lab.exercises if e.id in found["exercises"]):
+                item = found["exercises"][exercise.id]
+                row = _row(student, path, found, lab.number, exercise, item)
+                graded.grades.append(row)
+                if item["status"] in _NOT_THERE:
                     row["outcome"] = INVALID
                     continue
-                key = self.key(exercise, item)
-                row["result"], row["grams"] = key, json.dumps(item["grams"])
-                result = known(key)
+                row["result"] = self.key(exercise, item)
+                result = known(row["result"])
                 if result is None:
                     try:
-                        result = self.result(
-                            workers, exercise, item, path, deadline, lambda: next(again, None) is not None
-                        )
+                        result = self.result(workers, exercise, item, path, deadline, alone)
                     except JailError as error:
-                        row |= {
-                            "outcome": INFRA,
-                            "points": None,
-                            "result": "",
-                            "sentence": "The grader had a fault; it will be graded again.",
-                        }
+                        row.update({"outcome": INFRA, "points": None, "result": "", "sentence": _FAULT})
                         text = str(error)
                         troubles.append(text if text.startswith(exercise.id) else f"{exercise.id}: {text}")
                         workers.renew()
                         continue
-                    results.append(self.stored(key, exercise, item, result))
+                    graded.results.append(self.stored(row["result"], exercise, item, result))
                 row["points"] = self.points(exercise, result["checks"])
-        return Graded(student, results, grades, tuple(troubles))
+        return graded._replace(troubles=tuple(troubles))
 
-    def key(self, exercise: Exercise, item: dict[str, Any]) -> str:
+    def key(self, exercise: Exercise, item: Item) -> str:
         """Of a verdict: equal keys, equal verdicts."""
         parts = [
             exercise.id,
-            item.get("digest", ""),
+            item["digest"],
             item["status"],
             item["sentence"],
             self.version(exercise),
@@ -263,11 +243,11 @@ class Grader(Trials):
         self,
         workers: Workers,
         exercise: Exercise,
-        item: dict[str, Any],
+        item: Item,
         path: pathlib.Path,
         deadline: float,
         alone: Callable[[], bool],
-    ) -> dict[str, Any]:
+    ) -> Result:
         """The verdicts on an exercise, as they are stored; `path` is where the submission is."""
         began = time.monotonic()
         checks = [check for _, check in self.checks(exercise)]
@@ -297,20 +277,18 @@ class Grader(Trials):
             "seconds": time.monotonic() - began,
         }
 
-    def whole_item(
-        self, workers: Workers, exercise: Exercise, item: dict[str, Any], path: pathlib.Path
-    ) -> dict[str, Any]:
+    def whole_item(self, workers: Workers, exercise: Exercise, item: Item, path: pathlib.Path) -> Item:
         """The same with the code of its modules. JailError where the submission is another one now."""
         self.whole.add(exercise.id)
-        again = workers.read(path, [exercise.lab], [exercise.id])["exercises"].get(exercise.id, {})
-        if again.get("digest") != item["digest"]:
+        again = workers.read(path, [exercise.lab], [exercise.id])["exercises"].get(exercise.id)
+        if again is None or again["digest"] != item["digest"]:
             raise JailError(f"{path} was changed while it was graded")
-        return dict(again)
+        return again
 
-    def stored(self, key: str, exercise: Exercise, item: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    def stored(self, key: str, exercise: Exercise, item: Item, result: Result) -> ResultRow:
         """A row of the table of results."""
         return {
-            "key": key, "exercise": exercise.id, "code": item.get("digest", ""), "checks_version": self.version(exercise),
+            "key": key, "exercise": exercise.id, "code": item["digest"], "checks_version": self.version(exercise),
             "seed_id": self.settings.seed_id, "versions": self.versions, "limits": json.dumps(self.settings.limits._asdict()),
             "sandbox": self.settings.backend, "status": result["status"], "sentence": result["sentence"],
             "checks": json.dumps(result["checks"]), "seconds": result["seconds"],
@@ -358,12 +336,46 @@ def _short(text: str, most: int = 4000) -> str:
     return plain if len(plain) <= most else plain[:most] + " ..."
 
 
+_FAULT = "The grader had a fault; it will be graded again."
+
+
 def _row(
-    student: str, submission: str, path: pathlib.Path, lab: str | None, exercise: str | None, outcome: str, sentence: str,
-    points: float | None, most: float, flags: Sequence[str] = (),
-) -> dict[str, Any]:  # fmt: skip
+    student: str,
+    path: pathlib.Path,
+    found: Reading,
+    lab: str | None,
+    exercise: Exercise | None = None,
+    item: Item | None = None,
+) -> GradeRow:
+    """A row of the table of grades, without points yet; of a whole submission without an item."""
+    sentence = item["sentence"] if item is not None else found["sentence"]
+    flags = [*found["flags"], *(item["flags"] if item is not None else ())]
     return {
-        "student": student, "submission": submission, "handed_in": 0.0, "path": str(path), "lab": lab, "exercise": exercise,
-        "outcome": outcome, "sentence": shown(sentence) if len(sentence) > 4000 else sentence, "points": points, "max": most,
-        "flags": json.dumps(sorted(set(flags))), "result": "", "grams": "[]",
+        "student": student,
+        "submission": found["digest"],
+        "handed_in": found["labs"][lab]["handed_in"] if lab in found["labs"] else found["handed_in"],
+        "path": str(path),
+        "lab": lab,
+        "exercise": exercise.id if exercise is not None else None,
+        "outcome": OK,
+        "sentence": shown(sentence) if len(sentence) > 4000 else sentence,
+        "points": 0.0 if exercise is not None else None,
+        "max": float(exercise.points) if exercise is not None else 0.0,
+        "flags": json.dumps(sorted(set(flags))),
+        "result": "",
+        "grams": json.dumps(item["grams"] if item is not None and item["status"] not in _NOT_THERE else []),
     }  # fmt: skip
+
+
+def handins(student: str, found: Reading) -> list[HandInRow]:
+    """What a student handed in, by lab; of a submission of which nothing was run, without one."""
+    passed = json.dumps(found["passed"])
+    nothing: LabRead = {"files": [], "handed_in": found["handed_in"], "digest": found["digest"]}
+    labs: dict[str | None, LabRead] = dict(found["labs"].items()) if found["status"] == OK else {None: nothing}
+    return [
+        {
+            "student": student, "submission": found["digest"], "lab": lab, "handed_in": read["handed_in"], "digest": read["digest"],
+            "taken": json.dumps(read["files"]), "passed": passed,
+        }
+        for lab, read in labs.items()
+    ]  # fmt: skip

@@ -7,6 +7,7 @@ parser ends nothing else. What comes out is a frame of JSON: texts for people, c
 from __future__ import annotations
 
 import contextlib
+import datetime
 import gc
 import hashlib
 import json
@@ -16,99 +17,176 @@ import resource
 import signal
 import struct
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from jitkit.kata.engine.manifest import Lab, nearest
+from jitkit.kata.engine.manifest import Exercise, Lab, nearest
 
 from . import holes, rungs, suspicion
-from .answers import INVALID, MISSING, Answers
-from .files import Invalid, read_files
-from .sources import DEFINES, hint_of, source_of
+from .answers import INVALID, MISSING, TODO, Answers
+from .files import Files, Invalid, Passed, functions_in, read_files, shown
+from .passed_over import elsewhere
+from .policy import zone_of
+from .records import Item, LabRead, Reading, reading
+from .sources import DEFINES, Source, hint_of, source_of, was_handed_out
 
+_MOST_PASSED = 60  # files that were passed over, of one submission, that are named
 _SECONDS, _MEMORY, _LONGEST_FRAME = 30, 2 << 30, 64 << 20
 
 
 def read_submission(
-    path: pathlib.Path, labs: Sequence[Lab], only: Iterable[str] = (), whole: Collection[str] = ()
-) -> dict[str, Any]:
+    path: pathlib.Path,
+    labs: Sequence[Lab],
+    only: Iterable[str] = (),
+    whole: Collection[str] = (),
+    zone: datetime.tzinfo = datetime.UTC,
+) -> Reading:
     """What is in a submission, as data for JSON.
 
     Args:
       only: the numbers of the labs that are asked for; all of them without it.
       whole: the exercises whose modules are wanted as code, and not only their functions.
+      zone: where clocks of archives without a time zone are.
     """
-    digest = hashlib.sha256(
-        f"{path.name} {path.lstat().st_size} {path.lstat().st_mtime_ns}".encode("utf-8", "surrogateescape")
-    ).hexdigest()[:24]
-    base: dict[str, Any] = {"exercises": {}, "flags": [], "handed_in": newest(path)}
+    status = path.lstat()
+    digest = _digest(f"{path.name} {status.st_size} {status.st_mtime_ns}".encode("utf-8", "surrogateescape"))
+    newest = status.st_mtime
     try:
-        found = read_files(path)
-        digest = hashlib.sha256(
-            b"".join(f.path.encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(f.data).digest() for f in found)
-        ).hexdigest()[:24]
-        if not found:
+        files = read_files(path, zone)
+        if files.found:
+            newest = max(file.time for file in files.found)
+            named = (
+                f.path.encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(f.data).digest() for f in files.found
+            )
+            digest = _digest(b"".join(named))
+        elif own := next((f for f in files.passed if f.functions), None):
+            raise Invalid(f"There is no Python file and no notebook in it. {shown(own.path)}: {own.why}.")
+        else:
             raise Invalid("There is no Python file and no notebook in it.")
-        sources, problems = [], []
-        for file in found:
+    except Invalid as error:
+        return reading(INVALID, str(error), digest, newest)
+    return _Submission(files, labs, frozenset(only), whole).reading(digest, newest)
+
+
+class _Submission:
+    """The files of a submission, and what was found in them."""
+
+    def __init__(self, files: Files, labs: Sequence[Lab], only: frozenset[str], whole: Collection[str]) -> None:
+        self.labs = [lab for lab in labs if not only or lab.number in only]
+        self.files = files
+        self.sources: list[Source] = []
+        self.unreadable: list[Passed] = []  # each with the sentence
+        for file in files.found:
             try:
-                sources.append(source_of(file, labs))
+                self.sources.append(source_of(file, labs))
             except Invalid as error:
-                problems.append((file.path, str(error)))
-    except Invalid as error:
-        return base | {"status": INVALID, "sentence": str(error), "digest": digest}
-    base["digest"] = digest
-    wanted = set(only)
-    exercises: dict[str, dict[str, Any]] = {}
-    try:
-        answers = {t.name for lab in labs for e in lab.exercises for t in e.targets}
-        package = rungs.find_package(sources, answers) if not wanted or rungs.NAME in wanted else None
-    except Invalid as error:
-        package = None
-        problems.append((f"{rungs.NAME}/", str(error)))
-    if package is not None:
-        sources = [s for s in sources if s not in package.sources]
-    reader = Answers(sources, labs, whole)
-    for lab in labs:
-        if wanted and lab.number not in wanted:
-            continue
+                self.unreadable.append(Passed(file.path, str(error), functions_in(file.data)))
+        self.package: rungs.Found | None = None
+        if any(lab.number == rungs.NAME for lab in self.labs):
+            answers = {t.name for lab in labs for e in lab.exercises for t in e.targets}
+            try:
+                self.package = rungs.find_package(self.sources, answers)
+            except Invalid as error:
+                self.unreadable.append(Passed(f"{rungs.NAME}/", str(error)))
+        own = self.package.sources if self.package is not None else []
+        self.reader = Answers([s for s in self.sources if s not in own], labs, whole)
+        self.all_labs = labs
+
+    def reading(self, digest: str, newest: float) -> Reading:
+        """What is in it. INVALID where there is nothing to run in any exercise."""
+        items = {lab.number: found for lab in self.labs if (found := self.of_lab(lab))}
+        read = reading("OK", "", digest, newest)
+        read["exercises"] = {id: item for of_lab in items.values() for id, item in of_lab.items()}
+        read["labs"] = {number: self.taken(number, of_lab, newest) for number, of_lab in items.items()}
+        read["passed"] = self.passed_over(read["labs"])
+        read["flags"] = sorted({flag for source in self.sources for flag in source.flags})
+        if not items:
+            read.update({"status": INVALID, "sentence": self.why_nothing()})
+        elif all(item["status"] == INVALID for item in read["exercises"].values()):
+            sentence = next(iter(read["exercises"].values()))["sentence"]
+            read.update({"status": INVALID, "sentence": sentence, "exercises": {}})
+        return read
+
+    def of_lab(self, lab: Lab) -> dict[str, Item]:
+        """What there is for each exercise of a lab; nothing where nothing is about it."""
         if lab.number == rungs.NAME:
-            exercises |= rungs.package_items(package, lab.exercises) if package is not None else {}
-            continue
-        hurt = [(p, s) for p, s in problems if hint_of(p, labs) in (lab.number, "")]
-        present = reader.has(lab)
-        if not present and not any(hint_of(p, labs) == lab.number for p, _ in hurt):
-            continue
-        for exercise in lab.exercises:
-            item = reader.exercise(lab, exercise)
-            if hurt and item["status"] == MISSING:
-                item |= {"status": INVALID, "sentence": hurt[0][1]}
-            exercises[exercise.id] = item
-    flags = sorted({flag for source in sources for flag in source.flags})
-    if not exercises:
-        names = {n for s in sources for n in DEFINES.findall(s.text)}
-        asked = [lab for lab in labs if not wanted or lab.number in wanted]
-        known = {t.path[-1] for lab in asked for e in lab.exercises for t in e.targets}
+            return rungs.package_items(self.package, lab.exercises) if self.package is not None else {}
+        hurt = [p for p in self.unreadable if hint_of(p.path, self.all_labs) in (lab.number, "")]
+        named = any(hint_of(p.path, self.all_labs) == lab.number for p in self.unreadable)
+        if not self.reader.has(lab) and not named:
+            return {}
+        return {exercise.id: self.of_exercise(lab, exercise, hurt) for exercise in lab.exercises}
+
+    def of_exercise(self, lab: Lab, exercise: Exercise, hurt: Sequence[Passed]) -> Item:
+        """What there is for an exercise. It is "not written" only where nothing of it was passed over."""
+        item = self.reader.exercise(lab, exercise)
+        if item["status"] not in (MISSING, TODO):
+            return item
+        own = next((p for p in hurt if hint_of(p.path, self.all_labs) == lab.number), None)
+        if own is None and item["status"] == MISSING:
+            own = next(iter(hurt), None)
+        sentence = (
+            own.why if own is not None else elsewhere(self.reader, lab, exercise, self.unreadable, self.files.passed)
+        )
+        return item | {"status": INVALID, "sentence": sentence} if sentence else item
+
+    def taken(self, number: str, items: Mapping[str, Item], newest: float) -> LabRead:
+        """The files whose functions were taken for a lab. Its time is theirs; that of files with stubs where nothing is written."""
+        written = {path for item in items.values() for path in item["files"]}
+        stubs = {item["path"] for item in items.values()} - {""}
+        if self.package is not None and number == rungs.NAME:
+            own = list(self.package.sources)
+        else:
+            own = [s for s in self.sources if s.path in (written or stubs)]
+        told = json.dumps([(id, item["status"], item["code"]) for id, item in sorted(items.items())])
+        return {
+            "files": sorted(s.path for s in own),
+            "handed_in": max((s.time for s in own), default=newest),
+            "digest": _digest(told.encode()),
+        }
+
+    def passed_over(self, labs: Mapping[str, LabRead]) -> list[list[str]]:
+        """Every file that was not taken, and why; but for those that were handed out."""
+        taken = {path for lab in labs.values() for path in lab["files"]}
+        found = [[shown(p.path), p.why] for p in self.unreadable]
+        found += [[shown(p.path), p.why] for p in self.files.passed if not was_handed_out(p.path, None, self.all_labs)]
+        rest = [s for s in self.sources if s.path not in taken]
+        handed_out = {s.path for s in rest if _is_untouched(s, self.all_labs)}
+        found += [[s.path, "no function was taken from it"] for s in rest if s.path not in handed_out]
+        more = [["...", f"and {len(found) - _MOST_PASSED} more"]] if len(found) > _MOST_PASSED else []
+        return sorted(found[:_MOST_PASSED]) + more
+
+    def why_nothing(self) -> str:
+        """A sentence for a submission in which nothing is about any lab."""
+        if self.unreadable:
+            return self.unreadable[0].why
+        names = {n for s in self.sources for n in DEFINES.findall(s.text)}
+        known = {t.path[-1] for lab in self.labs for e in lab.exercises for t in e.targets}
+        if names & known:
+            name = min(names & known)
+            where = "in a file that is named after another lab: name it after its own"
+            return f"None of the functions of the labs is in it but `{name}`, {where}."
+        for source in self.sources:
+            for name, why in source.unread.items():
+                return f"`{name}` is in {source.path}, {why}; that was not read."
+        for file in self.files.passed:
+            if file.functions & known:
+                return f"`{min(file.functions & known)}` seems to be in {shown(file.path)}: {file.why}."
         near = next(
             (f"; is `{n}` to be `{nearest(n, known)}`?" for n in sorted(names - known) if nearest(n, known)), "."
         )
-        if names & known:
-            name = min(names & known)
-            near = f" but `{name}`, in a file that is named after another lab: name it after its own."
-        sentence = problems[0][1] if problems else f"None of the functions of the labs is in it{near}"
-        return base | {"status": INVALID, "sentence": sentence, "flags": flags}
-    if all(item["status"] == INVALID for item in exercises.values()):
-        sentence = next(iter(exercises.values()))["sentence"]
-        return base | {"status": INVALID, "sentence": sentence, "flags": flags}
-    return base | {"status": "OK", "sentence": "", "exercises": exercises, "flags": flags}
+        return f"None of the functions of the labs is in it{near}"
 
 
-def newest(path: pathlib.Path) -> float:
-    """When the newest file of a submission was written."""
-    times = [path.lstat().st_mtime] if not path.is_dir() else []
-    for place, _, names in os.walk(path):
-        times += [os.lstat(os.path.join(place, name)).st_mtime for name in names[:1000]]
-    return max(times, default=0.0)
+def _is_untouched(source: Source, labs: Sequence[Lab]) -> bool:
+    """Whether it is a file as it was handed out. Notebooks were read into another text, and have outputs: without functions, they are."""
+    if source.path.endswith(".ipynb"):
+        return not source.unread and not source.broken and "def " not in source.text
+    return was_handed_out(source.path, source.text, labs)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:24]
 
 
 # --- the process ----------------------------------------------------------------------------------------------------------
@@ -134,9 +212,7 @@ def serve(labs_folder: str) -> int:
         _, status = os.waitpid(pid, 0)
         if status or not data or len(data) > _LONGEST_FRAME:
             signal_ = os.waitstatus_to_exitcode(status)
-            data = json.dumps(
-                {"status": INVALID, "sentence": _DIED, "exercises": {}, "flags": [], "digest": f"ended {signal_}"}
-            ).encode()
+            data = json.dumps(reading(INVALID, _DIED, f"ended {signal_}")).encode()
         sys.stdout.buffer.write(struct.pack(">Q", len(data)) + data)
         sys.stdout.buffer.flush()
     return 0
@@ -153,7 +229,8 @@ def _answer(request: dict[str, Any], labs: Sequence[Lab], pipe: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(2 * _SECONDS)
-        data = read_submission(pathlib.Path(request["path"]), labs, request["only"], request["whole"])
+        zone = zone_of(request["zone"])
+        data = read_submission(pathlib.Path(request["path"]), labs, request["only"], request["whole"], zone)
         with open(pipe, "wb") as stream:
             stream.write(json.dumps(data).encode("utf-8", "replace"))
         os._exit(0)
@@ -162,18 +239,7 @@ def _answer(request: dict[str, Any], labs: Sequence[Lab], pipe: int) -> None:
     except OSError as error:
         sentence = f"It cannot be read: {error.strerror}."
         with contextlib.suppress(OSError), open(pipe, "wb") as stream:
-            stream.write(
-                json.dumps(
-                    {
-                        "status": "INFRA",
-                        "sentence": sentence,
-                        "exercises": {},
-                        "flags": [],
-                        "digest": "",
-                        "handed_in": 0.0,
-                    }
-                ).encode()
-            )
+            stream.write(json.dumps(reading("INFRA", sentence)).encode())
         os._exit(0)
     finally:
         os._exit(1)

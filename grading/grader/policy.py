@@ -195,10 +195,8 @@ class _Reader:
 
     def zone(self, name: str) -> datetime.tzinfo:
         """A time zone by its name."""
-        if name == "UTC":
-            return datetime.UTC
         try:
-            return zoneinfo.ZoneInfo(name)
+            return zone_of(name)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError):
             raise self.error("timezone", f"there is no time zone {name!r}: one is called Europe/Zurich") from None
 
@@ -225,6 +223,16 @@ class _Reader:
                 )
             students[id] = Student(id, cells.get("name", ""), cells.get("email", ""))
         return tuple(students.values())
+
+
+def zone_of(name: str) -> datetime.tzinfo:
+    """A time zone by its name; what is not known is zoneinfo's error."""
+    return datetime.UTC if name == "UTC" else zoneinfo.ZoneInfo(name)
+
+
+def name_of(zone: datetime.tzinfo) -> str:
+    """The name of a time zone, for `zone_of`."""
+    return zone.key if isinstance(zone, zoneinfo.ZoneInfo) else "UTC"
 
 
 def _kind(kinds: Any) -> str:

@@ -6,6 +6,7 @@ Pages are plain HTML without a script; whatever comes from a submission is text 
 from __future__ import annotations
 
 import collections
+import datetime
 import html
 import pathlib
 import statistics
@@ -18,6 +19,7 @@ from .exports import told
 from .files import file_name
 from .similarity import similar
 from .standing import Record, Standing, totals
+from .store import HandIn
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}"
@@ -50,12 +52,13 @@ def _escaped(text: object) -> str:
 
 def write_report(folder: pathlib.Path, standing: Standing) -> pathlib.Path:
     """Writes `index.html`, a page for each student for the instructor, and `feedback/` for students; returns the first."""
+    handins = standing.last_handins()
     pages, feedback = folder / "students", folder / "feedback"
     pages.mkdir(parents=True, exist_ok=True)
     feedback.mkdir(parents=True, exist_ok=True)
     for student, own in standing.by_student().items():
         for place, everything in ((pages, True), (feedback, False)):
-            page = student_page(student, own, standing.warning, everything)
+            page = student_page(student, own, standing, everything, handins.get(student, ()))
             (place / _page_name(student)).write_text(page, encoding="utf-8")
     index = folder / "index.html"
     index.write_text(class_page(standing), encoding="utf-8")
@@ -66,9 +69,11 @@ def _page_name(student: str) -> str:
     return f"{file_name(student)}.html"
 
 
-def student_page(student: str, records: Sequence[Record], warning: str, everything: bool) -> Markup:
+def student_page(
+    student: str, records: Sequence[Record], standing: Standing, everything: bool, handins: Sequence[HandIn] = ()
+) -> Markup:
     """A student's verdicts. Without `everything`, hidden checks are told by their sentence and verdict only, and no flag is."""
-    parts = [markup("<h1>{}</h1>", student), _warned(warning), markup("<p>{}</p>", _points(records))]
+    parts = [markup("<h1>{}</h1>", student), _warned(standing.warning), markup("<p>{}</p>", _points(records))]
     for r in records:
         g = r.grade
         title = g.exercise if g.exercise is not None else "The submission"
@@ -79,7 +84,25 @@ def student_page(student: str, records: Sequence[Record], warning: str, everythi
             parts.append(markup("<p class=warn>A person should look: {}</p>", "; ".join(r.flags)))
         if g.checks and not g.sentence:
             parts.append(_table(("verdict", "check"), (_check_row(c, everything) for c in g.checks)))
+    if handins:
+        parts.append(_taken(handins, standing.policy.timezone))
     return _page(student, parts)
+
+
+def _taken(handins: Sequence[HandIn], zone: datetime.tzinfo) -> Markup:
+    """What was taken of the last hand-in of each lab, and what was passed over."""
+    rows = (
+        markup(
+            "<tr><td>{}<td>{}<td>{}",
+            h.lab or "",
+            "; ".join(h.taken) or "nothing",
+            datetime.datetime.fromtimestamp(h.handed_in, zone).strftime("%Y-%m-%d %H:%M %Z"),
+        )
+        for h in handins
+    )
+    passed = dict.fromkeys(pair for h in handins[-1:] for pair in h.passed)
+    over = _table(("passed over", "why"), (markup("<tr><td>{}<td>{}", path, why) for path, why in passed))
+    return markup("<h2>What was handed in</h2>{}{}", _table(("lab", "taken", "written"), rows), over)
 
 
 def _check_row(check: dict[str, Any], everything: bool) -> Markup:

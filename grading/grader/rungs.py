@@ -15,7 +15,7 @@ import pathlib
 import re
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jitkit.kata.engine.manifest import Exercise, Lab, all_labs
 from jitkit.kata.engine.submission import LearnerFile, SpliceError
@@ -26,6 +26,8 @@ from ..shared import HIDDEN_RUNGS
 from . import suspicion
 from .answers import BROKEN, READY
 from .files import Invalid
+from .records import Item
+from .records import item as empty_item
 from .shipped_code import CheckFile, Modules
 from .sources import DEFINES, Source
 
@@ -78,7 +80,7 @@ def program_files(exercise: Exercise) -> tuple[CheckFile, ...]:
     return tuple(found)
 
 
-def solution(exercise: Exercise) -> dict[str, Any]:
+def solution(exercise: Exercise) -> Item:
     """The reference's package up to a rung, as an item of the intake."""
     text = prefix(solution_file().read_text(encoding="utf-8"), exercise.id)
     return _item({f"{_USUAL_NAME}.py": text}, _USUAL_NAME)
@@ -145,17 +147,15 @@ def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Fo
     return None
 
 
-def package_items(package: Found, rungs: Sequence[Exercise]) -> dict[str, dict[str, Any]]:
+def package_items(package: Found, rungs: Sequence[Exercise]) -> dict[str, Item]:
     """What there is for each rung: the same package. What is compared with others' is said once."""
     item = _item(package.texts, package.name)
     return {rung.id: item if i == 0 else item | {"grams": []} for i, rung in enumerate(rungs)}
 
 
-def _item(texts: dict[str, str], name: str) -> dict[str, Any]:
-    item: dict[str, Any] = {
-        "status": READY, "sentence": "", "line": None, "flags": [], "grams": [], "path": name, "files": sorted(texts), "modules": "",
-        "patch": "",
-    }  # fmt: skip
+def _item(texts: dict[str, str], name: str) -> Item:
+    item = empty_item(READY)
+    item.update({"path": name, "files": sorted(texts)})
     modules: Modules = {}
     trees: list[ast.AST] = []
     for path, text in texts.items():
@@ -170,9 +170,11 @@ def _item(texts: dict[str, str], name: str) -> dict[str, Any]:
             return item | {"status": BROKEN, "sentence": f"Python cannot compile it: {error}", "line": [path, 1]}
         modules[".".join(parts[:-1] if is_package else parts)] = path, is_package, code
     digest = hashlib.sha256("\0".join(f"{p}\0{t}" for p, t in sorted(texts.items())).encode("utf-8", "surrogatepass"))
+    own = digest.hexdigest()[:24]
     return item | {
         "package": base64.b64encode(marshal.dumps({"name": name, "modules": modules})).decode("ascii"),
-        "digest": digest.hexdigest()[:24],
+        "digest": own,
+        "code": own,
         "flags": suspicion.of_package(trees, _solution()),
         "grams": suspicion.grams("\n".join(texts.values())),
     }

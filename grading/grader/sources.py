@@ -6,9 +6,10 @@ import ast
 import json
 import pathlib
 import re
+import types
 import unicodedata
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from jitkit.kata.engine.manifest import Lab
 from jitkit.kata.engine.submission import is_stub, tree_of
@@ -34,6 +35,8 @@ class Source(NamedTuple):
     flags: tuple[str, ...]
     duplicated: frozenset[str] = frozenset()  # functions in several cells of one grade id that differ
     module: str = ""  # of a whole package: the module of jitkit
+    time: float = 0.0  # when the file was written
+    unread: Mapping[str, str] = types.MappingProxyType({})  # functions in cells that are not read: why not
 
 
 def hint_of(path: str, labs: Sequence[Lab]) -> str:
@@ -43,6 +46,15 @@ def hint_of(path: str, labs: Sequence[Lab]) -> str:
             if part == lab.name or pathlib.PurePosixPath(part).stem == lab.name:
                 return lab.number
     return ""
+
+
+def was_handed_out(path: str, text: str | None, labs: Sequence[Lab]) -> bool:
+    """Whether a file is the course's own, as it was handed out: by its place; a source by its text, too."""
+    lab = next((lab for lab in labs if lab.number == hint_of(path, labs)), None)
+    ours = lab.folder / pathlib.PurePosixPath(path).name if lab is not None else None
+    if ours is None or not ours.is_file():
+        return False
+    return text is None or _lines(ours.read_text(encoding="utf-8")) == text
 
 
 def source_of(file: Found, labs: Sequence[Lab]) -> Source:
@@ -60,7 +72,7 @@ def source_of(file: Found, labs: Sequence[Lab]) -> Source:
     text = _lines(text)
     hint = hint_of(file.path, labs)
     if file.path.lower().endswith(".ipynb"):
-        return _notebook(name, text, hint, labs)
+        return _notebook(name, text, hint, labs)._replace(time=file.time)
     parts = pathlib.PurePosixPath(file.path).with_suffix("").parts
     module = ""
     if "jitkit" in parts:
@@ -69,7 +81,7 @@ def source_of(file: Found, labs: Sequence[Lab]) -> Source:
         if module not in {t.module for lab in labs for e in lab.exercises for t in e.targets}:
             module = ""
             text = ""  # the rest of a package of their own: the reference stands in for it
-    return Source(name, text, hint, {}, (), frozenset(), module)
+    return Source(name, text, hint, {}, (), frozenset(), module, file.time)
 
 
 def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:
@@ -78,6 +90,7 @@ def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:
         data = json.loads(text)
         cells = data["cells"]
         code = [c for c in cells if c["cell_type"] == "code"]
+        others = [(c["cell_type"], c.get("source", "")) for c in cells if c["cell_type"] != "code"]
         written = [c.get("source", "") for c in code]
         texts = [_lines("".join(t) if isinstance(t, list) else str(t)) for t in written]
         metas = [m.get("nbgrader", {}) if isinstance(m := c.get("metadata"), dict) else {} for c in code]
@@ -89,8 +102,13 @@ def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:
     broken: dict[str, tuple[str, int]] = {}
     versions: dict[tuple[str, str], set[str]] = {}
     flags: set[str] = set()
+    unread = _of_other_cells(others, targets)
     for source, id in zip(texts, ids, strict=True):
         cell = _without_magics(source)
+        if not cell:
+            first = source.strip().partition("\n")[0]
+            why = f"in a cell that begins with `{shown(first)[:40]}`"
+            unread |= dict.fromkeys(targets.intersection(DEFINES.findall(source)), why)
         try:
             tree = tree_of(cell)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -113,7 +131,24 @@ def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:
     lab = next((x for x in labs if x.number == hint), None)
     if graded or any(ids):
         flags.update(_tampered(lab, graded, dict(zip(ids, texts, strict=True))))
-    return Source(name, "\n".join(lines) + "\n", hint, broken, tuple(sorted(flags)), doubled)
+    return Source(name, "\n".join(lines) + "\n", hint, broken, tuple(sorted(flags)), doubled, unread=unread)
+
+
+def _of_other_cells(cells: Iterable[tuple[str, Any]], targets: Collection[str]) -> dict[str, str]:
+    """The functions that stand in cells which are no code, though they are Python (a key of Jupyter's changes that): which kind of
+    cell. Prose with an example in it is not Python."""
+    found: dict[str, str] = {}
+    for kind, written in cells:
+        text = _lines("".join(written) if isinstance(written, list) else str(written))
+        if not set(targets) & set(DEFINES.findall(text)):
+            continue
+        try:
+            functions = [n for n in tree_of(text).body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        nodes = [n for top in functions for n in ast.walk(top) if isinstance(n, ast.FunctionDef) and not is_stub(n)]
+        found |= {n.name: f"in a {shown(str(kind))} cell: make it a code cell" for n in nodes if n.name in targets}
+    return found
 
 
 def _tampered(lab: Lab | None, graded: set[str], texts: dict[str, str]) -> Iterable[str]:

@@ -1,8 +1,11 @@
 """What was graded: one SQLite file, to which rows are only ever added
 
-Three tables. `results` are verdicts on code: the same functions, checks, seed, versions and limits have one, whoever handed it
-in. `grades` say whose it is: a row for a student, a submission and an exercise. `expected` is what the reference computed. Order
+`results` are verdicts on code: the same functions, checks, seed, versions and limits have one, whoever handed it in. `grades` say whose
+it is: a row for a student, a submission and an exercise. `handins` say what a student handed in of each lab, and when: a row each time it
+is another thing than before, so that going back to an earlier version is a hand-in, too. `expected` is what the reference computed. Order
 is by the number of a row, never by a clock.
+
+A store of an older grader gets the tables that it has not when it is written to; for reading it, they are empty.
 
 There is one writer: a lock on a file beside it. Whoever reads needs none.
 """
@@ -19,8 +22,10 @@ import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
+
+from .records import GradeRow, HandInRow, Result, ResultRow
 
 VERSION = 1
 
@@ -36,6 +41,10 @@ CREATE TABLE IF NOT EXISTS grades (
     lab TEXT, exercise TEXT, outcome TEXT NOT NULL, sentence TEXT NOT NULL, points REAL, max REAL NOT NULL, flags TEXT NOT NULL,
     result TEXT NOT NULL, grams TEXT NOT NULL, at TEXT NOT NULL, UNIQUE (student, submission, exercise, outcome, result));
 CREATE INDEX IF NOT EXISTS by_student ON grades (student, exercise);
+CREATE TABLE IF NOT EXISTS handins (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, student TEXT NOT NULL, submission TEXT NOT NULL, lab TEXT, handed_in REAL NOT NULL,
+    digest TEXT NOT NULL, taken TEXT NOT NULL, passed TEXT NOT NULL, at TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS handins_by_student ON handins (student, lab);
 """
 _GRADES = """
 SELECT g.id, g.student, g.submission, g.handed_in, g.path, g.lab, g.exercise, g.outcome, g.sentence, g.points, g.max, g.flags,
@@ -44,7 +53,7 @@ FROM grades g LEFT JOIN results r ON r.key = g.result WHERE ? IS NULL OR g.stude
 """
 _APPEND_ONLY = "".join(
     f"CREATE TRIGGER IF NOT EXISTS {table}_no_{what} BEFORE {what} ON {table} BEGIN SELECT RAISE(ABORT, '{table} is only added to'); END;"
-    for table in ("results", "grades", "expected")
+    for table in ("results", "grades", "expected", "handins")
     for what in ("UPDATE", "DELETE")
 )
 
@@ -72,6 +81,20 @@ class Grade(NamedTuple):
     grams: tuple[int, ...]
     checks: tuple[dict[str, Any], ...]
     seconds: float
+    at: str
+
+
+class HandIn(NamedTuple):
+    """A row of `handins`: see `records.HandInRow`."""
+
+    id: int
+    student: str
+    submission: str
+    lab: str | None
+    handed_in: float
+    digest: str
+    taken: tuple[str, ...]
+    passed: tuple[tuple[str, str], ...]
     at: str
 
 
@@ -181,7 +204,7 @@ class Store:
         row = self._row("SELECT value FROM expected WHERE key = ?", key)
         return json.loads(row[0]) if row else None
 
-    def result(self, key: str) -> dict[str, Any] | None:
+    def result(self, key: str) -> Result | None:
         """A verdict on code."""
         row = self._row("SELECT status, sentence, checks, seconds FROM results WHERE key = ?", key)
         return {"status": row[0], "sentence": row[1], "checks": json.loads(row[2]), "seconds": row[3]} if row else None
@@ -205,6 +228,17 @@ class Store:
             lists = tuple(json.loads(flags)), result, tuple(json.loads(grams)), told, seconds or 0.0, at
             yield Grade._make([*first, *lists])
 
+    def handins(self) -> list[HandIn]:
+        """What was handed in, in the order in which it was seen."""
+        if not self._row("SELECT 1 FROM sqlite_master WHERE name = 'handins'"):
+            return []
+        names = "id, student, submission, lab, handed_in, digest, taken, passed, at"
+        found = []
+        for *first, taken, passed, at in self.database.execute(f"SELECT {names} FROM handins ORDER BY id"):
+            told = tuple((path, why) for path, why in json.loads(passed))
+            found.append(HandIn._make([*first, tuple(json.loads(taken)), told, at]))
+        return found
+
     # --- writing ----------------------------------------------------------------------------------------------------
 
     def set_meta(self, key: str, value: str) -> None:
@@ -218,17 +252,31 @@ class Store:
         with self.one:
             self.database.execute("INSERT OR IGNORE INTO expected VALUES (?, ?)", [key, json.dumps(value)])
 
-    def add(self, results: list[dict[str, Any]], grades: list[dict[str, Any]]) -> None:
-        """Add all rows of a submission, or none of them; those that are there already stay. StoreError where the disk is full."""
+    def add(
+        self,
+        results: Sequence[ResultRow],
+        grades: Sequence[GradeRow],
+        handins: Sequence[HandInRow] = (),
+        again: bool = False,
+    ) -> None:
+        """Add all rows of a submission, or none of them; those that are there already stay. StoreError where the disk is full.
+
+        Args:
+          handins: what was handed in; a row that says what the last one of the student and the lab says is not added.
+          again: what is graded was looked for where it was: it is a hand-in only where it is nothing that was there before.
+        """
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         with self.one:
             try:
                 self.database.execute("BEGIN IMMEDIATE")
                 for row in results:
-                    self._insert("results", row | {"at": now})
-                for row in grades:
-                    if row["exercise"] is not None or not self._is_known(row):
-                        self._insert("grades", row | {"at": now})
+                    self._insert("results", {**row, "at": now})
+                for grade in grades:
+                    if grade["exercise"] is not None or not self._is_known(grade):
+                        self._insert("grades", {**grade, "at": now})
+                for handin in handins:
+                    if self._is_a_handin(handin, again):
+                        self._insert("handins", {**handin, "at": now})
                 self.database.execute("COMMIT")
             except sqlite3.Error as error:
                 if self.database.in_transaction:
@@ -238,12 +286,24 @@ class Store:
                 )
                 raise StoreError(sentence) from None
 
-    def _is_known(self, row: dict[str, Any]) -> bool:
+    def _is_a_handin(self, row: HandInRow, again: bool) -> bool:
+        """Whether a student has handed in something else than last time (with `again`: than ever)."""
+        query = "SELECT submission, digest, handed_in FROM handins WHERE student = ? AND lab IS ? ORDER BY id DESC"
+        rows = self.database.execute(query, [row["student"], row["lab"]]).fetchall()
+        if again:
+            return all(submission != row["submission"] for submission, _, _ in rows)
+        if not rows or rows[0] != (row["submission"], row["digest"], row["handed_in"]):
+            return True
+        # the same of this lab; was there, since then, a submission of which nothing could be run?
+        query = "SELECT lab FROM handins WHERE student = ? AND (lab IS ? OR lab IS NULL) ORDER BY id DESC LIMIT 1"
+        return bool(self._row(query, row["student"], row["lab"])[0] != row["lab"])
+
+    def _is_known(self, row: GradeRow) -> bool:
         """Whether a row without an exercise is there: a NULL differs from another one, for UNIQUE."""
         query = "SELECT 1 FROM grades WHERE student = ? AND submission = ? AND exercise IS NULL AND outcome = ?"
         return self._row(query, row["student"], row["submission"], row["outcome"]) is not None
 
-    def _insert(self, table: str, row: dict[str, Any]) -> None:
+    def _insert(self, table: str, row: Mapping[str, Any]) -> None:
         marks = ", ".join("?" * len(row))
         # a name of a file may be no text
         values = [x.encode("utf-8", "replace").decode() if isinstance(x, str) else x for x in row.values()]

@@ -35,6 +35,7 @@ from ..shared import hidden_checks
 from . import rungs
 from .bubblewrap import JAX, JAXLIB, NUMPY, JailError
 from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Worker
+from .records import Item
 from .shipped_code import CheckFile, ShippedCode
 from .stablehlo import MOST_TIMEOUTS, Programs
 from .verdict import is_place, outcome_of
@@ -56,6 +57,7 @@ class Settings(NamedTuple):
     limits: Limits = Limits()
     submission_seconds: float = 900.0
     backend: str = BUBBLEWRAP
+    zone: str = "UTC"  # of the course
 
 
 class How(NamedTuple):
@@ -93,7 +95,7 @@ class Trials:
 
     def workers(self) -> Workers:
         """The machines for one thread."""
-        return Workers(self.shipped, self.labs[0].folder.parent, self.settings.backend)
+        return Workers(self.shipped, self.labs[0].folder.parent, self.settings.backend, self.settings.zone)
 
     def checks(self, exercise: Exercise) -> list[tuple[CheckFile, Check]]:
         """All checks of an exercise, the hidden ones last."""
@@ -127,7 +129,7 @@ class Trials:
         self,
         workers: Workers,
         exercise: Exercise,
-        item: dict[str, Any],
+        item: Item,
         expected: dict[str, Any],
         deadline: float = float("inf"),
         alone: Callable[[], bool] = lambda: False,
@@ -168,7 +170,7 @@ class Trials:
         self,
         workers: Workers,
         exercise: Exercise,
-        item: dict[str, Any],
+        item: Item,
         how: How,
         checks: Sequence[tuple[CheckFile, Check]],
         deadline: float = float("inf"),
@@ -189,7 +191,7 @@ class Trials:
         self,
         workers: Workers,
         exercise: Exercise,
-        item: dict[str, Any],
+        item: Item,
         how: How,
         deadline: float = float("inf"),
         alone: Callable[[], bool] = lambda: False,
@@ -229,7 +231,7 @@ class Trials:
         return found
 
     def image(
-        self, workers: Workers, exercise: Exercise, item: dict[str, Any], how: How
+        self, workers: Workers, exercise: Exercise, item: Item, how: How
     ) -> tuple[dict[str, Any], tuple[str, bool]]:
         """What a worker is sent before its checks, and the kind of jail that it is in."""
         kept = workers.kept()
@@ -259,7 +261,7 @@ class Trials:
             image["executables"] = {name: bytes.fromhex(data) for name, data in how.executables.items()}
         return image, (JAX if how.uses_xla else NUMPY, patched)
 
-    def can_be_patched(self, workers: Workers, exercise: Exercise, item: dict[str, Any]) -> bool:
+    def can_be_patched(self, workers: Workers, exercise: Exercise, item: Item) -> bool:
         """Whether the functions of an exercise may be put into holes."""
         return bool(item["patch"]) and not any(str(t) in workers.kept() for t in exercise.targets)
 

@@ -15,6 +15,7 @@ from typing import Any
 from .bubblewrap import JAXLIB, NUMPY, JailError
 from .holes import RECORD
 from .jail import Zygote
+from .records import Reading
 from .shipped_code import ShippedCode
 
 
@@ -62,10 +63,11 @@ class Gate:
 class Workers:
     """The processes that one thread works with: an intake, and a jail for each kind of exercise. They start when they are needed."""
 
-    def __init__(self, shipped: ShippedCode, labs: pathlib.Path, backend: str) -> None:
+    def __init__(self, shipped: ShippedCode, labs: pathlib.Path, backend: str, zone: str = "UTC") -> None:
         self.shipped = shipped
         self.labs = labs
         self.backend = backend
+        self.zone = zone
         self.zygotes: dict[tuple[str, bool], Zygote] = {}
         self.reader: subprocess.Popen[bytes] | None = None
 
@@ -99,7 +101,7 @@ class Workers:
         while self.zygotes:
             self.zygotes.popitem()[1].close()
 
-    def read(self, path: pathlib.Path, only: Sequence[str], whole: Collection[str] = ()) -> dict[str, Any]:
+    def read(self, path: pathlib.Path, only: Sequence[str], whole: Collection[str] = ()) -> Reading:
         """The intake of a submission: see `intake.read_submission`."""
         for attempt in range(2):
             if self.reader is None:
@@ -109,14 +111,15 @@ class Workers:
                     command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root, start_new_session=True
                 )
             try:
-                return self._ask({"path": str(path.absolute()), "only": list(only), "whole": list(whole)})
+                request = {"path": str(path.absolute()), "only": list(only), "whole": list(whole), "zone": self.zone}
+                return self._ask(request)
             except (OSError, EOFError):
                 self._close_reader()
                 if attempt:
                     raise JailError("the intake process ends") from None
         raise AssertionError("the loop returns or raises")
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any]) -> Reading:
         assert self.reader is not None, "it was started"
         assert self.reader.stdin is not None, "it has a pipe for requests"
         assert self.reader.stdout is not None, "it has a pipe for answers"
@@ -125,7 +128,7 @@ class Workers:
         head = self.reader.stdout.read(8)
         if len(head) < 8:
             raise EOFError
-        found: dict[str, Any] = json.loads(self.reader.stdout.read(struct.unpack(">Q", head)[0]))
+        found: Reading = json.loads(self.reader.stdout.read(struct.unpack(">Q", head)[0]))
         return found
 
     def _close_reader(self) -> None:

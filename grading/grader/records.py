@@ -1,0 +1,143 @@
+"""what passes from the intake to the store, as records; the intake sends them as JSON, the store keeps them as rows"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class Item(TypedDict):
+    """What a submission has for an exercise.
+
+    Attributes:
+      status: READY, TODO, BROKEN, MISSING or INVALID, as `answers` has them.
+      line: the file and the line that the sentence is about.
+      files: the student's files whose functions were taken.
+      path: the first of these, or where the stub is.
+      modules, patch, package: code as text, which only a worker reads.
+      digest: of the functions with their places, which a verdict depends on.
+      code: of the functions alone, which stays where lines are moved.
+      keeps: whether the code may keep something from one call to the next.
+      grams: see `suspicion.grams`.
+    """
+
+    status: str
+    sentence: str
+    line: list[Any] | None
+    flags: list[str]
+    files: list[str]
+    path: str
+    modules: str
+    patch: str
+    package: str
+    digest: str
+    code: str
+    keeps: bool
+    grams: list[int]
+
+
+class LabRead(TypedDict):
+    """What was taken for a lab: the files, when the newest of them was written (seconds since 1970), a digest of the functions."""
+
+    files: list[str]
+    handed_in: float
+    digest: str
+
+
+class Reading(TypedDict):
+    """A submission as it was read.
+
+    Attributes:
+      status: "OK", "INVALID" or "INFRA"; with the last two `sentence` says why.
+      digest: of all files that were read.
+      exercises: by their ids.
+      labs: what was taken, by the labs' numbers.
+      passed: what was passed over: a path, and why.
+    """
+
+    status: str
+    sentence: str
+    digest: str
+    handed_in: float
+    flags: list[str]
+    exercises: dict[str, Item]
+    labs: dict[str, LabRead]
+    passed: list[list[str]]
+
+
+class ResultRow(TypedDict):
+    """A row of the table `results`, but for its time: verdicts on code."""
+
+    key: str
+    exercise: str
+    code: str
+    checks_version: str
+    seed_id: str
+    versions: str
+    limits: str
+    sandbox: str
+    status: str
+    sentence: str
+    checks: str
+    seconds: float
+
+
+class GradeRow(TypedDict):
+    """A row of the table `grades`, but for its number and its time: whose the verdict is."""
+
+    student: str
+    submission: str
+    handed_in: float
+    path: str
+    lab: str | None
+    exercise: str | None
+    outcome: str
+    sentence: str
+    points: float | None
+    max: float
+    flags: str
+    result: str
+    grams: str
+
+
+class HandInRow(TypedDict):
+    """A row of the table `handins`, but for its number and its time: what a student handed in of a lab, and when.
+
+    Attributes:
+      lab: None for a submission of which nothing was run.
+      handed_in: when the newest file that was taken was written.
+      digest: of the functions of the lab.
+      taken: the files whose functions were taken, as JSON; `passed`: the others, each with why.
+    """
+
+    student: str
+    submission: str
+    lab: str | None
+    handed_in: float
+    digest: str
+    taken: str
+    passed: str
+
+
+class Result(TypedDict):
+    """Verdicts on the checks of an exercise, as `grade` makes them and the store gives them back."""
+
+    status: str
+    sentence: str
+    checks: list[dict[str, Any]]
+    seconds: float
+
+
+def item(status: str, sentence: str = "") -> Item:
+    """An item with nothing in it."""
+    return {
+        "status": status, "sentence": sentence, "line": None, "flags": [], "files": [], "path": "", "modules": "", "patch": "",
+        "package": "", "digest": "", "code": "", "keeps": True, "grams": [],
+    }  # fmt: skip
+
+
+def reading(status: str, sentence: str = "", digest: str = "", handed_in: float = 0.0) -> Reading:
+    """A reading with nothing in it."""
+    return {
+        "status": status, "sentence": sentence, "digest": digest, "handed_in": handed_in, "flags": [], "exercises": {}, "labs": {},
+        "passed": [],
+    }  # fmt: skip
