@@ -34,7 +34,7 @@ ROOMS = (
     "numpy", "random", "nn", "scipy", "ops", "debug", "experimental", "tree", "sharding",
     "ad_checkpoint", "custom_batching", "flatten_util", "test_util", "typing", "errors", "dtypes", "stages", "explorer",
     # `jitkit` itself, what is built on it, and `python -m jitkit`
-    "__init__", "bench", "kata", "__main__",
+    "__init__", "as_jax", "bench", "kata", "__main__",
 )  # fmt: skip
 POSITION = {room: place for place, room in enumerate(ROOMS)}
 

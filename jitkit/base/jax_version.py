@@ -23,12 +23,18 @@ NEWEST_KNOWN = (0, 12)
 @functools.cache
 def followed() -> tuple[int, ...]:
     """Major and minor number of the JAX that is installed, or of the newest that is known."""
+    return tuple(int(number) for number in re.findall(r"\d+", text())[:2])
+
+
+@functools.cache
+def text() -> str:
+    """The version as JAX writes it: "0.10.2"."""
     metadata = importlib.import_module("importlib.metadata")  # late: it takes a fifth of what importing jitkit does
     try:
         installed: str = metadata.version("jax")
     except metadata.PackageNotFoundError:
-        return NEWEST_KNOWN
-    return tuple(int(number) for number in re.findall(r"\d+", installed)[:2])
+        return f"{NEWEST_KNOWN[0]}.{NEWEST_KNOWN[1]}.0"
+    return installed
 
 
 def since(major: int, minor: int) -> bool:

@@ -189,6 +189,13 @@ def _reset_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--as-jax", action="store_true", help="where the program imports jax, it gets jitkit")
+    parser.add_argument(
+        "--explain", action="store_true", help="with --as-jax: at the end, what each jitted function was compiled for"
+    )
+    parser.add_argument(
+        "--explore", metavar="DIR", type=Path, help="with --as-jax: at the end, the Explorer's page of each, in DIR"
+    )
     parser.add_argument("file", metavar="FILE", type=Path, help="a program of Python")
     parser.add_argument("arguments", metavar="ARGUMENTS", nargs=argparse.REMAINDER, help="its arguments")
 

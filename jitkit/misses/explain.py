@@ -161,6 +161,8 @@ class MissLog:
             self._misses.append(miss)
         if not origin.is_ours:
             _all_misses.append(miss)
+            for listener in listeners:
+                listener(fun, miss, record)
             if config.value("explain_cache_misses"):
                 logger().warning("%s", _log_text(miss))
         return record
@@ -232,6 +234,8 @@ _FIRST_SINCE = "The first call since clear_cache() or clear_caches()."
 _KEPT_SIGNATURES = "only the {} signatures used last are kept"
 
 _all_misses: deque[Miss] = deque(maxlen=_KEPT)
+# Told of each miss of a function of the user's, when it happens: the function, the miss, and the signature of the call.
+listeners: list[Callable[[Callable[..., Any], Miss, CallRecord], None]] = []
 
 
 def _call_site() -> str:
@@ -242,11 +246,12 @@ def _call_site() -> str:
 def _log_text(miss: Miss) -> str:
     """What is logged of a miss. The first line is JAX's."""
     stage = "TRACING" if miss.traced else "COMPILATION" if miss.compiled else "DISPATCH"
-    lines = [f"{miss.function}: {miss.happened}, {_milliseconds(miss.seconds)} (#{miss.number})", *miss.lines()]
+    lines = [f"{miss.function}: {miss.happened}, {milliseconds(miss.seconds)} (#{miss.number})", *miss.lines()]
     return "\n  ".join([f"{stage} CACHE MISS at {miss.call_site}:", *lines])
 
 
-def _milliseconds(seconds: float) -> str:
+def milliseconds(seconds: float) -> str:
+    """A time as it is written in reports."""
     return f"{seconds * 1000:.1f} ms"
 
 
@@ -273,7 +278,7 @@ class Report(RichDisplay):
         parts = [self.title]
         for miss in self.misses:
             function = "" if self._of_one_function else f"{miss.function}, called at "
-            head = f"#{miss.number} {function}{miss.call_site}: {miss.happened}, {_milliseconds(miss.seconds)}"
+            head = f"#{miss.number} {function}{miss.call_site}: {miss.happened}, {milliseconds(miss.seconds)}"
             parts.append("\n    ".join([head, *miss.lines()]))
         return "\n\n".join(parts)
 
@@ -290,7 +295,7 @@ class Report(RichDisplay):
     def _repr_html_(self) -> str:
         rows = [("miss", *self._functions("function"), "call", "what happened", "time", "why")]
         for miss in self.misses:
-            time, why = _milliseconds(miss.seconds), "\n".join(miss.lines())
+            time, why = milliseconds(miss.seconds), "\n".join(miss.lines())
             function = self._functions(miss.function)
             rows.append((f"#{miss.number}", *function, miss.call_site, miss.happened, time, why))
         cell = "<td style='text-align: left; white-space: pre-wrap; {}'>{}</td>"
@@ -337,7 +342,7 @@ def _summary(count: int, misses: Sequence[Miss]) -> str:
     if not count:
         return "no call has missed the cache yet"
     traced, compiled = sum(miss.traced for miss in misses), sum(miss.compiled for miss in misses)
-    total = _milliseconds(sum(miss.seconds for miss in misses))
+    total = milliseconds(sum(miss.seconds for miss in misses))
     latest = f", of which the latest {len(misses)} are" if count > len(misses) else ","
     misses_in_words = "1 miss" if count == 1 else f"{count} misses"
     return f"{misses_in_words}{latest} {traced} traced, {compiled} compiled, {total} in all"

@@ -3,8 +3,9 @@
 `jitkit run FILE` and `jitkit python` start this as a script, by its path, so that jitkit is not imported before the functions
 are in place: `python in_place.py REQUEST [FILE ARGUMENTS...]`. REQUEST is a file of JSON, which is read and removed:
 
-    {"files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path}}
+    {"files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path}, "as_jax": options or None}
 
+With `as_jax`, the program's `jax` is jitkit: `jitkit.as_jax` runs it, and has these options.
 Without a FILE it is what `python -i` begins with, and leaves no name behind but `jitkit` and `jnp`; where nobody types, the
 program is what stands in the input.
 """
@@ -40,6 +41,10 @@ def main(request: str, *arguments: str) -> int:
         return CANNOT
     sys.modules[_BESIDE].__dict__["in_place"] = True
     sys.argv = list(arguments) or [""]
+    if data["as_jax"] is not None:
+        as_jax = importlib.import_module("jitkit.as_jax.arguments")
+        as_jax.run(as_jax.parsed([*data["as_jax"], *arguments]))
+        return 0
     if arguments:
         return _run(pathlib.Path(arguments[0]).read_bytes(), arguments[0])
     return 0 if sys.flags.interactive else _run(sys.stdin.read(), "<stdin>")

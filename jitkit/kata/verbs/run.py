@@ -33,15 +33,28 @@ def run(arguments: argparse.Namespace) -> int:
         path.open("rb").close()
     except OSError as error:
         raise WrongUsage(f"{path} cannot be read: {error.strerror}.") from None
-    return _start(arguments, [str(path), *arguments.arguments])
+    program = [str(path), *arguments.arguments]
+    if not arguments.as_jax:
+        if arguments.explain or arguments.explore:
+            raise WrongUsage("--explain and --explore are told of a program that is run with --as-jax.")
+        return _start(program)
+    options = [
+        *(["--explain"] * arguments.explain),
+        *(["--explore", str(arguments.explore)] if arguments.explore else []),
+    ]
+    try:
+        _workspace(program)
+    except Problem:
+        return _call([sys.executable, "-m", "jitkit.as_jax", *options, *program])
+    return _start(program, options)
 
 
 def python(arguments: argparse.Namespace) -> int:
     """A prompt; or, where nobody types, a program from the standard input."""
-    return _start(arguments, [])
+    return _start([])
 
 
-def _start(arguments: argparse.Namespace, program: Sequence[str]) -> int:
+def _start(program: Sequence[str], as_jax: Sequence[str] | None = None) -> int:
     screen = Screen.of(sys.stderr)
     workspace = _workspace(program)
     with screen.progress("checking what you have written since"):
@@ -50,7 +63,7 @@ def _start(arguments: argparse.Namespace, program: Sequence[str]) -> int:
     prompts = not program and sys.stdin is not None and sys.stdin.isatty()
     if prompts:
         screen.text(_PROMPT, 0, "dim")
-    status = start(["-i"] if prompts else [], own, program)
+    status = start(["-i"] if prompts else [], own, program, as_jax)
     if status == in_place.CANNOT:
         raise Problem("each of them passed by itself. Change one of them, or `jitkit check` them all again.")
     return status
@@ -73,18 +86,25 @@ def say(screen: Screen, own: Own) -> None:
         screen.text(f"not in place: {sentence}", 2, "yellow")
 
 
-def start(options: Sequence[str], own: Own, program: Sequence[str]) -> int:
-    """Start the process, wait, and return its status. An interrupt at the keyboard is for the program."""
+def start(options: Sequence[str], own: Own, program: Sequence[str], as_jax: Sequence[str] | None = None) -> int:
+    """Start the process, wait, and return its status; `as_jax` are the options of `jitkit.as_jax`, where it is to run the program."""
     with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False, encoding="utf-8") as file:
-        json.dump(request_of(own), file)
+        json.dump(request_of(own) | {"as_jax": as_jax}, file)
     command = [sys.executable, *options, str(pathlib.Path(in_place.__file__)), file.name, *program]
+    try:
+        return _call(command)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(file.name)
+
+
+def _call(command: Sequence[str]) -> int:
+    """Run a process to its end, and return its status. An interrupt at the keyboard is for the program in it."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         code = subprocess.call(command)
     finally:
         signal.signal(signal.SIGINT, before)
-        with contextlib.suppress(OSError):
-            os.unlink(file.name)
     return code if code >= 0 else 128 - code
 
 

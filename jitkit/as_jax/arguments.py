@@ -1,0 +1,96 @@
+"""The words after `python -m jitkit.as_jax` -> what is run, and what is told of it at the end
+
+JAX: jax/_src/config.py:Config.parse_flags_with_absl
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+from collections.abc import Sequence
+
+from . import explaining, finding, programs
+
+_USAGE = "python -m jitkit.as_jax [--explain] [--explore DIR] (FILE | -m MODULE | -c CODE | -) [ARGUMENTS ...]"
+
+
+def parsed(words: Sequence[str]) -> argparse.Namespace:
+    """Take our own options off the words; what follows the program's name is the program's. Exits with status 2 where they are wrong."""
+    parser = argparse.ArgumentParser(
+        prog="python -m jitkit.as_jax",
+        usage=_USAGE,
+        description="Run a program that was written for JAX, unmodified, on jitkit.",
+        allow_abbrev=False,
+    )
+    add_reports(parser)
+    parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module of the path, as `python -m` does")
+    parser.add_argument("-c", dest="code", metavar="CODE", help="run a text")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="the program; - for the standard input")
+    own, rest = _split(words)
+    found = parser.parse_args(own)
+    found.arguments = rest
+    if found.file is None and found.module is None and found.code is None:
+        parser.error("what is to be run? FILE, -m MODULE, -c CODE, or - for the standard input")
+    return found
+
+
+def add_reports(parser: argparse.ArgumentParser) -> None:
+    """The options for what is told at the end."""
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="at the end: each jitted function, what it was traced and compiled for and what that cost, the dearest first",
+    )
+    parser.add_argument(
+        "--explore",
+        metavar="DIR",
+        type=pathlib.Path,
+        help="at the end: the Explorer's page of each jitted function, in DIR",
+    )
+
+
+def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What is ours: all up to the program's name. (argparse would take a program's `-m` or `--explain` for ours.)"""
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if word in ("-m", "-c"):
+            place += 2
+            break
+        if word.startswith(("-m", "-c")) or not word.startswith("-") or word == "-":
+            place += 1
+            break
+        place += 2 if word == "--explore" else 1
+    return list(words[:place]), list(words[place:])
+
+
+def run(what: argparse.Namespace) -> None:
+    """Install, run the program, and tell what was asked for, whichever way it ends."""
+    finding.install()
+    watch = explaining.Watch(with_calls=what.explore is not None) if what.explain or what.explore else None
+    try:
+        if what.module is not None:
+            programs.run_module(what.module, what.arguments)
+        elif what.code is not None:
+            programs.run_code(what.code, what.arguments)
+        elif what.file == "-":
+            programs.run_input(what.arguments)
+        else:
+            programs.run_file(what.file, what.arguments)
+    except programs.NoProgram as problem:
+        print(f"{sys.executable}: {problem}", file=sys.stderr)
+        sys.exit(problem.status)
+    finally:
+        if watch is not None:
+            tell(watch, what)
+
+
+def tell(watch: explaining.Watch, what: argparse.Namespace) -> None:
+    """Print the report, and write the pages."""
+    sys.stdout.flush()
+    if what.explain:
+        print(*watch.lines(), sep="\n", file=sys.stderr)
+    if what.explore is not None:
+        for page in watch.explore(what.explore):
+            print(f"jitkit: {page}", file=sys.stderr)

@@ -1,0 +1,90 @@
+"""Name of a module of JAX's -> our module of that name, one object, executed once
+
+`import jax.numpy` and `import jitkit.numpy` give the same module, whichever comes first: the finder imports ours, and the loader hands
+it on in the place of a new one. (A finder that fills `sys.modules` itself would have each package executed twice.)
+
+JAX: jax/_src/lazy_loader.py:attach
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import re
+import sys
+import types
+from collections.abc import Sequence
+
+import jitkit
+
+from ..base import jax_version
+from . import private_names, refusals, set_aside
+
+_OURS = jitkit.__name__
+
+
+def is_installed() -> bool:
+    """Whether `jax` means jitkit in this process."""
+    return sys.modules.get("jax") is jitkit
+
+
+def install() -> None:
+    """Make `import jax`, and the import of each module of JAX's, give jitkit's.
+
+    `jitkit.__version__` becomes that of the JAX that is followed, since libraries compare it. A second call does nothing.
+
+    Raises:
+      ImportError: JAX itself has been imported in this process; the message says by whom.
+    """
+    if is_installed():
+        return
+    if "jax" in sys.modules:
+        raise ImportError(refusals.imported_before(), name="jax")
+    set_aside.set_jax_aside()
+    sys.meta_path.insert(0, _Finder)
+    jitkit.__version__ = jax_version.text()
+    vars(jitkit)["__version_info__"] = tuple(int(part) for part in re.findall(r"\d+", jax_version.text())[:3])
+    sys.modules["jax"] = jitkit
+
+
+class _Finder:
+    """Asked first for each module; answers for those of JAX's."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name.partition(".")[0] != "jax":
+            return None
+        module = _module(name)
+        is_package = hasattr(module, "__path__")
+        return importlib.util.spec_from_loader(name, _Loader(module), is_package=is_package)
+
+
+class _Loader(importlib.abc.Loader):
+    """Gives a module that is there already. Python's import writes its own spec into it, so that is put back."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self.module, self.spec = module, module.__spec__
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return self.module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        module.__spec__ = self.spec
+
+
+def _module(name: str) -> types.ModuleType:
+    """Our module for one of JAX's. ModuleNotFoundError, with who asked, where there is none."""
+    found = set_aside.of_jax_itself(name) or private_names.module(name)
+    if found is not None:
+        return found
+    ours = f"{_OURS}{name.removeprefix('jax')}"
+    try:
+        return importlib.import_module(ours)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{ours}.".startswith(f"{error.name}."):
+            raise
+        raise ModuleNotFoundError(refusals.no_module(name), name=name) from None

@@ -1,0 +1,42 @@
+"""The few names of `jax._src` that libraries take, where ours are, and who takes them
+
+A line has a module of JAX's, the names in it, and the library that was seen to ask for them. What is not here is not handed on: a
+private name is no promise of JAX's, and the list is to stay short.
+
+JAX: jax/version.py:__version__
+"""
+
+from __future__ import annotations
+
+import importlib
+import types
+from typing import Any
+
+# module of JAX's: name in it -> our module and name
+_NAMES: dict[str, dict[str, str]] = {
+    "jax._src": {},
+    "jax.version": {"__version__": "jitkit:__version__", "__version_info__": "jitkit:__version_info__"},
+}  # fmt: skip
+_made: dict[str, types.ModuleType] = {}
+
+
+def module(name: str) -> types.ModuleType | None:
+    """The module of the listed names; each is looked up when it is asked for. None for a module that is not listed."""
+    if name not in _NAMES:
+        return None
+    if name not in _made:
+        made = _made[name] = types.ModuleType(name, f"Names of `{name}` that libraries take: see `{__name__}`.")
+        if name == "jax._src":
+            made.__path__ = []
+        vars(made)["__getattr__"] = _look_up(name)
+    return _made[name]
+
+
+def _look_up(inside: str) -> Any:
+    def look_up(name: str) -> Any:
+        if name not in _NAMES.get(inside, {}):
+            raise AttributeError(f"module {inside!r} has no attribute {name!r}")
+        place, _, original = _NAMES[inside][name].partition(":")
+        return getattr(importlib.import_module(place), original)
+
+    return look_up

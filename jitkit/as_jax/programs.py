@@ -1,0 +1,141 @@
+"""FILE, -m MODULE or -c CODE -> the program, run as Python runs it: as `__main__`, with its arguments, traceback and exit status
+
+JAX: jax/_src/traceback_util.py:filter_traceback
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import io
+import os
+import pathlib
+import pkgutil
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+class NoProgram(Exception):
+    """There is nothing to run: the words, and the exit status, are Python's."""
+
+    def __init__(self, text: str, status: int = 1) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def run_file(path: str, arguments: Sequence[str]) -> None:
+    """Run a file, or a folder or an archive that has a `__main__.py`, as `python PATH ARGUMENTS` does."""
+    sys.argv = [path, *arguments]
+    if pkgutil.get_importer(path) is not None:
+        folder = os.path.abspath(path)
+        _first_on_path(folder)
+        spec = importlib.machinery.PathFinder.find_spec("__main__", [folder])
+        if spec is None:
+            raise NoProgram(f"can't find '__main__' module in {folder!r}")
+        _run_spec(spec)
+        return
+    if not os.path.isfile(path):
+        raise NoProgram(f"can't open file {os.path.abspath(path)!r}: [Errno 2] {os.strerror(2)}", 2)
+    _first_on_path(os.path.dirname(os.path.realpath(path)))
+    path = os.path.abspath(path)
+    loader = importlib.machinery.SourceFileLoader("__main__", path)
+    program = _as_main(path, None, loader)
+    source = pathlib.Path(path).read_bytes()
+    _run(lambda: exec(compile(source, path, "exec"), vars(program)))
+
+
+def run_module(name: str, arguments: Sequence[str]) -> None:
+    """Run a module, or a package that has a `__main__`, as `python -m NAME ARGUMENTS` does. NoProgram where there is none."""
+    sys.argv = ["-m", *arguments]
+    _first_on_path(os.getcwd())
+    spec = importlib.util.find_spec(name)
+    if spec is not None and spec.submodule_search_locations is not None:
+        spec = importlib.util.find_spec(f"{name}.__main__")
+        if spec is None:
+            raise NoProgram(f"No module named {name}.__main__; {name!r} is a package and cannot be directly executed")
+    if spec is None:
+        raise NoProgram(f"No module named {name}")
+    sys.argv[0] = spec.origin or name
+    _run_spec(spec)
+
+
+def _run_spec(spec: importlib.machinery.ModuleSpec) -> None:
+    get_code: Callable[[str], types.CodeType | None] | None = getattr(spec.loader, "get_code", None)
+    code = get_code(spec.name) if get_code else None
+    if code is None:
+        raise NoProgram(f"No code object available for {spec.name}")
+    program = _as_main(spec.origin, spec, spec.loader)
+    program.__package__ = spec.parent
+    _run(lambda: exec(code, vars(program)))
+
+
+def run_code(code: str, arguments: Sequence[str]) -> None:
+    """Run a text, as `python -c CODE ARGUMENTS` does."""
+    sys.argv = ["-c", *arguments]
+    _first_on_path("")
+    program = _as_main(None, None, importlib.machinery.BuiltinImporter)
+    _run(lambda: exec(compile(code, "<string>", "exec"), vars(program)))
+
+
+def run_input(arguments: Sequence[str]) -> None:
+    """Run what stands in the standard input, as `python - ARGUMENTS` does."""
+    sys.argv = ["-", *arguments]
+    _first_on_path("")
+    program = _as_main(None, None, importlib.machinery.BuiltinImporter)
+    source = sys.stdin.buffer.read() if isinstance(sys.stdin, io.TextIOWrapper) else sys.stdin.read()
+    _run(lambda: exec(compile(source, "<stdin>", "exec"), vars(program)))
+
+
+def _first_on_path(folder: str) -> None:
+    """The folder that the program's own modules are in, in the place of the one of `python -m jitkit.as_jax`."""
+    if not sys.flags.safe_path:
+        sys.path[0] = folder
+
+
+def _as_main(file: str | None, spec: Any, loader: Any) -> types.ModuleType:
+    """A new `__main__`, which pickle and multiprocessing find under that name, too."""
+    program = sys.modules["__main__"] = types.ModuleType("__main__")
+    vars(program).update(__spec__=spec, __loader__=loader, __builtins__=sys.modules["builtins"])
+    if file is not None:
+        vars(program).update(__file__=file, __cached__=None)
+    return program
+
+
+def _run(program: Callable[[], Any]) -> None:
+    """Run it. What it raises goes on to the interpreter, which ends the process as it would without us; its traceback, when it is
+    printed, begins in the program.
+    """
+    try:
+        program()
+    except SystemExit:
+        raise
+    except BaseException:
+        chosen = sys.excepthook
+
+        def show(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:
+            sys.excepthook = chosen
+            inside = _in_program(trace)
+            chosen(kind, error.with_traceback(inside), inside)
+
+        sys.excepthook = show
+        raise
+
+
+def _in_program(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback without the frames of this room: those around the program, and those of the finder."""
+    kept = []
+    while trace is not None:
+        if os.path.dirname(trace.tb_frame.f_code.co_filename) != _HERE:
+            kept.append(trace)
+        elif trace.tb_frame.f_code.co_filename == __file__:
+            kept.clear()
+        trace = trace.tb_next
+    inside = None
+    for each in reversed(kept):
+        each.tb_next, inside = inside, each
+    return inside
+
+
+_HERE = os.path.dirname(__file__)

@@ -1,0 +1,83 @@
+"""What is said where `jax` cannot be had: JAX itself was imported before, or jitkit lacks a module; with who asked for it
+
+JAX: jax/_src/deprecations.py:deprecation_getattr
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+
+from ..base import names_of_jax
+
+_IMPORTED_BEFORE = (
+    "JAX itself has been imported in this process{}, so `jax` cannot mean jitkit any more: neither knows what the other has made.\n"
+    "Install jitkit first: `python -m jitkit.as_jax FILE`, or `import jitkit.as_jax; jitkit.as_jax.install()` above the first import."
+)
+_NO_MODULE = "No module named {!r}{}\n{}"
+_PRIVATE = (
+    "It is a private module of JAX's, which jitkit lacks: `jitkit.as_jax.private_names` lists what libraries were seen to take from "
+    "`jax._src`."
+)
+_PUBLIC = "JAX has it, and jitkit has not: docs/parity.md lists what is missing."
+_UNKNOWN = "Neither JAX nor jitkit has it, as far as jitkit knows."
+
+
+def imported_before() -> str:
+    """The sentence for a process that has imported JAX, with the modules that did."""
+    importers = _importers()
+    more = f" and {len(importers) - _NAMED} more" if len(importers) > _NAMED else ""
+    return _IMPORTED_BEFORE.format(f" by {', '.join(importers[:_NAMED])}{more}" if importers else "")
+
+
+_NAMED = 3
+
+
+def _importers() -> list[str]:
+    """The modules that hold something of JAX's, with their files: the program, then the others in the order in which they were done.
+
+    That is the order of `sys.modules`. Who imported JAX first was done soon after it.
+    """
+    modules = list(sys.modules.items())
+    done = [name for name, _ in modules].index("jax")
+    found = [module for name, module in modules[done:] if not _is_of_jax(name) and _holds_jax(module)]
+    return [_in_words(module) for module in ([sys.modules["__main__"]] * _holds_jax(sys.modules["__main__"]) + found)]
+
+
+def _in_words(module: types.ModuleType) -> str:
+    file = getattr(module, "__file__", None)
+    what = "the program" if module.__name__ == "__main__" else f"`{module.__name__}`"
+    return f"{what} ({file})" if file else what
+
+
+def _holds_jax(module: types.ModuleType) -> bool:
+    values = list(getattr(module, "__dict__", {}).values())
+    return any(isinstance(value, types.ModuleType) and _is_of_jax(value.__name__) for value in values) or any(
+        _is_of_jax(getattr(value, "__module__", None)) for value in values if callable(value)
+    )
+
+
+def _is_of_jax(name: object) -> bool:
+    return isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib")
+
+
+def no_module(name: str) -> str:
+    """The sentence for a module of JAX's that is not here, with the line that asked for it."""
+    inside = name.partition(".")[2]
+    parent, _, last = inside.rpartition(".")
+    is_known = names_of_jax.is_in_jax(parent, last)
+    about = _PRIVATE if inside.partition(".")[0] == "_src" else _PUBLIC if is_known else _UNKNOWN
+    asker = _asker()
+    return _NO_MODULE.format(name, f", which {asker} imports" if asker else "", about)
+
+
+def _asker() -> str:
+    """Who is importing: `module (file:line)`, the first frame that is neither of Python's import nor of this room."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if not module.startswith(("importlib", "jitkit.as_jax.", "_frozen_importlib")):
+            where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            return where if module == "__main__" else f"{module} ({where})"
+        frame = frame.f_back
+    return ""

@@ -1,0 +1,307 @@
+"""Programs that say `import jax` run on jitkit: as Python runs them, with one object for each module, and a word where it cannot be."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from kata_workspace import SIGN, learner
+
+__all__ = ["learner"]  # a fixture
+
+ROOT = pathlib.Path(__file__).parents[1]
+
+
+def python(*arguments, cwd, given=None):
+    """A process of Python: status, what it printed, what it said."""
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def as_jax(*arguments, cwd, given=None):
+    return python("-m", "jitkit.as_jax", *arguments, cwd=cwd, given=given)
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(textwrap.dedent(text), encoding="utf-8")
+    return path
+
+
+# --- a program is run as Python runs it -----------------------------------------------------------------------------
+
+ABOUT_ITSELF = """
+    import os, pickle, sys
+    import beside
+    class Point: pass
+    print(__name__, sys.argv, sys.path[0] == beside.HERE or sys.path[0], sys.modules["__main__"].Point is Point)
+    print(type(pickle.loads(pickle.dumps(Point()))) is Point, __package__, __spec__ and __spec__.name)
+    """
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(tmp_path, "beside.py", "import os\nHERE = os.path.dirname(os.path.abspath(__file__))\n")
+    write(tmp_path, "about.py", ABOUT_ITSELF)
+    write(tmp_path, "package/__init__.py", "")
+    write(tmp_path, "package/beside.py", (tmp_path / "beside.py").read_text())
+    write(tmp_path, "package/__main__.py", ABOUT_ITSELF)
+    write(tmp_path, "elsewhere/nothing.txt", "")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["about.py", "--explain", "-m", "x"],
+        ["-m", "about", "-c", "1"],
+        ["-m", "package", "--lr", "0.1"],
+        ["package", "a"],
+        ["-c", textwrap.dedent(ABOUT_ITSELF), "b", "--explain"],
+        ["-", "c"],
+    ],
+    ids=["file", "module", "package", "folder", "code", "input"],
+)
+def test_a_program_sees_what_it_sees_in_python(folder, words):
+    given = textwrap.dedent(ABOUT_ITSELF) if words[0] == "-" else None
+    expected = python(*words, cwd=folder, given=given)
+    assert expected[0] == 0, expected[2]
+    assert as_jax(*words, cwd=folder, given=given) == expected
+
+
+def test_a_file_elsewhere_has_its_own_folder_on_the_path(folder):
+    assert as_jax("../about.py", cwd=folder / "elsewhere") == python("../about.py", cwd=folder / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "1 / 0",
+        "raise ValueError('of mine') from KeyError('k')",
+        "import sys; sys.exit(7)",
+        "import sys; sys.exit('a word')",
+        "raise KeyboardInterrupt",
+        "def f(:",
+        "import sys; sys.excepthook = lambda *error: print('hooked', error[0].__name__)\nassert 0",
+        "import no_such_module",
+    ],
+)
+def test_status_and_traceback_are_pythons_own(tmp_path, end):
+    program = write(tmp_path, "ends.py", f"import atexit\natexit.register(print, 'bye')\n{end}\n")
+    assert as_jax(program.name, cwd=tmp_path) == python(program.name, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("words", [["no.py"], ["-m", "no_such_module"], ["-m", "json.tool2"], ["-m", "xml"]])
+def test_what_is_not_there_is_said_as_python_says_it(tmp_path, words):
+    expected, found = python(*words, cwd=tmp_path), as_jax(*words, cwd=tmp_path)
+    assert expected[0] != 0
+    assert found[0] == expected[0]
+    assert found[2].split(": ", 1)[1].split(" (")[0] in expected[2]
+
+
+def test_nothing_to_run_is_wrong_usage(tmp_path):
+    status, _, said = as_jax("--explain", cwd=tmp_path)
+    assert status == 2
+    assert "what is to be run? FILE, -m MODULE, -c CODE" in said
+
+
+# --- one object for each module ---------------------------------------------------------------------------------------
+
+
+def test_a_module_is_one_object_whichever_name_came_first(tmp_path):
+    program = write(
+        tmp_path,
+        "names.py",
+        """
+        import sys
+        import jax
+        import jax.numpy as jnp, jax.scipy.stats.norm, jax.lax.linalg
+        from jax.experimental import io_callback
+        from jax import random, tree_util
+        import jitkit, jitkit.numpy, jitkit.nn, jitkit.interpreters.ad
+        import jax.nn, jax.interpreters.ad
+        assert jax is jitkit and jnp is jitkit.numpy and random is jitkit.random
+        assert jax.nn is jitkit.nn and jax.interpreters.ad is jitkit.interpreters.ad
+        for name, module in list(sys.modules.items()):
+            if name.startswith("jax."):
+                assert module is sys.modules["jitkit" + name[3:]], name
+                assert module.__spec__.name == module.__name__ == "jitkit" + name[3:], name
+        print(jax.__version__, jax.__version_info__, float(jax.jit(jnp.sin)(0.0)), type(jnp.ones(2)).__module__)
+        """,
+    )
+    status, printed, said = as_jax(program, cwd=tmp_path)
+    assert status == 0, said
+    version = python("-c", "import jax; print(jax.__version__, jax.__version_info__)", cwd=tmp_path)[1].strip()
+    assert printed.startswith(f"{version} 0.0 jitkit")
+
+
+def test_strangers_idioms_run_and_print_what_they_print_on_jax(tmp_path):
+    program = write(
+        tmp_path,
+        "idioms.py",
+        """
+        from functools import partial
+        import jax, numpy as np
+        import jax.numpy as jnp
+        from jax import grad, jit, lax, random, vmap
+        from jax.tree_util import tree_map, register_pytree_node_class
+
+        @register_pytree_node_class
+        class Pair:
+            def __init__(self, a, b): self.a, self.b = a, b
+            def tree_flatten(self): return (self.a, self.b), None
+            @classmethod
+            def tree_unflatten(cls, aux, children): return cls(*children)
+
+        @partial(jit, static_argnums=1)
+        def power(x, n): return x ** n
+
+        @jit
+        def step(params, x, y):
+            loss = lambda p: jnp.mean((jnp.tanh(x @ p["w"]) + p["b"] - y) ** 2)
+            value, grads = jax.value_and_grad(loss)(params)
+            return value, tree_map(lambda p, g: p - 0.1 * g, params, grads)
+
+        key = random.PRNGKey(0)
+        params = {"w": random.normal(key, (3, 2)), "b": jnp.zeros(2)}
+        x, y = random.normal(random.fold_in(key, 1), (5, 3)), jnp.ones((5, 2))
+        for _ in range(3):
+            value, params = step(params, x, y)
+        print(np.asarray(value).tobytes().hex(), np.asarray(params["w"]).tobytes().hex())
+        print(power(jnp.arange(3.0), 2), jax.make_jaxpr(vmap(grad(jnp.sin)))(jnp.ones(3)))
+        print(jax.tree.map(lambda v: v + 1, Pair(1, 2)).b, lax.scan(lambda c, v: (c + v, c), 0.0, jnp.arange(4.0)))
+        print(isinstance(value, jax.Array), jax.eval_shape(step, params, x, y)[0], jax.devices()[0].platform)
+        """,
+    )
+    expected = python(program, cwd=tmp_path)
+    assert expected[0] == 0, expected[2]
+    assert as_jax(program, cwd=tmp_path) == expected
+
+
+def test_install_is_the_first_line_of_a_notebook_and_may_be_run_again(tmp_path):
+    program = (
+        "import jitkit.as_jax\nassert not jitkit.as_jax.is_installed()\njitkit.as_jax.install()\njitkit.as_jax.install()\n"
+        "import jax, sys\nprint(jax is jitkit, jitkit.as_jax.is_installed())"
+    )
+    assert python("-c", program, cwd=tmp_path) == (0, "True True\n", "")
+
+
+def test_pytest_runs_other_peoples_tests(tmp_path):
+    write(tmp_path, "conftest.py", "import jax\nORIGIN = jax.__name__\n")
+    write(
+        tmp_path,
+        "test_theirs.py",
+        "import jax, conftest\n\ndef test_it():\n    assert conftest.ORIGIN == 'jitkit' == jax.__name__\n",
+    )
+    status, printed, said = python("-m", "pytest", "-q", "-p", "jitkit.as_jax", "-p", "no:jitkit", cwd=tmp_path)
+    assert status == 0, printed + said
+    assert "1 passed" in printed
+
+
+# --- what cannot be had -------------------------------------------------------------------------------------------------
+
+
+def test_jax_that_was_imported_before_is_an_error_that_says_by_whom(tmp_path):
+    write(tmp_path, "their_library.py", "import os\nfrom jax.numpy import sin\n")
+    write(tmp_path, "late.py", "import their_library\nimport jitkit.as_jax\njitkit.as_jax.install()\n")
+    status, _, said = python("late.py", cwd=tmp_path)
+    assert status == 1
+    assert "ImportError: JAX itself has been imported in this process by `their_library` (" in said
+    assert "above the first import" in said
+    write(tmp_path, "late.py", "import jax\nimport their_library\nimport jitkit.as_jax\njitkit.as_jax.install()\n")
+    assert f"by the program ({tmp_path / 'late.py'}), `their_library` (" in python("late.py", cwd=tmp_path)[2]
+
+
+def test_a_missing_module_names_who_asked_and_what_it_is(tmp_path):
+    library = write(tmp_path, "their_library.py", "x = 1\nfrom jax._src.no_such import thing\n")
+    status, _, said = as_jax("-c", "import their_library", cwd=tmp_path)
+    assert status == 1
+    assert f"No module named 'jax._src.no_such', which their_library ({library}:2) imports" in said
+    assert "a private module of JAX's, which jitkit lacks" in said
+    assert "jitkit/as_jax" not in said  # no frames of ours
+    status, _, said = as_jax("-c", "import jax.experimental.pallas", cwd=tmp_path)
+    assert "JAX has it, and jitkit has not: docs/parity.md" in said
+    status, _, said = as_jax("-c", "import jax.nonsense", cwd=tmp_path)
+    assert "Neither JAX nor jitkit has it" in said
+
+
+def test_a_missing_name_fails_when_it_is_asked_for(tmp_path):
+    status, printed, said = as_jax("-c", "import jax; print('imported'); jax.experimental.pallas", cwd=tmp_path)
+    assert (status, printed) == (1, "imported\n")
+    assert "JAX has `jax.experimental.pallas`, and jitkit has not" in said
+
+
+# --- what is told at the end --------------------------------------------------------------------------------------------
+
+RECOMPILES = """
+    import jax, jax.numpy as jnp, sys
+    @jax.jit
+    def cheap(x): return x + 1
+    @jax.jit
+    def often(x, n): return jnp.sin(x) * n
+    cheap(jnp.ones(3))
+    for n in range(1, 4): often(jnp.ones(n), 2.0)
+    often(jnp.ones(1), n=2.0)
+    for _ in range(12): jax.jit(lambda x: x)(1.0)
+    sys.exit(5)
+    """
+
+
+def test_explain_tells_of_each_function_the_dearest_first_and_keeps_the_status(tmp_path):
+    program = write(tmp_path, "recompiles.py", RECOMPILES)
+    status, printed, said = as_jax("--explain", program, cwd=tmp_path)
+    lines = said.splitlines()
+    assert (status, printed) == (5, "")
+    assert lines[0].startswith("jitkit: 3 jitted functions, the dearest first: 17 misses of the cache, ")
+    heads = [line for line in lines[1:] if line and not line.startswith(" ")]
+    assert {head.split(" at ")[0] for head in heads} == {"cheap", "often", "<lambda>"}
+    cost = [float(head.rsplit(", ", 1)[1].removesuffix(" ms")) for head in heads]
+    assert cost == sorted(cost, reverse=True)
+    (often,) = (head for head in heads if head.startswith("often"))
+    assert "4 misses of the cache, 4 traced, 4 compiled" in often
+    assert "        x: float32[1] before, float32[2] now" in lines
+    assert "  and 4 more: new function (4)" in lines
+
+
+def test_explore_writes_a_page_for_each_function(tmp_path):
+    program = write(tmp_path, "recompiles.py", RECOMPILES)
+    status, _, said = as_jax("--explore", "pages", program, cwd=tmp_path)
+    assert status == 5, said
+    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["cheap.html", "lambda.html", "often.html"]
+    assert "float32[3]" in (tmp_path / "pages" / "often.html").read_text(encoding="utf-8")
+
+
+# --- jitkit run -----------------------------------------------------------------------------------------------------------
+
+
+def test_jitkit_run_as_jax_has_the_learners_functions_in_place(learner):
+    learner.write_sign(SIGN)
+    program = learner.root / "theirs.py"
+    program.write_text("import jax, sys\nprint(jax.nn.soft_sign(1.0), jax.__name__, sys.argv[1:])\nsys.exit(4)\n")
+    status, printed, said = python("-m", "jitkit.kata", "run", "--as-jax", "theirs.py", "a", "--b", cwd=learner.root)
+    assert (status, printed) == (4, "0.5 jitkit ['a', '--b']\n"), said
+    assert "yours: 91.1" in said
+
+
+def test_jitkit_run_as_jax_needs_no_workspace(tmp_path):
+    write(tmp_path, "theirs.py", RECOMPILES)
+    status, _, said = python("-m", "jitkit.kata", "run", "--as-jax", "--explain", "theirs.py", cwd=tmp_path)
+    assert status == 5
+    assert said.startswith("jitkit: 3 jitted functions")
+    status, _, said = python("-m", "jitkit.kata", "run", "--explain", "theirs.py", cwd=tmp_path)
+    assert (status, "with --as-jax" in said) == (2, True)
