@@ -15,7 +15,7 @@ Comes in: a program that says `import jax`. Goes out: what it does, with `sys.mo
     arguments       words of the command line -> what is run, and what is told of it at the end
     explaining      the misses of a run -> a table of jitted functions, the dearest first
 
-JAX: jax/__init__.py:jit
+JAX: jax/_src/api.py:jit
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`python -m jitkit.as_jax`: a program that was written for JAX, run on jitkit
 
-JAX: jax/__init__.py:jit
+JAX: jax/_src/traceback_util.py:api_boundary
 """
 
 from __future__ import annotations
