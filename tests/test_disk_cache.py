@@ -17,7 +17,7 @@ import pytest
 import jitkit as jk
 import jitkit.numpy as jnp
 from jitkit import runtime
-from jitkit.base import config, report
+from jitkit.base import config, report, whole_file
 from jitkit.compiler import disk_cache
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -123,14 +123,14 @@ def test_a_second_process_loads_what_the_first_has_compiled(tmp_path):
     assert second[1] >= 1
     assert second[0] == first[0] == ["tracing", "lowering", "compilation"]
     assert second[2:] == first[2:]
-    assert not list(tmp_path.glob("*.tmp"))
+    assert not list(tmp_path.rglob(f"*{whole_file.PART}"))
 
 
 def test_two_processes_at_once_do_not_disturb_each_other(tmp_path):
     processes = [run(tmp_path) for _ in range(2)]
     results = [result(process) for process in processes]
     assert results[0][2:] == results[1][2:]
-    assert not list(tmp_path.glob("*.tmp"))
+    assert not list(tmp_path.rglob(f"*{whole_file.PART}"))
     assert result(run(tmp_path))[1] >= 1
 
 
@@ -369,8 +369,13 @@ def test_the_folder_never_holds_more_than_it_may(folder, monkeypatch):
     compile_one(1)
     size = files(folder)[0].stat().st_size
     held = []
-    write = disk_cache._write_whole
-    monkeypatch.setattr(disk_cache, "_write_whole", lambda *args: (write(*args), held.append(len(files(folder)))))
+    write = whole_file.write_whole
+
+    def counted(*args, **kwargs):
+        write(*args, **kwargs)
+        held.append(len(files(folder)))
+
+    monkeypatch.setattr(whole_file, "write_whole", counted)
     with config.override(compilation_cache_max_size=int(size * 1.5)):
         for i in (2, 3):
             compile_one(i)
@@ -380,13 +385,14 @@ def test_the_folder_never_holds_more_than_it_may(folder, monkeypatch):
 
 def test_leftovers_of_dead_writers_are_removed(folder):
     folder.mkdir()
-    old, new = folder / "abandoned.tmp", folder / "being-written.tmp"
-    for path in (old, new):
+    old = [folder / "abandoned.tmp", folder / f".abandoned{whole_file.PART}"]
+    new = folder / f".being-written{whole_file.PART}"
+    for path in (*old, new):
         path.write_bytes(b"half")
-    os.utime(old, (1000, 1000))
+    for path in old:
+        os.utime(path, (1000, 1000))
     compile_one(1)
-    assert not old.exists()
-    assert new.exists()
+    assert [path.exists() for path in (*old, new)] == [False, False, True]
 
 
 # --- programs that are not for another process ------------------------------------------------------------------

@@ -16,6 +16,7 @@ from tails import keeping
 
 from grading.authoring.one_sitting import PAGE, page_text
 from grading.authoring.verify_ladder import Prover, hidden_programs, shortages
+from jitkit.base import whole_file
 from jitkit.kata.cli import main
 from jitkit.kata.engine import executables, processes, running
 from jitkit.kata.ladder.climber import Climber, Package
@@ -520,6 +521,7 @@ def test_where_nothing_can_be_written_or_read_it_is_said_and_is_no_bug_of_ours(t
         raise PermissionError(13, "Permission denied", str(self))
 
     with monkeypatch.context() as closed:
+        closed.setattr(whole_file, "_write_new", refuse)
         closed.setattr(pathlib.Path, "write_text", refuse)
         closed.setattr(pathlib.Path, "write_bytes", refuse)
         assert main(["check", "1"]) == 0

@@ -14,6 +14,7 @@ classes, tracebacks that end in the user's code, logs. Read `config` first, the 
     late_rooms         name of a room -> the room, imported when somebody asks for it
     report             which stages ran, and how long they took
     pretty_printer     document -> text of at most 80 columns
+    whole_file         content -> a file that has all of it, or nothing of it
     rich_display       a program's text -> HTML for notebooks
     util               small helpers on lists
 """

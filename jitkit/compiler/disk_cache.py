@@ -18,20 +18,20 @@ import contextlib
 import importlib
 import os
 import struct
-import threading
 import time
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import runtime
-from ..base import config, report
+from ..base import config, report, whole_file
 
 if TYPE_CHECKING:  # imported when something is kept
     import hashlib
 
 _MAGIC = b"jitkit-executable-1\n"
 _SUFFIX = ".jitkit"
+_UNFINISHED = (whole_file.PART, ".tmp")  # files of writers; jitkit 0.1 named them .tmp
 
 
 def enabled() -> bool:
@@ -78,23 +78,10 @@ def store(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str,
             return
         os.makedirs(folder, exist_ok=True)
         _make_room(folder, limit - len(content))
-        _write_whole(path, content)
+        whole_file.write_whole(path, content, make_folder=True)
         _make_room(folder, limit)  # for what other processes wrote meanwhile
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: PJRT cannot serialise on every platform
         warnings.warn(f"jitkit's disk cache cannot write to {folder}: {error}", stacklevel=2)
-
-
-def _write_whole(path: str, content: bytes) -> None:
-    """Write beside the name, then rename: nobody reads half a file, and the last of several writers wins."""
-    temporary = f"{path}.{os.getpid()}-{threading.get_ident()}.tmp"
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _path(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> str:
@@ -136,9 +123,9 @@ def _make_room(folder: str, limit: int) -> None:
         path = os.path.join(folder, name)
         with contextlib.suppress(OSError):
             status = os.stat(path)
-            if name.endswith(".tmp") and time.time() - status.st_mtime > 3600:
+            if name.endswith(_UNFINISHED) and time.time() - status.st_mtime > 3600:
                 os.unlink(path)
-            elif name.endswith((_SUFFIX, ".tmp")):
+            elif name.endswith((_SUFFIX, *_UNFINISHED)):
                 total += status.st_size
             if name.endswith(_SUFFIX):
                 files.append((status.st_mtime_ns, status.st_size, path))

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..base.rich_display import RichDisplay, escape
+from ..base.whole_file import write_whole
 from ..pjit.function import unbound
 from ..targets import TARGETS, find
 from . import bundle, calls, ours, real_jax
-from .compiling import compile_all, write_whole
+from .compiling import compile_all
 from .model import FORMAT, model
 from .subject import Subject
 

@@ -10,19 +10,18 @@ JAX: jax/_src/compilation_cache.py:put_executable_and_time
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
 import pathlib
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ..base.errors import JaxRuntimeError
+from ..base.whole_file import write_whole
 from ..targets import Compilers, Target, TargetError, TargetProgram, obstacle
 from ..targets.table import compiler_of
 
@@ -138,8 +137,7 @@ def _store(path: pathlib.Path | None, answer: dict[str, Any]) -> None:
     if path is None:
         return
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, zlib.compress(json.dumps(answer).encode(), 3))
+        write_whole(path, zlib.compress(json.dumps(answer).encode(), 3), make_folder=True)
         _make_room(path.parent)
 
 
@@ -151,21 +149,3 @@ def _make_room(where: pathlib.Path) -> None:
         total += each.stat().st_size
         if total > _MOST_BYTES:
             each.unlink(missing_ok=True)
-
-
-def write_whole(path: pathlib.Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it: beside its name, then renamed. OSError."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(beside, 0o666 & ~mask)
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
-        raise

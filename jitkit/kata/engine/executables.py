@@ -8,8 +8,10 @@ is compiled.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib
+import importlib.util
 import os
 import pathlib
 import platform
@@ -55,10 +57,18 @@ def remembered(
         return found
     found = make()
     with contextlib.suppress(Exception):  # a full disk, or machine code that cannot be written down
-        partial = path.with_suffix(f".{os.getpid()}")
-        partial.write_bytes(found.serialize())
-        partial.replace(path)
+        _whole_file().write_whole(path, found.serialize(), make_folder=True)
     return found
+
+
+@functools.cache
+def _whole_file() -> Any:
+    """`jitkit.base.whole_file`, loaded by its path: a process of the ladder has no jitkit to import it from."""
+    path = pathlib.Path(__file__).resolve().parents[2] / "base" / "whole_file.py"
+    spec: Any = importlib.util.spec_from_file_location("_jitkit_whole_file", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 _ready: dict[pathlib.Path, Any] = {}  # executables that are loaded, and were not asked for yet

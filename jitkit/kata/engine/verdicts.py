@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ...base.whole_file import write_whole
 from . import running
 from .checking import Check, load_checks
 from .comparison import Difference, RunStablehlo, describe, first_difference
@@ -208,11 +209,8 @@ class Assessor:
         if self.folder is None:
             return
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
             text = json.dumps([(o.check, o.value, o.trouble, o.sentence) for o in outcomes])
-            part = self.folder / f"{key}.{os.getpid()}.part"  # another process may write the same
-            part.write_text(text, encoding="utf-8")
-            part.replace(self.folder / f"{key}.json")
+            write_whole(self.folder / f"{key}.json", text.encode("utf-8"), make_folder=True)
         except OSError:
             return
 

@@ -17,6 +17,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from ...base.whole_file import replace, write_whole
+
 VERSION = 1
 _LONGEST_WAIT = 5.0  # seconds for the lock; then its owner is taken for dead
 _NAP = 0.02
@@ -129,14 +131,9 @@ class StateFile:
     def write(self, state: State) -> None:
         """Replace the file in one step."""
         text = json.dumps(state.to_json(), indent=1) + "\n"
-        part = self.folder / f"state.{os.getpid()}.part"
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            part.write_text(text, encoding="utf-8")
-            _replace(part, self.path)
+            write_whole(self.path, text.encode("utf-8"), make_folder=True)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                part.unlink()
             if self.unwritten is None:
                 self.messages.append(
                     f"Progress cannot be written to {self.folder} ({error.strerror}): it will be forgotten when this ends."
@@ -148,7 +145,7 @@ class StateFile:
         backup = self.folder / "backups" / f"state-{time.strftime('%Y%m%d-%H%M%S')}.json"
         try:
             backup.parent.mkdir(parents=True, exist_ok=True)
-            _replace(self.path, backup)
+            replace(self.path, backup)
             where = f"It is kept as {backup}."
         except OSError:
             where = "It could not be moved."
@@ -184,15 +181,3 @@ class StateFile:
             except OSError:
                 return False
         return True  # its owner was killed in the middle: the lock is ours, and is removed as such
-
-
-def _replace(source: pathlib.Path, target: pathlib.Path) -> None:
-    """`os.replace`, which Windows refuses for a moment while somebody reads the target."""
-    for attempt in range(20):
-        try:
-            os.replace(source, target)
-            return
-        except PermissionError:
-            if os.name != "nt" or attempt == 19:
-                raise
-            time.sleep(_NAP)
