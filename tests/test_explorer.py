@@ -27,6 +27,7 @@ import pytest
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
+from jitkit.base import whole_file
 from jitkit.explorer import bundle, by_line, calls, compiling, equations, fates, hlo, jax_calls, machine, stablehlo
 from jitkit.explorer.api import exploration, explore, subject_of
 from jitkit.explorer.listing import Listing, owners
@@ -821,7 +822,7 @@ def test_a_page_is_written_whole_and_nothing_foreign_is_overwritten(tmp_path, mo
     def interrupted(*paths):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(compiling.os, "replace", interrupted)
+    monkeypatch.setattr(whole_file.os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         page.save(tmp_path / "half.html")
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["f.html", "mine.html"]
@@ -1180,26 +1181,13 @@ def test_a_compiler_that_takes_too_long_leaves_the_page_to_the_others(tmp_path, 
 
 
 def write_fails(error, after=0):
-    """`os.fdopen` whose files take that many bytes, and then raise."""
-    fdopen = os.fdopen
+    """What writes a new file, takes that many bytes, and then raises."""
 
-    def opened(handle, *args):
-        file = fdopen(handle, *args)
+    def written(path, content):
+        pathlib.Path(path).write_bytes(content[:after])
+        raise error
 
-        class Full:
-            def __enter__(self):
-                return self
-
-            def __exit__(self, *_):
-                file.close()
-
-            def write(self, content):
-                file.write(content[:after])
-                raise error
-
-        return Full()
-
-    return opened
+    return written
 
 
 def explored(folder, monkeypatch, capsys):
@@ -1219,7 +1207,7 @@ def test_a_full_disk_is_a_sentence_and_leaves_what_was_there(tmp_path, monkeypat
     if there:
         words = explore(lambda x: x * 2.0, spec(3), targets=[]).save(page).read_bytes()
     with monkeypatch.context() as full:
-        full.setattr(compiling.os, "fdopen", write_fails(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), 1000))
+        full.setattr(whole_file, "_write_new", write_fails(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), 1000))
         status, said = explored(tmp_path, full, capsys)
     assert status == problems.FAILED
     assert said.splitlines() == [
@@ -1239,7 +1227,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path, monkeypatch, ca
     def refused(*args, **kwargs):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(compiling.tempfile, "mkstemp", refused)
+    monkeypatch.setattr(whole_file, "_write_new", refused)
     status, said = explored(tmp_path, monkeypatch, capsys)
     assert (status, said.count("\n")) == (problems.FAILED, 1)
     assert f"the page cannot be written ({os.strerror(number)})" in said

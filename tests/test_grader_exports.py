@@ -326,6 +326,21 @@ def test_junit_is_xml_whatever_names_are(class_):
     assert [(s.get("tests"), s.get("failures")) for s in root] == [("3", "2"), ("1", "1")]
 
 
+def test_text_that_no_file_can_hold_is_exported_with_question_marks(store):
+    odd = "a\ud800b\uffffc\x00d"
+    failed = check("FAIL", sentence=odd, where="result", expected="1", actual=odd, output=odd)
+    store.add([result("r1", failed)], [grade("ann")])
+    made = stands(records(store), store.folder)
+    (failure,) = ElementTree.fromstring(exports.to_junit(made)).iter("failure")
+    assert failure.get("message") == "a?b?c?d"
+    exports.to_gradescope(made, store.folder / "gradescope")
+    (file,) = (store.folder / "gradescope").iterdir()
+    assert "a?b\uffff" in json.loads(file.read_text(encoding="utf-8"))["tests"][0]["output"]
+    report.write_report(store.folder, made)
+    for name in ("json", "csv", "canvas", "junit"):
+        exports.export(name, made, store.folder / name)
+
+
 def test_gradescope_sums_to_the_points_and_hides_what_is_hidden(class_):
     data = json.loads(exports.gradescope_results([r for r in class_ if r.grade.student == EVIL], ""))
     assert data["score"] == pytest.approx(0.328125, abs=1e-4)
@@ -390,7 +405,8 @@ def test_a_format_is_one_row(class_, store, monkeypatch, capsys, tmp_path):
 
 
 def test_a_store_of_the_version_before_is_read_and_its_exports_are_the_same(tmp_path):
-    """`grades_of_before` was graded and exported by the grader as it was when verdicts were dicts."""
+    """`grades_of_before` was graded and exported by the grader as it was when verdicts were dicts; since then, suites
+    of JUnit have got the attributes `skipped` and `time`, which `jitkit check` gave before."""
     kept = pathlib.Path(__file__).with_name("grades_of_before")
     (tmp_path / "old").mkdir()
     with contextlib.closing(sqlite3.connect(tmp_path / "old" / "grades.sqlite")) as database:

@@ -14,10 +14,10 @@ import json
 import pathlib
 import re
 import sys
-import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from jitkit.kata.engine.junit import Case, Suite, junit
 from jitkit.kata.engine.manifest import Lab
 
 from ..shared import cell_id, shares
@@ -68,7 +68,7 @@ def to_json(standing: Standing) -> str:
     """The records, each with its flags."""
     flags = (standing.warning,) if standing.warning else ()
     records = [r._replace(flags=(*r.flags, *flags)).as_data() for r in standing.records]
-    return json.dumps({"grades": records}, indent=1, ensure_ascii=False) + "\n"
+    return _json({"grades": records})
 
 
 def to_csv(standing: Standing) -> str:
@@ -164,7 +164,13 @@ def gradescope_results(records: Sequence[Record], warning: str, handins: Sequenc
     said = [warning, data.get("output", ""), what_was_taken(handins)]
     if output := "\n".join(text for text in said if text):
         data["output"] = output
-    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    return _json(data)
+
+
+def _json(data: Any) -> str:
+    """JSON for UTF-8, which has no place for lone surrogates."""
+    text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def what_was_taken(handins: Sequence[HandIn]) -> str:
@@ -190,39 +196,21 @@ def told(check: dict[str, Any]) -> str:
 
 def to_junit(standing: Standing) -> str:
     """A suite for each exercise of each student, a case for each check."""
-    root = ElementTree.Element("testsuites", name=f"jitkit ({standing.warning})" if standing.warning else "jitkit")
-    for r in standing.records:
-        g = r.grade
-        name = _xml(f"{g.student} {g.exercise or 'submission'}")
-        suite = ElementTree.SubElement(root, "testsuite", name=name)
-        cases = g.checks or (
-            {"name": "submission", "status": g.outcome, "sentence": g.sentence, "hidden": False, "seconds": 0.0},
-        )
-        failures = errors = 0
-        for check in cases:
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=name, name=_xml(check["name"]), time=str(check["seconds"])
-            )
-            if check["status"] in ("PASS", "OK"):
-                continue
-            error = check["status"] == "INFRA"
-            errors += error
-            failures += not error
-            ElementTree.SubElement(
-                case, "error" if error else "failure", type=check["status"], message=_xml(check["sentence"])
-            )
-        suite.set("tests", str(len(cases)))
-        suite.set("failures", str(failures))
-        suite.set("errors", str(errors))
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    return junit(f"jitkit ({standing.warning})" if standing.warning else "jitkit", map(_suite, standing.records))
 
 
-def _xml(text: str) -> str:
-    return "".join(
-        c if c in "\t\n\r" or 0x20 <= ord(c) < 0xD800 or 0xE000 <= ord(c) < 0xFFFE or ord(c) > 0xFFFF else "?"
-        for c in text
-    )
+def _suite(record: Record) -> Suite:
+    g = record.grade
+    name = f"{g.student} {g.exercise or 'submission'}"
+    cases = g.checks or ({"name": "submission", "status": g.outcome, "sentence": g.sentence, "seconds": 0.0},)
+    return Suite(name, name, [_case(check) for check in cases])
+
+
+def _case(check: Mapping[str, Any]) -> Case:
+    if check["status"] in ("PASS", "OK"):
+        return Case(check["name"], check["seconds"])
+    outcome = "error" if check["status"] == "INFRA" else "failure"
+    return Case(check["name"], check["seconds"], outcome, check["status"], check["sentence"])
 
 
 def to_nbgrader(standing: Standing, gradebook: pathlib.Path) -> str:

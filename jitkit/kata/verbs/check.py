@@ -7,12 +7,12 @@ import contextlib
 import json
 import pathlib
 import sys
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 
+from ..engine.junit import Case, Suite, junit
 from ..engine.manifest import Exercise, Lab
 from ..engine.processes import Spare
-from ..engine.verdicts import BROKEN, PASS, TODO
+from ..engine.verdicts import PASS, TODO, CheckResult
 from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.display import as_data, hanging, show_messages, show_progress, show_report
 from ..screens.terminal import Screen
@@ -135,50 +135,25 @@ def _data(reports: Sequence[Report], workspace: Workspace) -> dict[str, object]:
 
 
 def write_junit(path: pathlib.Path, reports: Sequence[Report]) -> None:
-    """A JUnit report: a suite for each exercise, a case for each check. Problem where it cannot be written."""
-    root = ElementTree.Element("testsuites", name="jitkit")
-    for report in reports:
-        verdict = report.verdict
-        cases = len(verdict.results) or 1
-        failures = sum(r.status != PASS for r in verdict.results) + (verdict.status == BROKEN)
-        suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=f"{verdict.exercise.id} {verdict.exercise.title}",
-            tests=str(cases),
-            failures=str(failures),
-            errors="0",
-            skipped=str(int(verdict.status == TODO)),
-            time=f"{sum(r.seconds for r in verdict.results):.3f}",
-        )
-        for result in verdict.results:
-            case = ElementTree.SubElement(
-                suite,
-                "testcase",
-                classname=f"{report.lab.name}.{verdict.exercise.id}",
-                name=result.check.name,
-                time=f"{result.seconds:.3f}",
-            )
-            if result.status != PASS:
-                failure = ElementTree.SubElement(case, "failure", type=result.status, message=_clean(result.sentence))
-                if result.difference is not None:
-                    text = f"expected: {result.difference.expected}\nyours: {result.difference.actual}"
-                    failure.text = _clean(text)
-            if result.output:
-                ElementTree.SubElement(case, "system-out").text = _clean(result.output)
-        if not verdict.results:
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=f"{report.lab.name}.{verdict.exercise.id}", name="written"
-            )
-            tag = "skipped" if verdict.status == TODO else "failure"
-            if verdict.status != PASS:
-                ElementTree.SubElement(case, tag, message=_clean(verdict.sentence))
+    """Write a JUnit report: a suite for each exercise, a case for each check. Problem where it cannot be written."""
     try:
-        ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+        path.write_text(junit("jitkit", map(_suite, reports)), encoding="utf-8")
     except OSError as error:
         raise Problem(f"{path} cannot be written: {error.strerror}.") from None
 
 
-def _clean(text: str) -> str:
-    """Text without the characters that XML does not have."""
-    return "".join(c if c in "\t\n\r" or 0x20 <= ord(c) < 0xD800 or ord(c) > 0xDFFF else "?" for c in text)
+def _suite(report: Report) -> Suite:
+    verdict, exercise = report.verdict, report.verdict.exercise
+    cases = [_case(result) for result in verdict.results]
+    if not cases:
+        outcome = {PASS: "", TODO: "skipped"}.get(verdict.status, "failure")
+        cases = [Case("written", outcome=outcome, message=verdict.sentence)]
+    return Suite(f"{exercise.id} {exercise.title}", f"{report.lab.name}.{exercise.id}", cases)
+
+
+def _case(result: CheckResult) -> Case:
+    if result.status == PASS:
+        return Case(result.check.name, result.seconds, output=result.output)
+    differs = result.difference
+    detail = f"expected: {differs.expected}\nyours: {differs.actual}" if differs is not None else ""
+    return Case(result.check.name, result.seconds, "failure", result.status, result.sentence, detail, result.output)
