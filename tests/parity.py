@@ -69,7 +69,6 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"(.*: )?jnp\.linalg\.(solve|inv|tensorinv|tensorsolve)",
         "JAX solves by custom_linear_solve, which has a derivative of its own",
     ),
-    (r"complex64: special\.(gamma|loggamma)\(", "complex numbers are refused"),
     (
         r"(.*: )?(jnp\.linalg\.slogdet|random\.orthogonal|nn\.initializers\.(delta_)?orthogonal)",
         "JAX takes the diagonal in another way for one of its compilers",

@@ -435,8 +435,9 @@ def _jvp_base(g: Any, out: Any, x: Any, y: Any) -> Any:
         return mul(g, mul(y, pow(x, sub(y, full_like(y, 1)))))
     shape = broadcast_shapes(x.shape, y.shape)
     x, y = _broadcast(shape, x), _broadcast(shape, y)
+    is_zero = eq(y, constant_like(y, 0))
     power = mul(_not_zero(y), pow(x, sub(y, full_like(y, 1))))
-    return mul(g, select(eq(y, constant_like(y, 0)), full_like(y, 0), power))
+    return mul(g, select(is_zero, full_like(y, 0), power))
 
 
 def _jvp_exponent(g: Any, out: Any, x: Any, y: Any) -> Any:

@@ -8,6 +8,7 @@ JAX: jax/_src/numpy/tensor_contractions.py:matmul
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ from ..core import dtypes
 from ..lax.utils import canonicalize_axis
 from ..pjit.jit import inlined, jit
 from .creation import array, zeros_like
-from .promotion import broadcast_shapes, broadcast_to, promote_dtypes
+from .promotion import promote_dtypes
 from .shaping import moveaxis
 from .ufuncs import conj
 from .util import check_arraylike, ensure_arraylikes
+from .vectorizing import vectorize
 
 _STATIC = ("precision", "preferred_element_type")
 
@@ -152,17 +154,8 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     x1, x2 = ensure_arraylikes("jnp.vecdot", x1, x2)
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(f"axes must match; got shapes {x1.shape} and {x2.shape} with {axis=}")
-    x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
-    if dtypes.issubdtype(x1.dtype, np.complexfloating):
-        x1 = conj(x1)
-    dtype, weak_type = result_type_of("vecdot", preferred_element_type, x1, x2)
-    batch = broadcast_shapes(x1.shape[:-1], x2.shape[:-1])
-    x1, x2 = (broadcast_to(x, (*batch, x.shape[-1])) for x in (x1, x2))
-    axes = tuple(range(len(batch)))
-    result = lax.dot_general(
-        x1, x2, (((len(batch),), (len(batch),)), (axes, axes)), precision=precision, preferred_element_type=dtype
-    )
-    return lax._convert_element_type(result, dtype, weak_type)
+    of_two = functools.partial(vdot, precision=precision, preferred_element_type=preferred_element_type)
+    return vectorize(of_two, signature="(n),(n)->()")(moveaxis(x1, axis, -1), moveaxis(x2, axis, -1))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:

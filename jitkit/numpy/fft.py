@@ -54,7 +54,7 @@ def _transform(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | 
             s[-1] = max(0, 2 * (s[-1] - 1))
     out = _along_last_axes(x, kind, tuple(s))
     if norm is not None:
-        out = out * _factor(array(s, dtype=out.dtype), kind in (FftType.IFFT, FftType.IRFFT), norm)
+        out = out * _factor(array(s, dtype=out.dtype), name.startswith("i"), norm)
     return out if given is None else moveaxis(out, axes, given)
 
 
@@ -228,7 +228,7 @@ def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> 
     """The frequencies of the n // 2 + 1 results of `rfft`, of samples at distances `d`."""
     dtype = dtype or dtypes.default_float_dtype()
     _check_frequencies("rfftfreq", n, d)
-    k = arange(0, n // 2 + 1, dtype=dtype)
+    k = arange(0, (n if n % 2 == 0 else n - 1) // 2 + 1, dtype=dtype)
     out = k / array(d * n, dtype=dtype)
     return out if device is None else out.to_device(device)
 

@@ -6,13 +6,14 @@ JAX: jax/_src/numpy/lax_numpy.py:concatenate
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import core, lax
 from ..base.jax_version import since
+from ..interpreters.vmap import vmap
 from ..lax.utils import canonicalize_axis, index_tuple
 from ..pjit.jit import inlined, jit
 from .creation import array, asarray, full, zeros
@@ -20,7 +21,7 @@ from .cumulative import cumsum
 from .promotion import broadcast_to, promote_dtypes
 from .shaping import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, roll
 from .taking import take
-from .util import as_array, check_arraylike, concrete_index, ensure_arraylike, ensure_arraylikes, is_array
+from .util import check_arraylike, concrete_index, ensure_arraylike, ensure_arraylikes, is_array
 
 Arrays = Any  # a sequence of arrays, or one array whose first axis is that sequence
 
@@ -94,31 +95,37 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) ->
 
 def vstack(tup: Arrays, dtype: Any = None) -> Any:
     """The arrays as rows, one below the other."""
-    return concatenate([atleast_2d(m) for m in _checked("vstack", tup)], axis=0, dtype=dtype)
+    return concatenate(_each("vstack", atleast_2d, tup), axis=0, dtype=dtype)
 
 
 def hstack(tup: Arrays, dtype: Any = None) -> Any:
     """The arrays side by side: along the second axis, or the only one."""
-    arrays = [atleast_1d(m) for m in _checked("hstack", tup)]
-    return concatenate(arrays, axis=0 if arrays[0].ndim == 1 else 1, dtype=dtype)
+    arrays = _each("hstack", atleast_1d, tup)
+    rank = arrays.ndim - 1 if _is_one_array(arrays) else arrays[0].ndim
+    return concatenate(arrays, axis=0 if rank == 1 else 1, dtype=dtype)
 
 
 def dstack(tup: Arrays, dtype: Any = None) -> Any:
     """The arrays one behind the other, along the third axis."""
-    return concatenate([atleast_3d(m) for m in _checked("dstack", tup)], axis=2, dtype=dtype)
+    return concatenate(_each("dstack", atleast_3d, tup), axis=2, dtype=dtype)
 
 
 def column_stack(tup: Arrays) -> Any:
     """The arrays as columns: one-dimensional ones become columns, others are put side by side."""
-    arrays = map(asarray, _checked("column_stack", tup))
-    return concatenate([atleast_2d(arr).T if arr.ndim < 2 else arr for arr in arrays], axis=1)
+    return concatenate(_each("column_stack", _as_columns, tup), axis=1)
 
 
-def _checked(name: str, arrays: Arrays) -> Sequence[Any]:
+def _as_columns(x: Any) -> Any:
+    x = asarray(x)
+    return atleast_2d(x).T if x.ndim < 2 else x
+
+
+def _each(name: str, function: Callable[[Any], Any], arrays: Arrays) -> Any:
+    """`function` of each array; of the rows of one array by `vmap`, which takes one equation for all of them."""
     if _is_one_array(arrays):
-        return list(as_array(arrays))
+        return vmap(function)(arrays)
     check_arraylike(name, *arrays)
-    return list(arrays)
+    return [function(x) for x in arrays]
 
 
 @jit

@@ -16,13 +16,15 @@ from ..core import dtypes
 from ..lax.utils import canonicalize_axis
 from ..pjit.jit import jit
 from . import reductions
+from .cumulative import cumsum
 from .promotion import convert, promote_dtypes_inexact
 from .promotion import where as where_
 from .reductions import reduced_axes
+from .taking import take_along_axis
 from .ufuncs import constant
 from .util import ensure_arraylike, ensure_arraylikes
 
-_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 
 
 @jit(static_argnames=("axis", "overwrite_input", "keepdims", "method"))
@@ -34,35 +36,64 @@ def quantile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: Any = None,
 ) -> Any:
     """The values below which fractions `q` of the elements over `axis` lie; nan where one is nan.
 
     Between two elements: "linear" interpolates, "lower", "higher" and "nearest" choose one, "midpoint" takes the mean.
-    The axes of q come first.
+    "inverted_cdf" takes the first element, in ascending order, at which the running sum of the weights (1 each by default) reaches q of
+    their total; `weights` has the shape of `a`, or of its reduced axes. The axes of q come first.
     """
     a, q = ensure_arraylikes("quantile", a, q)
+    weights = None if weights is None else ensure_arraylike("quantile", weights)
     if overwrite_input or out is not None:
         raise ValueError("jax.numpy.quantile does not support overwrite_input=True or out != None")
     if method not in _METHODS:
         raise ValueError("method can only be 'linear', 'lower', 'higher', 'midpoint', 'nearest' or 'inverted_cdf'")
-    (a,) = promote_dtypes_inexact(a)
+    if weights is None:
+        (a,) = promote_dtypes_inexact(a)
+    else:
+        a, weights = _with_weights(a, weights, axis, method)
     if dtypes.issubdtype(a.dtype, np.complexfloating):
         raise ValueError("quantile does not support complex input, as the operation is poorly defined.")
-    if q.ndim > 1:
-        raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
     kept_shape: Any = None
     if axis is None:
         kept_shape = [1] * a.ndim
-        a, axis = a.ravel(), 0
+        a, weights, axis = a.ravel(), None if weights is None else weights.ravel(), 0
     elif isinstance(axis, tuple):
-        kept_shape = [1 if i in reduced_axes(a.ndim, axis) else n for i, n in enumerate(a.shape)]
-        a, axis = _merge_axes(a, reduced_axes(a.ndim, axis))
+        axes = tuple(canonicalize_axis(i, a.ndim) for i in axis)
+        if len(set(axes)) != len(axes):
+            raise ValueError("repeated axis")
+        kept_shape = [1 if i in axes else n for i, n in enumerate(a.shape)]
+        a, axis = _merge_axes(a, axes)
+        weights = None if weights is None else _merge_axes(weights, axes)[0]
     else:
         axis = canonicalize_axis(axis, a.ndim)
-    result = _quantile(a, q, axis, method, keepdims)
+    if q.ndim > 1:
+        raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
+    result = _quantile(a, weights, q, axis, method, keepdims)
     if keepdims and kept_shape is not None:
         result = result.reshape([*q.shape, *kept_shape])
     return convert(result, dtypes.canonicalize_dtype(a.dtype))
+
+
+def _with_weights(a: Any, weights: Any, axis: Any, method: str) -> tuple[Any, Any]:
+    """Both of one floating dtype and of the shape of `a`."""
+    if dtypes.issubdtype(weights.dtype, np.complexfloating):
+        raise ValueError("Weights cannot be complex types.")
+    if method != "inverted_cdf":
+        raise NotImplementedError(f"{method} doesn't support weights. Only method 'inverted_cdf' supports weights.")
+    a, weights = promote_dtypes_inexact(a, weights)
+    if weights.shape == a.shape:
+        return a, weights
+    if axis is None:
+        raise ValueError("Weights shape must match 'a' shape when axis is None.")
+    axes = tuple(canonicalize_axis(i, a.ndim) for i in (axis if isinstance(axis, tuple) else (axis,)))
+    reduced = tuple(a.shape[i] for i in axes)
+    if weights.shape != reduced:
+        raise ValueError(f"Weights shape {weights.shape} must match reduction axes {reduced}")
+    return a, lax.broadcast_in_dim(weights, a.shape, axes)
 
 
 def _merge_axes(a: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
@@ -75,9 +106,13 @@ def _merge_axes(a: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
     return lax.reshape(a, (*shape, math.prod(a.shape[i] for i in axes)), order), len(shape)
 
 
-def _quantile(a: Any, q: Any, axis: int, method: str, keepdims: bool) -> Any:
+def _quantile(a: Any, weights: Any, q: Any, axis: int, method: str, keepdims: bool) -> Any:
     a = where_(reductions.any(lax.ne(a, a), axis=axis, keepdims=True), np.nan, a)
-    a = lax.sort(a, dimension=axis, is_stable=not since(0, 12))
+    if weights is None:
+        a = lax.sort(a, dimension=axis, is_stable=not since(0, 12))
+    else:
+        a, weights = lax.sort_key_val(a, weights, dimension=axis)
+    fraction = q
     count = lax.convert_element_type(a.shape[axis], q.dtype)
     q = lax.mul(q, count - 1)
     low, high = lax.floor(q), lax.ceil(q)
@@ -100,7 +135,41 @@ def _quantile(a: Any, q: Any, axis: int, method: str, keepdims: bool) -> Any:
         return lax.select(lax.le(high_weight, constant(high_weight, 0.5)), low_value, high_value)
     if method == "midpoint":
         return lax.mul(lax.add(low_value, high_value), constant(low_value, 0.5))
+    if method == "inverted_cdf":
+        return _inverted_cdf(a, lax.full_like(a, 1.0) if weights is None else weights, fraction, axis, keepdims)
     return low_value if method == "lower" else high_value
+
+
+def _inverted_cdf(a: Any, weights: Any, q: Any, axis: int, keepdims: bool) -> Any:
+    """Of elements in ascending order, the first at which the running sum of the weights is not less than q of their total."""
+    ahead = tuple(range(q.ndim))  # q's axes
+    zeros = lax.full_like(weights, 0)
+    is_bad = lax.bitwise_or(lax.lt(weights, zeros), lax.ne(weights, weights))
+    is_nan = lax.ne(a, a)
+    running = cumsum(lax.select(lax.bitwise_or(is_bad, is_nan), zeros, weights), axis=axis)
+    total = lax.index_in_dim(running, -1, axis=axis, keepdims=keepdims)
+    totals = lax.expand_dims(total, ahead)
+    wanted = lax.mul(lax.reshape(q, q.shape + (1,) * total.ndim), totals)
+    wanted = wanted if keepdims else lax.expand_dims(wanted, (axis + q.ndim,))
+    is_less = lax.lt(lax.expand_dims(running, ahead), wanted)
+    index_type = dtypes.default_int_dtype()
+    position = reductions.sum(lax.convert_element_type(is_less, index_type), axis=axis + q.ndim, keepdims=keepdims)
+    count = lax.full_like(total, a.shape[axis], dtype=q.dtype)
+    last = lax.convert_element_type(lax.sub(count, constant(count, 1)), index_type)
+    position = lax.max(constant(position, 0), lax.min(position, lax.expand_dims(last, ahead)))
+    position = lax.squeeze(position, (q.ndim + axis,)) if keepdims else position
+    if q.ndim == 0:
+        taken = take_along_axis(a, lax.expand_dims(position, (axis,)), axis=axis)
+        result = lax.squeeze(taken, (axis,))
+    else:  # q's axis stands where the reduced one stood while elements are taken
+        order = [*range(q.ndim, q.ndim + axis), *ahead, *range(q.ndim + axis, position.ndim)]
+        taken = take_along_axis(a, lax.transpose(position, order), axis=axis)
+        result = lax.transpose(taken, [order.index(i) for i in range(len(order))])
+    result = lax.expand_dims(result, (q.ndim + axis,)) if keepdims else result
+    lax.eq(count, lax.full_like(count, 0))  # unused: JAX's program has it
+    is_undefined = reductions.any(is_bad, axis=axis, keepdims=keepdims)
+    is_undefined = lax.bitwise_or(is_undefined, reductions.any(is_nan, axis=axis, keepdims=keepdims))
+    return where_(lax.expand_dims(is_undefined, ahead), lax.full_like(result, np.nan), result)
 
 
 @jit(static_argnames=("axis", "overwrite_input", "keepdims", "method"))
@@ -112,11 +181,23 @@ def percentile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: Any = None,
 ) -> Any:
     """`quantile`, with q in percent."""
     a, q = ensure_arraylikes("percentile", a, q)
+    weights = None if weights is None else ensure_arraylike("percentile", weights)
     (q,) = promote_dtypes_inexact(q)
-    return quantile(a, q / 100, axis=axis, out=out, overwrite_input=overwrite_input, method=method, keepdims=keepdims)
+    return quantile(
+        a,
+        q / 100,
+        axis=axis,
+        out=out,
+        overwrite_input=overwrite_input,
+        method=method,
+        keepdims=keepdims,
+        weights=weights,
+    )
 
 
 @jit(static_argnames=("axis", "overwrite_input", "keepdims"))

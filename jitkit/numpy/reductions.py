@@ -103,6 +103,7 @@ class _Kind(NamedTuple):
     has_identity: bool = True
     prepare: Callable[[Any], Any] | None = None
     widens: bool = False  # small integers, and 16-bit floats while computing
+    of_bools: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # reduce and combine, where they are others
 
 
 def _to_numeric(x: Any) -> Any:
@@ -113,12 +114,13 @@ def _to_bool(x: Any) -> Any:
     return convert(lax.real(x) if dtypes.issubdtype(x.dtype, np.complexfloating) else x, np.dtype(bool))
 
 
-_SUM = _Kind("sum", lax.reduce_sum, lax.add, 0, prepare=_to_numeric, widens=True)
-_PROD = _Kind("prod", lax.reduce_prod, lax.mul, 1, prepare=_to_numeric, widens=True)
+_OR, _AND = (lax.reduce_or, lax.bitwise_or), (lax.reduce_and, lax.bitwise_and)
+_SUM = _Kind("sum", lax.reduce_sum, lax.add, 0, prepare=_to_numeric, widens=True, of_bools=_OR)
+_PROD = _Kind("prod", lax.reduce_prod, lax.mul, 1, prepare=_to_numeric, widens=True, of_bools=_AND)
 _MAX = _Kind("max", lax.reduce_max, lax.max, -np.inf, has_identity=False)
 _MIN = _Kind("min", lax.reduce_min, lax.min, np.inf, has_identity=False)
-_ALL = _Kind("all", lax.reduce_and, lax.bitwise_and, True, prepare=_to_bool)
-_ANY = _Kind("any", lax.reduce_or, lax.bitwise_or, False, prepare=_to_bool)
+_ALL = _Kind("all", *_AND, True, prepare=_to_bool)
+_ANY = _Kind("any", *_OR, False, prepare=_to_bool)
 
 
 def start_value(dtype: Any, value: float) -> Any:
@@ -156,14 +158,17 @@ def _reduction(
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
     computed, result_dtype = _reduction_dtypes(kind, a.dtype, dtype, promote_integers)
     a = convert(a, computed)
+    reduce, combine = kind.reduce, kind.combine
+    if kind.of_bools is not None and computed == np.bool_:
+        reduce, combine = kind.of_bools
     if where is not None:
         a = where_(where, a, start_value(computed, kind.start))
-    result = convert(kind.reduce(a, axes), computed)
+    result = convert(reduce(a, axes), computed)
     if initial is not None:
         first = convert(as_array(initial), computed)
         if first.shape != ():
             raise ValueError(f"initial value must be a scalar. Got array of shape {first.shape}")
-        result = kind.combine(first, result)
+        result = combine(first, result)
     if keepdims:
         result = lax.expand_dims(result, axes)
     return convert(result, result_dtype)

@@ -5,6 +5,7 @@ JAX: jax/_src/numpy/util.py:ensure_arraylike
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from .. import core, lax
 from ..base import errors
 from ..core import dtypes
 from ..core.operators import Operators
-from ..lax.utils import canonicalize_axis, index_tuple
+from ..lax.utils import canonicalize_axis
 from ..runtime.array import Array, wrap
 
 # --- axes ------------------------------------------------------------------------------------------------------------
@@ -113,11 +114,12 @@ def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
     """The number of elements, in all or along `axis`."""
     _warn_unless_arraylike("size", a)
     sizes = shape(a)
-    axes = range(len(sizes)) if axis is None else index_tuple(axis)
-    product = 1
-    for i in axes:
-        product *= sizes[canonicalize_axis(i, len(sizes))]
-    return product
+    if axis is None:
+        return math.prod(sizes)
+    axes = tuple(canonicalize_axis(i, len(sizes)) for i in (axis if isinstance(axis, Sequence) else (axis,)))
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"repeated axis: {axes}")
+    return math.prod(sizes[i] for i in axes)
 
 
 def _warn_unless_arraylike(name: str, a: Any) -> None:

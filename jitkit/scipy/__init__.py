@@ -4,7 +4,7 @@ Comes in: arrays. Goes out: arrays, made of `jitkit.numpy` and `jitkit.lax`. In 
 reading:
 
     special                  error functions, gamma and beta functions, entropies, the normal distribution
-    log_beta, normal_tail    where the plain formulas lose their digits
+    log_beta, normal_tail, complex_gamma    where the plain formulas lose their digits
     stats                    distributions, which are made of these
 
 JAX: jax/_src/scipy/special.py:erf

@@ -21,6 +21,7 @@ from ..numpy.promotion import promote_inexact
 from ..numpy.ufuncs import constant
 from ..numpy.util import as_array
 from ..pjit.jit import jit
+from . import complex_gamma
 from .log_beta import log_beta
 from .normal_tail import DEGREE_OF_TAIL, log_of_tail, quantile
 
@@ -120,8 +121,10 @@ def gammaln(x: Any) -> Any:
 
 
 def loggamma(x: Any) -> Any:
-    """log gamma(x); nan where gamma is negative. TypeError for complex numbers, which JAX takes."""
+    """log gamma(x); of a float, nan where gamma is negative. Of a complex number, the branch that SciPy takes."""
     (x,) = promoted("loggamma", x)
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        return complex_gamma.loggamma(x)
     log = lax.lgamma(x)
     return where(x > 0, log, np.nan)
 
@@ -139,8 +142,10 @@ def gammasgn(x: Any) -> Any:
 
 
 def gamma(x: Any) -> Any:
-    """The gamma function: (x - 1)! between the integers. TypeError for complex numbers, which JAX takes."""
+    """The gamma function: (x - 1)! between the integers."""
     (x,) = promoted("gamma", x)
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        return complex_gamma.gamma(x)
     return gammasgn(x) * lax.exp(lax.lgamma(x))
 
 
