@@ -324,13 +324,12 @@ def test_wrong_argument_numbers_and_names_are_refused_as_in_jax(jax, jnp, case):
 @pytest.mark.parametrize(
     "options",
     [
-        {"static_argnums": (0, 0)}, {"static_argnames": ("x", "x")}, {"donate_argnums": (1, 1)},
         {"static_argnums": 0, "donate_argnums": -2}, {"static_argnums": 0, "donate_argnames": "x", "static_argnames": ()},
     ],
     ids=str,
 )  # fmt: skip
 def test_contradictions_that_jax_lets_pass_are_refused(options):
-    with pytest.raises(ValueError, match=r"more than once|cannot intersect"):
+    with pytest.raises(ValueError, match="cannot intersect"):
         jk.jit(two, **options)
 
 

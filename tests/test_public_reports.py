@@ -1,5 +1,7 @@
 """Programs after public reports on JAX and its libraries, of the kinds that nobody here had written: values, programs, warnings, errors."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -132,3 +134,76 @@ def test_one_array_is_stacked_by_one_equation_for_all_rows(jax, jnp, name, shape
         return str(jax.make_jaxpr(stack)(x)), stack(x), stack(jnp.asarray(x))
 
     return error_of(program)
+
+
+# --- positions of arguments -------------------------------------------------------------------------------------------
+
+POSITIONS = [
+    (0, 0), (0, -2), -3, 2, (0, 3), 1.0, "1", "ab", {0, 1}, range(2), np.array([0, 1]), [1, 0], [True], (1.0,), None,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("argnums", POSITIONS, ids=str)
+@pytest.mark.parametrize("name", ["grad", "value_and_grad", "jacfwd", "jacrev", "hessian"])
+@same_as_jax
+def test_argnums_of_all_kinds(jax, jnp, name, argnums):
+    return error_of(lambda: getattr(jax, name)(lambda x, y: x * y, argnums=argnums)(2.0, 3.0))
+
+
+@pytest.mark.parametrize("argnums", POSITIONS, ids=str)
+@same_as_jax
+def test_positions_of_static_and_donated_arguments_of_all_kinds(jax, jnp, argnums):
+    def f(x, y):
+        return x * y
+
+    return (
+        error_of(lambda: jax.jit(f, static_argnums=argnums)(2.0, 3.0)),
+        error_of(lambda: jax.jit(f, donate_argnums=argnums).lower(2.0, 3.0).args_info is None),
+        error_of(lambda: str(jax.make_jaxpr(f, static_argnums=argnums)(2.0, 3.0))),
+    )
+
+
+@pytest.mark.parametrize("names", [("x", "x"), {"x"}, ["x", "y"], ("z",), 1, ("x", 1), np.array(["x"])], ids=str)
+@same_as_jax
+def test_names_of_static_arguments_of_all_kinds(jax, jnp, names):
+    return error_of(lambda: jax.jit(lambda x, y: x * y, static_argnames=names)(2.0, 3.0))
+
+
+# --- values under a derivative that is taken at once ------------------------------------------------------------------
+
+ASKS_FOR_VALUES = {
+    "unique": lambda jnp, x: jnp.unique(x).sum(),
+    "unique, with counts": lambda jnp, x: x.sum() * jnp.unique(x, return_counts=True)[1][0],
+    "union1d": lambda jnp, x: jnp.union1d(x, jnp.array([2.0])).sum(),
+    "arange": lambda jnp, x: x[0] * jnp.arange(x[1]).sum(),
+    "item": lambda jnp, x: x[0] * x[1].item(),
+    "item, of one of several": lambda jnp, x: x[0] * x.item(2),
+    "item, of several": lambda jnp, x: x[0] * x.item(),
+    "tolist": lambda jnp, x: x[0] * x.tolist()[0],
+    "int": lambda jnp, x: x[0] * int(x[1]),
+    "bool": lambda jnp, x: x[0] if x[1] > 0 else x[1],
+    "float": lambda jnp, x: x[0] * float(x[1]),
+    "complex": lambda jnp, x: x[0] * complex(x[1]).real,
+    "math.sin": lambda jnp, x: x[0] * math.sin(x[1]),
+    "math.floor": lambda jnp, x: x[0] * math.floor(x[1]),
+    "range": lambda jnp, x: x[0] * len(range(x[1])),
+    "np.asarray": lambda jnp, x: x[0] * np.asarray(x)[1],
+}
+
+
+@pytest.mark.parametrize("asks", ASKS_FOR_VALUES)
+@same_as_jax
+def test_values_under_derivatives_are_there_as_in_jax(jax, jnp, asks):
+    x = jnp.array([3.0, 2.0, 2.0])
+
+    def f(x):
+        return ASKS_FOR_VALUES[asks](jnp, x)
+
+    return [
+        error_of(lambda: jax.grad(f)(x)),
+        error_of(lambda: jax.jvp(f, (x,), (x,))),
+        error_of(lambda: jax.linearize(f, x)[1](x)),
+        error_of(lambda: jax.grad(lambda x: jax.jvp(f, (x,), (x,))[1])(x)),
+        error_of(lambda: jax.jit(jax.grad(f))(x)),
+        error_of(lambda: jax.vmap(jax.grad(f))(x[None])),
+    ]

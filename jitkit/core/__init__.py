@@ -49,6 +49,7 @@ from .tracer import is_concrete as is_concrete
 from .tracer import set_current_trace as set_current_trace
 from .tracer import trace_state_clean as trace_state_clean
 from .tracer import unstacking as unstacking
+from .tracer import value_if_known as value_if_known
 
 # Slot: JAX has `eval_jaxpr` in its `core`, ours stands in `jaxpr`, one room up, which puts it here.
 eval_jaxpr: Callable[..., list[Any]]

@@ -277,6 +277,10 @@ class Tracer(Operators):
             "serialize/pickle a traced value.",
         )
 
+    def to_concrete_value(self) -> Any:
+        """The array behind the tracer, or None where nobody knows it."""
+        return None
+
     # how it shows itself
 
     def _conversion_context(self, function: str) -> str:
@@ -308,6 +312,9 @@ _ATTRIBUTES_OF_VALUES = frozenset(("addressable_shards", "committed", "is_fully_
 
 
 def _refuse_method(tracer: Tracer, name: str, *args: Any, **kwargs: Any) -> Any:
+    value = tracer.to_concrete_value() if name == "item" else None
+    if value is not None:
+        return np.asarray(value).item(*args)
     raise errors.ConcretizationTypeError(
         tracer, f"The {name}() method was called on {tracer._error_repr()}.{tracer._origin_msg()}"
     )
@@ -381,6 +388,12 @@ def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") ->
             raise errors.TracerIntegerConversionError(x)
         raise errors.ConcretizationTypeError(x, context)
     return force(x)
+
+
+def value_if_known(x: Any) -> Any:
+    """The array behind a tracer that has one, which are those of derivatives that are taken at once; x itself otherwise."""
+    value = x.to_concrete_value() if isinstance(x, Tracer) else x
+    return x if value is None else value
 
 
 def is_concrete(x: Any) -> bool:

@@ -13,6 +13,7 @@ JAX: jax/_src/api.py:value_and_grad
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -118,7 +119,7 @@ def fwd_and_bwd(
     numbers = as_argnums(argnums)
 
     def fwd(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        fun_of_some, some = fix_others(fun, numbers, argnums, args, kwargs)
+        fun_of_some, some = split_arguments(fun, numbers, args, kwargs)
         return vjp(fun_of_some, *some, has_aux=has_aux)
 
     def bwd(residuals: Callable[..., Any], cotangents: Any) -> Any:
@@ -129,35 +130,46 @@ def fwd_and_bwd(
 
 
 def as_argnums(argnums: Any) -> int | tuple[int, ...]:
-    """`argnums` as an int, or a tuple of ints. ConcretizationTypeError for a tracer."""
-    message = "argnums of a derivative"
-    if isinstance(argnums, (tuple, list)):
-        return tuple(core.concrete_or_error(int, i, message) for i in argnums)
-    number: int = core.concrete_or_error(int, argnums, message)
-    return number
+    """`argnums` as an int, or a tuple of ints. ConcretizationTypeError for a tracer, TypeError for what holds anything but ints."""
+    if isinstance(argnums, core.Tracer):
+        raise errors.ConcretizationTypeError(argnums, "expected a static index or sequence of indices.")
+    try:
+        return operator.index(argnums)
+    except TypeError:
+        return tuple(map(operator.index, argnums))
 
 
 def fix_others(
     fun: Callable[..., Any], numbers: int | tuple[int, ...], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """`fun` as a function of some of its arguments, and these."""
-    several = numbers if isinstance(numbers, tuple) else (numbers,)
-    highest = max(several)
+    """`fun` as a function of some of its arguments, and these. TypeError where the call has too few of them."""
+    highest = max(numbers) if isinstance(numbers, tuple) else numbers
     if highest >= len(args):
         raise TypeError(
             f"differentiating with respect to {argnums=} requires at least {highest + 1} positional arguments to be "
             f"passed by the caller, but got only {len(args)} positional arguments."
         )
-    positions = [i % len(args) for i in several]
+    return split_arguments(fun, numbers, args, kwargs)
+
+
+def split_arguments(
+    fun: Callable[..., Any], numbers: int | tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], list[Any]]:
+    """`fun` as a function of some of its arguments, and these. ValueError for a position that the call does not have."""
+    positions = api_util.counted_from_zero(numbers if isinstance(numbers, tuple) else (numbers,), len(args))
+    others, chosen = list(args), []
+    for i in positions:
+        chosen.append(others[i])
+        others[i] = None  # so what a position is that is named again, as in JAX
 
     @functools.wraps(fun)
     def fun_of_some(*some: Any) -> Any:
-        merged = list(args)
+        merged = list(others)
         for i, x in zip(positions, some, strict=True):
             merged[i] = x
         return fun(*merged, **kwargs)
 
-    return fun_of_some, partial_eval.with_stand_ins_in([args[i] for i in positions])
+    return fun_of_some, partial_eval.with_stand_ins_in(chosen)
 
 
 def check_scalar(value: Any) -> None:

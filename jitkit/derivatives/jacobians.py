@@ -23,7 +23,7 @@ from ..interpreters.partial_eval import DynamicJaxprTrace
 from ..interpreters.vmap import vmap
 from ..signature import api_util
 from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose, tree_unflatten
-from .gradients import Argnums, as_argnums, check_input, check_output, dtype_of_input, fix_others, jvp, vjp
+from .gradients import Argnums, as_argnums, check_input, check_output, dtype_of_input, jvp, split_arguments, vjp
 
 
 @traceback_util.api_boundary
@@ -52,7 +52,7 @@ def jacfwd(
     @functools.wraps(fun)
     @traceback_util.api_boundary
     def jacobian_of_call(*args: Any, **kwargs: Any) -> Any:
-        fun_of_some, some = fix_others(fun, numbers, argnums, args, kwargs)
+        fun_of_some, some = split_arguments(fun, numbers, args, kwargs)
         primals = tuple(some)
         for x in tree_leaves(primals):
             _check_forward_input(x, holomorphic)
@@ -100,7 +100,7 @@ def jacrev(
     @functools.wraps(fun)
     @traceback_util.api_boundary
     def jacobian_of_call(*args: Any, **kwargs: Any) -> Any:
-        fun_of_some, some = fix_others(fun, numbers, argnums, args, kwargs)
+        fun_of_some, some = split_arguments(fun, numbers, args, kwargs)
         for x in tree_leaves(some):
             check_input("jacrev", x, holomorphic, allow_int)
         y, pullback, *aux = vjp(fun_of_some, *some, has_aux=has_aux)

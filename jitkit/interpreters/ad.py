@@ -26,6 +26,7 @@ JAX: jax/_src/interpreters/ad.py:JVPTrace
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,7 +39,11 @@ from .ad_rules import JvpRule, Zero, instantiate_zeros, is_float0, primitive_jvp
 
 
 class DualTracer(Tracer):
-    """A value with a tangent. What Python asks of it, it asks of the value: `if x > 0` works where that is concrete."""
+    """A value with a tangent.
+
+    Where the value is concrete, `if x > 0`, `int(x)`, `range(n)` and `x.item()` ask it. `float(x)` and `complex(x)` are refused, as
+    they would drop the tangent without a word; what those others give has none.
+    """
 
     __slots__ = ("primal", "tangent")
 
@@ -47,7 +52,7 @@ class DualTracer(Tracer):
         self.primal = primal
         self.tangent = tangent
 
-    def concrete(self) -> Any:
+    def to_concrete_value(self) -> Any:
         """The array behind all tangents, or None where the value is traced."""
         x: Any = self
         while isinstance(x, DualTracer):
@@ -61,20 +66,16 @@ class DualTracer(Tracer):
         return DualTracer(self._trace, array.as_array(self.primal), array.as_array(self.tangent))
 
     def __bool__(self) -> bool:
-        x = self.concrete()
+        x = self.to_concrete_value()
         return super().__bool__() if x is None else bool(x)
 
     def __int__(self) -> int:
-        x = self.concrete()
+        x = self.to_concrete_value()
         return super().__int__() if x is None else int(x)
 
-    def __float__(self) -> float:
-        x = self.concrete()
-        return super().__float__() if x is None else float(x)
-
-    def __complex__(self) -> complex:
-        x = self.concrete()
-        return super().__complex__() if x is None else complex(x)
+    def __index__(self) -> int:
+        x = self.to_concrete_value()
+        return super().__index__() if x is None else operator.index(x)
 
 
 class DualTrace(Trace):

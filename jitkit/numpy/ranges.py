@@ -59,7 +59,9 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
 def _known(x: Any, name: str) -> Any:
     if x is None:
         return None
-    x = core.concrete_or_error(lambda value: value, x, f"It arose in the jnp.arange argument '{name}'")
+    x = core.concrete_or_error(
+        lambda value: value, core.value_if_known(x), f"It arose in the jnp.arange argument '{name}'"
+    )
     if np.ndim(x) != 0:
         raise ValueError(f"jax.numpy.arange: arguments must be scalars; got {name}={x}")
     if np.iscomplexobj(x):

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
-from ..base import errors
 from ..core import dtypes
 from ..lax.elementwise_rules import scalar_like
 from ..lax.utils import canonicalize_axis
@@ -63,10 +62,9 @@ def unique(
     """
     arr = ensure_arraylike("unique", ar)
     if size is None:
-        _refuse_tracer(arr, f"The error arose for the first argument of jnp.unique(). {_SIZE_HINT}")
+        arr = _known(arr, f"The error arose for the first argument of jnp.unique(). {_SIZE_HINT}")
     else:
-        _refuse_tracer(size, f"The error arose for the size argument of jnp.unique(). {_SIZE_HINT}")
-        size = operator.index(size)
+        size = operator.index(_known(size, f"The error arose for the size argument of jnp.unique(). {_SIZE_HINT}"))
     shape = arr.shape
     along = 0 if axis is None else canonicalize_axis(axis, arr.ndim)
     flat = arr.flatten() if axis is None else arr
@@ -91,9 +89,9 @@ def unique(
     return tuple(results) if len(results) > 1 else results[0]
 
 
-def _refuse_tracer(x: Any, context: str) -> None:
-    if isinstance(x, core.Tracer):
-        raise errors.ConcretizationTypeError(x, context)
+def _known(x: Any, context: str) -> Any:
+    """The value of x, without its tangent. ConcretizationTypeError with `context` where it has none yet."""
+    return core.concrete_or_error(lambda value: value, core.value_if_known(x), context)
 
 
 @jit(static_argnames=("axis", "equal_nan"))
@@ -189,8 +187,7 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
     """The distinct elements of both arrays in ascending order; `size` and `fill_value` as for `unique`."""
     ar1, ar2 = ensure_arraylikes("union1d", ar1, ar2)
     if size is None:
-        _refuse_tracer(ar1, "The error arose in union1d()")
-        _refuse_tracer(ar2, "The error arose in union1d()")
+        ar1, ar2 = (_known(x, "The error arose in union1d()") for x in (ar1, ar2))
     else:
-        _refuse_tracer(size, "The error arose in union1d()")
+        size = _known(size, "The error arose in union1d()")
     return unique(concatenate((ar1, ar2), axis=None), size=size, fill_value=fill_value)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from ..base import source_info
 from ..tree_util import keystr, tree_flatten_with_path
 from . import argument_errors
-from .argument_spec import KEYWORD, POSITIONAL, ArgumentSpec, name_of, resolve_spec, signature_of
+from .argument_spec import KEYWORD, POSITIONAL, ArgumentSpec, counted_from_zero, name_of, resolve_spec, signature_of
 
 __all__ = [
     "ArgumentSpec",
@@ -31,6 +31,7 @@ __all__ = [
     "argument_name",
     "argument_names",
     "check_callable",
+    "counted_from_zero",
     "donated_leaves",
     "form_of",
     "name_of",

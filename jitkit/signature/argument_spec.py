@@ -14,7 +14,7 @@ import inspect
 import operator
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, NamedTuple
 
 # The kinds of parameters that can be passed by position.
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -113,13 +113,26 @@ def infer_missing(
     return nums, names
 
 
-def _as_positions(argnums: int | Sequence[int], what: str) -> tuple[int, ...]:
+def _as_positions(argnums: Any, what: str) -> tuple[int, ...]:
     try:
-        several = (argnums,) if isinstance(argnums, SupportsIndex) else argnums
-        positions = tuple(map(operator.index, several))
+        return (operator.index(argnums),)
+    except TypeError:
+        pass
+    try:
+        return tuple(map(operator.index, argnums))
     except TypeError as error:
         raise TypeError(f"{error}\n{what} must be an int or a sequence of ints, got {argnums!r}.") from None
-    return _without_duplicates(positions, what)
+
+
+def counted_from_zero(positions: Sequence[int], count: int) -> tuple[int, ...]:
+    """Positions among `count` arguments, of which negative ones count from the end. ValueError for one that is beyond them."""
+    for i in positions:
+        if not -count <= i < count:
+            raise ValueError(
+                "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to "
+                f"-len(args) and less than len(args), but got value {i} for len(args) == {count}."
+            )
+    return tuple(i % count for i in positions)
 
 
 def _as_names(argnames: str | Iterable[str], what: str) -> tuple[str, ...]:
@@ -127,16 +140,7 @@ def _as_names(argnames: str | Iterable[str], what: str) -> tuple[str, ...]:
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"argument is not a string: {name!r}\n{what} must be a string or a sequence of strings.")
-    return _without_duplicates(names, what)
-
-
-def _without_duplicates(entries: tuple[Any, ...], what: str) -> tuple[Any, ...]:
-    repeated = sorted({entry for entry in entries if entries.count(entry) > 1})
-    if repeated:
-        raise ValueError(
-            f"{what}={entries} names {', '.join(map(repr, repeated))} more than once. Write each argument once."
-        )
-    return entries
+    return names
 
 
 def check_positions(fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str) -> None:
