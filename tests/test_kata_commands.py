@@ -16,6 +16,7 @@ from kata_workspace import FRAGILE, LABS, LISTS, MERGE, PARTITION, SIGN, SPLIT, 
 from jitkit.kata import cli
 from jitkit.kata.engine import checking, comparison, manifest, running, verdicts
 from jitkit.kata.engine.plain import to_plain
+from jitkit.kata.engine.statuses import Status
 
 __all__ = ["learner"]  # a fixture
 
@@ -199,7 +200,7 @@ def call_shown(right, value, *calls):
     check = checking.Check("90.1", "f", "It is so.", (), lambda jk, rng: None, None, False)
     right, value = (to_plain(part) for part in (right, value))
     result = verdicts.CheckResult(
-        check, verdicts.FAIL, "", comparison.first_difference(right, value), None, "", 0.0, value, right
+        check, Status.FAIL, "", comparison.first_difference(right, value), None, "", 0.0, value, right
     )
     seen = tuple(running.Call(text, 1, to_plain(returned)) for text, returned in calls)
     return verdicts.with_call(result, running.Outcome("f", value, calls=seen)).call

@@ -11,7 +11,8 @@ from jitkit import runtime
 from jitkit.kata.engine.executables import MachineCode, keep_executables
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.running import LearnerSource
-from jitkit.kata.engine.verdicts import PASS, Assessor
+from jitkit.kata.engine.statuses import Status
+from jitkit.kata.engine.verdicts import Assessor
 
 SOLUTION = pathlib.Path(__file__).parents[1] / "solutions" / "10_pitfalls.py"
 
@@ -69,6 +70,6 @@ def test_the_second_verdict_on_an_exercise_compiles_nothing_new(tmp_path):
     found = []
     for margin in ("", "# moved\n"):
         source = LearnerSource("exercises.py", margin + SOLUTION.read_text(encoding="utf-8"), lab.names)
-        assert assessor.assess(lab, exercise, source).status == PASS
+        assert assessor.assess(lab, exercise, source).status == Status.PASS
         found.append({path.name: path.stat().st_ino for path in kept.iterdir()})
     assert found[0] == found[1] != {}

@@ -36,8 +36,9 @@ from jitkit.kata.engine.mutants import in_its_class
 from jitkit.kata.engine.plain import Plain, Raised, to_plain
 from jitkit.kata.engine.reference import ReferenceFunction, reference_function
 from jitkit.kata.engine.run_stablehlo import run_stablehlo
+from jitkit.kata.engine.statuses import Status
 from jitkit.kata.engine.submission import Target, tree_of
-from jitkit.kata.engine.verdicts import PASS, Verdict, checks_of
+from jitkit.kata.engine.verdicts import Verdict, checks_of
 
 from .mutations import Mutation, mutations
 
@@ -111,7 +112,7 @@ def mutate(lab: Lab, exercise: Exercise, assess: Any, hidden: pathlib.Path, samp
 
 def passes(verdict: Verdict) -> bool:
     """Whether a mutant is not noticed."""
-    return verdict.status == PASS
+    return verdict.status == Status.PASS
 
 
 def source_of(target: Target, mutation: Mutation) -> str:

@@ -41,6 +41,7 @@ from jitkit.kata.engine.plain import Plain
 from jitkit.kata.engine.processes import Forks
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.running import LearnerSource
+from jitkit.kata.engine.statuses import Status
 from jitkit.kata.engine.submission import Function, Target, tree_of
 from jitkit.kata.engine.verdicts import Assessor, CheckResult, Verdict
 
@@ -207,9 +208,9 @@ class _Prover:
         ]
 
     def _not_by_the_stub(self, exercise: Exercise, result: CheckResult) -> str:
-        if result.status == verdicts.PASS:
+        if result.status == Status.PASS:
             return f"the check {result.check.name} passes with nothing written"
-        if result.status == verdicts.IMPORT:
+        if result.status == Status.IMPORT:
             return "" if exercise.id in result.sentence else f"{result.check.name}: {result.sentence}"
         if _mentions(result.value or {}, exercise.id):
             return ""
@@ -223,7 +224,7 @@ class _Prover:
             results = self.verdict(exercise, {}, seed).results
             values.append([result.value for result in results])
             for result in results:
-                if result.status != verdicts.PASS:
+                if result.status != Status.PASS:
                     text = f"{result.check.name} is red for the reference (seed {seed}): {result.sentence} {result.difference}"
                     findings.append(Finding(exercise.id, "solution", text))
                 elif (result.value or {}).get("uncaught"):
@@ -244,12 +245,12 @@ class _Prover:
             return [Finding(exercise.id, "right", f"{answer.how}: the exercise has no target {min(unknown)!r}")]
         changed = {targets[name]: named_as(targets[name], source) for name, source in answer.functions.items()}
         found = self.verdict(exercise, changed)
-        if found.status in (verdicts.BROKEN, verdicts.TODO):
+        if found.status in (Status.BROKEN, Status.TODO):
             return [Finding(exercise.id, "right", f"{answer.how}: {found.sentence}")]
         return [
             Finding(exercise.id, "right", f"{answer.how}: {r.check.name} refuses it. {r.sentence} {r.difference}")
             for r in found.results
-            if r.status != verdicts.PASS
+            if r.status != Status.PASS
         ]
 
     def planted(self, exercise: Exercise) -> list[Finding]:
@@ -257,7 +258,7 @@ class _Prover:
         findings = []
         for target in exercise.targets:
             found = self.verdict(exercise, {target: _with_body(target, 'raise RuntimeError("planted")')})
-            if all(result.status == verdicts.PASS for result in found.results):
+            if all(result.status == Status.PASS for result in found.results):
                 sentence = f"all checks pass though `{target.name}` raises: it is not run"
                 findings.append(Finding(exercise.id, "planted", sentence))
         return findings
@@ -273,9 +274,9 @@ class _Prover:
         except (ValueError, SyntaxError) as error:
             return [Finding(exercise.id, "mutants", f"{who}: {error}")]
         found = self.verdict(exercise, {target: source})
-        if found.status in (verdicts.BROKEN, verdicts.TODO):
+        if found.status in (Status.BROKEN, Status.TODO):
             return [Finding(exercise.id, "mutants", f"{who}: {found.sentence}")]
-        failed = [r.check for r in found.results if r.status != verdicts.PASS]
+        failed = [r.check for r in found.results if r.status != Status.PASS]
         if not failed:
             return [Finding(exercise.id, "mutants", f"{who} passes every check")]
         if not any(mutant.misconception in c.against and not c.hidden for c in failed):

@@ -18,7 +18,7 @@ import random
 import tempfile
 from collections.abc import Sequence
 
-from jitkit.kata.engine.verdicts import PASS
+from jitkit.kata.engine.statuses import Status
 from jitkit.kata.ladder.climber import Climber, Package, RungVerdict
 from jitkit.kata.ladder.rungs import Rung, all_rungs, prefix, solution_file
 from jitkit.kata.ladder.wrong import Wrong, beliefs, wrong_versions
@@ -100,13 +100,15 @@ class Prover:
         return [
             Finding(rung.number, "solution", f"{r.check.name}: {r.sentence}")
             for r in verdict.results
-            if r.status != PASS
+            if r.status != Status.PASS
         ]
 
     def empty(self, rung: Rung) -> list[Finding]:
         """Nothing passes, and the first failure names what is missing."""
         verdict = self.verdict(_EMPTY, rung)
-        found = [Finding(rung.number, "empty", f"{r.check.name} passes") for r in verdict.results if r.status == PASS]
+        found = [
+            Finding(rung.number, "empty", f"{r.check.name} passes") for r in verdict.results if r.status == Status.PASS
+        ]
         failure = verdict.first_failure
         said = failure.difference.actual if failure is not None and failure.difference is not None else ""
         if "has no attribute" not in said:
@@ -121,7 +123,7 @@ class Prover:
         verdict = self.verdict(prefix(self.text, before), rung)
         if verdict.passed:
             return [Finding(rung.number, "below", f"the solution up to {before} passes, too")]
-        dead = [r for r in verdict.results if r.status not in (PASS, "fail", "crash", "limit")]
+        dead = [r for r in verdict.results if r.status not in (Status.PASS, Status.FAIL, Status.CRASH, Status.LIMIT)]
         return [Finding(rung.number, "below", f"{r.check.name}: {r.status} {r.sentence}") for r in dead]
 
     def wrong(self, rung: Rung, version: Wrong) -> list[Finding]:
@@ -138,5 +140,7 @@ class Prover:
         """The prefix passes with inputs that nobody has seen."""
         verdict = self.verdict(prefix(self.text, rung.number), rung, random.SystemRandom().randrange(1, 1 << 30))
         return [
-            Finding(rung.number, "seed", f"{r.check.name}: {r.sentence}") for r in verdict.results if r.status != PASS
+            Finding(rung.number, "seed", f"{r.check.name}: {r.sentence}")
+            for r in verdict.results
+            if r.status != Status.PASS
         ]

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.processes import CHEAP_COMPILES
 from jitkit.kata.engine.running import Outcome
+from jitkit.kata.engine.statuses import Status
 from jitkit.kata.engine.verdicts import CheckResult
 from jitkit.runtime.compiling import cpu_features
 
@@ -32,7 +33,7 @@ from .holes import LATE
 from .records import GradeRow, HandInRow, Item, LabRead, Reading, Result, ResultRow, reading
 from .records import item as empty_item
 from .trials import How, Settings, Trials, place_of
-from .verdict import CRASH, FAIL, NAMES, PASS
+from .verdict import NAMES, PASS
 from .workers import Workers
 
 OK, INVALID, INFRA = "OK", "INVALID", "INFRA"
@@ -120,7 +121,7 @@ class Grader(Trials):
                     }
                     outcomes = self.outcomes(workers, exercise, item, How.of(found))
                     control = self.judge(workers, self.checks(exercise), outcomes, found, ())
-                    failed = [r for r in control if r.status != "pass"]
+                    failed = [r for r in control if r.status != Status.PASS]
                     if not failed:
                         return found | self._together(workers, exercise, item, found)
                     trouble = f"the reference, handed in, fails {failed[0].check.name}: {failed[0].sentence}"
@@ -136,7 +137,7 @@ class Grader(Trials):
 
         def passed(outcomes: Sequence[Outcome]) -> list[str]:
             results = self.judge(workers, checks, outcomes, found, ())
-            return [r.check.name for r in results if r.status == "pass"]
+            return [r.check.name for r in results if r.status == Status.PASS]
 
         together = passed(self.together(workers, exercise, item, How.of(found), checks, made=made))
         how = How.of(found | {"executables": made})
@@ -252,7 +253,7 @@ class Grader(Trials):
         began = time.monotonic()
         checks = [check for _, check in self.checks(exercise)]
         if item["status"] != answers.READY:
-            status = FAIL if item["status"] == answers.TODO else CRASH
+            status = Status.FAIL if item["status"] == answers.TODO else Status.CRASH
             rows = [_told(CheckResult(c, status, item["sentence"], None, place_of(item["line"]))) for c in checks]
             return {"status": OK, "sentence": item["sentence"], "checks": rows, "seconds": 0.0}
         verdicts: list[CheckResult] = []

@@ -29,6 +29,7 @@ from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.running import Outcome
+from jitkit.kata.engine.statuses import Status
 from jitkit.kata.engine.verdicts import Assessor, CheckResult
 
 from ..shared import hidden_checks
@@ -149,12 +150,12 @@ class Trials:
             first = [(file, check) for file, check in checks if check.name in expected["together"]]
             outcomes = self.together(workers, exercise, item, how, first, deadline)
             results = self.judge(workers, first, outcomes, expected, item["files"], deadline)
-            if outcomes and outcomes[0].trouble == "import":  # so it would be again
+            if outcomes and outcomes[0].trouble == Status.IMPORT:  # so it would be again
                 told = results[0]
                 return [told._replace(check=check) for _, check in checks]
             stands = _stands(outcomes[0]) if outcomes else False  # it had the process for itself
-            passed = {r.check.name: r for i, r in enumerate(results) if r.status == "pass" or (i == 0 and stands)}
-            ended = sum(o.trouble == "time" for o in outcomes)
+            passed = {r.check.name: r for i, r in enumerate(results) if r.status == Status.PASS or (i == 0 and stands)}
+            ended = sum(o.trouble == Status.TIME for o in outcomes)
         rest = [(file, check) for file, check in checks if check.name not in passed]
         run = functools.partial(self.outcomes, workers, exercise, item)
         outcomes = run(how, deadline, alone, rest, ended)
@@ -206,7 +207,7 @@ class Trials:
         """
         rest = self.checks(exercise) if wanted is None else list(wanted)
         if time.monotonic() > deadline:
-            return [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in rest]
+            return [Outcome(c.name, None, Status.TIME, _OUT_OF_TIME) for _, c in rest]
         image, kind = self.image(workers, exercise, item, how)
         worker = functools.partial(self._with_one_worker, workers, kind, image)
         most = max(1, MOST_TIMEOUTS - ended)
@@ -217,17 +218,17 @@ class Trials:
             last = done[-1]
             computed = processor - sum(o.seconds for o in done[:-1])
             waited = computed < _WAITED_FOR_NOTHING * _COMPUTES * self.settings.limits.seconds
-            if last.trouble == "time" and sum(o.trouble == "time" for o in found) == 1 and waited and alone():
+            if last.trouble == Status.TIME and sum(o.trouble == Status.TIME for o in found) == 1 and waited and alone():
                 with self.gate.alone():
                     found[-1] = worker(rest[len(done) - 1 : len(done)], how.reference, deadline)[0][0]
                 last = found[-1]
             rest = rest[len(done) :]
-            if last.trouble == "import":  # it would fail again
+            if last.trouble == Status.IMPORT:  # it would fail again
                 return found + [last._replace(check=check.name) for _, check in rest]
-            if sum(o.trouble == "time" for o in found) >= most:
-                return found + [Outcome(c.name, None, "time", _NOT_TRIED) for _, c in rest]
+            if sum(o.trouble == Status.TIME for o in found) >= most:
+                return found + [Outcome(c.name, None, Status.TIME, _NOT_TRIED) for _, c in rest]
             if time.monotonic() > deadline:
-                return found + [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in rest]
+                return found + [Outcome(c.name, None, Status.TIME, _OUT_OF_TIME) for _, c in rest]
         return found
 
     def image(
@@ -288,16 +289,16 @@ class Trials:
             frame = worker.load(image, min(IMPORT_SECONDS, max(1.0, deadline - began)))
         except TimeoutError:
             sentence = f"Importing it had not ended after {IMPORT_SECONDS:g} seconds."
-            return [Outcome(name, None, "import", sentence)]
+            return [Outcome(name, None, Status.IMPORT, sentence)]
         except ProtocolError as error:
             return [Outcome(name, None, "proto", f"What came back is no answer of ours: {error}.")]
         if frame is None:
             sentence = "The process ended while jitkit was imported with your functions in it."
-            return [Outcome(name, None, "import", sentence, seconds=time.monotonic() - began)]
+            return [Outcome(name, None, Status.IMPORT, sentence, seconds=time.monotonic() - began)]
         if frame.get("is") != "imported":
             text = str(frame.get("text", ""))[:2000]
             sentence = f"jitkit could not be imported with your functions in it: {text}"
-            return [Outcome(name, None, "import", sentence, place_of(frame.get("line")))]
+            return [Outcome(name, None, Status.IMPORT, sentence, place_of(frame.get("line")))]
         together = image.get("together", False)
         seconds = min(limits.seconds, _TOGETHER_SECONDS) if together and not reference else limits.seconds
         found: list[Outcome] = []
@@ -313,7 +314,7 @@ class Trials:
             starved = not data and group.kills > kills
             trouble = "" if trouble == "gone" else trouble
             found.append(outcome_of(check.name, data, trouble, ended, starved, seconds, spent))
-            if not alive or found[-1].trouble == "time" or (found[-1].trouble and not reference and trouble):
+            if not alive or found[-1].trouble == Status.TIME or (found[-1].trouble and not reference and trouble):
                 break
         else:
             if made is not None:
@@ -337,7 +338,7 @@ class Trials:
             try:
                 if outcome.value is not None and _is_far_longer(outcome.value, expected["values"][check.name]):
                     sentence = "Its answer is far longer than the right one."
-                    outcome = outcome._replace(value=None, trouble="limit", sentence=sentence)
+                    outcome = outcome._replace(value=None, trouble=Status.LIMIT, sentence=sentence)
                 if outcome.value is not None:
                     right_value = expected["values"][check.name]
                     tries -= self.programs.run(workers, outcome.value, right_value, tries, deadline)
@@ -346,7 +347,7 @@ class Trials:
                 raise
             except Exception as error:  # a value that the comparison cannot read: it is the student's
                 sentence = f"The result cannot be read: {type(error).__name__}."
-                results.append(CheckResult(check, "fail", sentence, None, None, outcome.output, outcome.seconds))
+                results.append(CheckResult(check, Status.FAIL, sentence, None, None, outcome.output, outcome.seconds))
         return results
 
 

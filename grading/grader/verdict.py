@@ -14,12 +14,14 @@ from typing import Any
 
 from jitkit.kata.engine.plain import Plain
 from jitkit.kata.engine.running import Outcome
+from jitkit.kata.engine.statuses import Status
 
 from .files import shown
 from .jail import ProtocolError, parse_object
 
-PASS, FAIL, CRASH, TIME, LIMIT, PROTO = "PASS", "FAIL", "CRASH", "TIME", "LIMIT", "PROTO"
-NAMES = {"pass": PASS, "fail": FAIL, "crash": CRASH, "time": TIME, "limit": LIMIT, "import": CRASH, "proto": PROTO}
+# What a store of grades, and whatever is exported of it, has for a status: its name; a failed import is a crash there.
+NAMES = {status: status.name for status in Status} | {Status.IMPORT: Status.CRASH.name}
+PASS = NAMES[Status.PASS]
 
 _DEEPEST, _MOST_PARTS, _MOST_UNORDERED = 60, 400_000, 2_000
 _KINDS = frozenset(
@@ -49,9 +51,9 @@ def outcome_of(
     """
     if trouble == "time":
         sentence = f"It was still running after {seconds:g} seconds, and was stopped."
-        return Outcome(check, None, "time", sentence, seconds=spent)
+        return Outcome(check, None, Status.TIME, sentence, seconds=spent)
     if trouble == "long":
-        return Outcome(check, None, "limit", "Its answer is longer than an answer may be.", seconds=spent)
+        return Outcome(check, None, Status.LIMIT, "Its answer is longer than an answer may be.", seconds=spent)
     if not data:
         return _silent(check, ended, starved, seconds, spent)
     try:
@@ -63,21 +65,21 @@ def outcome_of(
         _see_that_it_is_plain(value)
     except (ProtocolError, KeyError) as error:
         return Outcome(
-            check, None, "proto", f"What came back is no answer of ours: {shown(str(error))}.", seconds=spent
+            check, None, Status.PROTO, f"What came back is no answer of ours: {shown(str(error))}.", seconds=spent
         )
     outcome = Outcome(check, value, output=output, seconds=spent)
     if value["is"] == "error":
         words, sentence = _LIMITS.get(value["class"], (None, ""))
         if words is not None and any(word in value["text"] for word in words.split("|")):
-            return outcome._replace(trouble="limit", sentence=sentence)
+            return outcome._replace(trouble=Status.LIMIT, sentence=sentence)
     return outcome
 
 
 def _silent(check: str, ended: int | None, starved: bool, seconds: float, spent: float) -> Outcome:
     if starved:
-        return Outcome(check, None, "limit", "It used more memory than a submission may have.", seconds=spent)
+        return Outcome(check, None, Status.LIMIT, "It used more memory than a submission may have.", seconds=spent)
     if ended is None:
-        return Outcome(check, None, "crash", "The process was ended in the middle of the check.", seconds=spent)
+        return Outcome(check, None, Status.CRASH, "The process was ended in the middle of the check.", seconds=spent)
     try:
         code = os.waitstatus_to_exitcode(ended)
     except (ValueError, OverflowError):  # no status: the worker, in which the student's code runs, made it up
@@ -85,12 +87,16 @@ def _silent(check: str, ended: int | None, starved: bool, seconds: float, spent:
     if -code == signal.SIGXCPU or (
         -code == signal.SIGKILL and 2 * spent >= seconds
     ):  # which follows, where the first is ignored
-        return Outcome(check, None, "time", "It computed for longer than a check may, and was stopped.", seconds=spent)
+        return Outcome(
+            check, None, Status.TIME, "It computed for longer than a check may, and was stopped.", seconds=spent
+        )
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
-        return Outcome(check, None, "crash", f"The process died in the middle of the check, of {name}.", seconds=spent)
+        return Outcome(
+            check, None, Status.CRASH, f"The process died in the middle of the check, of {name}.", seconds=spent
+        )
     sentence = f"The process ended in the middle of the check, with exit code {code}: something called `exit`, or closed its streams."
-    return Outcome(check, None, "crash", sentence, seconds=spent)
+    return Outcome(check, None, Status.CRASH, sentence, seconds=spent)
 
 
 def _frame(data: bytes) -> dict[str, Any]:

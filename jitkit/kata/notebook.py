@@ -33,8 +33,9 @@ from jitkit.base import rich_display
 
 from .engine.manifest import Exercise, Experiment, Lab, all_labs, nearest
 from .engine.running import LearnerSource, parsed
+from .engine.statuses import Status
 from .engine.submission import LearnerFile, SpliceError, Target, is_stub
-from .engine.verdicts import BROKEN, PASS, Assessor
+from .engine.verdicts import Assessor
 from .problems import Problem
 from .screens.display import hanging, show_report
 from .screens.experiment import draw, measure
@@ -154,7 +155,7 @@ class Shown:
         results = tuple(result for result in verdict.results if result.check.name == check)
         if verdict.results and not results:
             raise Unknown(f"{verdict.exercise.id} has no check {check!r}")
-        if not results or results[0].status != PASS:
+        if not results or results[0].status != Status.PASS:
             alone = self.report._replace(verdict=verdict._replace(results=results))
             raise NotPassed(f"\n{Shown(alone, self.notebook)!r}")
 
@@ -275,7 +276,7 @@ def _report(
         if checks_file is not None and checks is not None:
             checks_file.write_text(checks, encoding="utf-8")
         verdict = _the_assessor().assess(lab, exercise, source, [*others, *theirs], checks_file=checks_file)
-    if verdict.status == BROKEN and source.path == _CELLS and _is_missing(source, exercise):
+    if verdict.status == Status.BROKEN and source.path == _CELLS and _is_missing(source, exercise):
         names = ", ".join(f"`{target.name}`" for target in exercise.targets)
         first = any(target.name in undefined for target in exercise.targets)
         sentence = (

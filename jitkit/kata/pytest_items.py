@@ -14,7 +14,8 @@ import pytest
 
 from .engine.manifest import Exercise, Lab
 from .engine.processes import Spare
-from .engine.verdicts import PASS, TODO, CheckResult, checks_of
+from .engine.statuses import Status
+from .engine.verdicts import CheckResult, checks_of
 from .screens.display import show_report
 from .screens.terminal import Screen
 from .workspace.course import Course, Report
@@ -73,14 +74,14 @@ class CheckItem(pytest.Item):
         """Red with the verdict as its text; skipped while nothing is written."""
         report = self.owner.verdict()
         verdict = report.verdict
-        if verdict.status == TODO:
+        if verdict.status == Status.TODO:
             pytest.skip("not written yet")
         if not verdict.results:
             raise Red(self.told(report, None))
         result = next(r for r in verdict.results if r.check.name == self.name)
         if result.output:
             self.add_report_section("call", "stdout", result.output)
-        if result.status != PASS:
+        if result.status != Status.PASS:
             raise Red(self.told(report, result))
 
     def told(self, report: Report, result: CheckResult | None) -> str:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from .plain import Plain
 from .processes import Process, Spare
+from .statuses import Status
 from .submission import LearnerFile, Target
 
 NOT_TRIED = "It was not tried: a check before it did not end."
@@ -66,7 +67,7 @@ class Outcome(NamedTuple):
 
     check: str
     value: Plain | None
-    trouble: str = ""  # "crash", "time", "limit", "import", or nothing
+    trouble: str = ""  # a Status, or nothing
     sentence: str = ""
     line: tuple[str, int] | None = None
     output: str = ""
@@ -130,11 +131,11 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: 
             raise Stopped
         outcomes += found
         rest = rest[len(found) :]
-        if found[-1].trouble == "import":  # it would fail again
+        if found[-1].trouble == Status.IMPORT:  # it would fail again
             return outcomes + [found[-1]._replace(check=name) for name in rest]
-        if found[-1].trouble == "time":  # a learner has waited long enough, for all checks or for those of a rung
+        if found[-1].trouble == Status.TIME:  # a learner has waited long enough, for all checks or for those of a rung
             left = [name for name in rest if process.imported and _rung(job, name) != _rung(job, found[-1].check)]
-            outcomes += [Outcome(name, None, "time", NOT_TRIED) for name in rest if name not in left]
+            outcomes += [Outcome(name, None, Status.TIME, NOT_TRIED) for name in rest if name not in left]
             rest = left
     return outcomes
 
@@ -172,9 +173,9 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
         try:
             frame = process.next_frame(limit - time.monotonic())
         except TimeoutError:
-            trouble, what = "time", "It was still running"
+            trouble, what = Status.TIME, "It was still running"
             if job.climb is not None and not process.imported:
-                trouble, what = "import", "Your package was still being imported"
+                trouble, what = Status.IMPORT, "Your package was still being imported"
             sentence = f"{what} after {job.seconds:g} seconds, and was stopped."
             yield Outcome(current, None, trouble, sentence, _line_of_package(process, job))
             return
@@ -185,7 +186,7 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
                 process.imported = True
             case {"is": "import failed", "error": error, "output": output}:
                 sentence = _told(error) if job.climb is None else _told_of_package(error)
-                yield Outcome(current, None, "import", sentence, _line(error["line"]), output)
+                yield Outcome(current, None, Status.IMPORT, sentence, _line(error["line"]), output)
                 return
             case {"is": "begin", "check": name}:
                 current = name
@@ -199,10 +200,10 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
                 return
             case _ if job.climb is not None and not process.imported:
                 sentence = _how_it_ended(process, "while your package was imported")
-                yield Outcome(current, None, "import", sentence, _line_of_package(process, job))
+                yield Outcome(current, None, Status.IMPORT, sentence, _line_of_package(process, job))
                 return
             case _:
-                yield Outcome(current, None, "crash", _how_it_ended(process), _line_of_package(process, job))
+                yield Outcome(current, None, Status.CRASH, _how_it_ended(process), _line_of_package(process, job))
                 return
 
 
@@ -210,12 +211,14 @@ def _limited(outcome: Outcome, folder: str) -> Outcome:
     """A result that says that a limit was met, or what a package may not import."""
     value = outcome.value or {}
     if value.get("is") == "error" and value["class"] == "MemoryError":
-        return outcome._replace(trouble="limit", sentence="It asked for more memory than a check may have (6 GiB).")
+        return outcome._replace(
+            trouble=Status.LIMIT, sentence="It asked for more memory than a check may have (6 GiB)."
+        )
     if value.get("is") == "error" and value["class"] == "OSError" and "File too large" in value["text"]:
-        return outcome._replace(trouble="limit", sentence="It printed more than a check may print (50 MB).")
+        return outcome._replace(trouble=Status.LIMIT, sentence="It printed more than a check may print (50 MB).")
     if value.get("is") == "error" and value.get("uncaught") and _is_refused(value):
         line = next((_line(line) for line in reversed(value["lines"]) if folder and line[0].startswith(folder)), None)
-        return outcome._replace(trouble="crash", sentence=str(value["text"]), line=line)
+        return outcome._replace(trouble=Status.CRASH, sentence=str(value["text"]), line=line)
     return outcome
 
 

@@ -24,21 +24,17 @@ from .manifest import Exercise, Lab
 from .plain import Plain
 from .processes import Forks, Spare
 from .running import Job, LearnerSource, Outcome, Stop, parsed
+from .statuses import Status
 from .submission import SpliceError, Target, is_stub
-
-PASS, FAIL, CRASH, TIME, LIMIT, IMPORT = "pass", "fail", "crash", "time", "limit", "import"
-TODO, BROKEN = "todo", "broken"
-
 
 _PATIENCE = 6  # times as long may the reference take, when the machine is busy
 
 
 class CheckResult(NamedTuple):
-    """The verdict on one check. `status` is "pass", "fail", "crash", "time", "limit" or "import"; `line` the learner's own,
-    where one is known."""
+    """The verdict on one check; `line` is the learner's own, where one is known."""
 
     check: Check
-    status: str
+    status: Status
     sentence: str = ""
     difference: Difference | None = None
     line: tuple[str, int] | None = None
@@ -52,11 +48,11 @@ class CheckResult(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The verdict on an exercise. `status` is "pass", "fail", "todo" (a stub), or "broken" (not to be read as Python, or not
-    there); then `sentence` says why. `line` is where, or where the function is that was checked."""
+    """The verdict on an exercise: PASS, FAIL, TODO or BROKEN; of the last two, `sentence` says why. `line` is where, or where the
+    function is that was checked."""
 
     exercise: Exercise
-    status: str
+    status: Status
     results: tuple[CheckResult, ...] = ()
     sentence: str = ""
     line: tuple[str, int] | None = None
@@ -65,12 +61,12 @@ class Verdict(NamedTuple):
     @property
     def passed(self) -> int:
         """How many checks passed."""
-        return sum(result.status == PASS for result in self.results)
+        return sum(result.status == Status.PASS for result in self.results)
 
     @property
     def first_failure(self) -> CheckResult | None:
         """The check to be mended first."""
-        return next((result for result in self.results if result.status != PASS), None)
+        return next((result for result in self.results if result.status != Status.PASS), None)
 
 
 def checks_of(lab: Lab, exercise: str | None = None, hidden: pathlib.Path | None = None) -> list[Check]:
@@ -128,7 +124,7 @@ class Assessor:
         source = path.read_text(encoding="utf-8")
         checks = [c for c in load_checks(source, str(path)) if c.exercise == exercise.id]
         if not checks:
-            return Verdict(exercise, PASS)
+            return Verdict(exercise, Status.PASS)
         job = self.job(exercise, file, others, (str(path), source), checks, seed)
         own = frozenset(f.path for f in job.files)
         judged: dict[str, CheckResult] = {}
@@ -139,7 +135,7 @@ class Assessor:
                 """The first check that fails, if it came to an end."""
                 for triple in zip(checks, expected.result(), outcomes, strict=False):
                     result = judged[triple[0].name] = judged.get(triple[0].name) or self.judge(*triple, own)
-                    if result.status != PASS:
+                    if result.status != Status.PASS:
                         return result.check.name if result.value is not None else None
                 return None
 
@@ -148,7 +144,7 @@ class Assessor:
             triples = zip(checks, expected.result(), outcomes, strict=True)
             results = tuple(judged.get(triple[0].name) or self.judge(*triple, own) for triple in triples)
         results = tuple(with_call(result, outcome) for result, outcome in zip(results, outcomes, strict=True))
-        status = PASS if all(r.status == PASS for r in results) else FAIL
+        status = Status.PASS if all(r.status == Status.PASS for r in results) else Status.FAIL
         called = next(((file.path, result.called) for result in results if result.called), None)
         return Verdict(exercise, status, results, "", called or _place(exercise, file), file.path)
 
@@ -174,7 +170,7 @@ class Assessor:
         """What the reference computes for a job. RuntimeError where it does not: a fault of ours."""
         job = job._replace(files=(), targets={})
         known = self.remembered(job, forks)
-        if any(outcome.trouble == TIME for outcome in known):
+        if any(outcome.trouble == Status.TIME for outcome in known):
             known = self.remembered(job._replace(seconds=_PATIENCE * job.seconds), forks)
         for outcome in known:
             if outcome.trouble:
@@ -188,7 +184,9 @@ class Assessor:
         known = self.expected.get(key) or self.read(key)
         if known is None:
             known = running.run(job, forks)
-            if any(outcome.trouble == TIME for outcome in known):  # a busy machine, perhaps: not to be remembered
+            if any(
+                outcome.trouble == Status.TIME for outcome in known
+            ):  # a busy machine, perhaps: not to be remembered
                 return known
             self.write(key, known)
         self.expected[key] = known
@@ -217,7 +215,7 @@ class Assessor:
     def judge(self, check: Check, expected: Outcome, actual: Outcome, own: frozenset[str] = frozenset()) -> CheckResult:
         """One check: the reference's outcome, and the learner's, whose files are `own`."""
         if actual.trouble or actual.value is None or expected.value is None:
-            status = actual.trouble or CRASH
+            status = Status(actual.trouble or Status.CRASH)
             return CheckResult(check, status, actual.sentence, None, actual.line, actual.output, actual.seconds)
         value, right = actual.value, expected.value
         try:
@@ -226,8 +224,8 @@ class Assessor:
             sentence = f"The result cannot be read: {error}"
             difference = Difference("result", sentence, describe(right), value.get("is", "nothing"))
         if difference is None:
-            return CheckResult(check, PASS, "", None, None, actual.output, actual.seconds, value, right)
-        status = CRASH if value.get("is") == "error" and right.get("is") != "error" else FAIL
+            return CheckResult(check, Status.PASS, "", None, None, actual.output, actual.seconds, value, right)
+        status = Status.CRASH if value.get("is") == "error" and right.get("is") != "error" else Status.FAIL
         line = next((f for f in reversed(difference.frames) if f[0] in own), difference.line)
         return CheckResult(
             check, status, difference.sentence, difference, line, actual.output, actual.seconds, value, right
@@ -287,12 +285,12 @@ def find_problem(exercise: Exercise, file: LearnerSource) -> Verdict | None:
         learner = parsed(file)
         functions = [learner.find(target) for target in exercise.targets]
     except SpliceError as error:
-        return Verdict(exercise, BROKEN, (), str(error), (error.file, error.line))
+        return Verdict(exercise, Status.BROKEN, (), str(error), (error.file, error.line))
     stubs = [function for function in functions if is_stub(function)]
     if stubs:
         names = ", ".join(f"`{stub.name}`" for stub in stubs)
         are = "is" if len(stubs) == 1 else "are"
-        return Verdict(exercise, TODO, (), f"{names} {are} still to be written.", (file.path, stubs[0].lineno))
+        return Verdict(exercise, Status.TODO, (), f"{names} {are} still to be written.", (file.path, stubs[0].lineno))
     return None
 
 

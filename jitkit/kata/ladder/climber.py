@@ -24,7 +24,8 @@ from ..engine.climbing import load_programs
 from ..engine.executables import MachineCode
 from ..engine.processes import Spare
 from ..engine.running import Climb, Job, Outcome, Stop
-from ..engine.verdicts import PASS, Assessor, CheckResult, _reference_digest
+from ..engine.statuses import Status
+from ..engine.verdicts import Assessor, CheckResult, _reference_digest
 from .rungs import Rung, machine_file
 
 SECONDS = 20.0
@@ -118,17 +119,17 @@ class RungVerdict(NamedTuple):
     @property
     def passed(self) -> bool:
         """Whether all of its programs pass."""
-        return all(r.status == PASS for r in self.results)
+        return all(r.status == Status.PASS for r in self.results)
 
     @property
     def ran(self) -> bool:
         """Whether anything did: it does not, where the package cannot be imported."""
-        return any(r.status != "import" for r in self.results)
+        return any(r.status != Status.IMPORT for r in self.results)
 
     @property
     def first_failure(self) -> CheckResult | None:
         """The program to be mended first."""
-        return next((r for r in self.results if r.status != PASS), None)
+        return next((r for r in self.results if r.status != Status.PASS), None)
 
 
 class Climber:

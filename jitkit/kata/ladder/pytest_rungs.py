@@ -10,7 +10,7 @@ import pathlib
 import pytest
 from _pytest.mark import ParameterSet
 
-from ..engine.verdicts import PASS
+from ..engine.statuses import Status
 from .climber import Climber
 from .place import Place
 from .rungs import all_rungs
@@ -30,6 +30,6 @@ def programs_of(folder: pathlib.Path) -> list[ParameterSet]:
                 parts += [f"expected: {result.difference.expected}", f"yours:    {result.difference.actual}"]
             if result.line is not None:
                 parts.append(f"at {place.place(*result.line)}")
-            problem = "\n".join(parts) if result.status != PASS else ""
+            problem = "\n".join(parts) if result.status != Status.PASS else ""
             found.append(pytest.param(result.check.name, problem, id=result.check.name))
     return found

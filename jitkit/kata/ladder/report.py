@@ -19,7 +19,7 @@ import tokenize
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..engine.verdicts import PASS
+from ..engine.statuses import Status
 from ..problems import OK, Problem
 from ..screens.terminal import Screen
 from .climber import Climber
@@ -106,9 +106,9 @@ def measured(place: Place) -> Report:
     package = place.package
     *verdicts, of_tutorials = Climber(place.kept).climb(package, [*all_rungs(), tutorials()])
     rungs = tuple(
-        (v.rung.number, v.rung.title, sum(r.status == PASS for r in v.results), len(v.results)) for v in verdicts
+        (v.rung.number, v.rung.title, sum(r.status == Status.PASS for r in v.results), len(v.results)) for v in verdicts
     )
-    good = sum(r.status == PASS for r in of_tutorials.results)
+    good = sum(r.status == Status.PASS for r in of_tutorials.results)
     lines = sum(code_lines(path.read_text(encoding="utf-8", errors="replace")) for path in package.files)
     mine = _times([str(package.folder), package.name, str(machine_file())])
     return Report(rungs, (good, len(of_tutorials.results)), lines, mine, _times(["jax"]) if mine is not None else None)

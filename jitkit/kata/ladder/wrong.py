@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from typing import NamedTuple
 
-from ..engine.verdicts import PASS
+from ..engine.statuses import Status
 from .climber import RungVerdict
 from .rungs import Rung, prefix
 
@@ -60,6 +60,6 @@ def beliefs(verdict: RungVerdict) -> list[Wrong]:
     of_label = {
         label: [r.status for r in verdict.results if label in r.check.against] for label in failure.check.against
     }
-    whole = {label: len(statuses) for label, statuses in of_label.items() if PASS not in statuses}
+    whole = {label: len(statuses) for label, statuses in of_label.items() if Status.PASS not in statuses}
     likely = [label for label, size in whole.items() if size == max(whole.values())] or list(of_label)
     return [version for version in wrong_versions(verdict.rung) if version.label in likely]

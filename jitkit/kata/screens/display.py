@@ -19,24 +19,25 @@ from ..engine.comparison import describe
 from ..engine.jaxpr_comparison import program_text
 from ..engine.manifest import Exercise
 from ..engine.plain import Plain
-from ..engine.verdicts import BROKEN, CRASH, FAIL, IMPORT, LIMIT, PASS, TIME, TODO, CheckResult, Verdict
+from ..engine.statuses import Status
+from ..engine.verdicts import CheckResult, Verdict
 from ..engine.witness import witness
 from ..workspace.course import Report
-from ..workspace.workspace import NEW, STALE, Look, Workspace
+from ..workspace.workspace import Look, Workspace
 from .terminal import Screen
 
 # A glyph, a word, and a colour that repeats them.
-MARKS: dict[str, tuple[str, str, str]] = {
-    PASS: ("✓", "pass", "green"),
-    FAIL: ("✗", "fail", "red"),
-    CRASH: ("✗", "error", "red"),
-    IMPORT: ("✗", "error", "red"),
-    TIME: ("✗", "too long", "red"),
-    LIMIT: ("✗", "too much", "red"),
-    BROKEN: ("✗", "broken", "red"),
-    TODO: ("○", "to do", "dim"),
-    NEW: ("○", "unchecked", "yellow"),
-    STALE: ("○", "changed", "yellow"),
+MARKS: dict[Status, tuple[str, str, str]] = {
+    Status.PASS: ("✓", "pass", "green"),
+    Status.FAIL: ("✗", "fail", "red"),
+    Status.CRASH: ("✗", "error", "red"),
+    Status.IMPORT: ("✗", "error", "red"),
+    Status.TIME: ("✗", "too long", "red"),
+    Status.LIMIT: ("✗", "too much", "red"),
+    Status.BROKEN: ("✗", "broken", "red"),
+    Status.TODO: ("○", "to do", "dim"),
+    Status.NEW: ("○", "unchecked", "yellow"),
+    Status.STALE: ("○", "changed", "yellow"),
 }
 _CONTEXT = 2  # lines of a text that are shown before the first that differs
 _MOST_LINES = 40  # of one side of a difference; the file has all of it
@@ -86,7 +87,7 @@ def show_report(screen: Screen, report: Report, places: Desk) -> None:
                 show_line(screen, verdict.line, places)
             show_output(screen, result.output)
             show_program(screen, result)
-    if verdict.status == PASS:
+    if verdict.status == Status.PASS:
         show_output(screen, next((r.output for r in verdict.results if r.output.strip()), ""))
     for sentence in filter(None, (report.blame, report.suspicion)):
         screen.text(sentence, 2, "yellow")
@@ -256,8 +257,8 @@ def show_progress(screen: Screen, look: Look, lab_number: str) -> None:
     mine = [(exercise, standing) for lab, exercise, standing in items if lab.number == lab_number]
     if not mine:
         return
-    done = sum(standing == PASS for _, standing in mine)
-    all_done = sum(standing == PASS for *_, standing in items)
+    done = sum(standing == Status.PASS for _, standing in mine)
+    all_done = sum(standing == Status.PASS for *_, standing in items)
     glyphs = " ".join(f"{exercise.id}{glyph_of(look, exercise)}" for exercise, _ in mine)
     screen.line()
     screen.line(f"  lab {lab_number}: {done} of {len(mine)}  {glyphs}")
@@ -296,7 +297,7 @@ def dump_lines(verdict: Verdict) -> Iterable[str]:
     yield f"{verdict.exercise.id} {verdict.exercise.title}: {verdict.status} {verdict.sentence}".rstrip()
     for result in verdict.results:
         yield f"\n=== {result.check.name}: {result.status}. {result.check.sentence}"
-        if result.status == PASS:
+        if result.status == Status.PASS:
             continue
         yield result.sentence
         yield from filter(None, (result.call and f"call: {result.call}", result.misses))

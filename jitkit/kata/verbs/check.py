@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from ..engine.junit import Case, Suite, junit
 from ..engine.manifest import Exercise, Lab
 from ..engine.processes import Spare
-from ..engine.verdicts import PASS, TODO, CheckResult
+from ..engine.statuses import Status
+from ..engine.verdicts import CheckResult
 from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.display import as_data, hanging, show_messages, show_progress, show_report
 from ..screens.terminal import Screen
@@ -39,7 +40,7 @@ def _check(arguments: argparse.Namespace, spare: Spare) -> int:
     reports = []
     for lab, exercise in wanted:
         report = course.check(lab, exercise)
-        if arguments.what is None and report.verdict.status == TODO:
+        if arguments.what is None and report.verdict.status == Status.TODO:
             continue
         reports.append(report)
         if not arguments.json:
@@ -110,7 +111,7 @@ def show_passed(screen: Screen, workspace: Workspace, report: Report) -> None:
     hanging(screen, "  why: ", report.exercise.why)
     screen.line()
     screen.text(f"jitkit show {report.exercise.id} --solution: ours, the usual mistakes, and where JAX does it.", 2)
-    if all(look.standing(e) == PASS for e in report.lab.exercises):
+    if all(look.standing(e) == Status.PASS for e in report.lab.exercises):
         more = f" `jitkit show {report.lab.number} --plot` asks for your guess, and measures your own functions."
         screen.text(f"Lab {report.lab.number} is done!{more if report.lab.experiment is not None else ''}", 2, "bold")
     after = look.after(report.exercise)
@@ -128,7 +129,7 @@ def _data(reports: Sequence[Report], workspace: Workspace) -> dict[str, object]:
     data = [as_data(report, workspace) for report in reports]
     return {
         "workspace": str(workspace.root),
-        "status": "pass" if all(report.passed for report in reports) else "fail",
+        "status": Status.PASS if all(report.passed for report in reports) else Status.FAIL,
         "messages": workspace.state.messages,
         "exercises": data,
     }
@@ -146,13 +147,13 @@ def _suite(report: Report) -> Suite:
     verdict, exercise = report.verdict, report.verdict.exercise
     cases = [_case(result) for result in verdict.results]
     if not cases:
-        outcome = {PASS: "", TODO: "skipped"}.get(verdict.status, "failure")
+        outcome = {Status.PASS: "", Status.TODO: "skipped"}.get(verdict.status, "failure")
         cases = [Case("written", outcome=outcome, message=verdict.sentence)]
     return Suite(f"{exercise.id} {exercise.title}", f"{report.lab.name}.{exercise.id}", cases)
 
 
 def _case(result: CheckResult) -> Case:
-    if result.status == PASS:
+    if result.status == Status.PASS:
         return Case(result.check.name, result.seconds, output=result.output)
     differs = result.difference
     detail = f"expected: {differs.expected}\nyours: {differs.actual}" if differs is not None else ""

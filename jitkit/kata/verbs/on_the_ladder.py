@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from ..engine.processes import Spare
 from ..engine.running import NOT_TRIED
-from ..engine.verdicts import CRASH, FAIL, PASS, TODO, CheckResult
+from ..engine.statuses import Status
+from ..engine.verdicts import CheckResult
 from ..ladder import report
 from ..ladder.climber import Climber, RungVerdict
 from ..ladder.place import Place
@@ -177,8 +178,8 @@ def show_verdicts(screen: Screen, place: Place, verdicts: Sequence[RungVerdict],
         return
     red, is_empty = _red(place, fallen), place.package.is_untouched
     for verdict in verdicts:
-        glyph, word, color = MARKS[PASS if verdict.passed else red]
-        good = sum(r.status == PASS for r in verdict.results)
+        glyph, word, color = MARKS[Status.PASS if verdict.passed else red]
+        good = sum(r.status == Status.PASS for r in verdict.results)
         screen.line(
             f"{glyph} {word}  {verdict.rung.number} {verdict.rung.title}: {good} of {len(verdict.results)} programs",
             color,
@@ -218,9 +219,9 @@ def told_of(fallen: Sequence[str]) -> str:
     return f"{first} {len(others)} {'rung' if len(others) == 1 else 'rungs'} above fell with it."
 
 
-def _red(place: Place, fallen: Sequence[str]) -> str:
+def _red(place: Place, fallen: Sequence[str]) -> Status:
     """What a rung is that does not pass: failed, or, where nothing is written yet, and was not a save ago, to do."""
-    return TODO if place.package.is_untouched and not fallen else FAIL
+    return Status.TODO if place.package.is_untouched and not fallen else Status.FAIL
 
 
 def show_not_imported(screen: Screen, place: Place, verdict: RungVerdict) -> None:
@@ -241,7 +242,7 @@ def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:
         hanging(screen, f"    {glyph} {word}: ", result.check.sentence, color)
         if result is failure:
             show_failure(screen, result, place)
-            if result.status == FAIL or (result.status == CRASH and not _is_unwritten(result)):
+            if result.status == Status.FAIL or (result.status == Status.CRASH and not _is_unwritten(result)):
                 versions = beliefs(verdict)
                 if versions:
                     screen.line()
@@ -265,13 +266,13 @@ def _data(place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) 
     return {
         "workspace": str(place.root),
         "package": place.name,
-        "status": PASS if all(v.passed for v in verdicts) else _red(place, fallen),
+        "status": Status.PASS if all(v.passed for v in verdicts) else _red(place, fallen),
         "messages": [*place.messages(), *fallen],
         "rungs": [
             {
                 "rung": v.rung.number,
                 "title": v.rung.title,
-                "status": PASS if v.passed else _red(place, fallen),
+                "status": Status.PASS if v.passed else _red(place, fallen),
                 "programs": [
                     {
                         "name": r.check.name,
@@ -395,7 +396,15 @@ def status(arguments: argparse.Namespace) -> int:
     screen.line()
     for rung in all_rungs():
         known = state.of(rung.number)
-        word = PASS if known.passed == now else "stale" if known.passed else "fail" if known.failed else "todo"
+        word = (
+            Status.PASS
+            if known.passed == now
+            else Status.STALE
+            if known.passed
+            else Status.FAIL
+            if known.failed
+            else Status.TODO
+        )
         glyph, said, color = MARKS[word]
         more = f", hints read: {known.hints}" if known.hints else ""
         screen.line(

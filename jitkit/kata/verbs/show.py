@@ -11,7 +11,8 @@ from ..engine.mutants import in_its_class
 from ..engine.parts import methods_of, names_of_parts, parts_named, parts_of
 from ..engine.plain import Plain
 from ..engine.reference import reference_function
-from ..engine.verdicts import PASS, checks_of
+from ..engine.statuses import Status
+from ..engine.verdicts import checks_of
 from ..problems import OK, Problem, WrongUsage
 from ..screens.display import MARKS, full_text, hanging, show_messages
 from ..screens.experiment import show_experiment
@@ -153,7 +154,7 @@ def show_programs(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exer
         shown = True
         screen.line()
         hanging(screen, f"{MARKS[result.status][0]} ", result.check.sentence, "bold")
-        if result.status == PASS:
+        if result.status == Status.PASS:
             _show_texts(screen, "yours", theirs)
         else:
             _show_texts(screen, "expected", ours)

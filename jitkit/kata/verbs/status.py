@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..engine.verdicts import FAIL, PASS, TODO
+from ..engine.statuses import Status
 from ..problems import OK
 from ..screens.display import MARKS, glyph_of, show_messages
 from ..screens.terminal import Screen
 from ..workspace.course import bindings
-from ..workspace.workspace import NEW, STALE, Workspace
+from ..workspace.workspace import Workspace
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -27,9 +27,13 @@ def run(arguments: argparse.Namespace) -> int:
         if lab.number not in look.sources:
             continue
         standings = [look.standing(e) for e in lab.exercises]
-        done = sum(s == PASS for s in standings)
+        done = sum(s == Status.PASS for s in standings)
         glyphs = "".join(glyph_of(look, e) for e in lab.exercises)
-        words = [f"{standings.count(s)} {MARKS[s][1]}" for s in (PASS, FAIL, STALE, NEW, TODO) if standings.count(s)]
+        words = [
+            f"{standings.count(s)} {MARKS[s][1]}"
+            for s in (Status.PASS, Status.FAIL, Status.STALE, Status.NEW, Status.TODO)
+            if standings.count(s)
+        ]
         color = "green" if done == len(standings) else "dim" if done == 0 else "yellow"
         screen.line(f"  {lab.number} {lab.title:24} {glyphs}  {', '.join(words)}", color)
     yours = list(dict.fromkeys(binding.exercise.id for binding in bindings(look)))

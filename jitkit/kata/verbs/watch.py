@@ -19,15 +19,15 @@ from collections.abc import Callable
 from ..engine.manifest import Exercise, Lab
 from ..engine.processes import Spare
 from ..engine.running import LearnerSource, Stop, Stopped, parsed
+from ..engine.statuses import Status
 from ..engine.submission import SpliceError
-from ..engine.verdicts import PASS
 from ..problems import OK, Problem
 from ..screens.display import MARKS, show_messages, show_progress, show_report
 from ..screens.experiment import show_experiment
 from ..screens.keys import ENTER, keys_of
 from ..screens.terminal import Screen
 from ..workspace.course import Course, Report
-from ..workspace.workspace import STALE, Look, Workspace, fingerprint
+from ..workspace.workspace import Look, Workspace, fingerprint
 from .check import show_passed
 from .hint import show_next_hint
 from .show import show_task
@@ -219,13 +219,15 @@ class Watch:
     def show_others(self, report: Report) -> None:
         """Exercises of the same file that had passed, and are others now: a helper changed, perhaps."""
         stale = [
-            e.id for e in report.lab.exercises if self.look.standing(e) == STALE and self.look.state.of(e.id).passed
+            e.id
+            for e in report.lab.exercises
+            if self.look.standing(e) == Status.STALE and self.look.state.of(e.id).passed
         ]
         if stale:
             self.screen.line()
             ids = " ".join(stale)
             self.screen.text(
-                f"{MARKS[STALE][0]} {ids} had passed, and changed since: jitkit check {report.lab.number}", 2
+                f"{MARKS[Status.STALE][0]} {ids} had passed, and changed since: jitkit check {report.lab.number}", 2
             )
 
     def footer(self) -> None:
@@ -278,7 +280,7 @@ def exercises_meant(before: Look, now: Look, lab: Lab, current: Exercise) -> lis
         return [(lab, e) for e in sorted(written, key=lambda e: e != current)]
     if current in lab.exercises:
         return [(lab, current)]
-    return [(lab, next((e for e in lab.exercises if now.standing(e) != PASS), lab.exercises[0]))]
+    return [(lab, next((e for e in lab.exercises if now.standing(e) != Status.PASS), lab.exercises[0]))]
 
 
 def _written(look: Look, exercise: Exercise) -> str:

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from ..engine.manifest import Exercise, Lab
 from ..engine.processes import Spare
 from ..engine.running import Job, LearnerSource, Stop, parsed, request_ahead
+from ..engine.statuses import Status
 from ..engine.submission import SpliceError, Target
-from ..engine.verdicts import BROKEN, FAIL, IMPORT, PASS, Assessor, Verdict, checks_of
+from ..engine.verdicts import Assessor, Verdict, checks_of
 from .state import Progress
 from .workspace import Look, Workspace
 
@@ -47,7 +48,7 @@ class Report(NamedTuple):
     @property
     def passed(self) -> bool:
         """Whether all checks pass."""
-        return self.verdict.status == PASS
+        return self.verdict.status == Status.PASS
 
 
 class Course:
@@ -75,11 +76,11 @@ class Course:
         verdict = self.assess(lab, exercise, source, others, stop, seed)
         known = _suspects(look)
         report = Report(lab, verdict, _ids(others, exercise, verdict), known, seed=seed)
-        if verdict.status == FAIL and others:
+        if verdict.status == Status.FAIL and others:
             report = self.find_blame(report, source, others, stop)
-        elif verdict.status == PASS:
+        elif verdict.status == Status.PASS:
             report = report._replace(suspicion=look.suspicion(exercise))
-        if report.verdict.results or verdict.status == BROKEN:
+        if report.verdict.results or verdict.status == Status.BROKEN:
             self.remember(report, look)
         return report
 
@@ -99,19 +100,21 @@ class Course:
             return verdict
         more = self.assessor.assess(lab, exercise, source, functions, checks_file=self.hidden, seed=seed, stop=stop)
         results = (*verdict.results, *more.results)
-        return verdict._replace(results=results, status=PASS if verdict.status == more.status == PASS else FAIL)
+        return verdict._replace(
+            results=results, status=Status.PASS if verdict.status == more.status == Status.PASS else Status.FAIL
+        )
 
     def find_blame(self, report: Report, source: LearnerSource, others: Sequence[Binding], stop: Stop | None) -> Report:
         """After a failure: does it pass with the reference in the place of the others? Then one of them is to blame, and the
         verdict is the one without it."""
         alone = self.assess(report.lab, report.exercise, source, (), stop, report.seed)
-        if alone.status != PASS:
+        if alone.status != Status.PASS:
             return report
         ids = list(dict.fromkeys(binding.exercise.id for binding in others))
         culprit = _in_the_traceback(report.verdict, others) or (ids[0] if len(ids) == 1 else "")
         for id in ids if not culprit else ():
             rest = [binding for binding in others if binding.exercise.id != id]
-            if self.assess(report.lab, report.exercise, source, rest, stop, report.seed).status == PASS:
+            if self.assess(report.lab, report.exercise, source, rest, stop, report.seed).status == Status.PASS:
                 culprit = id
                 break
         failure = report.verdict.first_failure
@@ -194,7 +197,7 @@ def bindings(look: Look, but: Exercise | None = None, with_suspects: bool = Fals
         source = look.source(exercise)
         if not isinstance(source, LearnerSource) or (but is not None and exercise.id == but.id):
             continue
-        if look.standing(exercise) != PASS or (not with_suspects and look.suspicion(exercise)):
+        if look.standing(exercise) != Status.PASS or (not with_suspects and look.suspicion(exercise)):
             continue
         for target in exercise.targets:
             if target not in taken:
@@ -218,7 +221,7 @@ def _in_the_traceback(verdict: Verdict, others: Sequence[Binding]) -> str:
     if failure is None:
         return ""
     frames = list(failure.difference.frames) if failure.difference is not None else []
-    if failure.status == IMPORT and failure.line is not None:
+    if failure.status == Status.IMPORT and failure.line is not None:
         frames = [failure.line]
     for path, line in reversed(frames):
         for binding in others:

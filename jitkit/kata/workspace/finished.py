@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from ..engine.manifest import Exercise
 from ..engine.running import LearnerSource, parsed
+from ..engine.statuses import Status
 from ..engine.submission import LearnerFile, SpliceError, is_stub
-from ..engine.verdicts import FAIL, PASS, Verdict, find_problem
+from ..engine.verdicts import Verdict, find_problem
 from ..problems import Problem
 from .course import Binding, Course, bindings
-from .workspace import NEW, STALE, Look, Workspace
+from .workspace import Look, Workspace
 
 
 class Own(NamedTuple):
@@ -44,7 +45,7 @@ def own_functions(workspace: Workspace) -> Own:
         raise Problem("on the ladder the package is yours, and is imported by its name: run your file with `python`.")
     look, course = workspace.look(), Course(workspace)
     for lab, exercise in look.exercises():
-        if look.standing(exercise) in (NEW, STALE):
+        if look.standing(exercise) in (Status.NEW, Status.STALE):
             course.check(lab, exercise)
     look = workspace.look()
     return Own(tuple(bindings(look)), tuple(_left_out(workspace, look)))
@@ -72,11 +73,11 @@ def _left_out(workspace: Workspace, look: Look) -> Iterator[str]:
 def _why_not(look: Look, exercise: Exercise, source: LearnerSource, file: LearnerFile) -> str:
     """Why functions of an exercise are not in place, though one at least was written; "" where they are, or none was."""
     standing = look.standing(exercise)
-    if standing == FAIL:
+    if standing == Status.FAIL:
         return f"does not pass: jitkit check {exercise.id}"
-    if standing == PASS:
+    if standing == Status.PASS:
         return look.suspicion(exercise)
-    if standing in (NEW, STALE):
+    if standing in (Status.NEW, Status.STALE):
         return f"could not be checked: jitkit check {exercise.id}"
     found = [file.functions.get(target.name) for target in exercise.targets]
     if all(function is None or is_stub(function) for function in found):

@@ -17,7 +17,8 @@ from ..engine.mutants import Mutant, in_its_class, load_mutants, mutant_source
 from ..engine.plain import Plain
 from ..engine.reference import reference_function
 from ..engine.running import LearnerSource, Outcome
-from ..engine.verdicts import BROKEN, FAIL, PASS, TODO, Assessor, CheckResult, checks_of
+from ..engine.statuses import Status
+from ..engine.verdicts import Assessor, CheckResult, checks_of
 from .course import Course, Report
 
 STEPS = ("a question", "the idea", "what yours does", "a skeleton")
@@ -47,14 +48,14 @@ def own_bug(course: Checker, lab: Lab, exercise: Exercise) -> str:
     """What the learner's functions do wrong, as far as that is known."""
     report = course.report()
     verdict = report.verdict
-    if verdict.status == TODO:
+    if verdict.status == Status.TODO:
         return (
             f"This step runs what you wrote, and needs all of the exercise for it. {verdict.sentence} Write down what you would "
             "try first, however little: what it computes will say more than we can. The next hint is a skeleton."
         )
-    if verdict.status == BROKEN:
+    if verdict.status == Status.BROKEN:
         return verdict.sentence
-    if verdict.status == PASS:
+    if verdict.status == Status.PASS:
         return report.suspicion or "Yours passes every check: there is no bug to point at."
     failure = verdict.first_failure
     if failure is None:
@@ -67,9 +68,9 @@ def own_bug(course: Checker, lab: Lab, exercise: Exercise) -> str:
             f"It may be this: one who believes that {mutant.misconception} writes something that fails in the same checks. "
             f"{mutant.hint} If that is not it, mend this first: {failure.check.sentence} {failure.sentence}"
         )
-    others = sum(r.status != PASS for r in verdict.results) - 1
+    others = sum(r.status != Status.PASS for r in verdict.results) - 1
     also = f" {others} more {'fails' if others == 1 else 'fail'} after it." if others else ""
-    passed = [r.check.sentence for r in verdict.results if r.status == PASS]
+    passed = [r.check.sentence for r in verdict.results if r.status == Status.PASS]
     well = f" This is right already: {passed[-1]}" if passed else ""
     return f"Mend this first: {failure.check.sentence} {failure.sentence}{also}{well}"
 
@@ -91,13 +92,13 @@ def behaves_like(course: Checker, lab: Lab, exercise: Exercise, report: Report) 
                 strict=True,
             )
         )
-    first = next(i for i, result in enumerate(results) if result.status != PASS)
+    first = next(i for i, result in enumerate(results) if result.status != Status.PASS)
     tried = [(mutant, outcomes[i]) for i, mutant in enumerate(mutants) if outcomes[i]]
     for mutant, ends in tried:
         if all(map(_is_same, results, ends)):
             return mutant, True
     for mutant, ends in tried:
-        if results[first].status == FAIL and _is_same(results[first], ends[first]):
+        if results[first].status == Status.FAIL and _is_same(results[first], ends[first]):
             return mutant, True  # the learner's has this bug, and another one
     for mutant, ends in tried:
         if all(map(_ends_alike, results, ends)):
@@ -141,9 +142,9 @@ def _ends_alike(result: CheckResult, outcome: Outcome) -> bool:
     mine, other = result.value, outcome.value
     if mine is None or other is None or result.expected is None:
         return mine is other and result.status == outcome.trouble
-    if (result.status == PASS) == _differ(result.expected, other, result):
+    if (result.status == Status.PASS) == _differ(result.expected, other, result):
         return False
-    return result.status == PASS or (mine["is"], mine.get("class")) == (other["is"], other.get("class"))
+    return result.status == Status.PASS or (mine["is"], mine.get("class")) == (other["is"], other.get("class"))
 
 
 def _differ(one: Plain, other: Plain, result: CheckResult) -> bool:

@@ -21,13 +21,13 @@ from typing import NamedTuple
 
 from ..engine.manifest import Exercise, Lab, ManifestError, all_labs, nearest
 from ..engine.running import LearnerSource, parsed
+from ..engine.statuses import Status
 from ..engine.submission import SpliceError, is_stub
-from ..engine.verdicts import BROKEN, FAIL, PASS, TODO, Verdict
+from ..engine.verdicts import Verdict
 from ..problems import Problem, WrongUsage
 from .state import Progress, State, StateFile
 
 KEPT = ".jitkit"
-NEW, STALE = "new", "stale"
 
 
 class Workspace:
@@ -158,18 +158,17 @@ class Look(NamedTuple):
         source = self.source(exercise)
         return fingerprint(source, exercise) if isinstance(source, LearnerSource) else ""
 
-    def standing(self, exercise: Exercise) -> str:
-        """One of "pass", "fail", "stale" (checked, and changed since), "new" (written, never checked) or "todo". That something
-        passed is no flag: it is what was written then."""
+    def standing(self, exercise: Exercise) -> Status:
+        """PASS, FAIL, STALE, NEW or TODO. That something passed is not a flag: what was written then is compared."""
         known = self.state.exercises.get(exercise.id, Progress())
         now = self.fingerprint(exercise)
         if not now:
-            return TODO
+            return Status.TODO
         if now == known.passed:
-            return PASS
+            return Status.PASS
         if now == known.failed:
-            return FAIL
-        return STALE if known.passed or known.failed else NEW
+            return Status.FAIL
+        return Status.STALE if known.passed or known.failed else Status.NEW
 
     def suspicion(self, exercise: Exercise) -> str:
         """Why the reference stands in for an exercise that passed: another one failed with it. "" where nothing is known against
@@ -194,7 +193,7 @@ class Look(NamedTuple):
         known = {e.id: (lab, e) for lab, e in self.exercises()}
         if self.state.current in known:
             return known[self.state.current]
-        unpassed = (item for item in known.values() if self.standing(item[1]) != PASS)
+        unpassed = (item for item in known.values() if self.standing(item[1]) != Status.PASS)
         found = next(unpassed, None) or next(iter(known.values()), None)
         if found is None:
             raise Problem("there is no lab here. `jitkit start` puts them in this folder.")
@@ -204,7 +203,7 @@ class Look(NamedTuple):
         """The next exercise that has not passed: after this one, or, at the end, the first of all."""
         items = list(self.exercises())
         place = next((i for i, (_, e) in enumerate(items) if e.id == exercise.id), -1)
-        return next((x for x in items[place + 1 :] + items[: place + 1] if self.standing(x[1]) != PASS), None)
+        return next((x for x in items[place + 1 :] + items[: place + 1] if self.standing(x[1]) != Status.PASS), None)
 
 
 def labs_or_problem() -> tuple[Lab, ...]:
@@ -233,4 +232,4 @@ def fingerprint(source: LearnerSource, exercise: Exercise) -> str:
 
 
 def _unreadable(lab: Lab, path: pathlib.Path, sentence: str, line: int = 1) -> Verdict:
-    return Verdict(lab.exercises[0], BROKEN, (), sentence, (str(path), line))
+    return Verdict(lab.exercises[0], Status.BROKEN, (), sentence, (str(path), line))

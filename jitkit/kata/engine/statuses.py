@@ -1,0 +1,24 @@
+"""The one list of what a check, an exercise or a rung comes to.
+
+Its values are what JSON and the state of a workspace have; a store of grades has their names (`grading/grader/verdict.py`).
+"""
+
+from __future__ import annotations
+
+import enum
+
+
+class Status(enum.StrEnum):
+    """A status; it equals the text that files have for it."""
+
+    PASS = "pass"
+    FAIL = "fail"  # another value than the reference's
+    CRASH = "crash"  # an error where the reference has none, or the end of the process
+    TIME = "time"  # more time than a check may take
+    LIMIT = "limit"  # more memory, output or files than a check may take
+    IMPORT = "import"  # jitkit, or the learner's package, cannot be imported with it
+    PROTO = "proto"  # an answer that breaks the rules of the sandbox
+    TODO = "todo"  # a stub
+    BROKEN = "broken"  # not to be read as Python, or not there
+    NEW = "new"  # written, and never checked
+    STALE = "stale"  # checked, and changed since
