@@ -24,7 +24,7 @@ DOCS_TEST := .venv-docs/.installed-for-tests
 BROWSER := .venv/.installed-for-browser
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-all test-tails test-targets compilers test-browser test-nbgrader nbgrader docs test-docs verify lint fuzz bench benchmarks clean
+.PHONY: help tour test test-all test-tails test-targets compilers test-browser test-nbgrader nbgrader docs test-docs verify generated lint fuzz bench benchmarks clean
 
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
@@ -37,6 +37,7 @@ help:
 	@echo "make docs    the site: docs/_build/html/index.html, every program on it run (its own .venv-docs; about three minutes)"
 	@echo "make test-docs  its links, and its pages in a real browser (Chromium, and Node.js for axe; CHROMIUM=/path/to/it)"
 	@echo "make verify  every exercise of the labs proven: stub red, solution green, each mutant caught, and the ladder (about four minutes)"
+	@echo "make generated  write all that is generated, for you to commit: the labs, docs/parity.md, a JIT in one sitting (about ten minutes)"
 	@echo "make lint    ruff (rules and format) and mypy only"
 	@echo "make fuzz    the random programs, many more of them (FUZZ_EXAMPLES=$(FUZZ_EXAMPLES))"
 	@echo "make bench   jitkit measured beside JAX (BENCH_ARGS=--quick for a short look)"
@@ -77,6 +78,11 @@ test-docs: $(DOCS_TEST) docs
 
 verify: $(USE)
 	@$(BIN)/python -m grading verify
+
+generated: $(TEST)
+	@$(BIN)/python -m grading generate
+	@$(BIN)/python -m grading.authoring.one_sitting
+	@$(BIN)/python tests/parity.py --write
 
 lint: $(TEST)
 	@$(BIN)/python -m ruff check .

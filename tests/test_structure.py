@@ -228,6 +228,46 @@ def test_the_reference_does_not_know_the_course():
     assert found_in(REFERENCE, of_the_course) == {}
 
 
+# Registers a derivative: as a call with the primitive first, or as a table to which it is a key.
+REGISTRATIONS = {"defjvp", "defjvp_zero", "deflinear", "defbilinear", "primitive_jvps", "primitive_transposes"}
+ELSEWHERE = {
+    "lax.bessel": "lax.elementwise",  # the derivative of each Bessel function takes the series of the other
+    "lax.joining": "lax.slicing",  # the transpose of a slice is a `pad`, and that of a `pad` a slice
+}
+
+
+def test_a_derivative_stands_beside_its_primitive():
+    """Who looks for the derivative of what a module makes looks there, and then in the modules of its folder that are called after
+    derivatives: nowhere else.
+    """
+
+    def registered(name):
+        for node in ast.walk(tree_of(name)):
+            if isinstance(node, ast.Call) and node.args:
+                called, primitive = node.func, node.args[0]
+            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                called, primitive = node.value, node.slice
+            else:
+                continue
+            table = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            if table in REGISTRATIONS and isinstance(primitive, ast.Name):
+                yield primitive.id
+
+    def strays(name):
+        room, _, last = name.rpartition(".")
+        origins = {target.rpartition(".")[2]: target.rpartition(".")[0] for _, target in imports(name)}
+        made = {p: origins[p].removeprefix("jitkit.") for p in registered(name) if p in origins}
+        is_for_derivatives = last == "derivatives" or last.endswith("_derivatives")
+        return sorted(
+            primitive
+            for primitive, origin in made.items()
+            if ELSEWHERE.get(name) != origin and not (is_for_derivatives and origin.rpartition(".")[0] == room)
+        )
+
+    assert sum(len(list(registered(name))) for name in MODULES) > 100
+    assert found_in(MODULES, strays) == {}
+
+
 # --- without jax --------------------------------------------------------------------------------------------
 
 BLOCKER = """

@@ -15,7 +15,7 @@ JAX: jax/_src/source_info_util.py:NameStack
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .equation import Dialect, Equation
@@ -139,13 +139,4 @@ def descendants(equations: Sequence[Equation]) -> dict[int, list[int]]:
         while parent is not None:
             found.setdefault(parent, []).append(number)
             parent = equations[parent].parent
-    return found
-
-
-def first_lines(equations: Iterable[Equation]) -> dict[str, int]:
-    """The first line of each file that an equation was written on, in order of appearance."""
-    found: dict[str, int] = {}
-    for equation in equations:
-        if equation.place is not None:
-            found.setdefault(equation.place.file, equation.place.line)
     return found

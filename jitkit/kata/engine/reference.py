@@ -29,15 +29,6 @@ class ReferenceFunction(NamedTuple):
         return ast.get_docstring(self.node) or ""
 
     @property
-    def lines_of_code(self) -> int:
-        """The lines of its body, without the docstring and empty ones."""
-        body = self.node.body[1:] if self.docstring else self.node.body
-        if not body:
-            return 0
-        lines = self.module_source.splitlines()[body[0].lineno - 1 : body[-1].end_lineno]
-        return sum(bool(line.strip()) for line in lines)
-
-    @property
     def signature(self) -> str:
         """`def f(x: int) -> int:` as it is written."""
         first = self.node.body[0]
