@@ -32,6 +32,7 @@ import jax.scipy.stats
 import ml_dtypes
 import numpy as np
 import parity_samples
+import signatures
 from jax._src.interpreters import ad as jax_ad
 from jax._src.interpreters import batching as jax_batching
 from lax_oracle import first_line
@@ -650,7 +651,16 @@ def render(comparison: Comparison) -> str:
     counts = f"{len(compared)} of {len(rows)} rows are compared. Values and jaxpr are those of JAX in {len(clean)} of them.\n"
     sections = [render_section(*section) for section in comparison.sections.items()]
     return "\n".join(
-        [HEADER, counts, render_later(), render_on_purpose(), *sections, render_primitives(), render_missing(missing())]
+        [
+            HEADER,
+            counts,
+            render_later(),
+            render_on_purpose(),
+            *sections,
+            render_primitives(),
+            signatures.render(),
+            render_missing(missing()),
+        ]
     )
 
 

@@ -767,7 +767,10 @@ ANSWERS = {
     """,
     "lax": """
         lax.reduce_window_shape_tuple((5, 6), (2, 2), (1, 2), ((0, 0), (1, 1)))
+        lax.AccuracyMode.HIGHEST
         lax.Precision.HIGHEST
+        Tolerance: (lax.Tolerance(rtol=1e-3).rtol, lax.Tolerance(ulps=2).atol)
+        lax.Tolerance()
         list(lax.RoundingMethod)
         [m.name for m in lax.GatherScatterMode]
         [m.name for m in lax.FftType]

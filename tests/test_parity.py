@@ -9,6 +9,7 @@ import jax
 import parity
 import parity_samples
 import pytest
+import signatures
 
 import jitkit
 from jitkit.base import names_of_jax
@@ -61,6 +62,32 @@ def test_the_page_says_which_rules_primitives_have():
 def test_every_reason_for_a_difference_is_on_the_page():
     assert {reason for _, reason in parity.REASONS if reason not in PAGE} == set()
     assert "DIFFERENT" not in PAGE
+
+
+def test_parameters_of_public_functions_are_those_of_jax_or_there_is_a_reason():
+    rows = signatures.rows()
+    if jax.__version__ == parity.VERSION:
+        assert [text for row in rows for text in row.unexpected()] == []
+        used = {row.reason(name) for row in rows for name in row.found}
+        assert {reason for reason in signatures.REASONS if reason not in used} == set()
+        assert page_section("Signatures") == signatures.render().strip()
+    else:  # a later JAX has parameters of its own; ours are all taken there
+        ours_only = [text for row in rows for text in row.unexpected() if "JAX has not" in text]
+        assert ours_only == []
+
+
+def test_parameters_that_differ_are_found():
+    def differences(ours, theirs):
+        return list(signatures.differences(ours, theirs))
+
+    assert differences(lambda x, y=1: 0, lambda x, y=1: 0) == []
+    assert differences(lambda a, /, y=1: 0, lambda b, /, y=1: 0) == []
+    assert differences(lambda x, *, a=1, b=2: 0, lambda x, *, b=2, a=1: 0) == []
+    assert differences(lambda x, y=1: 0, lambda x, y=2: 0) == ["y"]
+    assert differences(lambda x, y=1: 0, lambda x, *, y=1: 0) == ["y"]
+    assert differences(lambda x, y=1: 0, lambda x, z=1: 0) == ["z", "y"]
+    assert differences(lambda x, y: 0, lambda y, x: 0) == ["order"]
+    assert differences(lambda a, /: 0, lambda a, b, /: 0) == ["order"]
 
 
 def test_nothing_that_differs_is_said_to_be_the_same():

@@ -81,9 +81,9 @@ def _log(text: Callable[[], str]) -> None:
         logger().log(level, "%s", text())
 
 
-def log_compiles(enable: bool = True) -> contextlib.AbstractContextManager[None]:
+def log_compiles(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
     """Log each trace, lowering and compilation in the block; `JITKIT_LOG_COMPILES=1` does so everywhere."""
-    return config.override(log_compiles=enable)
+    return config.override(log_compiles=new_val)
 
 
 @contextlib.contextmanager

@@ -20,9 +20,9 @@ def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
     return config.override(disable_jit=disable)
 
 
-def enable_x64(enable: bool = True) -> AbstractContextManager[None]:
+def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:
     """Keep 64-bit types in the block."""
-    return config.override(enable_x64=enable)
+    return config.override(enable_x64=new_val)
 
 
 def checking_leaks() -> AbstractContextManager[None]:
@@ -30,19 +30,19 @@ def checking_leaks() -> AbstractContextManager[None]:
     return config.override(check_tracer_leaks=True)
 
 
-def check_tracer_leaks(check: bool = True) -> AbstractContextManager[None]:
+def check_tracer_leaks(new_val: bool = True) -> AbstractContextManager[None]:
     """`checking_leaks`, by the name of the option."""
-    return config.override(check_tracer_leaks=check)
+    return config.override(check_tracer_leaks=new_val)
 
 
-def debug_nans(enable: bool = True) -> AbstractContextManager[None]:
+def debug_nans(new_val: bool = True) -> AbstractContextManager[None]:
     """Raise FloatingPointError in the block where a result holds a nan."""
-    return config.override(debug_nans=enable)
+    return config.override(debug_nans=new_val)
 
 
-def debug_key_reuse(enable: bool = True) -> AbstractContextManager[None]:
+def debug_key_reuse(new_val: bool = True) -> AbstractContextManager[None]:
     """Raise KeyReuseError in the block where a random key is used twice; `JITKIT_DEBUG_KEY_REUSE=1` does so everywhere."""
-    return config.override(debug_key_reuse=enable)
+    return config.override(debug_key_reuse=new_val)
 
 
 def no_execution(new_val: bool = True) -> AbstractContextManager[None]:
@@ -52,23 +52,23 @@ def no_execution(new_val: bool = True) -> AbstractContextManager[None]:
     return config.override(no_execution=new_val)
 
 
-def default_matmul_precision(precision: Any) -> AbstractContextManager[None]:
+def default_matmul_precision(new_val: Any) -> AbstractContextManager[None]:
     """The precision of dot products and convolutions in the block: "highest" or "float32", "high" or "tensorfloat32",
     "default" or "bfloat16", or the name of an algorithm.
     """
-    return config.override(default_matmul_precision=precision)
+    return config.override(default_matmul_precision=new_val)
 
 
-def numpy_dtype_promotion(mode: str) -> AbstractContextManager[None]:
+def numpy_dtype_promotion(new_val: str) -> AbstractContextManager[None]:
     """What operands of different dtypes do in the block: with "standard" they are converted to one, by JAX's rules of promotion;
     with "strict" only Python's numbers are, and TypePromotionError is raised for all others.
     """
-    return config.override(numpy_dtype_promotion=mode)
+    return config.override(numpy_dtype_promotion=new_val)
 
 
-def numpy_rank_promotion(mode: str) -> AbstractContextManager[None]:
+def numpy_rank_promotion(new_val: str) -> AbstractContextManager[None]:
     """What broadcasting operands of different ranks does in the block: "allow", "warn" or "raise"."""
-    return config.override(numpy_rank_promotion=mode)
+    return config.override(numpy_rank_promotion=new_val)
 
 
 @contextmanager

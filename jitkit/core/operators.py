@@ -171,6 +171,7 @@ def _set(name: str, method: Callable[..., Any], function: Callable[..., Any]) ->
     method.__name__ = name
     method.__qualname__ = f"Operators.{name}"
     method.__doc__ = function.__doc__
+    vars(method)["__wrapped__"] = function  # whose parameters `help` and editors show
     _fill(name, method)
 
 

@@ -35,6 +35,12 @@ from ..tree_util.paths import equality_errors_pytreedef
 
 Argnums = int | Sequence[int]
 
+
+def _refuse_reduce_axes(name: str, reduce_axes: Sequence[Any]) -> None:
+    if reduce_axes:
+        raise NotImplementedError(f"reduce_axes argument to {name} is deprecated\nSum with `lax.psum` instead.")
+
+
 # --- gradients --------------------------------------------------------------------------------------------------------
 
 
@@ -45,6 +51,7 @@ def grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
 ) -> Callable[..., Any]:
     """A function that takes the arguments of `fun` and returns its gradient: how the result, one number, changes with
     each element of an argument.
@@ -64,6 +71,7 @@ def grad(
       TypeError: for arguments or a result of other types, whose dtype it names (`int32`), and for a result that is no
         scalar, whose shape it names (`(4,)`).
     """
+    _refuse_reduce_axes("grad", reduce_axes)
     value_and_gradient = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     @functools.wraps(fun)
@@ -82,8 +90,10 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
 ) -> Callable[..., tuple[Any, Any]]:
     """Like `grad`, for a pair: the result of `fun`, and its gradient."""
+    _refuse_reduce_axes("grad", reduce_axes)
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 
@@ -377,12 +387,15 @@ def _push_forward(
 
 
 @traceback_util.api_boundary
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def vjp(
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()
+) -> tuple[Any, ...]:
     """The result of `fun(*primals)`, and a function from a cotangent of it to cotangents of `primals`, a tuple.
 
     A cotangent is a tree like the result, of numbers that say how much each element of it counts. With `has_aux`, `fun`
     returns a pair, and its second part comes third.
     """
+    _refuse_reduce_axes("vjp", reduce_axes)
     flat, _, outs, program = _linearize(fun, primals, has_aux)
     out_avals = [core.get_aval(x) for x in outs]
     pull = functools.partial(_pull_back, program, flat.in_tree, flat.out_tree, out_avals)
@@ -433,7 +446,7 @@ def _pull_back(
 
 
 @traceback_util.api_boundary
-def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
+def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()) -> Callable[..., Any]:
     """The transpose of a linear function: from a cotangent of its result to a tuple of cotangents of its arguments.
 
     Args:
@@ -445,6 +458,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
         called) `fun` is not linear, as in `x * x`.
       NotImplementedError: an operation in `fun` is linear in nothing, such as `sin`.
     """
+    _refuse_reduce_axes("transpose", reduce_axes)
     leaves, in_tree = tree_flatten(primals)
     avals = [aval_of_argument(x) for x in leaves]
     flat = _Flat(fun, in_tree, False)

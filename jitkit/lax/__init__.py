@@ -5,6 +5,7 @@ rule, lowering, public function; the elementwise ones are rows of the table in `
 it takes more than a screen, in NAME_derivatives.py, which `derivatives` imports. In the order of reading:
 
     elementwise, elementwise_rules          the table of elementwise operations, and its columns
+    accuracy                                how exact some of them are to be
     elementwise_derivatives, powers         its derivatives; powers
     utils, convert, extended                checks; from one dtype to another; arrays whose elements are keys
     creation, shaping, joining, selection   arrays from nothing; rearranged; put together; chosen from

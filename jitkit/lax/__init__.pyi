@@ -1,5 +1,7 @@
 from ..core.dtypes import dtype as dtype
 from . import linalg as linalg
+from .accuracy import AccuracyMode as AccuracyMode
+from .accuracy import Tolerance as Tolerance
 from .bessel import bessel_i0e as bessel_i0e
 from .bessel import bessel_i0e_p as bessel_i0e_p
 from .control_flow import associative_scan as associative_scan

@@ -342,12 +342,14 @@ def conv_transpose(
     transpose_kernel: bool = False,
     precision: Any = None,
     preferred_element_type: Any = None,
+    use_consistent_padding: bool = False,
 ) -> Any:
     """A transposed convolution, which makes the input larger by `strides`: the gradient of a convolution by
     its input.
 
     Args:
       padding: "SAME", "VALID", or explicit pairs, applied to the dilated input.
+      use_consistent_padding: explicit pairs, too, are those of the convolution whose gradient this is.
       dimension_numbers: features come last by default.
       transpose_kernel: flip the kernel and swap its feature axes, which makes this exactly that gradient.
 
@@ -366,9 +368,10 @@ def conv_transpose(
     if rhs_dilation is None:
         rhs_dilation = (1,) * (rhs.ndim - 2)
     pads: str | Sequence[tuple[int, int]] = padding
-    if isinstance(padding, str) and padding in ("SAME", "VALID"):
+    if use_consistent_padding or (isinstance(padding, str) and padding in ("SAME", "VALID")):
         windows = [dilate(rhs.shape[axis], factor) for axis, factor in zip(spatial, rhs_dilation, strict=False)]
-        pads = [_transposed_padding(window, stride, padding) for window, stride in zip(windows, strides, strict=False)]
+        each: Sequence[Any] = [padding] * len(strides) if isinstance(padding, str) else padding
+        pads = [_transposed_padding(*axis) for axis in zip(windows, strides, each, strict=False)]
     if transpose_kernel:
         for axis in spatial:
             rhs = rev(rhs, (axis,))
@@ -389,14 +392,19 @@ def conv_transpose(
     )
 
 
-def _transposed_padding(window: int, stride: int, padding: str) -> tuple[int, int]:
+def _transposed_padding(window: int, stride: int, padding: str | tuple[int, int]) -> tuple[int, int]:
     """The padding of the dilated input under which the result has the size that the convolution's input would
     have.
     """
+    if isinstance(padding, tuple):
+        before, after = (window - 1 - part for part in padding)
+        return before, after
     if padding == "SAME":
         total = window + stride - 2
         before = window - 1 if stride > window - 1 else -(-total // 2)
-    else:
+    elif padding == "VALID":
         total = window + stride - 2 + max(window - stride, 0)
         before = window - 1
+    else:
+        raise ValueError(f"Invalid padding mode: {padding}")
     return before, total - before

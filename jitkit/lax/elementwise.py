@@ -20,6 +20,7 @@ import numpy as np
 
 from ..core import ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext
+from .accuracy import accuracy_attribute
 from .elementwise_rules import (
     ANY,
     BITS,
@@ -41,6 +42,7 @@ from .elementwise_rules import (
     one_op,
     real_dtype,
     unary,
+    unary_of_accuracy,
 )
 from .elementwise_rules import select as emit_select
 from .reducers import inline_function
@@ -61,9 +63,9 @@ def _sign(ctx: LoweringContext, x: str) -> str:
 _ONE_OVER_LOG_OF_2 = 1.4426950408889634
 
 
-def _exp2(ctx: LoweringContext, x: str) -> str:
+def _exp2(ctx: LoweringContext, x: str, accuracy: Any = None) -> str:
     scaled = ctx.emit("stablehlo.multiply", [ctx.splat(np.log(2), ctx.avals_in[0]), x])
-    return ctx.emit("stablehlo.exponential", [scaled])
+    return ctx.emit("stablehlo.exponential", [scaled], accuracy_attribute(accuracy))
 
 
 def _log2(ctx: LoweringContext, x: str) -> str:
@@ -79,7 +81,7 @@ def _by_log_of_2(x: Any) -> list[Any]:
     return [complex(mul(real(x), factor), mul(imag(x), factor))]
 
 
-def _logistic(ctx: LoweringContext, x: str) -> str:
+def _logistic(ctx: LoweringContext, x: str, accuracy: Any = None) -> str:
     one = ctx.splat(1, ctx.avals_in[0])
     exp_of_minus_x = ctx.emit("stablehlo.exponential", [ctx.emit("stablehlo.negate", [x])])
     return ctx.emit("stablehlo.divide", [one, ctx.emit("stablehlo.add", [one, exp_of_minus_x])])
@@ -100,16 +102,16 @@ def _one_minus_square(ctx: LoweringContext, x: str) -> str:
 # Complex sine and cosine go by parts, so that an infinite part does not make the other nan.
 
 
-def _sine(ctx: LoweringContext, x: str) -> str:
+def _sine(ctx: LoweringContext, x: str, accuracy: Any = None) -> str:
     if is_a(ctx.avals_in[0].dtype, *COMPLEX):
         return inline_function(ctx, _sine_by_parts, [x], ctx.avals_in)[0]
-    return ctx.emit("stablehlo.sine", [x])
+    return ctx.emit("stablehlo.sine", [x], accuracy_attribute(accuracy))
 
 
-def _cosine(ctx: LoweringContext, x: str) -> str:
+def _cosine(ctx: LoweringContext, x: str, accuracy: Any = None) -> str:
     if is_a(ctx.avals_in[0].dtype, *COMPLEX):
         return inline_function(ctx, _cosine_by_parts, [x], ctx.avals_in)[0]
-    return ctx.emit("stablehlo.cosine", [x])
+    return ctx.emit("stablehlo.cosine", [x], accuracy_attribute(accuracy))
 
 
 def _sine_by_parts(x: Any) -> list[Any]:
@@ -152,30 +154,32 @@ is_finite, is_finite_p = unary(
     "is_finite", FLOAT, "stablehlo.is_finite", "Whether x is neither infinite nor nan.", bool_dtype
 )
 
-exp, exp_p = unary("exp", INEXACT, "stablehlo.exponential", "e to the power of x.")
-exp2, exp2_p = unary("exp2", INEXACT, _exp2, "2 to the power of x.")
-expm1, expm1_p = unary("expm1", INEXACT, "stablehlo.exponential_minus_one", "exp(x) - 1, exact for small x.")
-log, log_p = unary("log", INEXACT, "stablehlo.log", "The natural logarithm.")
+exp, exp_p = unary_of_accuracy("exp", INEXACT, "stablehlo.exponential", "e to the power of x.")
+exp2, exp2_p = unary_of_accuracy("exp2", INEXACT, _exp2, "2 to the power of x.")
+expm1, expm1_p = unary_of_accuracy(
+    "expm1", INEXACT, "stablehlo.exponential_minus_one", "exp(x) - 1, exact for small x."
+)
+log, log_p = unary_of_accuracy("log", INEXACT, "stablehlo.log", "The natural logarithm.")
 log2, log2_p = unary("log2", INEXACT, _log2, "The logarithm to base 2.")
-log1p, log1p_p = unary("log1p", INEXACT, "stablehlo.log_plus_one", "log(1 + x), exact for small x.")
-logistic, logistic_p = unary("logistic", INEXACT, _logistic, "1 / (1 + exp(-x)), the sigmoid.")
+log1p, log1p_p = unary_of_accuracy("log1p", INEXACT, "stablehlo.log_plus_one", "log(1 + x), exact for small x.")
+logistic, logistic_p = unary_of_accuracy("logistic", INEXACT, _logistic, "1 / (1 + exp(-x)), the sigmoid.")
 
-sin, sin_p = unary("sin", INEXACT, _sine, "Sine, of radians.")
-cos, cos_p = unary("cos", INEXACT, _cosine, "Cosine, of radians.")
-tan, tan_p = unary("tan", INEXACT, "stablehlo.tan", "Tangent, of radians.")
+sin, sin_p = unary_of_accuracy("sin", INEXACT, _sine, "Sine, of radians.")
+cos, cos_p = unary_of_accuracy("cos", INEXACT, _cosine, "Cosine, of radians.")
+tan, tan_p = unary_of_accuracy("tan", INEXACT, "stablehlo.tan", "Tangent, of radians.")
 asin, asin_p = unary("asin", INEXACT, "chlo.asin", "Inverse sine, in radians.")
 acos, acos_p = unary("acos", INEXACT, "chlo.acos", "Inverse cosine, in radians.")
 atan, atan_p = unary("atan", INEXACT, "chlo.atan", "Inverse tangent, in radians.")
 sinh, sinh_p = unary("sinh", INEXACT, "chlo.sinh", "Hyperbolic sine.")
 cosh, cosh_p = unary("cosh", INEXACT, "chlo.cosh", "Hyperbolic cosine.")
-tanh, tanh_p = unary("tanh", INEXACT, "stablehlo.tanh", "Hyperbolic tangent.")
+tanh, tanh_p = unary_of_accuracy("tanh", INEXACT, "stablehlo.tanh", "Hyperbolic tangent.")
 asinh, asinh_p = unary("asinh", INEXACT, "chlo.asinh", "Inverse hyperbolic sine.")
 acosh, acosh_p = unary("acosh", INEXACT, "chlo.acosh", "Inverse hyperbolic cosine.")
 atanh, atanh_p = unary("atanh", INEXACT, "chlo.atanh", "Inverse hyperbolic tangent.")
 
-sqrt, sqrt_p = unary("sqrt", INEXACT, "stablehlo.sqrt", "The square root.")
-rsqrt, rsqrt_p = unary("rsqrt", INEXACT, "stablehlo.rsqrt", "1 / sqrt(x).")
-cbrt, cbrt_p = unary("cbrt", FLOAT, "stablehlo.cbrt", "The cube root, of negative numbers too.")
+sqrt, sqrt_p = unary_of_accuracy("sqrt", INEXACT, "stablehlo.sqrt", "The square root.")
+rsqrt, rsqrt_p = unary_of_accuracy("rsqrt", INEXACT, "stablehlo.rsqrt", "1 / sqrt(x).")
+cbrt, cbrt_p = unary_of_accuracy("cbrt", FLOAT, "stablehlo.cbrt", "The cube root, of negative numbers too.")
 square, square_p = unary("square", NUMBER, _square, "x * x.")
 # In derivatives, since JAX 0.12.
 one_minus_square, one_minus_square_p = unary(
@@ -203,18 +207,18 @@ bessel_i1e, bessel_i1e_p = unary("bessel_i1e", FLOAT, "chlo.bessel_i1e", "exp(-|
 add, add_p = binary("add", NUMBER, "stablehlo.add", "x + y; integers wrap around.")
 sub, sub_p = binary("sub", NUMBER, "stablehlo.subtract", "x - y; integers wrap around.")
 mul, mul_p = binary("mul", NUMBER, "stablehlo.multiply", "x * y; integers wrap around.")
-mulhi, mulhi_p = binary("mulhi", INTEGER, "chlo.mulhi", "The upper half of the product of two integers.")
+_mulhi, mulhi_p = binary("mulhi", INTEGER, "chlo.mulhi", "")
 div, div_p = binary("div", NUMBER, "stablehlo.divide", "x / y; of integers, towards 0, and -1 for y = 0.")
 rem, rem_p = binary("rem", INTEGER + FLOAT, "stablehlo.remainder", "What `div` leaves over; it has x's sign.")
 max, max_p = binary("max", ANY, extremum("stablehlo.maximum", "GT"), "The larger of two; nan if either is.")
 min, min_p = binary("min", ANY, extremum("stablehlo.minimum", "LT"), "The smaller of two; nan if either is.")
 atan2, atan2_p = binary("atan2", INEXACT, "stablehlo.atan2", "The angle of the point (y, x), in radians.")
-nextafter, nextafter_p = binary("nextafter", FLOAT, "chlo.next_after", "The next number from x towards y.")
+_nextafter, nextafter_p = binary("nextafter", FLOAT, "chlo.next_after", "")
 complex, complex_p = binary(
     "complex", PART_OF_COMPLEX, "stablehlo.complex", "x + iy, of two real numbers.", complex_dtype
 )
-zeta, zeta_p = binary("zeta", FLOAT, "chlo.zeta", "Hurwitz's zeta: the sum of (k + y)**-x over k >= 0.")
-polygamma, polygamma_p = binary("polygamma", FLOAT, "chlo.polygamma", "Derivative number x of digamma, at y.")
+_zeta, zeta_p = binary("zeta", FLOAT, "chlo.zeta", "")
+_polygamma, polygamma_p = binary("polygamma", FLOAT, "chlo.polygamma", "")
 
 bitwise_and, and_p = binary("and", BITS, "stablehlo.and", "Bits set in both.", called="bitwise_and")
 bitwise_or, or_p = binary("or", BITS, "stablehlo.or", "Bits set in either.", called="bitwise_or")
@@ -236,6 +240,29 @@ ge, ge_p = binary("ge", ORDERED, comparison("GE"), "x >= y.", bool_dtype)
 gt, gt_p = binary("gt", ORDERED, comparison("GT"), "x > y.", bool_dtype)
 le, le_p = binary("le", ORDERED, comparison("LE"), "x <= y.", bool_dtype)
 lt, lt_p = binary("lt", ORDERED, comparison("LT"), "x < y.", bool_dtype)
+
+# Those whose operands have names of their own.
+
+
+def mulhi(x: Any, y: Any, /) -> Any:
+    """The upper half of the product of two integers, elementwise. TypeError for other dtypes."""
+    return _mulhi(x, y)
+
+
+def nextafter(x1: Any, x2: Any) -> Any:
+    """The next number from x1 towards x2, elementwise. TypeError for what is not a float."""
+    return _nextafter(x1, x2)
+
+
+def zeta(x: Any, q: Any) -> Any:
+    """Hurwitz's zeta, elementwise: the sum of (k + q)**-x over k >= 0. TypeError for what is not a float."""
+    return _zeta(x, q)
+
+
+def polygamma(m: Any, x: Any) -> Any:
+    """Derivative number m of digamma at x, elementwise. TypeError for what is not a float."""
+    return _polygamma(m, x)
+
 
 # In the total order of floats -nan < -inf < ... < -0 < 0 < ... < inf < nan; sorting needs one.
 eq_to, eq_to_p = binary("eq_to", ANY, comparison("EQ", True), "x == y, in the total order.", bool_dtype)

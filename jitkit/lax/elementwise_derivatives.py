@@ -1,6 +1,6 @@
 """Derivatives of the elementwise operations: the column that belongs to the table in `elementwise`.
 
-    defjvp(sin_p, lambda g, y, x: mul(g, cos(x)))
+    defjvp(sin_p, lambda g, y, x, accuracy=None: mul(g, cos(x, accuracy=accuracy)))
 
 A formula gives the tangent of the result from the tangent `g` of an operand, the result, and the operands. What is
 linear has a transpose besides. The column stands apart from the table because it is written with reductions and
@@ -31,6 +31,7 @@ from ..interpreters.ad_rules import (
     primitive_transposes,
     zero_tangent,
 )
+from .accuracy import AccuracyMode
 from .convert import bitcast_convert_type_p, convert_element_type, convert_element_type_p, reduce_precision_p, stage_p
 from .creation import full_like
 from .elementwise import (
@@ -88,6 +89,7 @@ from .elementwise import (
     log1p_p,
     log2_p,
     log_p,
+    logistic,
     logistic_p,
     lt,
     lt_p,
@@ -147,12 +149,12 @@ defjvp_zero(
     *(eq_p, ne_p, ge_p, gt_p, le_p, lt_p, eq_to_p, le_to_p, lt_to_p, bitcast_convert_type_p),
 )
 # An elementwise operation of XLA's, and its derivative as a formula of others.
-defjvp(exp_p, lambda g, y, x: mul(g, y))
-defjvp(exp2_p, lambda g, y, x: mul(log(constant_like(x, 2)), mul(g, y)))
-defjvp(expm1_p, lambda g, y, x: mul(g, exp(x) if since(0, 12) else add(y, scalar_of_type(y, 1))))
-defjvp(log_p, lambda g, y, x: div(g, x))
+defjvp(exp_p, lambda g, y, x, accuracy=None: mul(g, y))
+defjvp(exp2_p, lambda g, y, x, accuracy=None: mul(log(constant_like(x, 2)), mul(g, y)))
+defjvp(expm1_p, lambda g, y, x, accuracy=None: _by(accuracy, _jvp_expm1, _exact_jvp_expm1)(g, y, x))
+defjvp(log_p, lambda g, y, x, accuracy=None: div(g, x))
 defjvp(log2_p, lambda g, y, x: div(g, mul(x, log(constant_like(x, 2)))))
-defjvp(log1p_p, lambda g, y, x: div(g, add(x, scalar_of_type(x, 1))))
+defjvp(log1p_p, lambda g, y, x, accuracy=None: div(g, add(x, scalar_of_type(x, 1))))
 
 
 def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
@@ -164,7 +166,31 @@ def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
     return mul(g, mul(y, sub(constant_like(y, 1), y)))
 
 
-defjvp(logistic_p, jvp_logistic)
+defjvp(logistic_p, lambda g, y, x, accuracy=None: _by(accuracy, jvp_logistic, _exact_jvp_logistic)(g, y, x))
+
+
+def _jvp_expm1(g: Any, y: Any, x: Any) -> Any:
+    return mul(g, exp(x) if since(0, 12) else add(y, scalar_of_type(y, 1)))
+
+
+# Where the highest accuracy is asked for, no digit is lost to a difference with 1.
+
+
+def _by(accuracy: Any, usual: Callable[..., Any], exact: Callable[..., Any]) -> Callable[..., Any]:
+    return exact if accuracy is AccuracyMode.HIGHEST else usual
+
+
+def _exact_jvp_expm1(g: Any, y: Any, x: Any) -> Any:
+    return mul(g, exp(x, accuracy=AccuracyMode.HIGHEST))
+
+
+def _exact_jvp_logistic(g: Any, y: Any, x: Any) -> Any:
+    return mul(g, mul(y, logistic(neg(x))))
+
+
+def _exact_jvp_tanh(g: Any, y: Any, x: Any) -> Any:
+    up, down = (logistic(mul(constant_like(x, n), x), accuracy=AccuracyMode.HIGHEST) for n in (2, -2))
+    return mul(g, mul(constant_like(x, 4), mul(up, down)))
 
 
 def _one_minus_square(x: Any) -> Any:
@@ -199,22 +225,22 @@ def _jvp_atanh(g: Any, y: Any, x: Any) -> Any:
     return mul(reciprocal(add(one, x)), div(g, sub(one, x)))
 
 
-defjvp(sin_p, lambda g, y, x: mul(g, cos(x)))
-defjvp(cos_p, lambda g, y, x: neg(mul(g, sin(x))))
-defjvp(tan_p, lambda g, y, x: mul(g, add(constant_like(x, 1), square(y))))
+defjvp(sin_p, lambda g, y, x, accuracy=None: mul(g, cos(x, accuracy=accuracy)))
+defjvp(cos_p, lambda g, y, x, accuracy=None: neg(mul(g, sin(x, accuracy=accuracy))))
+defjvp(tan_p, lambda g, y, x, accuracy=None: mul(g, add(constant_like(x, 1), square(y))))
 defjvp(asin_p, lambda g, y, x: mul(g, rsqrt(_one_minus_square(x))))
 defjvp(acos_p, lambda g, y, x: mul(g, neg(rsqrt(_one_minus_square(x)))))
 defjvp(atan_p, lambda g, y, x: div(g, add(constant_like(x, 1), square(x))))
 defjvp(sinh_p, lambda g, y, x: mul(g, cosh(x)))
 defjvp(cosh_p, lambda g, y, x: mul(g, sinh(x)))
-defjvp(tanh_p, _jvp_tanh)
+defjvp(tanh_p, lambda g, y, x, accuracy=None: _by(accuracy, _jvp_tanh, _exact_jvp_tanh)(g, y, x))
 defjvp(asinh_p, _jvp_asinh)
 defjvp(acosh_p, _jvp_acosh)
 defjvp(atanh_p, _jvp_atanh)
 
-defjvp(sqrt_p, lambda g, y, x: mul(g, div(constant_like(x, 0.5), y)))
-defjvp(rsqrt_p, lambda g, y, x: mul(g, mul(constant_like(x, -0.5), div(y, x))))
-defjvp(cbrt_p, lambda g, y, x: mul(g, mul(constant_like(x, 1 / 3), integer_pow(y, -2))))
+defjvp(sqrt_p, lambda g, y, x, accuracy=None: mul(g, div(constant_like(x, 0.5), y)))
+defjvp(rsqrt_p, lambda g, y, x, accuracy=None: mul(g, mul(constant_like(x, -0.5), div(y, x))))
+defjvp(cbrt_p, lambda g, y, x, accuracy=None: mul(g, mul(constant_like(x, 1 / 3), integer_pow(y, -2))))
 defjvp(one_minus_square_p, lambda g, y, x: mul(g, mul(constant_like(x, -2), x)))
 defjvp(square_p, lambda g, y, x: mul(g, mul(constant_like(x, 2), x)))
 

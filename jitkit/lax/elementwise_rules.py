@@ -23,6 +23,7 @@ from ..core.dtypes import extended
 from ..interpreters import batching, mlir
 from ..interpreters.mlir import LoweringContext, LoweringRule
 from ..runtime.array import as_array
+from .accuracy import AccuracyMode, Tolerance, accuracy_attribute
 from .utils import broadcast_equal_ranks, check_same_dtypes, is_a
 
 Kinds = tuple[type, ...]
@@ -143,7 +144,8 @@ def one_op(op: str) -> LoweringRule:
         if is_chlo:  # CHLO writes its types out, without parentheses
             types = ", ".join(map(mlir.type_of, ctx.avals_in))
             return ctx.emit_text(f"{op} {', '.join(operands)} : {types} -> {mlir.type_of(ctx.avals_out[0])}")
-        return ctx.emit(op, operands, signature=ctx.avals_in[0].dtype != ctx.avals_out[0].dtype)
+        asked = accuracy_attribute(params.get("accuracy"))
+        return ctx.emit(op, operands, asked, signature=ctx.avals_in[0].dtype != ctx.avals_out[0].dtype)
 
     return rule
 
@@ -216,9 +218,20 @@ def unary(
     return _documented(function, called or name, doc, accepts, "other dtypes"), primitive
 
 
+def unary_of_accuracy(name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str) -> tuple[Any, Primitive]:
+    """A row of one operand that can be asked for an accuracy, which the lowering has as a parameter."""
+    primitive = unary(name, accepts, lowering, doc)[1]
+
+    def function(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+        return primitive.bind(x) if accuracy is None else primitive.bind(x, accuracy=accuracy)
+
+    doc = f"{doc} `accuracy` is an `AccuracyMode` or a `Tolerance`, for compilers that have a choice."
+    return _documented(function, name, doc, accepts, "other dtypes"), primitive
+
+
 def binary(
     name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str, result: DTypeRule = same_dtype, called: str = ""
-) -> tuple[Callable[[Any, Any], Any], Primitive]:
+) -> tuple[Callable[..., Any], Primitive]:
     """A row of two operands of one dtype."""
     primitive = nary_primitive(name, (accepts, accepts), lowering, result)
 

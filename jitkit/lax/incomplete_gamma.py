@@ -176,13 +176,28 @@ def _lowering(below: bool, what: str) -> Callable[..., str]:
     return lower
 
 
-def _row(name: str, below: bool, what: str, doc: str) -> tuple[Callable[[Any, Any], Any], Primitive]:
-    return binary(name, FLOAT, _lowering(below, what), doc)
+def _row(name: str, below: bool, what: str) -> tuple[Callable[[Any, Any], Any], Primitive]:
+    return binary(name, FLOAT, _lowering(below, what), "")
 
 
-igamma, igamma_p = _row("igamma", True, VALUE, "The part of the gamma integral for x that lies below y.")
-igammac, igammac_p = _row("igammac", False, VALUE, "The part of the gamma integral for x that lies above y.")
-igamma_grad_a, igamma_grad_a_p = _row("igamma_grad_a", True, DERIVATIVE, "How igamma(x, y) changes with x.")
+_igamma, igamma_p = _row("igamma", True, VALUE)
+_igammac, igammac_p = _row("igammac", False, VALUE)
+_igamma_grad_a, igamma_grad_a_p = _row("igamma_grad_a", True, DERIVATIVE)
+
+
+def igamma(a: Any, x: Any) -> Any:
+    """The part of the gamma integral for a that lies below x, elementwise. TypeError for what is not a float."""
+    return _igamma(a, x)
+
+
+def igammac(a: Any, x: Any) -> Any:
+    """The part of the gamma integral for a that lies above x, elementwise. TypeError for what is not a float."""
+    return _igammac(a, x)
+
+
+def igamma_grad_a(a: Any, x: Any) -> Any:
+    """How igamma(a, x) changes with a, elementwise. TypeError for what is not a float."""
+    return _igamma_grad_a(a, x)
 
 
 def random_gamma_grad(a: Any, x: Any) -> Any:

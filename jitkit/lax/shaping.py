@@ -148,9 +148,9 @@ def broadcast_to(operand: Any, shape: Sequence[int]) -> Any:
     return broadcast_in_dim(operand, shape, tuple(range(lead, len(shape))))
 
 
-def broadcast_like(operand: Any, like: Any) -> Any:
-    """`operand` broadcast to the shape of `like`."""
-    return broadcast_to(operand, np.shape(like))
+def broadcast_like(arr: Any, like_arr: Any) -> Any:
+    """`arr` broadcast to the shape of `like_arr`."""
+    return broadcast_to(arr, np.shape(like_arr))
 
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:

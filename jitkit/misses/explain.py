@@ -348,6 +348,6 @@ def _summary(count: int, misses: Sequence[Miss]) -> str:
     return f"{misses_in_words}{latest} {traced} traced, {compiled} compiled, {total} in all"
 
 
-def explain_cache_misses(enable: bool = True) -> AbstractContextManager[None]:
+def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
     """Log each cache miss in the block, and why; `JITKIT_EXPLAIN_CACHE_MISSES=1` does so everywhere."""
-    return config.override(explain_cache_misses=enable)
+    return config.override(explain_cache_misses=new_val)

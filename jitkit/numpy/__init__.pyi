@@ -23,7 +23,6 @@ from numpy import unsignedinteger as unsignedinteger
 from ..core.dtypes import finfo as finfo
 from ..core.dtypes import iinfo as iinfo
 from ..core.dtypes import isdtype as isdtype
-from ..core.dtypes import issubdtype as issubdtype
 from ..core.dtypes import promote_types as promote_types
 from ..core.dtypes import result_type as result_type
 from ..runtime.array import from_dlpack as from_dlpack
@@ -207,6 +206,7 @@ from .scalar_types import int16 as int16
 from .scalar_types import int32 as int32
 from .scalar_types import int64 as int64
 from .scalar_types import int_ as int_
+from .scalar_types import issubdtype as issubdtype
 from .scalar_types import ndarray as ndarray
 from .scalar_types import single as single
 from .scalar_types import uint as uint

@@ -188,7 +188,7 @@ def _fill(name: str, shape: Any, value: int | None, dtype: Any, device: Any) -> 
         )
     dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype, name)
     filled = lax.empty(_shape(shape), dtype) if value is None else lax.full(_shape(shape), value, dtype)
-    return _placed(filled, device)
+    return placed(filled, device)
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -199,7 +199,8 @@ def _shape(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def _placed(x: Any, device: Any) -> Any:
+def placed(x: Any, device: Any) -> Any:
+    """x on this device; None leaves it where it is."""
     return x if device is None else arrays.device_put_leaf(x, device)
 
 
@@ -224,8 +225,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
     check_arraylike("full", fill_value)
     if np.ndim(fill_value) == 0:
-        return _placed(lax.full(_shape(shape), fill_value, dtype), device)
-    return _placed(broadcast_to(asarray(fill_value, dtype=dtype), shape), device)
+        return placed(lax.full(_shape(shape), fill_value, dtype), device)
+    return placed(broadcast_to(asarray(fill_value, dtype=dtype), shape), device)
 
 
 def _like(name: str, a: Any, value: Any, dtype: Any, shape: Any, device: Any) -> Any:
@@ -235,7 +236,7 @@ def _like(name: str, a: Any, value: Any, dtype: Any, shape: Any, device: Any) ->
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, name)
     shape = None if shape is None else _shape(shape)
-    return _placed(lax.empty_like(a, dtype, shape) if value is None else lax.full_like(a, value, dtype, shape), device)
+    return placed(lax.empty_like(a, dtype, shape) if value is None else lax.full_like(a, value, dtype, shape), device)
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
@@ -261,4 +262,4 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     if np.ndim(fill_value) == 0:
         return _like("full_like", a, fill_value, dtype, shape, device)
     dtype = dtypes.result_type(a) if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "full_like")
-    return _placed(broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape), device)
+    return placed(broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape), device)

@@ -16,7 +16,7 @@ from ..core import dtypes
 from ..lax.utils import canonicalize_axis, canonicalize_shape
 from ..pjit.jit import jit
 from . import reductions
-from .creation import zeros_like
+from .creation import placed, zeros_like
 from .promotion import where
 from .ranges import arange
 from .reductions import refuse_out
@@ -24,7 +24,7 @@ from .shaping import moveaxis
 from .util import check_arraylike, concrete_index, ensure_arraylike
 
 
-def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None) -> Any:
+def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
     """An N x M matrix of zeros, with ones where column - row = k."""
     dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype, "eye")
     offset = ensure_arraylike("eye", k)
@@ -36,7 +36,7 @@ def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None) -> Any:
         raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")
     i = lax.broadcasted_iota(offset.dtype, shape, 0)
     j = lax.broadcasted_iota(offset.dtype, shape, 1)
-    return (i + offset == j).astype(dtype)
+    return placed((i + offset == j).astype(dtype), device)
 
 
 def identity(n: int, dtype: Any = None) -> Any:

@@ -52,10 +52,40 @@ def _update(name: str, scatter: Callable[..., Any], doc: str) -> Any:
             wrap_negative_indices=wrap_negative_indices,
         )
 
+    return _named(
+        method, name, f"{doc} Values broadcast to the shape of `x[index]`, and are converted to the dtype of x."
+    )
+
+
+def _named(method: Any, name: str, doc: str) -> Any:
     method.__name__ = name
     method.__qualname__ = f"IndexUpdateRef.{name}"
-    method.__doc__ = f"{doc} Values broadcast to the shape of `x[index]`, and are converted to the dtype of x."
+    method.__doc__ = doc
     return method
+
+
+def _by_factors(name: str, operation: Callable[[Any, Any], Any], doc: str) -> Any:
+    """What is done with a factor for each element: that of the values, multiplied, where the index is; 1 elsewhere."""
+
+    def method(
+        self: IndexUpdateRef,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        factors = IndexUpdateRef(ones_like(self.array), self.index).multiply(
+            values,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            mode=mode,
+            wrap_negative_indices=wrap_negative_indices,
+        )
+        return operation(self.array, factors)
+
+    return _named(method, name, doc)
 
 
 class IndexUpdateRef:
@@ -101,19 +131,30 @@ class IndexUpdateRef:
     min = _update("min", lax.scatter_min, "`x[index] = minimum(x[index], values)`.")
     max = _update("max", lax.scatter_max, "`x[index] = maximum(x[index], values)`.")
 
-    def divide(self, values: Any, **options: Any) -> Any:
-        """`x[index] /= values`."""
-        return divide(self.array, IndexUpdateRef(ones_like(self.array), self.index).multiply(values, **options))
+    divide = _by_factors("divide", divide, "`x[index] /= values`.")
+    power = _by_factors("power", power, "`x[index] **= values`.")
 
-    def power(self, values: Any, **options: Any) -> Any:
-        """`x[index] **= values`."""
-        return power(self.array, IndexUpdateRef(ones_like(self.array), self.index).multiply(values, **options))
-
-    def apply(self, func: Callable[[Any], Any], **options: Any) -> Any:
+    def apply(
+        self,
+        func: Callable[[Any], Any],
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
         """`x[index] = func(x[index])`, as often as an element is named. `func` takes and returns one scalar."""
 
         def scatter(x: Any, positions: Any, y: Any, numbers: Any, **kwargs: Any) -> Any:
             return lax.scatter_apply(x, positions, func, numbers, update_shape=y.shape, **kwargs)
 
-        zero = lax.full_like(self.array, 0, shape=())
-        return scatter_update(self.array, self.index, zero, scatter, **options)
+        return scatter_update(
+            self.array,
+            self.index,
+            lax.full_like(self.array, 0, shape=()),
+            scatter,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            mode=mode,
+            wrap_negative_indices=wrap_negative_indices,
+        )

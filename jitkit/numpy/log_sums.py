@@ -15,19 +15,21 @@ from ..custom_derivatives import custom_jvp
 from ..lax import cumulative
 from ..pjit.jit import inlined
 from .promotion import promote_inexact
-from .ufuncs import constant
+from .ufuncs import constant, refuse_ufunc_options
 from .util import as_array
 
 
 @inlined
-def logaddexp(x1: Any, x2: Any, /) -> Any:
+def logaddexp(x1: Any, x2: Any, /, *, out: Any = None, where: Any = None) -> Any:
     """log(exp(x1) + exp(x2)), without overflow."""
+    refuse_ufunc_options("logaddexp", out, where)
     return _natural(*map(as_array, promote_inexact("logaddexp", x1, x2)[1]))
 
 
 @inlined
-def logaddexp2(x1: Any, x2: Any, /) -> Any:
+def logaddexp2(x1: Any, x2: Any, /, *, out: Any = None, where: Any = None) -> Any:
     """log2(2 ** x1 + 2 ** x2), without overflow."""
+    refuse_ufunc_options("logaddexp2", out, where)
     return _binary(*map(as_array, promote_inexact("logaddexp2", x1, x2)[1]))
 
 

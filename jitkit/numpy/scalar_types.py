@@ -90,3 +90,8 @@ complex64 = csingle = _scalar_type("complex64")
 complex128 = cdouble = complex_ = _scalar_type("complex128")
 
 ndarray = Array  # `isinstance(x, ndarray)` is true for tracers, too
+
+
+def issubdtype(arg1: Any, arg2: Any) -> builtins.bool:
+    """`numpy.issubdtype`, which also knows that bfloat16 is floating, and extended dtypes."""
+    return dtypes.issubdtype(arg1, arg2)

@@ -24,6 +24,34 @@ from .util import as_array, check_arraylike, ensure_arraylike
 Operation = Callable[..., Any]
 
 
+def refuse_ufunc_options(name: str, out: Any, where: Any) -> None:
+    """NotImplementedError for `out` and `where`, which NumPy's functions have, and JAX's know by name."""
+    for option, value in (("out", out), ("where", where)):
+        if value is not None:
+            raise NotImplementedError(
+                f"{option} argument of <jnp.ufunc '{name}'>\n"
+                f"Arrays are not written into: {'use the result' if option == 'out' else 'choose with `jnp.where`'}."
+            )
+
+
+def _ufunc_of_one(name: str, operation: Operation, promotion: Operation, doc: str) -> Any:
+    def function(x: Any, /, *, out: Any = None, where: Any = None) -> Any:
+        refuse_ufunc_options(name, out, where)
+        return operation(*promotion(name, x)[1])
+
+    return inlined(_named(function, name, doc))
+
+
+def _ufunc(name: str, operation: Operation, promotion: Operation, doc: str) -> Any:
+    """What is a `ufunc` in JAX: it takes NumPy's options by name, to refuse them."""
+
+    def function(x: Any, y: Any, /, *, out: Any = None, where: Any = None) -> Any:
+        refuse_ufunc_options(name, out, where)
+        return operation(*promotion(name, x, y)[1])
+
+    return inlined(_named(function, name, doc))
+
+
 def _unary(name: str, operation: Operation, promotion: Operation, doc: str) -> Any:
     def function(x: Any, /) -> Any:
         return operation(*promotion(name, x)[1])
@@ -41,7 +69,8 @@ def _binary(name: str, operation: Operation, promotion: Operation, doc: str) -> 
 def _binary_or_bool(name: str, operation: Operation, of_bools: Operation, doc: str) -> Any:
     """Addition and multiplication: of two bools they are `or` and `and`."""
 
-    def function(x: Any, y: Any, /) -> Any:
+    def function(x: Any, y: Any, /, *, out: Any = None, where: Any = None) -> Any:
+        refuse_ufunc_options(name, out, where)
         dtype, operands = promote(name, x, y)
         return of_bools(*operands) if dtype == np.bool_ else operation(*operands)
 
@@ -71,7 +100,8 @@ def _logical(name: str, operation: Operation, doc: str) -> Any:
     def unary(x: Any, /) -> Any:
         return function(x)
 
-    def binary(x: Any, y: Any, /) -> Any:
+    def binary(x: Any, y: Any, /, *, out: Any = None, where: Any = None) -> Any:
+        refuse_ufunc_options(name, out, where)
         return function(x, y)
 
     return inlined(_named(unary if name == "logical_not" else binary, name, doc))
@@ -99,7 +129,7 @@ def constant(like: Any, value: Any) -> Any:
 
 # --- one operand -----------------------------------------------------------------------------------------------------
 
-negative = _unary("negative", lax.neg, promote, "-x.")
+negative = _ufunc_of_one("negative", lax.neg, promote, "-x.")
 sign = _unary("sign", lax.sign, promote, "-1, 0 or 1; x / |x| for complex x; nan for nan.")
 invert = _unary("invert", lax.bitwise_not, promote, "Each bit flipped; of a bool, its negation.")
 bitwise_not = _unary("bitwise_not", lax.bitwise_not, promote, "Each bit flipped; of a bool, its negation.")
@@ -133,16 +163,16 @@ atanh = _unary("atanh", lax.atanh, promote_inexact, "The inverse of the hyperbol
 
 add = _binary_or_bool("add", lax.add, lax.bitwise_or, "x + y; of two bools, `or`.")
 multiply = _binary_or_bool("multiply", lax.mul, lax.bitwise_and, "x * y; of two bools, `and`.")
-subtract = _binary("subtract", lax.sub, promote, "x - y.")
+subtract = _ufunc("subtract", lax.sub, promote, "x - y.")
 true_divide = _binary("true_divide", lax.div, promote_inexact, "x / y, of integers as floats.")
 float_power = _binary("float_power", lax.pow, promote_inexact, "x ** y, of integers as floats.")
 arctan2 = _binary("arctan2", lax.atan2, promote_inexact, "The angle of the point (y, x), in [-pi, pi].")
 nextafter = _binary("nextafter", lax.nextafter, promote_inexact, "The float next to x in the direction of y.")
-minimum = _binary("minimum", lax.min, promote, "The smaller of x and y; nan where one is nan.")
-maximum = _binary("maximum", lax.max, promote, "The larger of x and y; nan where one is nan.")
-bitwise_and = _binary("bitwise_and", lax.bitwise_and, promote, "x & y, bit by bit.")
-bitwise_or = _binary("bitwise_or", lax.bitwise_or, promote, "x | y, bit by bit.")
-bitwise_xor = _binary("bitwise_xor", lax.bitwise_xor, promote, "x ^ y, bit by bit.")
+minimum = _ufunc("minimum", lax.min, promote, "The smaller of x and y; nan where one is nan.")
+maximum = _ufunc("maximum", lax.max, promote, "The larger of x and y; nan where one is nan.")
+bitwise_and = _ufunc("bitwise_and", lax.bitwise_and, promote, "x & y, bit by bit.")
+bitwise_or = _ufunc("bitwise_or", lax.bitwise_or, promote, "x | y, bit by bit.")
+bitwise_xor = _ufunc("bitwise_xor", lax.bitwise_xor, promote, "x ^ y, bit by bit.")
 left_shift = _binary("left_shift", lax.shift_left, promote_numeric, "x * 2 ** y, by moving bits.")
 bitwise_left_shift = _binary("bitwise_left_shift", lax.shift_left, promote_numeric, "x * 2 ** y, by moving bits.")
 

@@ -56,9 +56,9 @@ def _resolve_impl(spec: Any) -> PRNGImpl:
     return impl
 
 
-def key_dtype(impl: Any = None) -> KeyTy:
+def key_dtype(impl_spec: Any = None) -> KeyTy:
     """The dtype of keys of an implementation: `key<fry>`."""
-    return KeyTy(_resolve_impl(impl))
+    return KeyTy(_resolve_impl(impl_spec))
 
 
 def _one_of(function: str, impl: Any, dtype: Any) -> Any:

@@ -362,11 +362,15 @@ def reinterpreted(x: Array, aval: ShapedArray) -> Array:
     return Array(x._buf, aval, key)
 
 
-def from_dlpack(x: Any) -> Array:
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """An Array on the memory of whatever speaks DLPack (torch tensors, cupy and numpy arrays, `jax.Array`s),
-    committed to its device. TypeError for other values.
+    committed to its device, or to `device`. `copy=True` makes a copy in any case, `copy=False` raises where one is needed.
+
+    Raises:
+      TypeError: for other values.
+      ValueError: where a copy is needed and not allowed.
     """
-    return wrap(runtime.from_dlpack(x))
+    return wrap(runtime.from_dlpack(x, device, copy))
 
 
 def as_array(x: Any) -> Any:

@@ -103,11 +103,11 @@ _WIDE = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
 _NOTHING = contextlib.nullcontext()
 
 
-def from_dlpack(x: Any) -> Buffer:
+def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
     """A buffer on the memory of whatever speaks DLPack: torch tensors, cupy and numpy arrays, jax.Arrays.
 
     Without a copy where alignment and dtype allow it. TypeError for other values.
     """
     jax = gate().jax
     with jax.enable_x64(config.x64()):
-        return jax.dlpack.from_dlpack(x)
+        return jax.dlpack.from_dlpack(x, device=device, copy=copy)

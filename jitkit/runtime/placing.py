@@ -5,6 +5,7 @@ JAX: jax/_src/api.py:device_put
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -87,8 +88,23 @@ def block_until_ready(x: Any) -> Any:
 # --- devices and processes ----------------------------------------------------------------------------------
 
 
-def local_devices(backend: str | None = None) -> list[Any]:
-    """The devices that this process drives; in one process, all of them."""
+def local_devices(
+    process_index: int | None = None, backend: str | None = None, host_id: int | None = None
+) -> list[Any]:
+    """The devices that a process drives, this one by default; in one process, all of them.
+
+    Raises:
+      ValueError: where there is no process of this number.
+    """
+    if host_id is not None:
+        warnings.warn(
+            "The argument to jax.local_devices has been renamed from `host_id` to `process_index`. This alias will "
+            "eventually be removed; please update your code.",
+            stacklevel=2,
+        )
+        process_index = host_id
+    if process_index not in (None, 0):
+        raise ValueError(f"Unknown process_index {process_index}")
     return devices(backend)
 
 
@@ -119,13 +135,13 @@ def process_indices(backend: str | None = None) -> list[int]:
 
 
 @contextmanager
-def default_device(device: Any = None) -> Iterator[None]:
-    """Create arrays in the block on `device`: a device, or the name of a platform.
+def default_device(new_val: Any = None) -> Iterator[None]:
+    """Create arrays in the block on `new_val`: a device, or the name of a platform.
 
     NotImplementedError unless it is the default device already: others are reached by `device_put`.
     """
-    if device is not None:
-        wanted = devices(device)[0] if isinstance(device, str) else device
+    if new_val is not None:
+        wanted = devices(new_val)[0] if isinstance(new_val, str) else new_val
         if wanted != device_of_new_arrays():
             raise NotImplementedError(
                 f"default_device: {wanted} is not the device of new arrays, {device_of_new_arrays()}, and jitkit "
