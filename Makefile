@@ -21,10 +21,11 @@ TARGETS := .venv/.installed-for-targets
 NBGRADER := .venv/.installed-for-nbgrader
 DOCS := .venv-docs/.installed
 DOCS_TEST := .venv-docs/.installed-for-tests
+LIBRARIES := .venv-libraries/.installed
 BROWSER := .venv/.installed-for-browser
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-all test-tails test-targets compilers test-browser test-nbgrader nbgrader docs test-docs verify generated lint fuzz bench benchmarks clean
+.PHONY: help tour test test-all test-tails test-targets compilers test-browser test-nbgrader test-libraries nbgrader docs test-docs verify generated lint fuzz bench benchmarks clean
 
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
@@ -34,6 +35,7 @@ help:
 	@echo "make test-targets  every primitive compiled for these chips (with the compilers; about five minutes)"
 	@echo "make test-browser  the Explorer's page in the Chromium that is on the PATH; flax and equinox explored (two minutes)"
 	@echo "make test-nbgrader  a course of nbgrader's, built, released, taken and graded (installs Jupyter; a few minutes)"
+	@echo "make test-libraries  libraries' own tests, on JAX and on jitkit in its place (its own .venv-libraries; a quarter of an hour)"
 	@echo "make docs    the site: docs/_build/html/index.html, every program on it run (its own .venv-docs; about three minutes)"
 	@echo "make test-docs  its links, and its pages in a real browser (Chromium, and Node.js for axe; CHROMIUM=/path/to/it)"
 	@echo "make verify  every exercise of the labs proven: stub red, solution green, each mutant caught, and the ladder (about four minutes)"
@@ -68,6 +70,9 @@ test-nbgrader: $(NBGRADER)
 	@$(BIN)/python -m pytest tests/test_nbgrader.py $(PYTEST_ARGS)
 
 nbgrader: $(NBGRADER)
+
+test-libraries: $(LIBRARIES)
+	@.venv-libraries/bin/python tests/libraries.py
 
 docs: $(DOCS)
 	@.venv-docs/bin/python -m sphinx -n -W --keep-going -q docs docs/_build/html
@@ -125,6 +130,10 @@ $(BROWSER): pyproject.toml .ci/venv
 $(NBGRADER): pyproject.toml .ci/venv
 	@.ci/venv .venv '.[test,nbgrader]' $(CHOSEN)
 	@touch $@ $(TEST) $(USE)
+
+$(LIBRARIES): pyproject.toml .ci/venv
+	@.ci/venv .venv-libraries '.[libraries]' $(CHOSEN)
+	@touch $@
 
 $(DOCS): pyproject.toml .ci/venv
 	@.ci/venv .venv-docs '.[docs]' $(CHOSEN)

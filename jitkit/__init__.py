@@ -13,7 +13,8 @@ call:
 
 From the ground up: `base`, `core`, `tree_util`, `jaxpr`, `runtime`, `signature`, `interpreters`, `compiler`, `targets`, `misses`,
 `pjit`, `lax`, `derivatives`, `custom_derivatives`; on them the user's vocabulary, `numpy`, `random`, `nn`, `scipy`, `ops`, `debug`,
-`tree`, `custom_batching`, `experimental`, `flatten_util`, `test_util`, `explorer`; doors with the names of JAX's modules:
+`tree`, `custom_batching`, `experimental`,
+`extend`, `api_util`, `profiler`, `flatten_util`, `test_util`, `explorer`; doors with the names of JAX's modules:
 `ad_checkpoint`, `dtypes`, `errors`, `sharding`, `stages`, `typing`; and what is built on it all, `as_jax`, `bench` and `kata`.
 Each folder is a room, and its `__init__` the plate on the door: what comes in, what goes out, in which order to read.
 `import jitkit` imports the options and nothing else. All names that a user has are in `__init__.pyi`, and come, with the rooms
@@ -40,14 +41,8 @@ late_rooms.fillers.update(
     put_together="jitkit.tree_util.compiled", paths="jitkit.tree_util.compiled",
     custom_jvp="jitkit.custom_derivatives.jvp", linearize="jitkit.derivatives.gradients",
     linear_transpose="jitkit.derivatives.gradients",
-    dynamic_slice_p="jitkit.lax.dynamic_slicing", logaddexp="jitkit.numpy.log_sums",
+    unspecified="jitkit.runtime.devices", dynamic_slice_p="jitkit.lax.dynamic_slicing", logaddexp="jitkit.numpy.log_sums",
 )  # fmt: skip
 
-# What code written for JAX may ask for, and gets an honest answer about.
-_NOT_YET = (
-    "pmap", "shard_map",
-)  # fmt: skip
-
-_README = 'jitkit has no `{}`, or not yet: see "What is not here yet" in its README.'
 late_rooms.attach(__name__)
-missing_names.explain("", sys.modules[__name__], {name: _README.format(name) for name in _NOT_YET})
+missing_names.explain("", sys.modules[__name__])

@@ -1,4 +1,5 @@
 from . import ad_checkpoint as ad_checkpoint
+from . import api_util as api_util
 from . import core as core
 from . import custom_batching as custom_batching
 from . import custom_derivatives as custom_derivatives
@@ -6,11 +7,13 @@ from . import debug as debug
 from . import dtypes as dtypes
 from . import errors as errors
 from . import experimental as experimental
+from . import extend as extend
 from . import flatten_util as flatten_util
 from . import lax as lax
 from . import nn as nn
 from . import numpy as numpy
 from . import ops as ops
+from . import profiler as profiler
 from . import random as random
 from . import scipy as scipy
 from . import sharding as sharding
@@ -65,7 +68,12 @@ from .pjit.compilation_cache import clear_caches as clear_caches
 from .pjit.dispatch import apply_primitive as apply_primitive
 from .pjit.jit import jit as jit
 from .pjit.jit_call import Inline as Inline
+from .pjit.several_devices import make_mesh as make_mesh
+from .pjit.several_devices import pmap as pmap
+from .pjit.several_devices import shard_map as shard_map
 from .runtime.array import Array as Array
+from .runtime.device_class import Device as Device
+from .runtime.device_class import P as P
 from .runtime.devices import default_backend as default_backend
 from .runtime.devices import devices as devices
 from .runtime.placing import block_until_ready as block_until_ready
@@ -79,6 +87,7 @@ from .runtime.placing import process_count as process_count
 from .runtime.placing import process_index as process_index
 from .runtime.placing import process_indices as process_indices
 from .runtime.tokens import effects_barrier as effects_barrier
+from .sharding import NamedSharding as NamedSharding
 from .signature.shape_struct import ShapeDtypeStruct as ShapeDtypeStruct
 
 __version__: str

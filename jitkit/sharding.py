@@ -14,7 +14,7 @@ from typing import Any
 from . import runtime
 from .base import missing_names
 
-_NAMES = ["Mesh", "NamedSharding", "PartitionSpec", "Sharding", "SingleDeviceSharding"]
+_NAMES = ["AbstractMesh", "AxisType", "Mesh", "NamedSharding", "PartitionSpec", "Sharding", "SingleDeviceSharding"]
 
 
 def __getattr__(name: str) -> Any:

@@ -305,3 +305,83 @@ def test_jitkit_run_as_jax_needs_no_workspace(tmp_path):
     assert said.startswith("jitkit: 3 jitted functions")
     status, _, said = python("-m", "jitkit.kata", "run", "--explain", "theirs.py", cwd=tmp_path)
     assert (status, "with --as-jax" in said) == (2, True)
+
+
+# --- what libraries take ------------------------------------------------------------------------------------------------
+
+TAKEN = """
+    import jax, jax.numpy as jnp, numpy as np
+    import jax.extend.core as jex, jax.extend.linear_util as lu, jax.extend.source_info_util, jax.profiler
+    from jax.api_util import flatten_fun, flatten_fun_nokwargs, safe_map
+    from jax.experimental import checkify, io_callback
+    from jax.experimental.shard_map import shard_map
+
+    closed = jax.make_jaxpr(lambda x: jnp.sin(x) + 1)(1.0)
+    print(isinstance(closed, jex.ClosedJaxpr), isinstance(closed.jaxpr, jex.Jaxpr), [type(v) is jex.Var for v in closed.jaxpr.invars])
+    print([e.primitive is p for e, p in zip(closed.jaxpr.eqns, (jex.primitives.sin_p, jex.primitives.add_p))])
+    print(jex.jaxpr_as_fun(closed)(2.0))
+    jitted = jax.make_jaxpr(jax.jit(lambda x: x))(1.0)
+    print([e.primitive is jex.primitives.jit_p for e in jitted.jaxpr.eqns], jex.valid_jaxtype(1.0), jex.valid_jaxtype("a"))
+    here = jex.get_opaque_trace_state(convention="flax")
+    inside = []
+    jax.jit(lambda x: inside.append(jex.get_opaque_trace_state(convention="flax") == here) or x)(1.0)
+    print(inside, here == jex.get_opaque_trace_state(convention="flax"))
+
+    @lu.transformation_with_aux
+    def doubled(n, *args):
+        out = yield tuple(n * a for a in args), {}
+        yield out + 1, f"called with {n}"
+
+    wrapped, aux = doubled(lu.wrap_init(lambda x, y: x * y), 2)
+    print(wrapped.call_wrapped(3, 5), aux())
+    leaves, tree = jax.tree.flatten(((1.0, {"a": 2.0}), {"k": 3.0}))
+    flat, out_tree = flatten_fun(lu.wrap_init(lambda x, y, k: {"r": x + y["a"], "s": k}), tree)
+    print(flat.call_wrapped(*leaves), out_tree(), safe_map(abs, [-1]))
+
+    print(isinstance(jax.devices()[0], jax.Device), isinstance(1, jax.Device), jax.P("x"))
+    print(jax.typeof(jnp.ones((2, 3))).sharding.is_fully_replicated)
+    mesh = jax.make_mesh((1,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    print(mesh.shape, jax.NamedSharding(mesh, jax.P("x")).spec)
+    mean = shard_map(lambda v: jax.lax.pmean(v, "x") + jax.lax.axis_index("x"), mesh=mesh, in_specs=jax.P("x"), out_specs=jax.P("x"))
+    print(mean(jnp.arange(4.0)), jax.pmap(lambda a, b: a + jax.lax.psum(b, "i"), axis_name="i", in_axes=(0, None))(jnp.ones((1, 3)), 2.0))
+    try:
+        jax.pmap(lambda v: v)(jnp.ones((4, 2)))
+    except Exception:
+        print("more devices than there are")
+    checkify.check(True, "never")
+    try:
+        checkify.check(jnp.float32(1) < 0, "x is {}", jnp.int32(3))
+    except checkify.JaxRuntimeError as error:
+        print(str(error).splitlines()[0])
+    with jax.profiler.TraceAnnotation("step"), jax.profiler.StepTraceAnnotation("train", step_num=1):
+        print(jax.profiler.annotate_function(abs)(-2))
+    """
+
+
+def test_what_libraries_take_does_what_it_does_on_jax(tmp_path):
+    program = write(tmp_path, "taken.py", TAKEN)
+    expected = python("-W", "ignore", program, cwd=tmp_path)
+    assert expected[0] == 0, expected[2]
+    assert as_jax(program, cwd=tmp_path)[:2] == expected[:2]
+
+
+def test_what_one_device_cannot_do_is_said_when_it_is_called(tmp_path):
+    program = "import jax, jax.numpy as jnp\nf = jax.pmap(lambda v: v)\nprint('made')\nf(jnp.ones((4, 2)))"
+    status, printed, said = as_jax("-c", program, cwd=tmp_path)
+    assert (status, printed) == (1, "made\n")
+    assert "NotImplementedError: pmap runs on one device here, and this asks for 4" in said
+    program = "import jax\nfrom jax.experimental import checkify\njax.jit(lambda x: checkify.check(x > 0, 'no'))(1.0)"
+    assert "`checkify.check` of a traced value is not here yet" in as_jax("-c", program, cwd=tmp_path)[2]
+
+
+def test_python_does_not_guess_after_our_sentence(tmp_path):
+    for program in ("import jax; jax.numpy.ravelx", "import jax; jax.live_arrays", "import jax; jax.nn.relux"):
+        said = as_jax("-c", program, cwd=tmp_path)[2].splitlines()
+        assert not [line for line in said if "Did you mean: '" in line], said
+        assert "jitkit" in "".join(said)
+
+
+def test_a_private_name_is_refused_with_who_asked(tmp_path):
+    library = write(tmp_path, "their_library.py", "from jax._src import xla_bridge\n")
+    said = as_jax("-c", "import their_library", cwd=tmp_path)[2]
+    assert f"No module named 'jax._src.xla_bridge', which their_library ({library}:1) imports" in said

@@ -655,9 +655,12 @@ TEXTS = {
         ),
     ),
     "missing": (
-        lambda: jk.pmap,
+        lambda: jk.live_arrays,
         "AttributeError",
-        'jitkit has no `pmap`, or not yet: see "What is not here yet" in its README.',
+        (
+            "module 'jitkit' has no attribute 'live_arrays'\n"
+            "JAX has `jax.live_arrays`, and jitkit has not: docs/parity.md lists what is missing."
+        ),
     ),
 }
 

@@ -31,7 +31,7 @@ ROOMS = (
     # primitives, and functions with derivatives of their own
     "lax", "derivatives", "custom_derivatives",
     # the user's vocabulary
-    "numpy", "random", "nn", "scipy", "ops", "debug", "experimental", "tree", "sharding",
+    "numpy", "random", "nn", "scipy", "ops", "debug", "experimental", "tree", "sharding", "extend", "api_util", "profiler",
     "ad_checkpoint", "custom_batching", "flatten_util", "test_util", "typing", "errors", "dtypes", "stages", "explorer",
     # `jitkit` itself, what is built on it, and `python -m jitkit`
     "__init__", "as_jax", "bench", "kata", "__main__",

@@ -9,12 +9,19 @@ JAX: jax/version.py:__version__
 from __future__ import annotations
 
 import importlib
+import sys
 import types
 from typing import Any
+
+from ..base import missing_names
+from . import refusals
 
 # module of JAX's: name in it -> our module and name
 _NAMES: dict[str, dict[str, str]] = {
     "jax._src": {},
+    "jax._src.compiler": {},  # chex: its `restrict_backends` looks here for a function to restrict, and finds none
+    "jax._src.traceback_util": {"api_boundary": "jitkit.base.traceback_util:api_boundary"},  # flax
+    "jax._src.literals": {},  # equinox
     "jax.version": {"__version__": "jitkit:__version__", "__version_info__": "jitkit:__version_info__"},
 }  # fmt: skip
 _made: dict[str, types.ModuleType] = {}
@@ -35,7 +42,9 @@ def module(name: str) -> types.ModuleType | None:
 def _look_up(inside: str) -> Any:
     def look_up(name: str) -> Any:
         if name not in _NAMES.get(inside, {}):
-            raise AttributeError(f"module {inside!r} has no attribute {name!r}")
+            if missing_names.is_import_from(sys._getframe(1)):
+                raise ImportError(refusals.no_module(f"{inside}.{name}"), name=inside)
+            raise AttributeError(f"module {inside!r} has no attribute {name!r}", name=name, obj=None)
         place, _, original = _NAMES[inside][name].partition(":")
         return getattr(importlib.import_module(place), original)
 

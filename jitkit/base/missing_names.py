@@ -62,9 +62,14 @@ def _look_up(
     text = sentences.get(name) or f"module {public!r} has no attribute {name!r}"
     if name not in sentences and not name.startswith("_"):
         text = "\n".join(filter(None, [text, _about(inside, module, name)]))
-    frame = sys._getframe(1)
-    is_import = dis.opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
-    raise (ImportError(text, name=public) if is_import else AttributeError(text))
+    is_import = is_import_from(sys._getframe(1))
+    # With a name and an object, and no name in it that is near, Python adds no guess of its own behind ours.
+    raise (ImportError(text, name=public) if is_import else AttributeError(text, name=name, obj=None))
+
+
+def is_import_from(frame: types.FrameType) -> bool:
+    """Whether a frame is at `from module import name`."""
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
 
 
 class _MissingRooms:
@@ -76,7 +81,7 @@ class _MissingRooms:
         if package == _PACKAGE and inside:
             parent, _, last = inside.rpartition(".")
             if late_rooms.import_room(".names_of_jax", __package__).is_in_jax(parent, last):
-                text = _ONLY_JAX.format(_public("jax", inside))
+                text = sentence(_public("jax", inside))
                 raise ModuleNotFoundError(f"No module named {name!r}\n{text}", name=name)
 
 
@@ -85,13 +90,18 @@ sys.meta_path.append(_MissingRooms)
 _ONLY_JAX = "JAX has `{}`, and jitkit has not: docs/parity.md lists what is missing."
 
 
+def sentence(name: str) -> str:
+    """What is said of a name of JAX's that is not here: `jax.numpy.sin` with all its modules."""
+    return _ONLY_JAX.format(name)
+
+
 def _public(*parts: str) -> str:
     return ".".join(filter(None, parts))
 
 
 def _about(inside: str, module: types.ModuleType, name: str) -> str:
     if late_rooms.import_room(".names_of_jax", __package__).is_in_jax(inside, name):
-        return _ONLY_JAX.format(_public("jax", inside, name))
+        return sentence(_public("jax", inside, name))
     places = [place for place, other in public_modules().items() if other is not module and name in dir(other)]
     if places:
         return f"There is `{_public(_PACKAGE, places[0], name)}`."

@@ -35,6 +35,11 @@ class _OwnFiles(dict[str, bool]):
 _own_file = _OwnFiles()
 
 
+def forget_files() -> None:
+    """Ask `is_own_file` anew: more files may be hidden than before."""
+    _own_file.clear()
+
+
 class SourceInfo:
     """A position in the user's code, plus the names of the scopes (`named_scope`) that were open there."""
 

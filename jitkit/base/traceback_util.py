@@ -46,7 +46,18 @@ _FRAME = r'  File "([^"\n]*)", line \d+, in (.*)\n'  # in a traceback that is te
 def is_own_file(filename: str) -> bool:
     """Whether code of this file is jitkit's own, and so hidden. (Code objects as keys would hash slowly.)"""
     path = os.path.normcase(os.path.abspath(filename))
-    return path.startswith(_PACKAGE) and (not path.startswith(_CALLERS) or path in _STOPWATCHES)
+    if path.startswith(_PACKAGE):
+        return not path.startswith(_CALLERS) or path in _STOPWATCHES
+    return path.startswith(tuple(_hidden))
+
+
+_hidden: list[str] = []  # folders of libraries that count as ours: their frames are not the user's
+
+
+def hide_files_below(folder: str) -> None:
+    """Let the files below a folder count as jitkit's own: a library asks for it whose frames say nothing to its users."""
+    _hidden.append(os.path.normcase(os.path.abspath(folder)) + os.sep)
+    is_own_file.cache_clear()
 
 
 def stacklevel() -> int:

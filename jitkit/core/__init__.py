@@ -51,5 +51,8 @@ from .tracer import trace_state_clean as trace_state_clean
 from .tracer import unstacking as unstacking
 from .tracer import value_if_known as value_if_known
 
-# Slot: JAX has `eval_jaxpr` in its `core`, ours stands in `jaxpr`, one room up, which puts it here.
+pytype_aval_mappings = aval_of_type  # JAX's name, under which libraries enter types of their own
+
+# Slots: JAX has `eval_jaxpr` and `Atom` in its `core`, ours stand in `jaxpr`, one room up, which puts them here.
 eval_jaxpr: Callable[..., list[Any]]
+Atom: Any

@@ -14,12 +14,22 @@ from __future__ import annotations
 import operator
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..base.late_rooms import Slots
 from . import dtypes
+
+
+class _Places(Slots):
+    """Slot for the sharding of an array that is traced, which the runtime knows."""
+
+    unspecified: Callable[[int], Any]
+
+
+places = _Places()
 
 
 class ShapedArray:
@@ -59,6 +69,11 @@ class ShapedArray:
                 self.size = int(np.prod(shape, dtype=object)) if shape else 1
                 cls._interned[key] = self
             return self
+
+    @property
+    def sharding(self) -> Any:
+        """JAX's sharding by type: over a mesh without axes, since jitkit spreads arrays by `jit` and `device_put` alone."""
+        return places.unspecified(self.ndim)
 
     def update(
         self, shape: Sequence[int] | None = None, dtype: Any = None, weak_type: bool | None = None

@@ -1,10 +1,16 @@
-"""The names that JAX keeps in `jax.experimental`: so far `io_callback`."""
+"""The names that JAX keeps in `jax.experimental`: `io_callback` and `enable_x64` stand here, the rest in modules
+
+    checkify     checks of known values; those within traced code are not here yet
+    shard_map    `shard_map` under its older name
+
+JAX: jax/_src/callback.py:io_callback
+"""
 
 from __future__ import annotations
 
 import sys
 
-from ..base import missing_names
-from ..lax.callback import io_callback as io_callback
+from ..base import late_rooms, missing_names
 
+late_rooms.attach(__name__)
 missing_names.explain("experimental", sys.modules[__name__])

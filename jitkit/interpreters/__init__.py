@@ -8,6 +8,7 @@
     ad_transpose    linear jaxpr + cotangents of its results -> cotangents of its arguments
     key_reuse       jaxpr -> which random keys it uses up
     mlir            Jaxpr -> StableHLO, rule by rule; `mlir_module` and `mlir_text` are its paper and its spelling
+    xla             a table under its name in JAX, for a library
 
 JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace
 """

@@ -314,7 +314,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     return [read(atom) for atom in jaxpr.outvars]
 
 
-core.eval_jaxpr = eval_jaxpr
+core.eval_jaxpr, core.Atom = eval_jaxpr, Atom
 
 
 def literal_value(literal: Literal) -> Any:

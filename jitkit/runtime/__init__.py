@@ -5,6 +5,7 @@ and change; all of them are named in this room, and nowhere else. In the order o
 
     jaxlib       the gate: opens when the first buffer, device or executable is asked for
     devices      devices, and which of them hold which part of an array
+    device_class  classes that come when they are asked for
     buffers      value -> buffer
     compiling    StableHLO text -> loaded executable
     executing    loaded executable + buffers -> buffers

@@ -12,6 +12,7 @@ import functools
 import importlib
 from typing import Any
 
+from ..core.avals import places
 from .jaxlib import gate
 
 Device = Any  # a PJRT device
@@ -159,6 +160,16 @@ def sharding_text(sharding: Sharding, ndim: int) -> str:
     axes += [()] * (ndim - len(axes))
     listed = ", ".join("{" + ", ".join(f'"{name}"' for name in names) + "}" for names in axes)
     return f"#sdy.sharding<@mesh, [{listed}]>"
+
+
+@functools.cache
+def _unspecified(ndim: int) -> Sharding:
+    """The sharding of a traced array of `ndim` axes: over a mesh without axes."""
+    jax = gate().jax
+    return jax.sharding.NamedSharding(jax.sharding.AbstractMesh((), ()), jax.sharding.PartitionSpec(*[None] * ndim))
+
+
+places.unspecified = _unspecified
 
 
 def with_whole_axis(sharding: Sharding, axis: int) -> Sharding:

@@ -1,0 +1,40 @@
+"""The names of `jax.api_util`: functions of trees as functions of their leaves, for those who write transformations
+
+JAX: jax/_src/api_util.py:flatten_fun
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .base.util import safe_map
+from .extend.linear_util import Store, WrappedFun, transformation_with_aux2
+from .jaxpr import DebugInfo
+from .signature.api_util import argument_name
+from .signature.shape_struct import aval_of_argument as shaped_abstractify
+from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
+
+__all__ = ["argument_name", "debug_info", "flatten_fun", "flatten_fun_nokwargs", "safe_map", "shaped_abstractify"]
+
+
+@transformation_with_aux2
+def flatten_fun(inside: Any, store: Store, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
+    """A function of `(args, kwargs)` as one of their leaves, which returns leaves; and a function that gives the tree of these."""
+    args, kwargs = tree_unflatten(in_tree, leaves)
+    out, out_tree = tree_flatten(inside(*args, **kwargs))
+    store.store(out_tree)
+    return out
+
+
+@transformation_with_aux2
+def flatten_fun_nokwargs(inside: Any, store: Store, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
+    """The same for a function of `args`."""
+    out, out_tree = tree_flatten(inside(*tree_unflatten(in_tree, leaves)))
+    store.store(out_tree)
+    return out
+
+
+def debug_info(traced_for: str, fun: Any, args: Any = (), kwargs: Any = None, **more: Any) -> DebugInfo:
+    """What messages say of a function that is traced: for which transformation, and its name."""
+    inner = fun.f if isinstance(fun, WrappedFun) else fun
+    return DebugInfo(traced_for, getattr(inner, "__name__", type(inner).__name__))

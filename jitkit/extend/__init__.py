@@ -1,0 +1,14 @@
+"""The names of `jax.extend`: what libraries take that write transformations of their own. They hand on our own classes.
+
+    core                Jaxpr, Var, Primitive and what else a jaxpr is made of
+    linear_util         functions that are wrapped in transformations, layer by layer
+    source_info_util    where in the user's program an equation comes from
+
+JAX: jax/_src/core.py:Jaxpr
+"""
+
+from __future__ import annotations
+
+from ..base import late_rooms
+
+late_rooms.attach(__name__)

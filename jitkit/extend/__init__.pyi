@@ -1,0 +1,3 @@
+from . import core as core
+from . import linear_util as linear_util
+from . import source_info_util as source_info_util

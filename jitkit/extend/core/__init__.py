@@ -1,0 +1,102 @@
+"""What a jaxpr is made of, and primitives: our own classes under the names of `jax.extend.core`
+
+A Jaxpr of ours has its constants with it, so it is a ClosedJaxpr as well.
+
+    primitives    `add_p`, `jit_p` and the others: each is looked for in the rooms that define primitives
+
+JAX: jax/_src/core.py:get_opaque_trace_state
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...base.errors import JaxprTypeError as JaxprTypeError
+from ...core import Primitive as Primitive
+from ...core import Trace, Tracer, dtypes, is_array_value
+from ...core import concrete_or_error as concrete_or_error
+from ...core import current_trace as _current_trace
+from ...core import set_current_trace as set_current_trace
+from ...core.avals import AbstractToken as AbstractToken
+from ...core.effects import Effect as Effect
+from ...core.effects import Effects as Effects
+from ...core.effects import no_effects as no_effects
+from ...jaxpr import DebugInfo as DebugInfo
+from ...jaxpr import Jaxpr as Jaxpr
+from ...jaxpr import JaxprEqn as JaxprEqn
+from ...jaxpr import Literal as Literal
+from ...jaxpr import Var as Var
+from ...jaxpr import jaxpr_as_fun as jaxpr_as_fun
+from ...jaxpr import jaxprs_in_params as jaxprs_in_params
+from ...jaxpr import subjaxprs as subjaxprs
+from ...jaxpr.check import check_jaxpr as check_jaxpr
+from ...runtime.array import Array
+from . import primitives as primitives
+
+ClosedJaxpr = Jaxpr
+
+# What an array argument may be, by type.
+array_types = frozenset({Array, np.ndarray, *dtypes.numpy_scalar_types})
+
+
+class DropVar(Var):
+    """A result that nobody reads. In our jaxprs it is a Var like others, which is printed as `_`: nothing is an instance of this."""
+
+
+class OpaqueTraceState(NamedTuple):
+    """What `get_opaque_trace_state` returns: two are equal while the same trace is current."""
+
+    trace: Trace | None
+
+
+def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
+    """Something that compares equal as long as the thread is in the same trace. `convention` is for JAX's older versions."""
+    return OpaqueTraceState(_current_trace())
+
+
+def valid_jaxtype(x: Any) -> bool:
+    """Whether a value is accepted as an array: a Tracer, an Array, numpy's, a number."""
+    return isinstance(x, Tracer) or is_array_value(x)
+
+
+@contextlib.contextmanager
+def take_current_trace() -> Iterator[Trace | None]:
+    """Give the thread's trace, None where there is none, and run the block outside of it."""
+    trace = _current_trace()
+    with set_current_trace(None):
+        yield trace
+
+
+class TraceTag:
+    """Marks the tracers of one transformation: each is equal to itself only."""
+
+
+def new_jaxpr_eqn(
+    invars: list[Any], outvars: list[Var], primitive: Primitive, params: dict[str, Any], effects: Effects = no_effects
+) -> JaxprEqn:
+    """An equation of these parts, without a place in anybody's program."""
+    return JaxprEqn(list(invars), list(outvars), primitive, params, effects)
+
+
+def gensym(suffix: str = "") -> Callable[[Any], Var]:
+    """A function that makes a new variable for each aval. Ours are named when they are printed, so a suffix is not kept."""
+    return Var
+
+
+def primal_dtype_to_tangent_dtype(dtype: Any) -> Any:
+    """The dtype of a tangent for a primal of this dtype: itself for floats and complex numbers, `float0` for others."""
+    return dtype if dtypes.issubdtype(dtype, np.inexact) else dtypes.float0
+
+
+def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
+    """The aval of one element of an array that is mapped over an axis of `size` elements; None for one that is not."""
+    return aval if axis is None else aval.update(shape=(*aval.shape[:axis], *aval.shape[axis + 1 :]))
+
+
+def unmapped_aval(size: int, axis: int | None, aval: Any) -> Any:
+    """The aval with an axis of `size` elements more, at this place; None leaves it."""
+    return aval if axis is None else aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))

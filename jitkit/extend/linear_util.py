@@ -1,0 +1,153 @@
+"""Functions that are wrapped in transformations, layer by layer, each of which may hand something out beside the result
+
+A layer is a generator: it is called with the arguments, yields those of the function inside, is sent its result, and yields its own. Or,
+in the newer form, a function that is given the one inside.
+
+JAX: jax/_src/linear_util.py:WrappedFun
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+class StoreException(Exception):
+    """Something was asked for that no call has handed out yet, or was handed out twice."""
+
+
+class Store:
+    """One value, which a layer hands out when it is called."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+
+    def store(self, value: Any) -> None:
+        """Put the value in. StoreException where there is one."""
+        if self._values:
+            raise StoreException("Store occupied")
+        self._values.append(value)
+
+    @property
+    def val(self) -> Any:
+        """The value. StoreException where there is none yet."""
+        if not self._values:
+            raise StoreException("Store empty: the wrapped function has not been called")
+        return self._values[0]
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+
+class WrappedFun:
+    """A function, and the layers around it. `f` is the innermost function, `params` keywords that it gets."""
+
+    __slots__ = ("__weakref__", "_call", "debug_info", "f", "params")
+
+    def __init__(
+        self, f: Callable[..., Any], call: Callable[..., Any], params: dict[str, Any], debug_info: Any
+    ) -> None:
+        self.f, self._call, self.params, self.debug_info = f, call, params, debug_info
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.f, "__name__", "<unnamed wrapped function>"))
+
+    def call_wrapped(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function through all layers."""
+        return self._call(*args, **kwargs)
+
+    def wrap(self, layer: Callable[..., Any]) -> WrappedFun:
+        """The same with one layer more: a function of the one inside and of the arguments."""
+        return WrappedFun(self.f, functools.partial(layer, self._call), self.params, self.debug_info)
+
+    def __repr__(self) -> str:
+        return f"Wrapped function: {self.__name__}"
+
+
+def wrap_init(f: Callable[..., Any], params: dict[str, Any] | None = None, *, debug_info: Any = None) -> WrappedFun:
+    """A function without layers."""
+    given = params or {}
+    return WrappedFun(f, functools.partial(f, **given) if given else f, given, debug_info)
+
+
+def transformation(generator: Callable[..., Iterator[Any]], fun: WrappedFun | None = None, *given: Any) -> Any:
+    """Wrap a layer, a generator, around a function; without the function, for use as a decorator, something that does so."""
+    if fun is None:
+        return functools.partial(transformation, generator)
+
+    def layer(inside: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        running = generator(*given, *args, **kwargs)
+        inner_args, inner_kwargs = next(running)
+        return _sent(running, inside(*inner_args, **inner_kwargs))
+
+    return fun.wrap(layer)
+
+
+def transformation_with_aux(generator: Callable[..., Iterator[Any]], fun: WrappedFun | None = None, *given: Any) -> Any:
+    """The same for a generator that yields its result and something beside it; returns the function, and one that gives the latter."""
+    if fun is None:
+        return functools.partial(transformation_with_aux, generator)
+    store = Store()
+
+    def layer(inside: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        running = generator(*given, *args, **kwargs)
+        inner_args, inner_kwargs = next(running)
+        out, beside = _sent(running, inside(*inner_args, **inner_kwargs))
+        store.store(beside)
+        return out
+
+    return fun.wrap(layer), lambda: store.val
+
+
+def _sent(running: Any, value: Any) -> Any:
+    """What a generator yields for a value, its last; it is closed then."""
+    out = running.send(value)
+    running.close()
+    return out
+
+
+def transformation2(function: Callable[..., Any], fun: WrappedFun | None = None, *given: Any) -> Any:
+    """Wrap a layer, `function(inside, *given, *args)`, around a function; without the function, for use as a decorator."""
+    if fun is None:
+        return functools.partial(transformation2, function)
+    return fun.wrap(lambda inside, *args, **kwargs: function(inside, *given, *args, **kwargs))
+
+
+def transformation_with_aux2(function: Callable[..., Any], fun: WrappedFun | None = None, *given: Any) -> Any:
+    """The same for `function(inside, store, *given, *args)`; returns the function, and one that gives what was stored."""
+    if fun is None:
+        return functools.partial(transformation_with_aux2, function)
+    store = Store()
+    return fun.wrap(lambda inside, *args, **kwargs: function(inside, store, *given, *args, **kwargs)), lambda: store.val
+
+
+def merge_linear_aux(one: Callable[[], Any], other: Callable[[], Any]) -> tuple[bool, Any]:
+    """What one of two layers has handed out, and whether it was the first. StoreException where it was neither, or both."""
+    try:
+        first = one()
+    except StoreException:
+        return False, other()
+    try:
+        other()
+    except StoreException:
+        return True, first
+    raise StoreException("both stores occupied")
+
+
+def cache(call: Callable[..., Any], **how: Any) -> Callable[..., Any]:
+    """Remember the results of `call(fun, *args)`, for as long as the wrapped function lives."""
+    kept: weakref.WeakKeyDictionary[WrappedFun, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+    @functools.wraps(call)
+    def remembered(fun: WrappedFun, *args: Any) -> Any:
+        results = kept.setdefault(fun, {})
+        if args not in results:
+            results[args] = call(fun, *args)
+        return results[args]
+
+    return remembered

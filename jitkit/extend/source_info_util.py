@@ -1,0 +1,31 @@
+"""Where in the user's program an equation comes from, under the names of `jax.extend.source_info_util`
+
+JAX: jax/_src/source_info_util.py:summarize
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from ..base import source_info
+from ..base.source_info import SourceInfo, current, summarize
+from ..base.switches import named_scope
+from ..base.traceback_util import hide_files_below
+
+__all__ = ["SourceInfo", "current", "extend_name_stack", "new_source_info", "register_exclusion", "summarize"]
+
+
+def new_source_info() -> SourceInfo:
+    """The source of what no user's code has made."""
+    return source_info.UNKNOWN
+
+
+def register_exclusion(path: str) -> None:
+    """Leave the files below a folder out of tracebacks, and of the places that equations are said to come from."""
+    hide_files_below(path)
+    source_info.forget_files()
+
+
+def extend_name_stack(name: str) -> contextlib.AbstractContextManager[None]:
+    """Name what is recorded in the block, as `named_scope` does."""
+    return named_scope(name)

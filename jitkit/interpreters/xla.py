@@ -1,0 +1,14 @@
+"""A table by type under its name in `jax.interpreters.xla`, in which TensorFlow Probability enters a class of its own
+
+JAX: jax/_src/dtypes.py:canonicalize_value_handlers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+# What to make of a value before it is an operand, by its type. Whatever has an aval is read by `np.asarray` here, so nobody reads this.
+canonicalize_dtype_handlers: dict[type, Callable[[Any], Any]] = {np.ndarray: np.asarray}

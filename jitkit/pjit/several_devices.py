@@ -1,0 +1,129 @@
+"""`pmap`, `shard_map` and `make_mesh`, which spread a function over devices: here they know one device, and say so of more
+
+On one device `pmap` is `vmap` over an axis of one element, and what `shard_map` gives to the device is the whole of each argument.
+
+JAX: jax/_src/shard_map.py:shard_map
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import runtime
+from ..interpreters.vmap import vmap
+from ..tree_util import tree_leaves, tree_map
+from .jit import jit
+
+_ONE_DEVICE = (
+    "{} runs on one device here, and this asks for {}.\n"
+    "jitkit spreads an array over devices by `jit` with shardings (`jax.sharding`)."
+)
+
+
+def pmap(
+    fun: Callable[..., Any],
+    axis_name: Hashable | None = None,
+    *,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    static_broadcasted_argnums: int | Sequence[int] = (),
+    devices: Sequence[Any] | None = None,
+    backend: str | None = None,
+    axis_size: int | None = None,
+    donate_argnums: int | Sequence[int] = (),
+    global_arg_shapes: Any = None,
+) -> Callable[..., Any]:
+    """Map a function over an axis of as many elements as there are devices: one here.
+
+    Raises:
+      NotImplementedError: when it is called with more elements than one.
+    """
+    static = (
+        (static_broadcasted_argnums,)
+        if isinstance(static_broadcasted_argnums, int)
+        else tuple(static_broadcasted_argnums)
+    )
+
+    @functools.wraps(fun)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        axes = [in_axes] * len(args) if in_axes is None or isinstance(in_axes, int) else [*in_axes]
+        axes = [None if i in static else axis for i, axis in enumerate(axes)]
+        sizes = {
+            np.shape(leaf)[axis]
+            for x, axis in zip(args, axes, strict=True)
+            if isinstance(axis, int)
+            for leaf in tree_leaves(x)
+        }
+        if sizes - {1}:
+            raise NotImplementedError(
+                _ONE_DEVICE.format("pmap", f"{max(sizes)}: the arguments have that many elements along the mapped axis")
+            )
+        held = {i: args[i] for i in static}
+
+        def on_one(*dynamic: Any, **by_name: Any) -> Any:
+            rest = iter(dynamic)
+            return fun(*(held[i] if i in held else next(rest) for i in range(len(args))), **by_name)
+
+        dynamic = [i for i in range(len(args)) if i not in held]
+        mapping = vmap(on_one, tuple(axes[i] for i in dynamic), out_axes, axis_name=axis_name, axis_size=axis_size or 1)
+        return jit(mapping)(*(args[i] for i in dynamic), **kwargs)
+
+    return mapped
+
+
+def shard_map(
+    f: Callable[..., Any] | None = None,
+    /,
+    mesh: Any = None,
+    in_specs: Any = None,
+    out_specs: Any = None,
+    **options: Any,
+) -> Callable[..., Any]:
+    """Give each device of a mesh its part of the arguments: with one device, the whole, and each axis of the mesh has one element.
+
+    Without a function, returns a decorator.
+
+    Raises:
+      NotImplementedError: when it is called, where the mesh has more devices than one.
+    """
+    if f is None:
+        return functools.partial(shard_map, mesh=mesh, in_specs=in_specs, out_specs=out_specs, **options)
+
+    @functools.wraps(f)
+    def on_one(*args: Any) -> Any:
+        if mesh is None or mesh.size > 1:
+            size = "a mesh of the context" if mesh is None else f"a mesh of {mesh.size}"
+            raise NotImplementedError(_ONE_DEVICE.format("shard_map", size))
+        whole: Callable[..., Any] = f
+        for name in mesh.axis_names:
+            whole = vmap(whole, None, axis_name=name, axis_size=1)
+        return tree_map(lambda x: x.reshape(np.shape(x)[len(mesh.axis_names) :]), whole(*args))
+
+    return on_one
+
+
+def make_mesh(
+    axis_shapes: Sequence[int],
+    axis_names: Sequence[str],
+    axis_types: Any = None,
+    *,
+    devices: Sequence[Any] | None = None,
+) -> Any:
+    """A mesh of the first devices, in the order in which they are listed: `make_mesh((1,), ("batch",))`. `axis_types` are not looked at.
+
+    Raises:
+      ValueError: there are not as many devices.
+    """
+    there = list(runtime.devices() if devices is None else devices)
+    size = int(np.prod(axis_shapes, dtype=int))
+    if size > len(there):
+        raise ValueError(
+            f"Number of devices {len(there)} must be >= the product of mesh_shape {tuple(axis_shapes)}\n"
+            "Ask for as many as `jax.devices()` lists."
+        )
+    mesh: Any = runtime.gate().jax.sharding.Mesh
+    return mesh(np.array(there[:size]).reshape(tuple(axis_shapes)), tuple(axis_names))
