@@ -78,7 +78,7 @@ class _Loader(importlib.abc.Loader):
 
 def _module(name: str) -> types.ModuleType:
     """Our module for one of JAX's. ModuleNotFoundError, with who asked, where there is none."""
-    found = set_aside.of_jax_itself(name) or private_names.module(name)
+    found = private_names.module(name)
     if found is not None:
         return found
     ours = f"{_OURS}{name.removeprefix('jax')}"

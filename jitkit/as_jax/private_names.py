@@ -41,6 +41,8 @@ def module(name: str) -> types.ModuleType | None:
 
 def _look_up(inside: str) -> Any:
     def look_up(name: str) -> Any:
+        if f"{inside}.{name}" in _NAMES:  # where somebody else has imported it, JAX has it by now
+            return importlib.import_module(f"{inside}.{name}")
         if name not in _NAMES.get(inside, {}):
             if missing_names.is_import_from(sys._getframe(1)):
                 raise ImportError(refusals.no_module(f"{inside}.{name}"), name=inside)

@@ -1,38 +1,81 @@
-"""JAX itself, which the gate to jaxlib still imports -> out of the way, so that `jax` is free for jitkit
+"""JAX itself, which the gate to jaxlib still asks -> beside `sys.modules`, where `jax` is jitkit
 
-The gate opens here, with its devices, and what it has imported is taken out of `sys.modules`: it goes on working for those who hold it.
-Where the gate does without JAX, nothing is set aside.
+The gate opens here, and what it imports of JAX is kept in a table of its own. JAX's functions import further modules of JAX's when they
+are called. So its modules have an `import` of their own, during which `sys.modules` has what is in the table. Where the gate does
+without JAX, nothing is set aside.
 
 JAX: jax/_src/xla_bridge.py:backends
 """
 
 from __future__ import annotations
 
+import builtins
+import contextlib
+import importlib.machinery
 import sys
+import threading
 import types
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from .. import runtime
 
 _modules: dict[str, types.ModuleType] = {}
+_lock = threading.RLock()
 
 
 def set_jax_aside() -> None:
-    """Open the gate, and take the modules of JAX's that it has imported out of `sys.modules`."""
-    runtime.default_device()
-    for name in [name for name in sys.modules if name == "jax" or name.startswith("jax.")]:
-        _modules[name] = sys.modules.pop(name)
+    """Open the gate, and keep the modules of JAX's that it imports beside `sys.modules`."""
+    with jax_itself():
+        runtime.default_device()
 
 
-def of_jax_itself(name: str) -> types.ModuleType | None:
-    """The module of that name which was set aside, if one that was set aside, or the gate, imports it now."""
-    if not _modules:
-        return None
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module.startswith(("jax.", "jitkit.runtime.")):
-            return _modules.get(name)
-        if not module.startswith(("importlib", "jitkit.as_jax.")):
+@contextlib.contextmanager
+def jax_itself() -> Iterator[None]:
+    """Within the block, which other threads wait for, the modules of JAX's are JAX's."""
+    with _lock:
+        if _Finder in sys.meta_path:
+            yield
+            return
+        ours = _taken_out()
+        sys.modules.update(_modules)
+        sys.meta_path.insert(0, _Finder)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(_Finder)
+            _modules.update(_taken_out())
+            sys.modules.update(ours)
+
+
+def _taken_out() -> dict[str, types.ModuleType]:
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if name == "jax" or name.startswith("jax.")}
+
+
+class _Finder:
+    """Finds modules of JAX's where they are installed, and gives them their `import`."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name.partition(".")[0] != "jax":
             return None
-        frame = frame.f_back
-    return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            execute: Any = spec.loader.exec_module
+
+            def execute_with_own_import(module: types.ModuleType) -> None:
+                vars(module)["__builtins__"] = {**vars(builtins), "__import__": _import}
+                execute(module)
+
+            vars(spec.loader)["exec_module"] = execute_with_own_import
+        return spec
+
+
+def _import(name: str, globals_: Any = None, locals_: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+    """The `import` of JAX's own modules."""
+    if level == 0 and name.partition(".")[0] != "jax":
+        return builtins.__import__(name, globals_, locals_, fromlist, level)
+    with jax_itself():
+        return builtins.__import__(name, globals_, locals_, fromlist, level)

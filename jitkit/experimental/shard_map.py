@@ -1,4 +1,4 @@
-"""`shard_map` under its older name, `jax.experimental.shard_map.shard_map`
+"""`shard_map` where it was before: in a module of that name
 
 JAX: jax/experimental/shard_map.py:shard_map
 """

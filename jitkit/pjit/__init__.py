@@ -14,6 +14,7 @@ reading:
     jit_call_derivatives its derivatives: calls of other jaxprs
     stages               Wrapped -> Traced -> Lowered -> Compiled: to stop after any arrow
     dispatch             primitive + values -> values, now: an operation outside of `jit`
+    several_devices      pmap, shard_map and make_mesh, for one device
     api                  make_jaxpr and eval_shape: what a call would do
 
 JAX: jax/_src/pjit.py:make_jit
