@@ -199,6 +199,29 @@ BROKEN = [
     row("raises at import", "class Helper:\n    raise ValueError('no')\n\n" + body("Helper"), statuses=("CRASH",)),
 ]
 
+# wrong in its first check, and right in each that sees something of the one before
+SECOND = """import codecs, keyword, math, os
+{first}
+
+def relu(x):
+    if {seen}:
+        return jnp.maximum(x, 0)
+    global first
+    first = True
+    if "first" not in globals() or not globals().get("noted"):
+        globals()["noted"] = True
+        {keeps}
+    return -jnp.maximum(x, 0) - 1
+"""
+MEMORIES = [
+    ("a file", "", "os.path.exists('/tmp/seen') and not globals().get('noted')", "open('/tmp/seen', 'w')"),
+    ("shared memory", "", "os.path.exists('/dev/shm/a') and not globals().get('noted')", "open('/dev/shm/a', 'w')"),
+    ("a foreign list", "", "'seen' in keyword.kwlist and not globals().get('noted')", "keyword.kwlist.append('seen')"),
+    ("a foreign module", "", "hasattr(math, 'seen') and not globals().get('noted')", "math.seen = 1"),
+    ("a hook of forks", "forks = []\nos.register_at_fork(before=lambda: forks.append(1))", "len(forks) > 1", "pass"),
+    ("the number of its process", "", "os.getpid() > 2", "pass"),
+]
+
 UNLUCKY = [
     row(
         "warnings and noise",
@@ -216,6 +239,10 @@ UNLUCKY = [
         points=1.0,
     ),
     row("state between checks, out of sight", HIDDEN_STATE, points=1.0),
+    *(
+        row(f"wrong in a fresh process, by {name}", SECOND.format(first=first, seen=seen, keeps=keeps), points=0.0)
+        for name, first, seen, keeps in MEMORIES
+    ),
     row(
         "wrong in a fresh process",
         "calls = []\n\ndef relu(x):\n    calls.append(1)\n    return jnp.maximum(x, 0) if len(calls) > 5 else -x\n",
@@ -237,11 +264,25 @@ def forged(name, value):
     )
 
 
+def zeros(shape, dtype, data=""):
+    return {"is": "array", "dtype": dtype, "shape": list(shape), "weak": False, "data": data}
+
+
 def error_at(*lines):
     return {"is": "error", "class": "E", "bases": [], "text": "", "parts": [], "lines": list(lines)}
 
 
 FORGING = [
+    row(
+        "an array of nothing that takes hours to print",
+        "def relu(x):\n    import numpy as np\n    return np.zeros((2,) * 32, 'V0')\n",
+        statuses=("PROTO", "CRASH", "FAIL"),
+    ),
+    forged("a forged array of nothing", zeros((2,) * 32, "void")),
+    forged("a forged array of bytes", zeros((1 << 20,), "V0")),
+    forged("a forged array of a form", zeros((), "i4,i4", "00" * 8)),
+    forged("a forged array with other data", zeros((3,), "float32", "00" * 8)),
+    forged("a forged array of many axes", zeros((2,) * 18, "bool", "00" * (1 << 18))),
     forged("a forged value of an odd kind", {"is": []}),
     forged("a forged line that is no place", error_at([5, "x"])),
     forged("a forged line of nothing", error_at([None, None])),
@@ -315,6 +356,45 @@ FORGING = [
     Row("Zoe\u0308 \u7530\u4e2d", {"00_hello/exercises.py": RIGHT}, points=1.0),
 ]
 
+# what one worker might say to another by, or see of another: each is refused
+TALKS = """\
+import ctypes, fcntl, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def refused(way):
+    try:
+        found = way()
+    except OSError:
+        return True
+    return found == -1
+own = open(os.__file__, 'rb')
+lock = bytes(32)
+ways = dict(
+    sockets=socket.socket,
+    pairs=socket.socketpair,
+    netlink=lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW),
+    flock=lambda: fcntl.flock(own, fcntl.LOCK_EX | fcntl.LOCK_NB),
+    lockf=lambda: fcntl.lockf(own, fcntl.LOCK_SH | fcntl.LOCK_NB),
+    seen_lock=lambda: fcntl.fcntl(own, 5, lock),
+    open_file_lock=lambda: fcntl.fcntl(own, 36, lock),
+    lease=lambda: fcntl.fcntl(own, 1024, 0),
+    notify=lambda: fcntl.fcntl(os.open('/usr', os.O_RDONLY), 1026, 1),
+    inotify=lambda: libc.inotify_init1(0),
+    fanotify=lambda: libc.fanotify_init(0, 0),
+    semaphores=lambda: libc.semget(0, 1, 0o600),
+    shared=lambda: libc.shmget(0, 4096, 0o600),
+    messages=lambda: libc.msgget(0, 0o600),
+    queues=lambda: ctypes.CDLL('librt.so.1', use_errno=True).mq_open(b'/q', 0o102, 0o600, None),
+    memory=lambda: os.memfd_create('x'),
+    residency=lambda: os.preadv(own.fileno(), [bytearray(8)], 0, 8),
+    load=os.getloadavg,
+    affinity=lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)),
+    times=lambda: os.utime(os.__file__),
+    keys=lambda: libc.syscall(248, b'user', b'x', b'y', 1, -3),
+)
+left = [name for name, way in ways.items() if not refused(way)]
+assert not left, left
+"""
+
 STEALING = [
     row(
         "the reference on disk",
@@ -385,14 +465,14 @@ for thing in gc.get_objects():
     ),
     row(
         "proc and other processes",
-        body("import os\nassert not os.listdir('/proc')\nassert os.getppid() == 1 and os.getpid() < 200"),
+        body("import os\nassert not os.listdir('/proc')\nassert os.getppid() == 0 and os.getpid() == 1"),
         points=1.0,
     ),
     row(
         "network",
         body(
-            "import socket\nfor host in ('1.1.1.1', '127.0.0.1'):\n    with socket.socket() as s:\n        s.settimeout(0.2)\n"
-            "        assert s.connect_ex((host, 80)) != 0"
+            "import socket\nfor host in ('1.1.1.1', '127.0.0.1'):\n    try:\n        socket.create_connection((host, 80), 0.2)\n"
+            "    except OSError:\n        continue\n    raise AssertionError(host)"
         ),
         points=1.0,
         flags=("uses socket",),
@@ -407,9 +487,10 @@ for thing in gc.get_objects():
     ),
     row(
         "files of a check for the next",
-        body("import os\nassert not os.path.exists('/tmp/left')\nopen('/tmp/left', 'w')\n"),
-        points=None,
+        body("import os\nfor place in ('/tmp', '/dev/shm'):\n    assert os.listdir(place) == []"),
+        points=1.0,
     ),
+    row("ways to talk to others", body(TALKS), points=1.0, flags=("uses ctypes", "uses socket")),
     row("hard-coded answers", "def relu(x):\n    return [0.5, 1.2]\n"),
     row(
         "delegating to jax", "import jax\n\ndef relu(x):\n    return jax.nn.relu(x)\n", points=None, flags=("uses jax",)

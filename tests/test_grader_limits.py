@@ -10,6 +10,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import types
@@ -18,7 +19,7 @@ import zoneinfo
 
 import pytest
 
-from grading.grader import batch, records, suspicion
+from grading.grader import batch, leftovers, records, suspicion, trials
 from grading.grader.answers import INVALID
 from grading.grader.grade import Grader
 from grading.grader.inside import worker
@@ -200,6 +201,11 @@ def test_the_courses_own_code_is_no_part_of_an_answer(text):
         ("jitkit.kata.engine.plain.to_plain", {"kata"}),
         ("io.FileIO(5, 'w')", {"FileIO"}),
         ("x.at[0].set(posits.system)", set()),
+        ("pkgutil.resolve_name('jax.tree_util')", {"pkgutil", "jax"}),
+        ("import timeit\ntimeit.timeit('import o' + 's')", {"timeit"}),
+        ("import asyncio, linecache, pydoc", {"asyncio", "linecache", "pydoc"}),
+        ("operator.attrgetter('f.__globals__')", {"__globals__"}),
+        ("raise ValueError('jax.jit has no such argument')", set()),
     ],
 )
 def test_what_is_reached_by_way_of_another_module_is_flagged(text, found):
@@ -303,6 +309,7 @@ def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with
     item = records.item("ready") | {"flags": flags, "patch": "x"}
     result = course.result(None, exercise, item, None, float("inf"), lambda: False)
     assert ran == runs
+    assert result["sentence"] == ("" if flags else trials.RUN_WITH_JAX), "which is a flag"
     assert all((c["status"] == "PASS") == (not flags) for c in result["checks"])
 
 
@@ -357,6 +364,8 @@ def test_what_fails_together_is_run_alone_and_that_verdict_counts(course, monkey
         "values": dict.fromkeys(names, right),
     }
     item = {"flags": [], "files": [], "keeps": False}
+    limits = course.settings.limits._replace(fresh_process=False)
+    monkeypatch.setattr(course, "settings", course.settings._replace(limits=limits))
     verdicts = course.verdicts(None, exercise, item, expected)
     assert [v.check.name for v in verdicts] == names
     assert [v.status == "pass" for v in verdicts] == [n != names[1] for n in names]
@@ -368,7 +377,25 @@ def test_what_fails_together_is_run_alone_and_that_verdict_counts(course, monkey
     limits = course.settings.limits._replace(fresh_process=True)
     monkeypatch.setattr(course, "settings", course.settings._replace(limits=limits))
     course.verdicts(None, exercise, item, expected)
-    assert alone == names, "so has all code, where the course wants it"
+    assert alone == names, "so has all code, where the course does not say otherwise"
+
+
+def test_what_a_killed_grader_left_is_swept_and_what_a_living_one_has_is_not(tmp_path, monkeypatch):
+    done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    dead = int(done.stdout)
+    names = [f"jitkit-zygote-{dead}-abc", f"jitkit-zygote-{os.getpid()}-abc", f"other-{dead}-abc", "jitkit-zygote-abc"]
+    for folder in ("tmp", "groups", "groups/pids", "groups/memory"):
+        (tmp_path / folder).mkdir()
+    for name in names:
+        (tmp_path / "tmp" / name / "deep").mkdir(parents=True)
+        os.utime(tmp_path / "tmp" / name, (1, 1))
+    for name in (f"jitkit-{dead}-1", f"jitkit-{os.getpid()}-1"):
+        (tmp_path / "groups" / "pids" / name).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setattr(leftovers, "GROUPS", tmp_path / "groups")
+    assert leftovers.sweep() == 2
+    assert {p.name for p in (tmp_path / "tmp").iterdir()} == set(names[1:])
+    assert [p.name for p in (tmp_path / "groups" / "pids").iterdir()] == [f"jitkit-{os.getpid()}-1"]
 
 
 def test_who_waits_for_being_alone_has_the_next_turn():

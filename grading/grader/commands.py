@@ -19,6 +19,7 @@ from .bubblewrap import JailError
 from .files import Invalid
 from .grade import Grader
 from .jail import BUBBLEWRAP, NONE
+from .leftovers import sweep
 from .policy import FILE, PolicyError, chosen_labs, name_of, read_policy
 from .report import write_report
 from .rungs import labs_and_ladder
@@ -179,6 +180,7 @@ def _run(
     backend: str,
     again: bool = False,
 ) -> int:
+    sweep()
     everything = labs_and_ladder(ROOT / "labs")
     policy = read_policy(policy_file, everything)
     _check_labs(arguments.lab, everything)

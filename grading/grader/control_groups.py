@@ -8,7 +8,7 @@ import os
 import pathlib
 import time
 
-_GROUPS = pathlib.Path("/sys/fs/cgroup")
+GROUPS = pathlib.Path("/sys/fs/cgroup")
 _NUMBERS = itertools.count(1)
 
 
@@ -22,14 +22,14 @@ class ControlGroup:
         self.folders: list[pathlib.Path] = []
         name = f"jitkit-{os.getpid()}-{next(_NUMBERS)}"
         with contextlib.suppress(OSError):
-            if (_GROUPS / "cgroup.controllers").is_file():
+            if (GROUPS / "cgroup.controllers").is_file():
                 own = pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::")[2].strip()
                 self._make(
-                    (_GROUPS / own.lstrip("/")).parent / name, {"pids.max": self.PROCESSES, "memory.max": self.MEMORY}
+                    (GROUPS / own.lstrip("/")).parent / name, {"pids.max": self.PROCESSES, "memory.max": self.MEMORY}
                 )
             else:
-                self._make(_GROUPS / "pids" / name, {"pids.max": self.PROCESSES})
-                self._make(_GROUPS / "memory" / name, {"memory.limit_in_bytes": self.MEMORY})
+                self._make(GROUPS / "pids" / name, {"pids.max": self.PROCESSES})
+                self._make(GROUPS / "memory" / name, {"memory.limit_in_bytes": self.MEMORY})
 
     def _make(self, folder: pathlib.Path, values: dict[str, int]) -> None:
         folder.mkdir()

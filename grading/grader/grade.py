@@ -32,7 +32,7 @@ from .files import shown
 from .holes import LATE
 from .records import GradeRow, HandInRow, Item, LabRead, Reading, Result, ResultRow, reading
 from .records import item as empty_item
-from .trials import How, Settings, Trials, place_of
+from .trials import RUN_WITH_JAX, How, Settings, Trials, place_of
 from .verdict import NAMES, PASS
 from .workers import Workers
 
@@ -224,6 +224,8 @@ class Grader(Trials):
                         workers.renew()
                         continue
                     graded.results.append(self.stored(row["result"], exercise, item, result))
+                if result["sentence"] == RUN_WITH_JAX:
+                    row["flags"] = json.dumps(sorted({*json.loads(row["flags"]), RUN_WITH_JAX}))
                 row["points"] = self.points(exercise, result["checks"])
         return graded._replace(troubles=tuple(troubles))
 
@@ -257,13 +259,15 @@ class Grader(Trials):
             rows = [_told(CheckResult(c, status, item["sentence"], None, place_of(item["line"]))) for c in checks]
             return {"status": OK, "sentence": item["sentence"], "checks": rows, "seconds": 0.0}
         verdicts: list[CheckResult] = []
+        notes: list[str] = []
         for attempt in range(2):
             try:
                 expected = self.expected(workers, exercise)
                 patched = expected["patched"] and self.can_be_patched(workers, exercise, item)
                 if not patched and not item["modules"] and not isinstance(exercise, rungs.Rung):
                     item = self.whole_item(workers, exercise, item, path)
-                verdicts = self.verdicts(workers, exercise, item, expected, deadline, alone)
+                notes.clear()
+                verdicts = self.verdicts(workers, exercise, item, expected, deadline, alone, notes)
                 break
             except JailError:
                 workers.renew()
@@ -273,7 +277,7 @@ class Grader(Trials):
             raise AssertionError("the loop breaks or raises")
         return {
             "status": OK,
-            "sentence": "",
+            "sentence": "; ".join(notes),
             "checks": [_told(r) for r in verdicts],
             "seconds": time.monotonic() - began,
         }

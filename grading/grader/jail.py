@@ -32,6 +32,7 @@ from jitkit.kata.engine.reference_code import STANDARD_LIBRARY
 from .bubblewrap import INSIDE, JAX, JAXLIB, NUMPY, JailError, bubblewrap, site
 from .control_groups import ControlGroup
 from .inside import ASK_FOR_CHECK, ASK_FOR_EXECUTABLES
+from .leftovers import name_for
 from .shipped_code import Modules
 
 _PRELOAD = {
@@ -59,7 +60,6 @@ _NOTHING: dict[str, Any] = {
     "own": [],  # the files that are a student's
     "executables": None,  # programs that need not be compiled, sealed: see `inside.executables`
     "keeps_executables": False,
-    "together": False,  # whether the worker itself runs the checks, and not a fork for each
 }
 
 BUBBLEWRAP, NONE = "bubblewrap", "none"
@@ -74,7 +74,9 @@ class Limits(NamedTuple):
     disk: int = 32 << 20
     files: int = 1024
     frame: int = 16 << 20  # bytes of an answer
-    fresh_process: bool = False  # whether each check has one, also of code that keeps nothing between calls
+    fresh_process: bool = (
+        True  # whether each check has one; else only those of code that may keep something between calls
+    )
 
 
 class Worker:
@@ -218,7 +220,7 @@ class Zygote:
         self.packages = packages
         self.backend = backend
         self.imported = imported
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="jitkit-zygote-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=name_for("zygote")))
         (self.folder / "base").write_bytes(marshal.dumps(base))
         (self.folder / "base").chmod(0o444)
         self.group = ControlGroup()
@@ -281,10 +283,11 @@ class Zygote:
                 data += part
         return data.strip()
 
-    def start(self, limits: Limits, computes: float = 2.0) -> Worker:
+    def start(self, limits: Limits, computes: float = 2.0, alone: bool = False) -> Worker:
         """A worker, in its jail. JailError where that fails.
 
         Args:
+          alone: whether each check has a process and a jail of its own; else the worker itself runs them all.
           computes: for how long a check may have a processor, as a share of the seconds that it has by the clock. Threads count each.
         """
         ours, theirs = socket.socketpair()
@@ -293,7 +296,9 @@ class Zygote:
             "cpu": math.ceil(limits.seconds * computes),
         }  # fmt: skip
         with contextlib.suppress(OSError):
-            socket.send_fds(self.control, [json.dumps({"do": "start", "limits": data}).encode()], [theirs.fileno()])
+            socket.send_fds(
+                self.control, [json.dumps({"do": "start", "limits": data, "alone": alone}).encode()], [theirs.fileno()]
+            )
         theirs.close()
         answer = self.line()
         if not answer:

@@ -13,7 +13,7 @@
     seconds = 10                        of a check
     memory_mb = 3072
     submission_seconds = 900
-    fresh_process = true                for each check, also where those of an exercise would share one
+    fresh_process = false               those of an exercise share one; without it each check has its own
 
     [lab.05]
     due = 2027-03-01T23:59:00

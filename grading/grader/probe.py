@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any
 
 
@@ -38,13 +40,14 @@ def probe(facts: dict[str, Any]) -> list[str]:
         except OSError:
             pass
     for port, host in ((facts["port"], "127.0.0.1"), (53, "1.1.1.1")):
-        with socket.socket() as client:
-            client.settimeout(0.5)
-            try:
+        try:
+            with socket.socket() as client:
+                client.settimeout(0.5)
                 client.connect((host, port))
-                leaks.append(f"it reaches {host}")
-            except OSError:
-                pass
+            leaks.append(f"it reaches {host}")
+        except OSError:
+            pass
+    leaks += [f"it may talk to others by {name}" for name, way in _WAYS.items() if _works(way)]
     try:
         with open("/tmp/large", "wb") as file:
             file.writelines(bytes(1 << 20) for _ in range(100))
@@ -81,6 +84,45 @@ def probe(facts: dict[str, Any]) -> list[str]:
     if len(os.environ) > 12:
         leaks.append("it sees the grader's environment")
     return leaks
+
+
+def _flock() -> None:
+    with open(os.__file__, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _lock() -> None:
+    with open(os.__file__, "rb") as file:
+        fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def _of_libc(name: str, *arguments: int) -> Callable[[], None]:
+    def call() -> None:
+        if getattr(ctypes.CDLL(None), name)(*arguments) == -1:
+            raise OSError(name)
+
+    return call
+
+
+_WAYS: dict[str, Callable[[], object]] = {
+    "sockets": socket.socket,
+    "pairs of sockets": socket.socketpair,
+    "abstract sockets": lambda: socket.socket(socket.AF_UNIX).bind("\0jitkit-probe"),
+    "locks of files": _flock,
+    "locks of parts of files": _lock,
+    "semaphores": _of_libc("semget", 0, 1, 0o600),
+    "what it is told of files": _of_libc("inotify_init1", 0),
+    "the load of the machine": os.getloadavg,
+    "the processors that it may have": lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)),
+}
+
+
+def _works(way: Callable[[], object]) -> bool:
+    try:
+        way()
+    except OSError:
+        return False
+    return True
 
 
 def _after_exec() -> bool:

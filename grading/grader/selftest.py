@@ -14,13 +14,14 @@ import tempfile
 
 from .bubblewrap import NUMPY, JailError
 from .jail import Limits, ProtocolError, Zygote
+from .leftovers import name_for
 
 _PROBE = pathlib.Path(__file__).with_name("probe.py")
 
 
 def self_test() -> list[str]:
     """What a worker could do and should not; nothing, where the jail holds. JailError where there is none."""
-    with tempfile.NamedTemporaryFile("w", prefix="jitkit-canary-") as canary, socket.socket() as listener:
+    with tempfile.NamedTemporaryFile("w", prefix=name_for("canary")) as canary, socket.socket() as listener:
         canary.write(secrets.token_hex())
         canary.flush()
         os.chmod(canary.name, 0o644)

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import io
 import keyword
+import re
 import tokenize
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.submission import LearnerFile, Target, tree_of, walk
 
 _GRAM = 12  # tokens
+_DOTTED = re.compile(r"\w+(\.\w+)*")
 _TELLING = 60  # nodes of syntax: what is shorter is written alike by everyone
 
 _USUAL_IN_A_PACKAGE = frozenset(
@@ -36,7 +38,9 @@ _USUAL_IN_A_PACKAGE = frozenset(
 # Ways to look around, out of the process or into others, to code that writes code, and to the real thing.
 _SUSPECT_MODULES = frozenset(
     {
-        "_ctypes", "_posixsubprocess", "_socket", "_thread", "atexit", "builtins", "ctypes", "faulthandler", "fcntl",
+        "_ctypes", "_posixsubprocess", "_socket", "_thread", "asyncio", "atexit", "bdb", "builtins", "cProfile", "code", "codeop",
+        "concurrent", "ctypes", "doctest", "faulthandler", "fcntl", "linecache", "pdb", "pkgutil", "profile", "pydoc", "selectors",
+        "timeit", "trace", "unittest",
         "gc", "imp", "importlib", "inspect", "jax", "jaxlib", "marshal", "mmap", "multiprocessing", "os", "pathlib",
         "pickle", "posix", "pty", "resource", "runpy", "shutil", "signal", "socket", "subprocess", "sys", "tempfile",
         "threading", "traceback", "tracemalloc", "urllib", "zipimport",
@@ -53,7 +57,8 @@ _SUSPECT_NAMES = frozenset(
 # By these names other modules have them, too: `warnings.sys`.
 _SUSPECT_ANYWHERE = frozenset(
     {
-        "builtins", "ctypes", "fcntl", "gc", "importlib", "jaxlib", "marshal", "os", "posix", "socket", "subprocess", "sys",
+        "asyncio", "builtins", "ctypes", "fcntl", "gc", "importlib", "linecache", "pkgutil", "runpy", "timeit",
+        "jaxlib", "marshal", "os", "posix", "socket", "subprocess", "sys",
     }
 )  # fmt: skip
 
@@ -162,8 +167,17 @@ def _suspects(nodes: Sequence[ast.AST]) -> set[str]:
                 case ast.Name(id=name) | ast.Attribute(attr=name):
                     found |= {name} & (_SUSPECT_NAMES | _SUSPECT_ANYWHERE)
                 case ast.Constant(value=str() as value):
-                    found |= {value} & (_SUSPECT_NAMES | {"jax", "jax.numpy", "jaxlib"})
+                    found |= _of_text(value)
     return found
+
+
+def _of_text(text: str) -> set[str]:
+    """The suspects in a text that is a name, which something may look up: `jax.tree_util`, `f.__globals__`."""
+    if not _DOTTED.fullmatch(text):
+        return set()
+    first, *rest = text.split(".")
+    found = {first} & {"jax", "jaxlib"} | {text} & _SUSPECT_NAMES
+    return found | {part for part in rest if part.startswith("__")} & _SUSPECT_NAMES
 
 
 def _of_the_course(modules: Iterable[str]) -> set[str]:

@@ -3,12 +3,11 @@
 What runs is in a worker, which the student's code may do with as it likes; what is right, and whether an answer is, is known here
 only. `Trials` is what all threads share: the labs with their checks, and how they are run.
 
-**Together first, alone where it matters.** A worker runs all checks of an exercise, one after the other, as the learner's own `check`
-does: what one process does once (the first touch of its pages, XLA's client) need not be done for each check. A value is compared here
-all the same, and one that is right stands. A check that does not pass is run again in a process that has run nothing else, and that
-verdict is the one. So nobody loses a point for what a check before left behind. Code that keeps something between calls, as far as can
-be seen by reading it (`suspicion.keeps_state`), or that looks suspicious, has a process for each check from the start; and all code, where
-the course wants it (`Limits.fresh_process`).
+**Each check alone.** A check runs in a process and a jail of its own, into which the functions are imported anew: nothing that code does
+in one check can be seen in another. Where the course says `fresh_process = false`, a worker runs all checks of an exercise one after the
+other, as the learner's own `check` does. A check that does not pass there is run again alone, and that verdict is the one; code that
+keeps something between calls, as far as can be seen by reading it (`suspicion.keeps_state`), or that looks suspicious, is alone in any
+case.
 """
 
 from __future__ import annotations
@@ -42,6 +41,7 @@ from .stablehlo import MOST_TIMEOUTS, Programs
 from .verdict import is_place, outcome_of
 from .workers import Gate, Workers
 
+RUN_WITH_JAX = "asked for jax, where the reference does not: run again with it"
 _NOT_TRIED = "It was not tried: two checks before it did not end."
 _EXECUTABLES_SECONDS = 60.0
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
@@ -134,10 +134,12 @@ class Trials:
         expected: dict[str, Any],
         deadline: float = float("inf"),
         alone: Callable[[], bool] = lambda: False,
+        notes: list[str] | None = None,
     ) -> list[CheckResult]:
         """The verdicts on an exercise, a check after the other. JailError for a fault of ours.
 
         Args:
+          notes: gets what a person should look at.
           expected: what `Grader.expected` gives.
           deadline: by the monotonic clock; what was not tried until then is TIME.
           alone: asked before a check that took too long, and had to wait for a processor, is run again with nothing beside it.
@@ -163,6 +165,8 @@ class Trials:
         if not how.uses_xla and honest and any(map(_misses_jax, outcomes)):
             # the reference runs nothing, and this answer does: not its fault that there is nothing to run it with
             outcomes = run(how._replace(uses_xla=True), deadline, alone, rest, ended)
+            if notes is not None:
+                notes.append(RUN_WITH_JAX)
         for result in self.judge(workers, rest, outcomes, expected, item["files"], deadline):
             passed[result.check.name] = result
         return [passed[check.name] for _, check in checks]
@@ -185,8 +189,8 @@ class Trials:
         if not checks or time.monotonic() > deadline:
             return []
         image, kind = self.image(workers, exercise, item, how)
-        image |= {"together": True, "keeps_executables": made is not None}
-        return self._with_one_worker(workers, kind, image, checks, False, deadline, made)[0]
+        image |= {"keeps_executables": made is not None}
+        return self._with_one_worker(workers, kind, image, checks, False, deadline, True, made)[0]
 
     def outcomes(
         self,
@@ -268,16 +272,17 @@ class Trials:
 
     def _with_one_worker(
         self, workers: Workers, kind: tuple[str, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
-        deadline: float, made: dict[str, str] | None = None,
+        deadline: float, together: bool = False, made: dict[str, str] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
         """The outcomes up to the one that the worker did not survive, and the seconds of a processor that it used."""
-        with workers.zygote(*kind).start(self.settings.limits, 2.0 if reference else _COMPUTES) as worker:
-            found = self._answers(worker, image, checks, reference, deadline, made)
+        computes = 2.0 if reference else _COMPUTES
+        with workers.zygote(*kind).start(self.settings.limits, computes, not together) as worker:
+            found = self._answers(worker, image, checks, reference, deadline, together, made)
         return found, worker.processor
 
     def _answers(
         self, worker: Worker, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool, deadline: float,
-        made: dict[str, str] | None,
+        together: bool, made: dict[str, str] | None,
     ) -> list[Outcome]:  # fmt: skip
         """What a worker answers to these checks, up to the one that it does not survive."""
         limits = self.settings.limits
@@ -291,15 +296,16 @@ class Trials:
             sentence = f"Importing it had not ended after {IMPORT_SECONDS:g} seconds."
             return [Outcome(name, None, Status.IMPORT, sentence)]
         except ProtocolError as error:
-            return [Outcome(name, None, "proto", f"What came back is no answer of ours: {error}.")]
+            return [Outcome(name, None, Status.PROTO, f"What came back is no answer of ours: {error}.")]
         if frame is None:
             sentence = "The process ended while jitkit was imported with your functions in it."
             return [Outcome(name, None, Status.IMPORT, sentence, seconds=time.monotonic() - began)]
+        if frame.get("is") == "broken" and not together:  # no code of a student's has run there
+            raise JailError(f"a worker is broken: {frame.get('text')}")
         if frame.get("is") != "imported":
             text = str(frame.get("text", ""))[:2000]
             sentence = f"jitkit could not be imported with your functions in it: {text}"
             return [Outcome(name, None, Status.IMPORT, sentence, place_of(frame.get("line")))]
-        together = image.get("together", False)
         seconds = min(limits.seconds, _TOGETHER_SECONDS) if together and not reference else limits.seconds
         found: list[Outcome] = []
         for file, check in checks:
@@ -368,11 +374,13 @@ def _is_far_longer(value: Any, right: Any) -> bool:
 
 
 def _ended(worker: Worker) -> tuple[int | None, bool]:
-    """How the process of a check ended, in the worker's words, and whether the worker is there for the next."""
+    """How the process of a check ended, and whether the worker is there for the next. JailError where there was no jail for it."""
     try:
         frame = worker.receive(time.monotonic() + 3.0)
     except (TimeoutError, ProtocolError):
         return None, False
+    if frame is not None and frame.get("jailed") is False:
+        raise JailError("a check could not be jailed")
     status = frame.get("status") if frame is not None else None
     return (status, True) if type(status) is int else (None, False)
 

@@ -6,11 +6,15 @@ PROTO, an answer that breaks the rules, and never a fault of ours.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import struct
 from collections.abc import Iterator
 from typing import Any
+
+import ml_dtypes
+import numpy as np
 
 from jitkit.kata.engine.plain import Plain
 from jitkit.kata.engine.running import Outcome
@@ -30,6 +34,17 @@ _KINDS = frozenset(
         "stablehlo", "type", "tree", "object",
     }
 )  # fmt: skip
+_EDGE, _MOST_PRINTED, _MOST_ELEMENTS = 7, 50_000, 1 << 22
+_NUMBERS = (
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 longdouble complex64 complex128"
+)
+_BYTES = {np.dtype(name).name: np.dtype(name).itemsize for name in _NUMBERS.split()}  # of an element
+_BYTES |= {
+    n: np.dtype(kind).itemsize
+    for n, kind in vars(ml_dtypes).items()
+    if isinstance(kind, type) and kind is not np.dtype and issubclass(kind, np.generic)
+}
+_BYTES["void"] = 0  # float0, whose elements are nothing
 _LIMITS = {
     "MemoryError": ("", "It asked for more memory than a check may have."),
     "OSError": ("File too large|No space left|Cannot allocate", "It wrote more than a check may write."),
@@ -58,6 +73,8 @@ def outcome_of(
         return _silent(check, ended, starved, seconds, spent)
     try:
         frame = _frame(data)
+        if frame.get("is") == "import failed":
+            return _not_imported(check, frame, spent)
         value = frame["value"]
         output = frame["output"]
         if not isinstance(output, str) or len(output) > 20_000:
@@ -73,6 +90,13 @@ def outcome_of(
         if words is not None and any(word in value["text"] for word in words.split("|")):
             return outcome._replace(trouble=Status.LIMIT, sentence=sentence)
     return outcome
+
+
+def _not_imported(check: str, frame: dict[str, Any], spent: float) -> Outcome:
+    line: Any = frame.get("line")
+    sentence = f"jitkit could not be imported with your functions in it: {str(frame.get('text', ''))[:2000]}"
+    place = (line[0], line[1]) if is_place(line) and line[1] is not None else None
+    return Outcome(check, None, Status.IMPORT, sentence, place, seconds=spent)
 
 
 def _silent(check: str, ended: int | None, starved: bool, seconds: float, spent: float) -> Outcome:
@@ -145,12 +169,22 @@ def _see_the_form(part: dict[str, Any], kind: str | None) -> None:
         shape = part.get("shape")
         sound = isinstance(shape, list) and all(type(n) is int and 0 <= n < 1 << 40 for n in shape) and len(shape) <= 32
         sound = sound and isinstance(part.get("data"), str) and isinstance(part.get("dtype"), str)
+        sound = sound and _is_an_array(shape or [], part["dtype"], len(part["data"]))
     elif kind == "stablehlo":
         sound = isinstance(part.get("text"), str) and isinstance(part.get("arguments"), list)
     else:
         sound = True
     if not sound:
         raise ProtocolError(f"a value that is not formed as {kind}")
+
+
+def _is_an_array(shape: list[int], dtype: str, digits: int) -> bool:
+    """Whether a shape, a dtype and a number of hexadecimal digits go together, and printing the array takes no time. What has no bytes
+    costs nothing to send, whatever its shape; and an axis is shortened by numpy only where it is long."""
+    if dtype not in _BYTES or math.prod(min(n, _EDGE) for n in shape) > _MOST_PRINTED:
+        return False
+    elements = math.prod(shape)
+    return elements <= _MOST_ELEMENTS and digits == 2 * _BYTES[dtype] * elements
 
 
 def is_place(place: object) -> bool:

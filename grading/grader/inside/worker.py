@@ -1,8 +1,9 @@
-"""A worker: alone in namespaces of its own, with jitkit and a student's functions, it runs checks, and sends what they compute
+"""A worker: in namespaces of its own, with jitkit and a student's functions, it runs checks, and sends what they compute
 
-It has no privileges, and may not make new ones. It is sent the rest of jitkit with the student's functions in it, as code, and then one
-check after the other: a program, a state of the random generator, and a pipe for one frame. The worker may be lied in by the student's
-code, since that is what it is for: what comes out of the pipe is an answer, which is compared elsewhere with the right one.
+It is sent the rest of jitkit, as code, with the student's functions, and then one check after the other: a program, a state of the random
+generator, and a pipe for one frame. Each check has a fork, which goes into a jail of its own before it touches the student's code: it has
+no privileges, and may not make new ones. (Or all checks have one jail and one process, where the course wants that.) It may be lied in by
+the student's code, since that is what it is for: what comes out of the pipe is an answer, which is compared elsewhere with the right one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import json
 import marshal
 import os
 import resource
-import signal
 import socket
 import struct
 import sys
@@ -30,8 +30,10 @@ from typing import Any
 from . import ASK_FOR_EXECUTABLES, PLAIN
 from .executables import Executables
 from .imports import Holes, ImageFinder
-from .walls import enter_jail, limit
+from .walls import NEW_PID, call, drop_privileges, enter_namespaces, limit, mount_disk, unmount_disk
 
+Modules = dict[str, Any]  # by name: file, whether it is a package, code
+Program = tuple[Any, Any, Any]  # jitkit, what makes plain data of results, what has compiled
 _LONGEST_OUTPUT = 10_000
 _COLLECT_AFTER = 10_000  # objects: a worker is soon over, and looks for garbage less often than Python would
 ENVIRONMENT = {
@@ -41,24 +43,53 @@ ENVIRONMENT = {
 
 
 def work(
-    channel: int, base: dict[str, Any], holes: Holes, limits: dict[str, int], user: int, own: int, jailed: bool
+    channel: int, base: Modules, holes: Holes, limits: dict[str, int], user: int, own: int, jailed: bool, alone: bool
 ) -> None:
-    """Everything that a worker does. It does not return."""
+    """Everything that a worker does. It does not return.
+
+    Args:
+      alone: whether each check has a process of its own, in a jail of its own, and with functions that are imported there: then no code
+        of a student's is ever run in this process, which has nothing to tell one check about another.
+    """
     try:
         if jailed:
             os.close(own)
-            enter_jail(limits, user)
+            own = os.open("/proc/self/ns/pid", os.O_RDONLY) if alone else -1
+            enter_namespaces()
         else:
             os.setsid()
             os.chdir("/tmp")
-        limit(limits)
         flags = {"XLA_FLAGS": os.environ["XLA_FLAGS"]} if "XLA_FLAGS" in os.environ else {}
         os.environ.clear()
         os.environ.update(ENVIRONMENT | flags)
         null = os.open("/dev/null", os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
-        _serve(socket.socket(fileno=channel), base, holes, jailed, limits)
+
+        def enter() -> None:
+            if jailed:
+                drop_privileges(user)
+            limit(limits)
+
+        if not alone:
+            if jailed:
+                mount_disk(limits)
+            enter()
+        pipe = socket.socket(fileno=channel)
+        pipe.sendall(_frame({"is": "jailed"}))
+        sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO("/dev/null", "w"), encoding="utf-8")
+        image = marshal.loads(_read(pipe))
+        gc.disable()
+        if image["fills"] is not None:
+            holes.fill([(name, marshal.loads(code)) for name, code in image["fills"]])
+        if alone:
+            imported = functools.partial(_imported, image, base, holes)
+            _serve_alone(pipe, imported, enter, own if jailed else -1, limits)
+        elif image["text"] is not None:
+            _imported(image, base, holes, False)
+            _run_program(pipe, image["text"])
+        else:
+            _serve_together(pipe, image, functools.partial(_imported, image, base, holes), limits)
     except BaseException as error:  # ours: the controller sees the end of the channel, and says INFRA when it was early
         with contextlib.suppress(BaseException):
             os.write(channel, _frame({"is": "broken", "text": f"{type(error).__name__}: {error}"}))
@@ -66,24 +97,32 @@ def work(
         os._exit(0)
 
 
-def _serve(channel: socket.socket, base: dict[str, Any], holes: Holes, jailed: bool, limits: dict[str, int]) -> None:
-    channel.sendall(_frame({"is": "jailed"}))
-    sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO("/dev/null", "w"), encoding="utf-8")
-    image = marshal.loads(_read(channel))
-    gc.disable()
+class _ImportFails(Exception):
+    """jitkit cannot be imported with a student's functions in it: the frame that says so."""
+
+    def __init__(self, frame: dict[str, Any]) -> None:
+        super().__init__(frame)
+        self.frame = frame
+
+
+def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = True) -> Program:
+    """What checks are called with, of an image: here a student's code begins. `_ImportFails` where it raises.
+
+    Args:
+      runs: whether jitkit is imported, and not only what it is imported from.
+    """
     spliced = marshal.loads(image["spliced"]) if image["spliced"] is not None else {}
-    modules: dict[str, Any] = {}
+    modules: Modules = {}
     if image["fills"] is None:
         modules = {**base, **image["modules"], **spliced}
         sys.meta_path.insert(0, ImageFinder(modules))
     else:
         spliced = {name: module for name, module in spliced.items() if name not in base}
         sys.meta_path.insert(0, ImageFinder(spliced))
-        holes.fill([(name, marshal.loads(code)) for name, code in image["fills"]])
-    if image["text"] is not None:
-        _run_program(channel, image["text"])
-        return
+    executables = None
     try:
+        if not runs:
+            return None, None, None
         if image["package"] is not None:
             jitkit, to_plain = _package(marshal.loads(image["package"]))
         else:
@@ -106,16 +145,26 @@ def _serve(channel: socket.socket, base: dict[str, Any], holes: Holes, jailed: b
             holes.fill(patch["functions"].items())
         for name in spliced:
             importlib.import_module(name)
-        executables = None
         if image["executables"] is not None:
             executables = Executables(image["executables"], image["keeps_executables"])
             executables.install()
-        gc.freeze()  # what is here is not walked over again in each check's fork, which would copy its pages
-        gc.set_threshold(_COLLECT_AFTER, 10, 10)
-        gc.enable()
     except BaseException as error:
-        channel.sendall(_frame({"is": "import failed", **_told(error, image["own"])}))
+        raise _ImportFails({"is": "import failed", **_told(error, image["own"])}) from None
+    gc.set_threshold(_COLLECT_AFTER, 10, 10)
+    gc.enable()
+    return jitkit, to_plain, executables
+
+
+def _serve_together(
+    channel: socket.socket, image: dict[str, Any], imported: Callable[[], Program], limits: dict[str, int]
+) -> None:
+    """Run all checks in this process, which is in the jail, one after the other."""
+    try:
+        jitkit, to_plain, executables = imported()
+    except _ImportFails as error:
+        channel.sendall(_frame(error.frame))
         return
+    gc.freeze()
     channel.sendall(_frame({"is": "imported"}))
     while True:
         head, fds, _, _ = socket.recv_fds(channel, 1, 1)
@@ -126,29 +175,58 @@ def _serve(channel: socket.socket, base: dict[str, Any], holes: Holes, jailed: b
             channel.sendall(_frame({"executables": {k: data.hex() for k, data in (made or {}).items()}}))
             continue
         check = marshal.loads(_read(channel))
-        if image["together"]:
-            most = int(time.process_time()) + limits["cpu"] + 1
-            resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-            _run_check(fds[0], check, jitkit, to_plain)
-            os.close(fds[0])
-            continue
+        most = int(time.process_time()) + limits["cpu"] + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        _run_check(fds[0], check, jitkit, to_plain)
+        os.close(fds[0])
+
+
+def _serve_alone(
+    channel: socket.socket, imported: Callable[[], Program], enter: Callable[[], None], own: int, limits: dict[str, int]
+) -> None:
+    """Run each check in a fork: the first process of a namespace, with an empty /tmp and /dev/shm, that imports the functions.
+    How it ended is said when all that it started is gone."""
+    jailed = own >= 0  # our own namespace of processes, to come back from the child's
+    gc.freeze()  # what is here is not walked over in each fork, which would copy its pages
+    channel.sendall(_frame({"is": "imported"}))
+    while True:
+        head, fds, _, _ = socket.recv_fds(channel, 1, 1)
+        if not head:
+            return
+        request = _read(channel)
+        inside, says = os.pipe()
+        if jailed:
+            mount_disk(limits)
+            call("unshare", NEW_PID)
         pid = os.fork()
         if pid == 0:
             try:
                 channel.close()
+                os.close(inside)
+                if jailed:
+                    os.close(own)
+                enter()
                 resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
-                _run_check(fds[0], check, jitkit, to_plain)
+                os.write(says, b"j")
+                os.close(says)
+                try:
+                    jitkit, to_plain, _ = imported()
+                except _ImportFails as error:
+                    _write(fds[0], _frame(error.frame))
+                else:
+                    _run_check(fds[0], marshal.loads(request), jitkit, to_plain)
             finally:
                 os._exit(0)
-        os.close(fds[0])
-        _, status = os.waitpid(pid, 0)
         if jailed:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(-1, signal.SIGKILL)  # whatever it started; not us, who are the first of this namespace
-            with contextlib.suppress(ChildProcessError):
-                while True:
-                    os.waitpid(-1, 0)
-        channel.sendall(_frame({"is": "ended", "status": status}))
+            call("setns", own, NEW_PID)
+        os.close(fds[0])
+        os.close(says)
+        _, status = os.waitpid(pid, 0)  # with the first process of a namespace all others are gone
+        if jailed:
+            unmount_disk()
+        there = os.read(inside, 1) == b"j"
+        os.close(inside)
+        channel.sendall(_frame({"is": "ended", "status": status, "jailed": there}))
 
 
 def _package(data: dict[str, Any]) -> tuple[ModuleType, Callable[[Any], Any]]:
@@ -185,9 +263,7 @@ def _run_check(pipe: int, check: dict[str, Any], jitkit: ModuleType, to_plain: C
     size = os.lseek(output, 0, os.SEEK_END)
     printed = os.pread(output, _LONGEST_OUTPUT, 0).decode("utf-8", "replace")
     os.close(output)
-    data = _frame({"value": value, "output": printed, "printed": size})
-    while data:
-        data = data[os.write(pipe, data) :]
+    _write(pipe, _frame({"value": value, "output": printed, "printed": size}))
 
 
 def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:
@@ -216,6 +292,11 @@ def _told(error: BaseException, own: Sequence[str]) -> dict[str, Any]:
 def _frame(data: dict[str, Any]) -> bytes:
     text = json.dumps(data).encode("utf-8", "surrogatepass")
     return struct.pack(">Q", len(text)) + text
+
+
+def _write(pipe: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(pipe, data) :]
 
 
 def _read(channel: socket.socket) -> bytes:

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
             pid = os.fork()
             if pid == 0:
                 control.close()
-                work(fds[0], base, holes, request["limits"], user, own, jailed)
+                work(fds[0], base, holes, request["limits"], user, own, jailed, request["alone"])
             if jailed:
                 call("setns", own, NEW_PID)
             os.close(fds[0])

@@ -1,0 +1,52 @@
+"""What graders that were killed have left on this machine, and its end: the next grader sweeps"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+
+from .control_groups import GROUPS
+
+_OURS = re.compile(r"jitkit-(?:zygote-|canary-)?(\d+)-\w+")
+_AGE = 60.0  # seconds: what is younger may be of a process that we cannot see, in another container
+
+
+def name_for(kind: str) -> str:
+    """The beginning of a temporary name, by which a later grader finds out whether its owner lives."""
+    return f"jitkit-{kind}-{os.getpid()}-"
+
+
+def sweep() -> int:
+    """Remove temporary folders and empty control groups of graders that are gone; how many there were."""
+    count = 0
+    for path in _left(pathlib.Path(tempfile.gettempdir())):
+        with contextlib.suppress(OSError):
+            if time.time() - path.lstat().st_mtime > _AGE:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                count += 1
+    places = [GROUPS, *(GROUPS / name for name in ("pids", "memory"))]
+    own = pathlib.Path("/proc/self/cgroup")
+    with contextlib.suppress(OSError):
+        line = own.read_text(encoding="utf-8").rpartition("::")[2].strip()
+        places.append((GROUPS / line.lstrip("/")).parent)
+    for folder in dict.fromkeys(places):
+        for group in _left(folder):
+            with contextlib.suppress(OSError):  # it has processes
+                group.rmdir()
+                count += 1
+    return count
+
+
+def _left(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """What has a name of ours, and no owner."""
+    with contextlib.suppress(OSError):
+        for path in sorted(folder.iterdir()):
+            found = _OURS.fullmatch(path.name)
+            if found is not None and not pathlib.Path("/proc", found[1]).exists():
+                yield path
