@@ -11,11 +11,11 @@ call:
     compiler                     StableHLO -> executable
     pjit/compilation_cache       signature -> executable
 
-From the ground up: `base`, `core`, `tree_util`, `jaxpr`, `runtime`, `signature`, `interpreters`, `compiler`, `targets`, `misses`,
-`pjit`, `lax`, `derivatives`, `custom_derivatives`; on them the user's vocabulary, `numpy`, `random`, `nn`, `scipy`, `ops`, `debug`,
-`tree`, `custom_batching`, `experimental`,
-`extend`, `api_util`, `profiler`, `flatten_util`, `test_util`, `explorer`; doors with the names of JAX's modules:
-`ad_checkpoint`, `dtypes`, `errors`, `sharding`, `stages`, `typing`; and what is built on it all, `as_jax`, `bench` and `kata`.
+From the ground up: `base`, `core`, `tree_util`, `jaxpr`, `runtime`, `signature`, `interpreters`, `loops`, `compiler`, `targets`,
+`misses`, `pjit`, `lax`, `derivatives`, `custom_derivatives`; on them the user's vocabulary, `numpy`, `random`, `nn`, `scipy`, `ops`,
+`debug`, `tree`, `custom_batching`, `experimental`, `extend`, `api_util`, `profiler`, `flatten_util`, `test_util`, `explorer`; doors
+with the names of JAX's modules: `ad_checkpoint`, `dtypes`, `errors`, `sharding`, `stages`, `typing`; and what is built on it all,
+`as_jax`, `bench` and `kata`.
 Each folder is a room, and its `__init__` the plate on the door: what comes in, what goes out, in which order to read.
 `import jitkit` imports the options and nothing else. All names that a user has are in `__init__.pyi`, and come, with the rooms
 that they need, when they are asked for. None of them imports jax: the gate to jaxlib (`runtime`) opens with the first array or

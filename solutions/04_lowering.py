@@ -10,7 +10,7 @@ from jitkit import runtime
 from jitkit.compiler import disk_cache
 from jitkit.compiler.compiler import CompilerOptions, Executable
 from jitkit.compiler.placement import Placement
-from jitkit.compiler.program import Program, build_executable, lower_program
+from jitkit.compiler.program import Program, _by_loops, build_executable, lower_program
 from jitkit.core import ShapedArray, dtypes
 from jitkit.core.effects import ordered_effects
 from jitkit.interpreters.mlir import lowering_rule, rank_polymorphic, with_shape, write_body
@@ -381,6 +381,8 @@ def compile_program(program: Program, placement: Placement) -> Executable:
 
     A program of which no argument is committed to a device says nothing about devices: it is lowered without a placement.
     """
+    if program.backend is not None:
+        return _by_loops(program, placement, program.options)
     module, kept = lower_program(program, placement.platform, placement if placement.committed else None)
     return build_executable(program, module, kept, placement, program.options)
 

@@ -191,6 +191,7 @@ GOOD = {
     "traceback_filtering": ["off"],
     "default_matmul_precision": ["highest", "tensorfloat32", "BF16_BF16_F32_X3", None, ""],
     "errors_page": ["errors.html", "file:///tmp/errors.html", None, ""],
+    "cc": ["clang", "/usr/bin/gcc -O2", None, ""],
     "platforms": ["cpu", None],
 }
 BAD = {
@@ -204,6 +205,7 @@ BAD = {
     "traceback_filtering": [True, "quiet"],
     "default_matmul_precision": [32, "HIGHEST", "bf16", jitkit.lax.Precision.HIGH, ["high"]],
     "errors_page": [3, True],
+    "cc": [3, True],
     "platforms": [["cpu"]],
     "default_prng_impl": ["rbg"],
     "threefry_partitionable": [False],

@@ -27,7 +27,7 @@ ROOMS = (
     # what everything stands on, values, trees of them, programs
     "base", "core", "tree_util", "jaxpr",
     # the machine, and the five arrows
-    "runtime", "signature", "interpreters", "compiler", "targets", "misses", "pjit",
+    "runtime", "signature", "interpreters", "loops", "compiler", "targets", "misses", "pjit",
     # primitives, and functions with derivatives of their own
     "lax", "derivatives", "custom_derivatives",
     # the user's vocabulary

@@ -148,6 +148,7 @@ _OPTIONS = {
         _Option("traceback_filtering", "auto", _one_of("auto", "on", "off"), "hide jitkit's own frames in tracebacks"),
         _Option("compilation_cache_dir", None, _optional_text, "folder of executables kept between processes"),
         _Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold"),
+        _Option("cc", None, _optional_text, 'the command of the C compiler that `jit(f, backend="c")` uses'),
         _Option("errors_page", None, _optional_text, "the page to whose sections messages of errors point"),
         _Option("platforms", None, _optional_text, "platforms to look for devices on, read at the first use of one"),
         _Option("jit_cache_size", 4096, _count, "signatures that one function keeps compiled, one or more"),

@@ -7,6 +7,7 @@ Comes in: a traced call. Goes out: something that runs it. In the order of readi
     placement     keys of a call's leaves -> the devices that the program runs on
     shardings     `in_shardings`, `out_shardings` -> a sharding for each leaf
     disk_cache    executables kept between processes
+    by_loops      traced call -> C -> executable, for `jit(f, backend="c")`
 
 JAX: jax/_src/compiler.py:compile_or_get_cached
 """

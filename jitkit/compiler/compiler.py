@@ -170,6 +170,18 @@ class Executable:
             )
         return self.host_call
 
+    def text(self) -> str:
+        """The program in the compiler's language: HLO."""
+        return "\n\n".join(module.to_string() for module in self.loaded.hlo_modules())
+
+    def costs(self) -> dict[str, float]:
+        """What the compiler says of the program's costs."""
+        return runtime.cost_of_executable(self.loaded)
+
+    def memory(self) -> Any:
+        """Bytes that the program takes, or None."""
+        return runtime.memory_of_executable(self.loaded)
+
     def wrap(self, buffers: Sequence[runtime.Buffer]) -> list[Array]:
         """Arrays around the results."""
         return [Array(b, aval, key) for b, aval, key in zip(buffers, self.out_avals, self.out_keys, strict=True)]

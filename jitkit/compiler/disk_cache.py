@@ -20,7 +20,7 @@ import os
 import struct
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import runtime
@@ -41,7 +41,17 @@ def enabled() -> bool:
 
 def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> Any:
     """The executable for this text (without source lines, which change nothing) from the folder, or None."""
-    path = _path(text, owners, options)
+    return _load(_path(*_parts(text, owners, options)), lambda data: runtime.deserialize(data, owners, options))
+
+
+def load_library(known_by: Sequence[str]) -> bytes | None:
+    """The machine code that a C compiler made, by all that it depends on, or None."""
+    found: bytes | None = _load(_path(*known_by), lambda data: data)
+    return found
+
+
+def _load(path: str, made_of: Callable[[bytes], Any]) -> Any:
+    """What is made of a file's data, or None."""
     start = time.perf_counter()
     try:
         with open(path, "rb") as file:
@@ -49,12 +59,12 @@ def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, 
     except FileNotFoundError:
         return None
     except OSError as error:
-        warnings.warn(f"jitkit's disk cache cannot read {path}: {error}", stacklevel=2)
+        warnings.warn(f"jitkit's disk cache cannot read {path}: {error}", stacklevel=3)
         return None
     try:
-        loaded = runtime.deserialize(_unpack(content), owners, options)
+        loaded = made_of(_unpack(content))
     except Exception as error:  # whatever a damaged file makes of the loader, compiling is the way out
-        warnings.warn(f"jitkit's disk cache ignores {path}, which is damaged or not its own: {error}", stacklevel=2)
+        warnings.warn(f"jitkit's disk cache ignores {path}, which is damaged or not its own: {error}", stacklevel=3)
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # the time of last use, which `_make_room` goes by
@@ -64,16 +74,24 @@ def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, 
 
 def store(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...], loaded: Any) -> None:
     """Write the executable to the folder; a folder that cannot be written is a warning, not an error."""
-    path = _path(text, owners, options)
+    _store(_path(*_parts(text, owners, options)), lambda: runtime.serialize(loaded))
+
+
+def store_library(known_by: Sequence[str], library: bytes) -> None:
+    """Write the machine code that a C compiler made."""
+    _store(_path(*known_by), lambda: library)
+
+
+def _store(path: str, data: Callable[[], bytes]) -> None:
     folder = os.path.dirname(path)
     try:
-        content = _pack(runtime.serialize(loaded))
+        content = _pack(data())
         limit = config.value("compilation_cache_max_size")
         if len(content) > limit:
             warnings.warn(
                 f"jitkit's disk cache leaves out a program of {len(content)} bytes: all of them may take {limit} "
                 "(JITKIT_CACHE_MAX_SIZE)",
-                stacklevel=2,
+                stacklevel=3,
             )
             return
         os.makedirs(folder, exist_ok=True)
@@ -81,13 +99,17 @@ def store(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str,
         whole_file.write_whole(path, content, make_folder=True)
         _make_room(folder, limit)  # for what other processes wrote meanwhile
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: PJRT cannot serialise on every platform
-        warnings.warn(f"jitkit's disk cache cannot write to {folder}: {error}", stacklevel=2)
+        warnings.warn(f"jitkit's disk cache cannot write to {folder}: {error}", stacklevel=3)
 
 
-def _path(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> str:
+def _parts(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> tuple[str, ...]:
+    """All that a program of XLA's depends on."""
+    return text, repr(options), ",".join(str(device.id) for device in owners), runtime.platform_fingerprint(owners[0])
+
+
+def _path(*known_by: str) -> str:
     digest: hashlib._Hash = importlib.import_module("hashlib").sha256()
-    ids = ",".join(str(device.id) for device in owners)
-    for part in (text, repr(options), ids, runtime.platform_fingerprint(owners[0])):
+    for part in known_by:
         digest.update(f"{len(part)}:".encode())
         digest.update(part.encode())
     folder = os.path.expanduser(config.value("compilation_cache_dir"))

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .. import core, runtime
-from ..base import report, traceback_util
+from ..base import late_rooms, report, traceback_util
 from ..core.effects import ordered_effects
 from ..interpreters import mlir
 from ..jaxpr import Jaxpr, dce_jaxpr
@@ -38,6 +38,7 @@ class Program(NamedTuple):
     donated: tuple[bool, ...] = ()
     keep_unused: bool = False
     options: CompilerOptions = ()
+    backend: str | None = None  # "c": not XLA, but the room `loops`
 
 
 def lower_program(
@@ -131,6 +132,8 @@ def build_executable(
     program: Program, module: mlir.Module, kept: Sequence[int], placement: Placement, options: CompilerOptions = ()
 ) -> Executable:
     """Compile a lowered program for a placement."""
+    if program.backend is not None:
+        return _by_loops(program, placement, options)
     loaded = compile_module(program.name, module, placement.devices, options)
     parts: dict[str, Any] = {
         "arg_avals": program.jaxpr.in_avals,
@@ -155,5 +158,13 @@ def compile_program(program: Program, placement: Placement) -> Executable:
 
     A program of which no argument is committed to a device says nothing about devices: it is lowered without a placement.
     """
+    if program.backend is not None:
+        return _by_loops(program, placement, program.options)
     module, kept = lower_program(program, placement.platform, placement if placement.committed else None)
     return build_executable(program, module, kept, placement, program.options)
+
+
+def _by_loops(program: Program, placement: Placement, options: CompilerOptions) -> Executable:
+    """What the other compiler makes of a program; it is imported when somebody asks for it."""
+    made: Executable = late_rooms.import_room("jitkit.compiler.by_loops").compile_by_loops(program, placement, options)
+    return made

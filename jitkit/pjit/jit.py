@@ -70,7 +70,8 @@ def jit(
         anywhere are put there; one that is spread otherwise on purpose is an error.
 
       device, backend: run on this device, or on the first one of this platform, wherever the arguments are. Deprecated, in JAX
-        as here: put the arguments there.
+        as here: put the arguments there. `backend="c"` is jitkit's own, and not deprecated: the function becomes C, for the C compiler
+        of this machine and its processor, instead of a program of XLA's (docs/what_xla_did_for_us.md).
 
     Returns:
       A function with the attributes `trace`, `lower`, `eval_shape`, `clear_cache` (see `stages.Wrapped`) and
@@ -80,6 +81,7 @@ def jit(
       TypeError: `fun` is not callable, or `device` is no device.
       ValueError: a static or donated argument does not exist; `device` together with `backend` or with shardings.
       RuntimeError: there is no such platform.
+      NotImplementedError: with `backend="c"`, when it is traced: the function has an operation or a type for which there is no C.
     """
     if fun is ...:  # left out, which `jit(None)`, the slip of a function that returns none, is not
         return cast(
@@ -99,7 +101,10 @@ def jit(
                 backend=backend,
             ),
         )
-    if device is not None or backend is not None:
+    by_loops = "c" if backend == "c" else None
+    if by_loops:
+        _refuse_places(device, in_shardings, out_shardings)
+    elif device is not None or backend is not None:
         in_shardings = out_shardings = _place(device, backend, in_shardings, out_shardings)
     api_util.check_callable(fun)
     spec = api_util.resolve_spec(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
@@ -110,8 +115,20 @@ def jit(
         tuple((compiler_options or {}).items()),
         sharding_tree(in_shardings, "in_shardings"),
         sharding_tree(out_shardings, "out_shardings"),
+        by_loops,
     )
     return Jitted(fun, options).make_dispatcher()
+
+
+def _refuse_places(device: Any, in_shardings: Any, out_shardings: Any) -> None:
+    """ValueError for places beside `backend="c"`, which has one."""
+    given = {"device": device, "in_shardings": in_shardings, "out_shardings": out_shardings}
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"If backend or device is specified on jit, then {name} should not be specified.\n"
+                f'backend="c" compiles for the processor of this machine: leave {name} out.'
+            )
 
 
 def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: Any) -> Any:

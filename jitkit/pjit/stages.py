@@ -285,16 +285,16 @@ class Compiled(_Stage):
         self._look_up = look_up or self._find
 
     def as_text(self) -> str:
-        """The HLO text after XLA's optimisation."""
-        return "\n\n".join(module.to_string() for module in self._executable.loaded.hlo_modules())
+        """The HLO text after XLA's optimisation; with `jit(f, backend="c")`, the C."""
+        return self._executable.text()
 
     def cost_analysis(self) -> dict[str, float]:
-        """XLA's estimate for the optimised program: flops, bytes accessed, and more."""
-        return runtime.cost_of_executable(self._executable.loaded)
+        """XLA's estimate for the optimised program: flops, bytes accessed, and more. Of a program in C, what its loops do."""
+        return self._executable.costs()
 
     def memory_analysis(self) -> Any:
         """Bytes of arguments, results, temporaries and code; None where the platform does not tell."""
-        return runtime.memory_of_executable(self._executable.loaded)
+        return self._executable.memory()
 
     def __repr__(self) -> str:
         return (
@@ -307,7 +307,7 @@ class Compiled(_Stage):
         return frame(self._headline(self._language()), lines, "print(compiled.as_text())", _HLO_NOTE)
 
     def _language(self) -> str:
-        return f"optimised HLO for {self._placement.platform}"
+        return "C" if self._program.backend == "c" else f"optimised HLO for {self._placement.platform}"
 
     def runtime_executable(self) -> Any:
         """The PJRT executable."""

@@ -41,11 +41,12 @@ class JitOptions(NamedTuple):
     compiler_options: tuple[tuple[str, Any], ...]
     in_shardings: ShardingTree | None = None
     out_shardings: ShardingTree | None = None
+    backend: str | None = None  # "c": compiled by the room `loops`
 
     def sharing(self) -> tuple[Any, ...]:
         """What two `jit`s of a function have in common that JAX counts as one."""
         donation = self.spec.donate_argnums, self.spec.donate_argnames
-        return (*donation, self.compiler_options, self.in_shardings, self.out_shardings)
+        return (*donation, self.compiler_options, self.in_shardings, self.out_shardings, self.backend)
 
 
 class Traceable:
@@ -227,7 +228,9 @@ class Traceable:
         return record
 
     def program(self, traced: TracedCall, tree: PyTreeDef, donated: tuple[bool, ...]) -> Program:
-        """What the later stages need to know of a traced call."""
+        """What the later stages need to know of a traced call. With `backend="c"`, an operation that has no C is refused here."""
+        if self.options.backend is not None:
+            late_rooms.import_room("jitkit.loops.source").refuse_unknown(self.name, traced.jaxpr)
         return Program(
             self.name,
             traced.jaxpr,
@@ -236,6 +239,7 @@ class Traceable:
             donated,
             self.options.keep_unused,
             self.options.compiler_options,
+            self.options.backend,
         )
 
 

@@ -9,6 +9,7 @@ and change; all of them are named in this room, and nowhere else. In the order o
     buffers      value -> buffer
     compiling    StableHLO text -> loaded executable
     executing    loaded executable + buffers -> buffers
+    host_memory  buffer -> address, for programs that are no XLA's
     array        value -> Array: an aval and a handle on a buffer
     placing      tree of values -> tree of Arrays on a device; what users ask of devices
     argument_keys  argument of a call -> what a cache must know of it
@@ -33,6 +34,7 @@ from .compiling import compile_text as compile_text
 from .compiling import compile_with_callbacks as compile_with_callbacks
 from .compiling import cost_of_executable as cost_of_executable
 from .compiling import cost_of_text as cost_of_text
+from .compiling import cpu_features as cpu_features
 from .compiling import deserialize as deserialize
 from .compiling import hlo_computation as hlo_computation
 from .compiling import hlo_of_text as hlo_of_text
@@ -66,6 +68,8 @@ from .executing import execute_with_tokens as execute_with_tokens
 from .executing import host_dispatcher as host_dispatcher
 from .executing import result_handlers as result_handlers
 from .executing import wait_for as wait_for
+from .host_memory import address as address
+from .host_memory import aligned as aligned
 from .jaxlib import buffer_holders as buffer_holders
 from .jaxlib import deleted_error as deleted_error
 from .jaxlib import explained as explained

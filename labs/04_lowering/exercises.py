@@ -17,7 +17,7 @@ from jitkit import runtime
 from jitkit.compiler import disk_cache
 from jitkit.compiler.compiler import CompilerOptions, Executable
 from jitkit.compiler.placement import Placement
-from jitkit.compiler.program import Program, build_executable, lower_program
+from jitkit.compiler.program import Program, _by_loops, build_executable, lower_program
 from jitkit.core import ShapedArray, dtypes
 from jitkit.core.effects import ordered_effects
 from jitkit.interpreters.mlir import lowering_rule, rank_polymorphic, with_shape, write_body

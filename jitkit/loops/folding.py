@@ -1,0 +1,134 @@
+"""Reductions and what else goes along an axis: loops with an accumulator
+
+A sum over the last axis, or over all, has its accumulator in a register; the compiler may keep several of it (`omp simd reduction`) and add
+them up at the end, as XLA does. A sum over other axes adds to its result in memory, row by row, so that memory is read in its order.
+
+JAX: jax/_src/lax/lax.py:reduce_sum
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .formulas import COMBINE, c_type, neutral
+from .language import Op
+from .nests import FLAT, Index, Nest
+from .writer import Writer, rule
+
+
+@rule(*(f"reduce_{kind}" for kind in COMBINE))
+def _reduce(writer: Writer, op: Op) -> None:
+    """`reduce_sum` and its kin."""
+    (x,), (out,) = op.ins, op.outs
+    kind, axes, ndim = op.name.removeprefix("reduce_"), sorted(op.params["axes"]), len(x.shape)
+    place = writer.aims.pop(out, None) or writer.allocate(out.aval)
+    writer.where[out] = place
+    if not axes:
+        writer.copy(x, place)
+        return
+    ctype, dtype = c_type(out.aval), out.aval.dtype
+    is_last = axes == [ndim - 1] or (len(axes) == ndim and _is_flat(writer, x))
+
+    def fold(nest: Nest, index: Index) -> None:
+        accumulator = nest.fold(kind, dtype, ctype, writer.emit(nest, x, index))
+        nest.sources[f"{op.name}  {op.line}"] = None
+        nest.flops += 1
+        nest.store(place, () if len(axes) == ndim else index[:-1], accumulator, after=True)
+
+    if is_last:
+        writer.nest(x.shape, fold, flat=len(axes) == ndim)
+        return
+
+    def add_up(nest: Nest, index: Index) -> None:
+        kept = tuple(i for axis, i in enumerate(index) if axis not in axes)
+        name = writer.emit(nest, x, index)
+        target, after = nest.access(place, kept, True), axes[-1] == ndim - 1
+        name = nest.fold(kind, dtype, ctype, name) if after else name
+        line = f"{target} = {COMBINE[kind].format(target, name, t=ctype)};"
+        nest.sources[f"{op.name}  {op.line}"] = None
+        nest.flops += 1
+        (nest.loop.after if after else nest.loop.body).append(line)
+
+    place.buffer.pinned = True
+    writer.nest(out.shape, lambda nest, index: nest.store(place, index, neutral(kind, dtype)))
+    writer.nest(x.shape, add_up, flat=False, alone=True)
+
+
+def _is_flat(writer: Writer, x: Any) -> bool:
+    """Whether a value can be read element after element, whatever its axes."""
+    if len(x.shape) <= 1:
+        return True
+
+    def read(nest: Nest, index: Index) -> None:
+        writer.emit(nest, x, FLAT)
+
+    probe = Nest(0, (1,), True, 0)
+    return writer.attempt(probe, read, True)
+
+
+def _along(writer: Writer, op: Op, axis: int) -> tuple[tuple[int, ...], Any]:
+    """The shape with an axis moved to the end, and the map of such indices to those of the operand."""
+    shape = op.ins[0].shape
+    axis %= len(shape)
+    order = (*shape[:axis], *shape[axis + 1 :], shape[axis])
+
+    def back(index: Index, i: str) -> Index:
+        return (*index[:axis], i, *index[axis:-1])
+
+    return order, back
+
+
+@rule("argmax", "argmin")
+def _position(writer: Writer, op: Op) -> None:
+    """The place of the extreme: the first one, and that of a nan where there is one."""
+    (x,), (out,) = op.ins, op.outs
+    (axis,) = op.params["axes"]
+    shape, back = _along(writer, op, axis)
+    place = writer.aims.pop(out, None) or writer.allocate(out.aval)
+    writer.where[out] = place
+    ctype, itype, sign = c_type(x.aval), c_type(out.aval), ">" if op.name == "argmax" else "<"
+
+    def body(nest: Nest, index: Index) -> None:
+        i = nest.last
+        name = writer.emit(nest, x, back(index, i))
+        nest.counted += 1
+        best, at = f"a{nest.counted}", f"at{nest.counted}"
+        nest.loop.before += [f"{ctype} {best} = 0;", f"{itype} {at} = 0;"]
+        nan = f" || ({name} != {name} && {best} == {best})" if ctype[0] == "f" else ""
+        nest.loop.body.append(f"if ({i} == 0 || {name} {sign} {best}{nan}) {{ {best} = {name}; {at} = {i}; }}")
+        nest.loop.serial = True
+        nest.sources[f"{op.name}  {op.line}"] = None
+        nest.store(place, index[:-1], at, after=True)
+
+    writer.nest(shape, with_axes(body), flat=False)
+
+
+@rule("cumsum", "cumprod", "cummax", "cummin")
+def _cumulative(writer: Writer, op: Op) -> None:
+    """A result for each turn of the fold."""
+    (x,), (out,) = op.ins, op.outs
+    kind, axis = op.name.removeprefix("cum"), op.params["axis"] % len(op.ins[0].shape)
+    shape, back = _along(writer, op, axis)
+    place = writer.aims.pop(out, None) or writer.allocate(out.aval)
+    writer.where[out] = place
+    ctype = c_type(out.aval)
+
+    def body(nest: Nest, index: Index) -> None:
+        i = f"({shape[-1] - 1} - {nest.last})" if op.params["reverse"] else nest.last
+        at = back(index, i)
+        name = writer.emit(nest, x, at)
+        nest.counted += 1
+        total = f"a{nest.counted}"
+        nest.loop.before.append(f"{ctype} {total} = {neutral(kind, out.aval.dtype)};")
+        nest.loop.body.append(f"{total} = {COMBINE[kind].format(total, name, t=ctype)};")
+        nest.loop.serial = True
+        nest.flops += 1
+        nest.sources[f"{op.name}  {op.line}"] = None
+        nest.store(place, at, total, whole=False)
+
+    writer.nest(shape, with_axes(body), flat=False, alone=True)
+
+
+def with_axes(body: Any) -> Any:
+    """The body of a loop that goes by axes, though there may be one only."""
+    return lambda nest, index: body(nest, ("i0",) if index is FLAT else index)

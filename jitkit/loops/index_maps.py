@@ -1,0 +1,123 @@
+"""Operations that compute nothing: an element of the result is an element of an operand, at another index
+
+A broadcast reads with stride 0, a transpose changes the order of the indices, a slice adds to them. None of them is a loop, and none
+stores anything: they are part of the loop that reads them.
+
+JAX: jax/_src/lax/lax.py:broadcast_in_dim
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .formulas import c_type
+from .language import Op
+from .nests import FLAT, Emitter, Index, Nest
+
+IndexMap = Callable[[Emitter, Nest, Op, Index], str]
+
+
+class NeedsAxes(Exception):
+    """The loop over all elements does not do: an index an axis is needed."""
+
+
+def _by_axes(move: Callable[[Op, Any], Index]) -> IndexMap:
+    """A map from the index of the result to that of the only operand that matters."""
+
+    def read(writer: Emitter, nest: Nest, op: Op, index: Index) -> str:
+        x = op.ins[0]
+        if index is FLAT and x.shape:
+            raise NeedsAxes
+        return writer.emit(nest, x, move(op, index) if x.shape else ())
+
+    return read
+
+
+def plus(index: str, offset: int) -> str:
+    """`index + offset`, short."""
+    if index == "0":
+        return str(offset)
+    return f"({index} {'+' if offset > 0 else '-'} {abs(offset)})" if offset else index
+
+
+def _broadcast(op: Op, index: Any) -> Index:
+    shape = op.params["shape"]
+    sizes = zip(op.params["broadcast_dimensions"], op.ins[0].shape, strict=True)
+    return tuple(index[axis] if size == shape[axis] else "0" for axis, size in sizes)
+
+
+def _reshape(op: Op, index: Any) -> Index:
+    """Of a reshape that only adds or takes axes of one element; others are views of memory."""
+    parts = [part for part, size in zip(index, op.outs[0].shape, strict=True) if size != 1]
+    return tuple(parts.pop(0) if size != 1 else "0" for size in op.ins[0].shape)
+
+
+def _squeeze(op: Op, index: Any) -> Index:
+    parts, gone = list(index), {axis % len(op.ins[0].shape) for axis in op.params["dimensions"]}
+    return tuple("0" if axis in gone else parts.pop(0) for axis in range(len(op.ins[0].shape)))
+
+
+def _transpose(op: Op, index: Any) -> Index:
+    order = list(op.params["permutation"])
+    return tuple(index[order.index(axis)] for axis in range(len(order)))
+
+
+def _slice(op: Op, index: Any) -> Index:
+    starts = op.params["start_indices"]
+    strides = op.params["strides"] or (1,) * len(starts)
+    steps = (i if s == 1 or i == "0" else f"({i}*{s})" for i, s in zip(index, strides, strict=True))
+    return tuple(plus(i, start) for i, start in zip(steps, starts, strict=True))
+
+
+def _rev(op: Op, index: Any) -> Index:
+    turned = op.params["dimensions"]
+    sizes = op.ins[0].shape
+    return tuple(f"({sizes[k] - 1} - {i})" if k in turned else i for k, i in enumerate(index))
+
+
+def _iota(writer: Emitter, nest: Nest, op: Op, index: Index) -> str:
+    if index is FLAT:
+        raise NeedsAxes
+    aval, i = op.outs[0].aval, index[op.params["dimension"]]
+    return nest.variable((op.outs[0], index), c_type(aval), f"({c_type(aval)}){i}", [i], f"iota  {op.line}".rstrip())
+
+
+def _zero(writer: Emitter, nest: Nest, op: Op, index: Index) -> str:
+    return "0"
+
+
+def _dynamic_slice(writer: Emitter, nest: Nest, op: Op, index: Index) -> str:
+    x, *starts = op.ins
+    if index is FLAT:
+        raise NeedsAxes
+    where = []
+    for i, start, size, whole in zip(index, starts, op.params["slice_sizes"], x.shape, strict=True):
+        where.append(f"({i} + {clamped(writer, nest, start, whole - size)})" if whole != size else i)
+    return writer.emit(nest, x, tuple(where))
+
+
+def clamped(writer: Emitter, nest: Nest, start: Any, most: int) -> str:
+    """A corner, moved so that the window fits."""
+    name = writer.emit(nest, start, ())
+    known = nest.outer_names.get((name, most))
+    low = "" if start.aval.dtype.kind == "u" else f"{name} < 0 ? 0 : "
+    largest = f"(i64){name}" if start.aval.dtype != np.uint64 else name
+    return known or nest.variable((name, most), "i64", f"{low}{largest} > {most} ? {most} : {largest}", [], "")
+
+
+def _tile(op: Op, index: Any) -> Index:
+    sizes = (1,) * (len(op.outs[0].shape) - len(op.ins[0].shape)) + tuple(op.ins[0].shape)
+    parts = [f"({i} % {size})" if size != 1 else "0" for i, size in zip(index, sizes, strict=True)]
+    return tuple(parts[len(parts) - len(op.ins[0].shape) :])
+
+
+INDEX_MAPS: dict[str, IndexMap] = {
+    "broadcast_in_dim": _by_axes(_broadcast), "squeeze": _by_axes(_squeeze), "transpose": _by_axes(_transpose),
+    "slice": _by_axes(_slice), "rev": _by_axes(_rev), "tile": _by_axes(_tile), "iota": _iota, "dynamic_slice": _dynamic_slice,
+    "expand": _by_axes(_reshape),
+    "empty": _zero,
+    "empty2": _zero,
+}  # fmt: skip

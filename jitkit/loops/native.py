@@ -1,0 +1,130 @@
+"""C -> machine code in this process: the C compiler of the machine, and what it makes, loaded by ctypes
+
+The compiler is the option `cc` (`JITKIT_CC`), else `cc`, `clang` or `gcc`, else the package `ziglang`, which `pip install "jitkit[cc]"`
+brings. `-fno-math-errno` and `-fno-trapping-math` change no number: they say that nobody asks for `errno` or traps. A product may be
+added without rounding in between (`-ffp-contract=fast`), as XLA does it, too. There is no `-ffast-math`.
+
+JAX: jax/_src/compiler.py:backend_compile_and_load
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+from ..base import config, errors
+
+FLAGS = (
+    "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fwrapv", "-fno-strict-aliasing",
+    "-fopenmp-simd", "-w",
+)  # fmt: skip
+_COMPILERS = ("cc", "clang", "gcc")
+_COMPLAINT = re.compile(r"program\.c:(\d+)")
+
+
+def command() -> list[str]:
+    """The command of the C compiler. JaxRuntimeError, which says what to install, where there is none."""
+    asked = config.value("cc")
+    if asked:
+        return shlex.split(asked)
+    for name in _COMPILERS:
+        if found := shutil.which(name):
+            return [found]
+    if importlib.util.find_spec("ziglang") is not None:
+        return [sys.executable, "-m", "ziglang", "cc"]
+    raise errors.JaxRuntimeError(
+        'jit(f, backend="c") needs a C compiler, and there is none: no cc, clang or gcc on the PATH, and no package ziglang.\n'
+        'Install one of them, for example with `pip install "jitkit[cc]"`, or leave `backend` out: XLA compiles the function.'
+    )
+
+
+@functools.cache
+def fingerprint(compiler: tuple[str, ...]) -> str:
+    """What machine code depends on besides the text: the compiler's version, and the flags."""
+    version = _run([*compiler, "--version"]).stdout.splitlines()
+    return f"{' '.join(compiler)} {version[0] if version else ''} {' '.join(FLAGS)}"
+
+
+def compiled(text: str) -> bytes:
+    """The library that the compiler makes of a program. JaxRuntimeError with its message, the line of C and the line of Python."""
+    return _compiled(text, ("-shared", "-fPIC"), "program.so", ("-lm",))
+
+
+def assembly(text: str) -> str:
+    """The same program in the processor's language, as text."""
+    return _compiled(text, ("-S",), "program.s", ()).decode()
+
+
+def _compiled(text: str, mode: Sequence[str], result: str, libraries: Sequence[str]) -> bytes:
+    compiler = command()
+    with tempfile.TemporaryDirectory(prefix="jitkit-", ignore_cleanup_errors=True) as folder:
+        path, made = os.path.join(folder, "program.c"), os.path.join(folder, result)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        done = _run([*compiler, *FLAGS, *mode, "-o", made, path, *libraries])
+        if done.returncode:
+            raise errors.JaxRuntimeError(_failure(compiler, done, text))
+        with open(made, "rb") as library:
+            return library.read()
+
+
+def _run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    try:  # which ends the compiler, where Ctrl-C ends the wait for it
+        return subprocess.run(
+            arguments, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, check=False
+        )
+    except OSError as error:
+        raise errors.JaxRuntimeError(
+            f"the C compiler {arguments[0]} cannot be run: {error}\n"
+            "Which one is used, the option `cc` (JITKIT_CC) says; without it, it is cc, clang or gcc."
+        ) from None
+
+
+def _failure(compiler: Sequence[str], done: subprocess.CompletedProcess[str], text: str) -> str:
+    """The compiler's message; below, the line of C that it is about, and the line of Python that this one is for."""
+    said = "\n".join((done.stderr or done.stdout).strip().splitlines()[:20])
+    message = f"{' '.join(compiler)} failed with exit status {done.returncode}:\n{said}"
+    if match := _COMPLAINT.search(said):
+        lines = text.splitlines()
+        number = int(match[1])
+        if 0 < number <= len(lines):
+            message += f"\n\nline {number} of the C text:\n  {lines[number - 1].strip()}"
+            if place := python_line(lines, number):
+                message += f"\nwhich is for {place}"
+    return f"{message}\nThis is a fault of jitkit's, or of the compiler's; leave `backend` out, and XLA compiles the function."
+
+
+def python_line(lines: Sequence[str], number: int) -> str:
+    """The operation and line of Python that a line of C, counted from 1, is for: in its comment, or in the last one before it."""
+    for line in reversed(lines[:number]):
+        if match := re.search(r"// (\w+  \S+:\d+)$", line):
+            return " ".join(match[1].split())
+    return ""
+
+
+def loaded(library: bytes) -> Any:
+    """The function `run` of a library, which is loaded into this process, and stays."""
+    folder = tempfile.mkdtemp(prefix="jitkit-")
+    path = os.path.join(folder, "program.dll" if os.name == "nt" else "program.so")
+    try:
+        with open(path, "wb") as file:
+            file.write(library)
+        run = ctypes.CDLL(path).run
+    except OSError as error:
+        raise errors.JaxRuntimeError(f"what the C compiler made cannot be loaded: {error}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            shutil.rmtree(folder)  # its memory is mapped; Windows keeps the file
+    run.argtypes, run.restype = [ctypes.c_void_p] * 3, None
+    return run

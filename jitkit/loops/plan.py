@@ -1,0 +1,81 @@
+"""Buffers -> bytes: who lives when, and where in the workspace
+
+A buffer lives from the first step that uses it to the last one; one that a loop of control flow finds there lives to the end of
+that loop. Two that never live at once may have the same bytes. Of a buffer that only one nest uses, and always in one turn of the
+outer loops, one row is kept; one that is written and never read needs no bytes, and is not written.
+
+JAX: jax/_src/interpreters/pxla.py:lower_sharding_computation
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from .nests import Access, Buffer, Nest
+
+LINE = 64  # bytes: each buffer begins a line of the cache
+
+
+@dataclasses.dataclass
+class Plan:
+    """Where buffers are: offsets in the workspace, those of which one row is kept, and those that are never read."""
+
+    offsets: dict[Buffer, int]
+    size: int
+    rows: set[Buffer]
+    unread: set[Buffer]
+
+
+def plan_of(buffers: Sequence[Buffer], nests: Sequence[Nest], regions: Sequence[tuple[int, int]]) -> Plan:
+    """The plan for the buffers of the workspace."""
+    uses: dict[Buffer, list[tuple[Nest, Access]]] = {}
+    for nest in nests:
+        for access in nest.accesses:
+            uses.setdefault(access.buffer, []).append((nest, access))
+    rows = {x for x in buffers if not x.pinned and _one_row_does(uses.get(x, []))}
+    unread = {x for x in buffers if not x.pinned and not any(not access.is_write for _, access in uses.get(x, []))}
+    lives: dict[Buffer, tuple[int, int]] = {}
+    for x in buffers:
+        times = [*x.times, *(nest.time for nest, _ in uses.get(x, []))]
+        if times and x not in unread:
+            lives[x] = _whole_regions(min(times), max(times), regions)
+    for x, life in lives.items():
+        both = [life, *(lives[other] for other in x.partners if other in lives)]
+        lives[x] = min(a for a, _ in both), max(b for _, b in both)
+    sizes = {x: _rounded(uses[x][0][1].last * x.dtype.itemsize if x in rows else x.nbytes) for x in lives}
+    offsets: dict[Buffer, int] = {}
+    for x in sorted(lives, key=lambda each: (lives[each][0], -sizes[each])):
+        begin, end = lives[x]
+        at = 0
+        for low, high in sorted((offsets[y], offsets[y] + sizes[y]) for y in offsets if _meet(lives[y], (begin, end))):
+            if at + sizes[x] <= low:
+                break
+            at = max(at, high)
+        offsets[x] = at
+    return Plan(offsets, max((offsets[x] + sizes[x] for x in offsets), default=0), rows, unread)
+
+
+def _meet(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    return a[0] <= b[1] and b[0] <= a[1]
+
+
+def _rounded(size: int) -> int:
+    return max(-(-size // LINE), 1) * LINE
+
+
+def _whole_regions(first: int, last: int, regions: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """A life with the rest of each loop that it enters from outside."""
+    for begin, end in sorted(regions, key=lambda each: each[1] - each[0]):
+        if first < begin <= last < end:
+            last = end
+    return first, last
+
+
+def _one_row_does(found: Sequence[tuple[Nest, Access]]) -> bool:
+    if not found:
+        return False
+    nest, access = found[0]
+    return len(nest.shape) > 1 and all(
+        other is nest and (each.outer, each.last) == (access.outer, access.last) for other, each in found
+    )

@@ -1,0 +1,102 @@
+"""Machine code + buffers -> buffers
+
+What `runtime` has for programs of XLA's, for ours: `execute_sharded` takes the buffers of the inputs, and returns something that
+gives the buffers of the results. The workspace of a call is kept for the next one; calls of several threads have one each, and
+Python runs others meanwhile.
+
+JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import runtime
+from ..core import ShapedArray
+from . import native
+from .source import Source
+
+
+class MemoryStats(NamedTuple):
+    """Bytes that a program takes, under the names that XLA has for them."""
+
+    argument_size_in_bytes: int
+    output_size_in_bytes: int
+    temp_size_in_bytes: int
+    generated_code_size_in_bytes: int
+    alias_size_in_bytes: int = 0
+
+
+class Loaded:
+    """A program in C that was compiled and can be run; `loops` says how many loops it has."""
+
+    def __init__(
+        self,
+        source: Source,
+        library: bytes,
+        in_avals: Sequence[ShapedArray],
+        out_avals: Sequence[ShapedArray],
+        sharding: runtime.Sharding,
+        committed: bool,
+        donated: Sequence[int],
+    ) -> None:
+        self.text = source.text
+        self.loops = source.loops
+        self.costs = source.costs
+        self._in_avals, self._out_avals = list(in_avals), list(out_avals)
+        self._sharding, self._committed, self._donated = sharding, committed, list(donated)
+        self._code_size = len(library)
+        self._workspace = source.workspace
+        self._run = native.loaded(library)
+        self._free: list[np.ndarray[Any, Any]] = []
+        self._pointers = ctypes.c_void_p * max(len(self._in_avals), 1), ctypes.c_void_p * max(len(self._out_avals), 1)
+
+    def execute_sharded(self, buffers: Sequence[runtime.Buffer]) -> Results:
+        """Run on buffers that are on this machine's processor."""
+        of_ins, of_outs = self._pointers
+        ins = of_ins(*[runtime.address(buffer) for buffer in buffers])
+        outs = [runtime.aligned(aval.shape, aval.dtype) for aval in self._out_avals]
+        try:
+            work = self._free.pop()
+        except IndexError:
+            work = runtime.aligned((self._workspace,), np.dtype(np.uint8))
+        self._run(ins, of_outs(*[x.ctypes.data for x in outs]), work.ctypes.data)
+        self._free.append(work)
+        for i in self._donated:
+            buffers[i].delete()
+        return Results(
+            [
+                runtime.put(x, aval, self._sharding, self._committed)
+                for x, aval in zip(outs, self._out_avals, strict=True)
+            ]
+        )
+
+    def assembly(self) -> str:
+        """The program in the processor's language."""
+        return native.assembly(self.text)
+
+    def memory(self) -> MemoryStats:
+        """What the program takes."""
+        ins, outs = (sum(a.size * a.dtype.itemsize for a in avals) for avals in (self._in_avals, self._out_avals))
+        return MemoryStats(ins, outs, self._workspace, self._code_size)
+
+
+class Results:
+    """What a run gave."""
+
+    def __init__(self, buffers: list[runtime.Buffer]) -> None:
+        self._buffers = buffers
+
+    def consume_with_handlers(self, handlers: Sequence[Any]) -> list[runtime.Buffer]:
+        """The buffers, which need no handlers."""
+        return self._buffers
+
+
+def without_notes(text: str) -> str:
+    """C without comments: the same wherever the function stands in its file."""
+    return re.sub(r" *//.*", "", text)

@@ -1,0 +1,269 @@
+"""Block -> nests: each operation is an expression until something has to be stored
+
+The writer goes through the operations in order. One that has a formula, or only moves indices, is remembered (`Later`). What
+needs an array in memory (a result, a reduction, a product of matrices, control flow) writes a nest, and there the expressions that it
+reads.
+An expression that several nests would compute is stored once, where computing costs more than memory does: `stored_values`.
+
+JAX: jax/_src/interpreters/mlir.py:jaxpr_subcomp
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .formulas import DEAR, FORMULAS, c_type, cost, literal
+from .index_maps import INDEX_MAPS, NeedsAxes
+from .language import Atom, Block, Constant, Op, Value
+from .nests import FLAT, Buffer, Conflict, Index, Nest, Place
+
+RECOMPUTED = 6  # what costs less additions than this is computed in each loop that needs it
+DEEPEST = 100  # expressions in expressions: Python's stack ends, too
+
+
+@dataclasses.dataclass
+class Later:
+    """A value that is computed where it is needed."""
+
+    op: Op
+    depth: int
+
+
+Body = Callable[[Nest, Index], None]
+
+
+class Writer:
+    """Nests, other steps and buffers of a program, in the order in which they come to be."""
+
+    def __init__(self) -> None:
+        self.where: dict[Value, Place | Later] = {}
+        self.aims: dict[Value, Place] = {}  # where a value is to be stored
+        self.stored: set[Value] = set()
+        self.steps: list[Nest | str] = []
+        self.buffers: list[Buffer] = []
+        self.time = 0
+        self.regions: list[tuple[int, int]] = []  # from when to when a loop of control flow goes
+        self.trips = 1  # of the loops of control flow around
+        self.trips_of: dict[int, int] = {}  # by number of a nest
+        self.counters = 0
+        self.costs = {"flops": 0, "transcendentals": 0, "bytes accessed": 0}  # of steps that are no nests
+
+    def add_cost(self, flops: int, moved: int) -> None:
+        """Count what a step that is no nest does."""
+        self.costs["flops"] += flops * self.trips
+        self.costs["bytes accessed"] += moved * self.trips
+
+    # --- memory -----------------------------------------------------------------------------------------------------
+
+    def allocate(self, aval: Any, pinned: bool = False) -> Place:
+        """Memory in the workspace."""
+        shape = tuple(aval.shape)
+        buffer = Buffer(f"t{len(self.buffers)}", aval.dtype, int(np.prod(shape)), pinned)
+        self.buffers.append(buffer)
+        return Place(buffer, shape)
+
+    def text(self, line: str, *used: Place) -> None:
+        """A step that is no loop."""
+        self.time += 1
+        self.steps.append(line)
+        for place in used:
+            place.buffer.pinned = True
+            place.buffer.times.append(self.time)
+
+    def place(self, x: Atom) -> Place:
+        """Where an operand is in memory; it is stored now if it was not yet."""
+        if isinstance(x, Constant):
+            place = self.allocate(x.aval)
+            self.nest(x.shape, lambda nest, index: nest.store(place, index, literal(x.number)))
+            return place
+        found = self.where[x]
+        return found if isinstance(found, Place) else self.store(x)
+
+    def store(self, x: Value) -> Place:
+        """Compute a value into memory: where it is to be, or in the workspace."""
+        place = self.aims.pop(x, None) or self.allocate(x.aval)
+        self.copy(x, place)
+        self.where[x] = place
+        return place
+
+    def copy(self, x: Atom, place: Place) -> None:
+        """Compute an operand into this memory."""
+
+        def body(nest: Nest, index: Index) -> None:
+            nest.store(place, index, self.emit(nest, x, index))
+
+        self.nest(x.shape, body)
+
+    # --- nests ------------------------------------------------------------------------------------------------------
+
+    def nest(self, shape: tuple[int, ...], body: Body, flat: bool = True, alone: bool = False) -> Nest:
+        """Write a loop over a shape: with the last nest, if it may be, as one loop over all elements, or with a loop an axis."""
+        ways: list[tuple[tuple[int, ...], bool]] = [((math.prod(shape),), True)] if flat and len(shape) > 0 else []
+        ways.append((shape, False))
+        if len(shape) <= 1:
+            ways = [(shape, True)]
+        last = self.steps[-1] if self.steps else None
+        if isinstance(last, Nest) and not last.closed and not alone:
+            for over, is_flat in ways:
+                fits = (last.shape, last.flat) == (over, is_flat)
+                if fits and (self.attempt(last, body, False) or (shape and self.attempt(last, body, True))):
+                    return last
+        for over, is_flat in ways:
+            fresh = Nest(len(self.trips_of) + 1, over, is_flat, self.time + 1)
+            if self.attempt(fresh, body, True):
+                self.time += 1
+                fresh.closed = alone
+                self.steps.append(fresh)
+                self.trips_of[fresh.number] = self.trips
+                return fresh
+        raise AssertionError("a nest of its own can be written for every value")
+
+    def attempt(self, nest: Nest, body: Body, with_new_loop: bool) -> bool:
+        """Write a loop into a nest, in its last inner loop or in a new one; leave no trace, and say so, if it cannot be there."""
+        state = nest.saved()
+        try:
+            if with_new_loop:
+                nest.begin_inner()
+            elif nest.loop.serial:
+                raise Conflict
+            body(nest, nest.index)
+        except (Conflict, NeedsAxes):
+            nest.restore(state)
+            return False
+        return True
+
+    # --- expressions ------------------------------------------------------------------------------------------------
+
+    def emit(self, nest: Nest, x: Atom, index: Index) -> str:
+        """Write what computes an element, and return its name."""
+        if isinstance(x, Constant):
+            return literal(x.number)
+        if not x.shape:
+            index = ()
+        elif index is FLAT and len(x.shape) == 1:
+            index = ("i0",)
+        key = (x, index)
+        known = nest.names.get(key) or nest.outer_names.get(key)
+        if known:
+            return known
+        found = self.where[x]
+        if isinstance(found, Place):
+            at = FLAT if nest.flat and len(x.shape) == 1 and index == ("i0",) else index
+            forwarded = nest.forwarded(found, nest.index if at is FLAT else at)
+            if forwarded is not None:
+                return forwarded
+            operands = [nest.last] if index is FLAT else [*index, found.base]
+            return nest.variable(key, c_type(x.aval), nest.access(found, index, False), operands, "")
+        op = found.op
+        if op.name in INDEX_MAPS:
+            result = INDEX_MAPS[op.name](self, nest, op, index)
+            nest.sources[f"{op.name}  {op.line}"] = None
+            (nest.names if nest.is_inner(result) else nest.outer_names)[key] = result
+            return result
+        operands = [self.emit(nest, each, _index_of_operand(each, x, index)) for each in op.ins]
+        expression = FORMULAS[op.name](op, operands, c_type(op.ins[0].aval))
+        nest.sources[f"{op.name}  {op.line}"] = None
+        nest.flops += 1
+        nest.dear += op.name in DEAR
+        return nest.variable(key, c_type(x.aval), expression, operands, f"{op.name}  {op.line}".rstrip())
+
+    # --- blocks -----------------------------------------------------------------------------------------------------
+
+    def block(self, block: Block, aims: Sequence[Place]) -> None:
+        """Write a block whose inputs are in `where`, with its results at these places."""
+        for out, place in zip(block.outs, aims, strict=True):
+            if isinstance(out, Value) and out not in self.aims:
+                self.aims[out] = place
+        self.stored |= stored_values(block)
+        for op in block.ops:
+            self.write(op)
+        for out, place in zip(block.outs, aims, strict=True):
+            if isinstance(out, Value) and self.where[out] == place:
+                continue
+            self.copy(out, place)
+
+    def write(self, op: Op) -> None:
+        """Write one operation, or remember it for later."""
+        if op.name not in FORMULAS and op.name not in INDEX_MAPS:
+            RULES[op.name](self, op)
+            return
+        (out,) = op.outs
+        depths = [found.depth for x in op.ins if isinstance(x, Value) and isinstance(found := self.where[x], Later)]
+        later = self.where[out] = Later(op, 1 + max(depths, default=0))
+        if out in self.stored or out in self.aims or later.depth > DEEPEST:
+            self.store(out)
+
+
+def _index_of_operand(operand: Atom, out: Value, index: Index) -> Index:
+    """The index of the same element in an operand, which may have one element along an axis where the result has more."""
+    if operand.shape == out.shape or not operand.shape:
+        return index
+    if index is FLAT:
+        raise NeedsAxes
+    return tuple("0" if size == 1 else i for i, size in zip(index, operand.shape, strict=True))
+
+
+RULES: dict[str, Callable[[Writer, Op], None]] = {}  # operations that write nests or other steps
+
+
+def rule(*names: str) -> Callable[[Callable[[Writer, Op], None]], Callable[[Writer, Op], None]]:
+    """Decorator: the rule of these operations."""
+
+    def register(function: Callable[[Writer, Op], None]) -> Callable[[Writer, Op], None]:
+        RULES.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def known_primitives() -> set[str]:
+    """Operations for which there is C."""
+    return {*FORMULAS, *INDEX_MAPS, *RULES}
+
+
+def stored_values(block: Block) -> set[Value]:
+    """The values that are stored though they are expressions: those that several steps read, or a broadcast repeats, if they
+    are dear. What is made of a stored one is not dear for that, so it is asked twice.
+    """
+    return _stored(block, _stored(block, set()))
+
+
+def _stored(block: Block, before: set[Value]) -> set[Value]:
+    price: dict[Value, int] = {}
+    for op in block.ops:
+        if op.name in FORMULAS or op.name in INDEX_MAPS:
+            own = cost(op.name) if op.name in FORMULAS else 0
+            of_operands = sum(price.get(x, 0) for x in op.ins if isinstance(x, Value) and x not in before)
+            price[op.outs[0]] = min(own + of_operands, 1000)
+    readers: dict[Value, set[int]] = {}
+    stored: set[Value] = set()
+    for number, op in enumerate(reversed(block.ops)):
+        reading = {number}
+        if op.outs[0] in price:
+            (out,) = op.outs
+            found = readers.get(out, set())
+            if len(found) > 1 and price[out] >= RECOMPUTED:
+                stored.add(out)
+            elif out not in block.outs:
+                reading = found
+            if _repeats(op) and isinstance(x := op.ins[0], Value) and price.get(x, 0) >= RECOMPUTED:
+                stored.add(x)
+        for each in op.ins:
+            if isinstance(each, Value):
+                readers.setdefault(each, set()).update(reading)
+    return stored
+
+
+def _repeats(op: Op) -> bool:
+    """Whether each element of the operand is needed in several outer turns of a loop over the result."""
+    if op.name != "broadcast_in_dim":
+        return op.name == "tile"
+    shape, axes = op.params["shape"], op.params["broadcast_dimensions"]
+    kept = [axis for axis, size in zip(axes, op.ins[0].shape, strict=True) if size == shape[axis]]
+    last = max(kept, default=-1)
+    return bool(kept) and any(size > 1 and axis not in kept for axis, size in enumerate(shape[:last]))
