@@ -27,6 +27,7 @@ import all_rooms
 import jax
 import jax.flatten_util
 import jax.ops
+import jax.scipy.linalg
 import jax.scipy.special
 import jax.scipy.stats
 import ml_dtypes
@@ -66,10 +67,6 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"None: lax\.dynamic_update_index_in_dim", "an AttributeError, in JAX an IndexError"),
     (r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)", _OTHER_SENTENCE),
     (r"a list: random\.multivariate_normal", _OTHER_SENTENCE),
-    (
-        r"(.*: )?jnp\.linalg\.(solve|inv|tensorinv|tensorsolve)",
-        "JAX solves by custom_linear_solve, which has a derivative of its own",
-    ),
     (
         r"(.*: )?(jnp\.linalg\.slogdet|random\.orthogonal|nn\.initializers\.(delta_)?orthogonal)",
         "JAX takes the diagonal in another way for one of its compilers",
@@ -136,6 +133,7 @@ MODULES = {
     "lax.linalg": ("lax.linalg", "jitkit.lax.linalg"),
     "special": ("scipy.special", "jitkit.scipy.special"),
     "norm": ("scipy.stats.norm", "jitkit.scipy.stats.norm"),
+    "sla": ("scipy.linalg", "jitkit.scipy.linalg"),
     "ops": ("ops", "jitkit.ops"),
     "random": ("random", "jitkit.random"),
     "nn": ("nn", "jitkit.nn"),
@@ -553,8 +551,8 @@ condition has an ordered effect, such as a `debug.print`, each ends by itself; J
 Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. Of equal jaxprs
 some are shared that JAX prints twice: those of updates in gradients of `scatter`, and of one jitted function in two
 others. In second derivatives, what is computed of a `scan` in a `checkpoint` first is no `closed_call` here. `pinv`
-adds the parts of its derivative in another order, and what solves systems (`solve`, `inv`, `slogdet`, `lstsq`,
-`eigvals`) has the derivative of what it is made of, where JAX has `custom_linear_solve`. A number that a derivative
+adds the parts of its derivative in another order, and `lstsq` and `det` have the derivative of what they are made of.
+A number that a derivative
 rule multiplies by is no result of a jitted `svd`. Of random nests of calls, loops and derivatives about one in a
 thousand has an operation more or less: what a jitted function in a loop computes of constants only, or what a loop in
 a `checkpoint` computes of them. With JAX 0.12 the same holds, but for these: `erf` and `erfc`, second derivatives of

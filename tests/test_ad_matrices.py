@@ -47,6 +47,12 @@ PRINTED = [
     (IMAGE, "lax.reduce(x, np.float32(1), lambda a, b: a * b + 0 * a, (0,))"),
     (IMAGE[:0], "lax.reduce(x, np.float32(1), lambda a, b: a * b + 0 * a, (0,))"),
     (IMAGE, "lax.bessel_i1e(x) + lax.bessel_i0e(x)"),
+    (POSITIVE, "jnp.linalg.inv(x)"),
+    (POSITIVE, "jnp.linalg.solve(x, x[:, 0])"),
+    (STACK, "jnp.linalg.solve(x, x[..., :1])"),
+    (STACK, "jnp.linalg.slogdet(x)[1]"),
+    (POSITIVE, "jnp.linalg.matrix_power(x, -2)"),
+    (SQUARE, "jnp.linalg.eigvals(x).real"),
 ]
 
 FORWARD = [
@@ -59,7 +65,7 @@ FORWARD = [
     (IMAGE, "lax.reduce((x, x * 2), (np.float32(1), np.float32(0)), lambda a, b: (a[0] * b[0], a[1] + b[1]), (1,))"),
 ]
 
-# Derivatives that JAX writes with `custom_linear_solve`, or that are compared where matrices are not regular.
+# Derivatives that JAX writes otherwise, or that are compared where matrices are not regular.
 BY_VALUE = [
     (POSITIVE, "jnp.linalg.inv(x)"),
     (POSITIVE, "jnp.linalg.pinv(x)"),

@@ -84,7 +84,6 @@ OF_ALL = programs("""
 
 # Programs whose jaxprs are others than JAX's, and why.
 OTHER_EQUATIONS = {
-    "JAX solves by custom_linear_solve": ("inv", "solve", "matrix_power(a, -3)", "cond(a, 1)", "tensorinv"),
     "JAX takes the diagonal in another way for one of its compilers": ("det", "slogdet"),
     "JAX asks opt_einsum for the order": ("multi_dot",),
 }

@@ -14,7 +14,7 @@ it takes more than a screen, in NAME_derivatives.py, which `derivatives` imports
     reducers, generic_reduction, cumulative the same with a function of scalars; running sums
     windows, windows_derivatives            over windows that move along an array
     precision, dot_products                 products of matrices, and how precisely they are summed
-    convolution, convolution_shapes, convolution_derivatives
+    convolution, convolution_shapes, convolution_derivatives, patches
     index_checks, gathering                 many windows of an array, read
     scattering, scattering_derivatives      and written
     sorting, fourier, linalg                order; Fourier transforms; LAPACK

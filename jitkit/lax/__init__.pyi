@@ -35,7 +35,9 @@ from .convolution import conv_with_general_padding as conv_with_general_padding
 from .convolution_shapes import ConvDimensionNumbers as ConvDimensionNumbers
 from .convolution_shapes import conv_dimension_numbers as conv_dimension_numbers
 from .convolution_shapes import conv_general_permutations as conv_general_permutations
+from .convolution_shapes import conv_general_shape_tuple as conv_general_shape_tuple
 from .convolution_shapes import conv_shape_tuple as conv_shape_tuple
+from .convolution_shapes import conv_transpose_shape_tuple as conv_transpose_shape_tuple
 from .convolution_shapes import padtype_to_pads as padtype_to_pads
 from .creation import broadcasted_iota as broadcasted_iota
 from .creation import empty as empty
@@ -270,6 +272,8 @@ from .parallel import psum as psum
 from .parallel import psum_p as psum_p
 from .parallel import psum_scatter as psum_scatter
 from .parallel import reduce_scatter_p as reduce_scatter_p
+from .patches import conv_general_dilated_local as conv_general_dilated_local
+from .patches import conv_general_dilated_patches as conv_general_dilated_patches
 from .powers import integer_pow as integer_pow
 from .powers import integer_pow_p as integer_pow_p
 from .powers import pow as pow

@@ -29,6 +29,7 @@ from .convolution_shapes import (
     dilate,
     dilate_shape,
     padtype_to_pads,
+    transposed_padding,
 )
 from .creation import full
 from .elementwise import add, complex, imag, real, sub
@@ -371,7 +372,7 @@ def conv_transpose(
     if use_consistent_padding or (isinstance(padding, str) and padding in ("SAME", "VALID")):
         windows = [dilate(rhs.shape[axis], factor) for axis, factor in zip(spatial, rhs_dilation, strict=False)]
         each: Sequence[Any] = [padding] * len(strides) if isinstance(padding, str) else padding
-        pads = [_transposed_padding(*axis) for axis in zip(windows, strides, each, strict=False)]
+        pads = [transposed_padding(*axis) for axis in zip(windows, strides, each, strict=False)]
     if transpose_kernel:
         for axis in spatial:
             rhs = rev(rhs, (axis,))
@@ -390,21 +391,3 @@ def conv_transpose(
         precision=precision,
         preferred_element_type=preferred_element_type,
     )
-
-
-def _transposed_padding(window: int, stride: int, padding: str | tuple[int, int]) -> tuple[int, int]:
-    """The padding of the dilated input under which the result has the size that the convolution's input would
-    have.
-    """
-    if isinstance(padding, tuple):
-        before, after = (window - 1 - part for part in padding)
-        return before, after
-    if padding == "SAME":
-        total = window + stride - 2
-        before = window - 1 if stride > window - 1 else -(-total // 2)
-    elif padding == "VALID":
-        total = window + stride - 2 + max(window - stride, 0)
-        before = window - 1
-    else:
-        raise ValueError(f"Invalid padding mode: {padding}")
-    return before, total - before

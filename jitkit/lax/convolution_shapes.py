@@ -214,3 +214,59 @@ def conv_shape_tuple(
         for size, window, stride in zip(padded, rhs_shape[2:], strides, strict=True)
     ]
     return (lhs_shape[0] // batch_group_count, rhs_shape[0], *positions)
+
+
+def conv_general_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    dimension_numbers: Sequence[str],
+) -> Shape:
+    """The shape of a convolution whose axes are named by three strings."""
+    lhs, rhs, order = _in_order(lhs_shape, rhs_shape, dimension_numbers)
+    return tuple(np.take(conv_shape_tuple(lhs, rhs, window_strides, padding), order))
+
+
+def conv_transpose_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    dimension_numbers: Sequence[str],
+) -> Shape:
+    """The shape of a transposed convolution whose axes are named by three strings."""
+    lhs, rhs, order = _in_order(lhs_shape, rhs_shape, dimension_numbers)
+    if isinstance(padding, str):
+        padding = [transposed_padding(k, s, padding) for k, s in zip(rhs[2:], window_strides, strict=False)]
+    sizes = [
+        (size - 1) * stride - window + 2 + sum(pads)
+        for size, window, stride, pads in zip(lhs[2:], rhs[2:], window_strides, padding, strict=True)
+    ]
+    return tuple(np.take((lhs[0], rhs[0], *map(int, sizes)), order))
+
+
+def _in_order(
+    lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Sequence[str]
+) -> tuple[Shape, Shape, Any]:
+    """Both shapes with feature axes first, and where the axes of such a result belong."""
+    lhs, rhs, out = conv_general_permutations(dimension_numbers)
+    return tuple(np.take(lhs_shape, lhs)), tuple(np.take(rhs_shape, rhs)), np.argsort(out)
+
+
+def transposed_padding(window: int, stride: int, padding: str | tuple[int, int]) -> tuple[int, int]:
+    """The padding of the dilated input under which the result has the size that the convolution's input would
+    have.
+    """
+    if isinstance(padding, tuple):
+        before, after = (window - 1 - part for part in padding)
+        return before, after
+    if padding == "SAME":
+        total = window + stride - 2
+        before = window - 1 if stride > window - 1 else -(-total // 2)
+    elif padding == "VALID":
+        total = window + stride - 2 + max(window - stride, 0)
+        before = window - 1
+    else:
+        raise ValueError(f"Invalid padding mode: {padding}")
+    return before, total - before

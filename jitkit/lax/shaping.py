@@ -67,8 +67,12 @@ def _(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int
 
 
 def _stage_broadcast(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
-    """A broadcast to the shape that an array has is the array itself."""
+    """A broadcast to the shape that an array has is the array itself; but in `linear_transpose`, as in JAX, which has another trace
+    there.
+    """
     (x,) = operands
+    if trace.debug_info.traced_for == "linear_transpose":
+        return NotImplemented
     out = broadcast_in_dim_p.abstract_eval(x.aval, **params)
     return x if out.shape == x.shape else NotImplemented
 

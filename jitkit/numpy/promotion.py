@@ -194,23 +194,36 @@ def promote_shapes(name: str, *args: Any) -> list[Any]:
     ]
 
 
+def _common_type(args: Sequence[Any]) -> tuple[Any, bool]:
+    """The common dtype, and whether it is weak. TypeError for what has none, ValueError for None."""
+    try:
+        return dtypes.lattice_result_type(*[core.get_aval(x) for x in args])
+    except TypeError:
+        for x in args:
+            if x is None:
+                raise ValueError(f"Invalid argument to dtype: {x}.") from None
+            if isinstance(x, list | tuple):
+                raise TypeError(f"Cannot determine dtype of {x}") from None
+        raise
+
+
 def promote_dtypes(*args: Any) -> list[Any]:
     """The operands, converted to their common dtype; weakly typed when all of them are. Shapes stay as they are."""
     if len(args) < 2:
         return [as_array(x) for x in args]
-    dtype, weak = dtypes.lattice_result_type(*[core.get_aval(x) for x in args])
+    dtype, weak = _common_type(args)
     return [convert(x, dtype, weak) for x in args]
 
 
 def promote_dtypes_inexact(*args: Any) -> list[Any]:
     """Like `promote_dtypes`, to a floating point or complex dtype."""
-    dtype, weak = dtypes.lattice_result_type(*[core.get_aval(x) for x in args])
+    dtype, weak = _common_type(args)
     return [convert(x, dtypes.to_inexact_dtype(dtype), weak) for x in args]
 
 
 def promote_dtypes_numeric(*args: Any) -> list[Any]:
     """Like `promote_dtypes`, with bool becoming the default integer type."""
-    dtype, weak = dtypes.lattice_result_type(*[core.get_aval(x) for x in args])
+    dtype, weak = _common_type(args)
     return [convert(x, dtypes.to_numeric_dtype(dtype), weak) for x in args]
 
 

@@ -1,11 +1,12 @@
-"""`jitkit.scipy`: functions with scipy's names. Special functions, and distributions.
+"""`jitkit.scipy`: functions with scipy's names.
 
 Comes in: arrays. Goes out: arrays, made of `jitkit.numpy` and `jitkit.lax`. In the order of
 reading:
 
-    special                  error functions, gamma and beta functions, entropies, the normal distribution
-    log_beta, normal_tail, complex_gamma    where the plain formulas lose their digits
-    stats                    distributions, which are made of these
+    arguments                        what all functions do with their arguments first
+    special                          functions that have names of their own
+    stats                            distributions, which are made of these
+    linalg                           matrices
 
 JAX: jax/_src/scipy/special.py:erf
 """
@@ -14,12 +15,7 @@ from __future__ import annotations
 
 import sys
 
-from ..base import missing_names
-from . import special as special
-from . import stats as stats
+from ..base import late_rooms, missing_names
 
-for _name, _module in {
-    "scipy": sys.modules[__name__], "scipy.special": special, "scipy.stats": stats,
-    "scipy.stats.norm": stats.norm,
-}.items():  # fmt: skip
-    missing_names.explain(_name, _module)
+late_rooms.attach(__name__)
+missing_names.explain("scipy", sys.modules[__name__])

@@ -6,19 +6,26 @@ JAX: jax/_src/lax/linalg.py:triangular_solve
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...interpreters.batching import AxisData, Dims, Vals, bdim_at_front, moveaxis, register_batcher
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
+from ...interpreters.vmap import vmap
+from ...pjit.jit import jit
+from ..control_flow.solves import custom_linear_solve
 from ..creation import iota
-from ..shaping import expand_dims, reshape
+from ..dot_products import dot_general
+from ..ordering import stop_gradient
+from ..precision import Precision
+from ..shaping import broadcast_in_dim, expand_dims, reshape
 from ..sorting import sort_key_val
-from ..utils import Shape, is_a
+from ..utils import Shape, broadcast_shapes, is_a
 from . import lapack
 from .factoring import lu
-from .lapack import for_each, linalg_primitive
+from .lapack import linalg_primitive
 
 # --- triangular_solve: the X of op(A) X = B, or X op(A) = B -------------------------------------------------------------------
 
@@ -119,25 +126,94 @@ def triangular_solve(
 
 
 def lu_solve(factors: Any, permutation: Any, b: Any, trans: int = 0) -> Any:
-    """The X for which A @ X = B, where `lu(A)` gave factors and permutation. All have the same batch axes.
+    """The X for which A @ X = B, where `lu(A)` gave factors and permutation. Batches are broadcast; `b` with an axis less holds vectors.
 
     With `trans`, A is transposed (1), and conjugated, too (2).
     """
-    return for_each(functools.partial(_lu_solve, trans), factors.ndim - 2, factors, permutation, b)
+    return _lu_solve(factors, permutation, b, trans)
 
 
-def _lu_solve(trans: int, factors: Any, permutation: Any, b: Any) -> Any:
+@jit(static_argnums=(3,))
+def _lu_solve(lu: Any, permutation: Any, b: Any, trans: int) -> Any:
+    if lu.ndim < 2 or lu.shape[-1] != lu.shape[-2]:
+        raise ValueError(f"last two dimensions of LU decomposition must be equal, got shape {lu.shape}")
+    if b.ndim < 1:
+        raise ValueError(f"b matrix must have rank >= 1, got shape {b.shape}")
+    is_vector = lu.ndim == b.ndim + 1
+    if b.shape[-1 if is_vector else -2] != lu.shape[-1]:
+        numbers, last = ("the same number of", "last") if is_vector else ("different numbers of", "second to last")
+        raise ValueError(
+            f"When LU decomposition matrix and b {'have ' if is_vector else ''}{numbers} dimensions, last axis of LU decomposition "
+            f"matrix (shape {lu.shape}) and {'' if is_vector else last + ' axis of '}b array (shape {b.shape}) must match"
+        )
+    b = b[..., None] if is_vector else b
+    batch = broadcast_shapes(lu.shape[:-2], permutation.shape[:-1], b.shape[:-2])
+    operands = [_spread(x, (*batch, *x.shape[x.ndim - rank :])) for x, rank in ((lu, 2), (permutation, 1), (b, 2))]
+    solve_once: Callable[..., Any] = functools.partial(_two_triangles, trans)
+    for _ in batch:
+        solve_once = vmap(solve_once)
+    x = solve_once(*operands)
+    return x[..., 0] if is_vector else x
+
+
+def _two_triangles(trans: int, lu: Any, permutation: Any, b: Any) -> Any:
     def triangle(x: Any, lower: bool) -> Any:
         turned = {"transpose_a": trans > 0, "conjugate_a": trans == 2}
-        return triangular_solve(factors, x, left_side=True, lower=lower, unit_diagonal=lower, **turned)
+        return triangular_solve(lu, x, left_side=True, lower=lower, unit_diagonal=lower, **turned)
 
+    if trans not in (0, 1, 2):
+        raise ValueError(f"'trans' value must be 0, 1, or 2, got {trans}")
     if trans == 0:
         return triangle(triangle(b[permutation, :], True), False)
+    x = triangle(triangle(b, False), True)
     _, inverse = sort_key_val(permutation, iota(np.int32, permutation.shape[0]))
-    return triangle(triangle(b, False), True)[inverse, :]
+    return x[inverse, :]
+
+
+def _spread(x: Any, shape: Shape) -> Any:
+    """`x` broadcast to a shape, by an equation even if it has that shape: derivatives have it, too, in JAX."""
+    return broadcast_in_dim(x, shape, range(len(shape) - x.ndim, len(shape)))
+
+
+def check_solve_shapes(a: Any, b: Any) -> None:
+    """ValueError unless `a` holds square matrices, and `b` as many right sides: matrices, or vectors."""
+    if not (a.ndim >= 2 and b.ndim in (a.ndim, a.ndim - 1) and a.shape[-1] == a.shape[-2] == b.shape[a.ndim - 2]):
+        raise ValueError(
+            "The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[..., m]; got "
+            f"a={a.shape} and b={b.shape}"
+        )
+
+
+def solve_columns(a: Any, b: Any, solve_one: Callable[[Callable[[Any], Any], Any], Any]) -> Any:
+    """The X for which A @ X = B, column by column: `solve_one` takes A's product with a vector, and one right side."""
+
+    def product(x: Any) -> Any:
+        batch = broadcast_shapes(a.shape[:-2], x.shape[:-1])
+        matrices, vectors = _spread(a, (*batch, *a.shape[-2:])), _spread(x, (*batch, x.shape[-1]))
+        axes = [*range(len(batch))]
+        numbers = ((a.ndim - 1,), (x.ndim - 1,)), (axes, axes)
+        return dot_general(matrices, vectors, numbers, precision=Precision.HIGHEST)
+
+    solution = functools.partial(solve_one, product)
+    return solution(b) if a.ndim == b.ndim + 1 else vmap(solution, b.ndim - 1, max(a.ndim, b.ndim) - 1)(b)
 
 
 def solve(a: Any, b: Any) -> Any:
-    """The X for which A @ X = B: square matrices, and matrices with the same batch axes."""
-    factors, _, permutation = lu(a)
-    return lu_solve(factors, permutation, b)
+    """The X for which A @ X = B: square matrices, and matrices or vectors with the same batch axes.
+
+    Its derivatives are solutions with the same factors.
+    """
+    check_solve_shapes(a, b)
+    sizes = (*a.shape[:-1], 1)
+    b = broadcast_in_dim(b, [n if m == 1 else m for n, m in zip(sizes, b.shape, strict=False)], range(b.ndim))
+    factors, _, permutation = lu(stop_gradient(a))
+
+    def solve_one(product: Callable[[Any], Any], b: Any) -> Any:
+        return custom_linear_solve(
+            product,
+            b,
+            lambda _, x: lu_solve(factors, permutation, x, trans=0),
+            lambda _, x: lu_solve(factors, permutation, x, trans=1),
+        )
+
+    return solve_columns(a, b, solve_one)

@@ -1,7 +1,5 @@
 """Systems of linear equations, inverses and determinants: what LU and the singular values are good for.
 
-JAX solves by `custom_linear_solve`, a primitive that has a derivative of its own; here a solution is what it is made of.
-
 JAX: jax/_src/numpy/linalg.py:solve
 """
 
@@ -14,9 +12,10 @@ from typing import Any
 from ... import lax
 from ...pjit.jit import jit
 from ..diagonals import eye
-from ..promotion import broadcast_to, promote_dtypes_inexact
+from ..promotion import promote_dtypes_inexact
 from ..shaping import moveaxis
 from ..util import ensure_arraylike, ensure_arraylikes
+from ..vectorizing import vectorize
 
 # --- solve, inv -----------------------------------------------------------------------------------------------------------
 
@@ -41,18 +40,8 @@ def solve(a: Any, b: Any) -> Any:
             f"Invalid shapes for solve: {a.shape}, {b.shape}. Prior to JAX v0.5.0, this would have been treated as a batched "
             "1-dimensional solve. To recover this behavior, use solve(a, b[..., None]).squeeze(-1)."
         )
-    columns = b[:, None] if b.ndim == 1 else b
-    for size in (a.shape[-1], columns.shape[-2]):
-        if size != a.shape[-2]:
-            signature = f"(m,m),{'(m)->(m)' if b.ndim == 1 else '(m,n)->(m,n)'}"
-            raise ValueError(
-                f"inconsistent size for core dimension 'm': {size} vs {a.shape[-2]} on vectorized function with "
-                f"excluded=frozenset() and {signature=}\na is {a.shape}, of square matrices, and b is {b.shape}."
-            )
-    batch = lax.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
-    a, columns = (broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, columns))
-    x = lax.linalg.solve(a, columns)
-    return x[..., 0] if b.ndim == 1 else x
+    signature = "(m,m),(m)->(m)" if b.ndim == 1 else "(m,m),(m,n)->(m,n)"
+    return vectorize(lax.linalg.solve, signature=signature)(a, b)
 
 
 @jit

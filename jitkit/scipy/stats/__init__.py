@@ -12,6 +12,9 @@ JAX: jax/_src/scipy/stats/norm.py:logpdf
 
 from __future__ import annotations
 
+import sys
+
+from ...base import missing_names
 from . import bernoulli as bernoulli
 from . import beta as beta
 from . import binom as binom
@@ -27,3 +30,6 @@ from . import norm as norm
 from . import poisson as poisson
 from . import t as t
 from . import uniform as uniform
+
+missing_names.explain("scipy.stats", sys.modules[__name__])
+missing_names.explain("scipy.stats.norm", norm)

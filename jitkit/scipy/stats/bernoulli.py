@@ -12,7 +12,8 @@ import numpy as np
 from ... import lax
 from ...numpy import exp, isnan, logical_and, logical_or, select, where
 from ...numpy.ufuncs import constant
-from ..special import promoted, xlog1py, xlogy
+from ..arguments import promoted
+from ..special import xlog1py, xlogy
 
 
 def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:

@@ -12,7 +12,8 @@ import numpy as np
 from ... import lax
 from ...numpy import logical_or, where
 from ...numpy.ufuncs import constant
-from ..special import betainc, betaln, promoted, xlog1py, xlogy
+from ..arguments import promoted
+from ..special import betainc, betaln, xlog1py, xlogy
 
 
 def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:

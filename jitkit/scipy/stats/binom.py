@@ -12,7 +12,8 @@ import numpy as np
 from ... import lax
 from ...numpy import logical_and, logical_or, where
 from ...numpy.ufuncs import constant
-from ..special import gammaln, promoted, xlog1py, xlogy
+from ..arguments import promoted
+from ..special import gammaln, xlog1py, xlogy
 
 
 def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:

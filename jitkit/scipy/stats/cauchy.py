@@ -12,7 +12,7 @@ import numpy as np
 from ... import lax
 from ...numpy import arctan
 from ...numpy.ufuncs import constant
-from ..special import promoted
+from ..arguments import promoted
 
 
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:

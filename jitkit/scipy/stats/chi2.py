@@ -13,7 +13,8 @@ from ... import lax
 from ...base.jax_version import since
 from ...numpy import where
 from ...numpy.ufuncs import constant
-from ..special import gammainc, gammaincc, promoted, xlogy
+from ..arguments import promoted
+from ..special import gammainc, gammaincc, xlogy
 
 
 def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:

@@ -12,7 +12,8 @@ import numpy as np
 from ... import lax
 from ...numpy import where
 from ...numpy.ufuncs import constant
-from ..special import gammainc, gammaincc, gammaln, promoted, xlogy
+from ..arguments import promoted
+from ..special import gammainc, gammaincc, gammaln, xlogy
 
 
 def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:

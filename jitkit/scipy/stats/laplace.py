@@ -10,7 +10,7 @@ from typing import Any
 from ... import lax
 from ...base.jax_version import since
 from ...numpy.ufuncs import constant
-from ..special import promoted
+from ..arguments import promoted
 
 
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:

@@ -10,7 +10,8 @@ from typing import Any
 from ... import lax
 from ...numpy import logaddexp
 from ...numpy.ufuncs import constant
-from ..special import expit, logit, promoted
+from ..arguments import promoted
+from ..special import expit, logit
 
 
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:

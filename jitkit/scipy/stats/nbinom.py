@@ -12,7 +12,8 @@ import numpy as np
 from ... import lax
 from ...numpy import where
 from ...numpy.ufuncs import constant
-from ..special import gammaln, promoted, xlogy
+from ..arguments import promoted
+from ..special import gammaln, xlogy
 
 
 def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:

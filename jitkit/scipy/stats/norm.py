@@ -13,7 +13,7 @@ from ... import lax
 from ...numpy import asarray
 from ...numpy.ufuncs import constant
 from .. import special
-from ..special import promoted
+from ..arguments import promoted
 
 
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:

@@ -13,7 +13,8 @@ from ... import lax
 from ...base.jax_version import since
 from ...numpy import exp, floor, logical_or, round, where
 from ...numpy.ufuncs import constant
-from ..special import gammaincc, gammaln, promoted, xlogy
+from ..arguments import promoted
+from ..special import gammaincc, gammaln, xlogy
 
 
 def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import lax
 from ...numpy import array, isnan, logical_or, select, where
-from ..special import promoted
+from ..arguments import promoted
 
 
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import lax
-from ..numpy import any as any_
-from ..numpy import (
+from ... import lax
+from ...numpy import any as any_
+from ...numpy import (
     arange,
     asarray,
     ceil,
@@ -36,8 +36,8 @@ from ..numpy import (
     where,
     zeros_like,
 )
-from ..numpy import sum as sum_
-from ..pjit.jit import jit
+from ...numpy import sum as sum_
+from ...pjit.jit import jit
 
 _G = 7.0
 _SERIES = np.array(

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import lax
-from ..numpy import full, polyval, where, zeros_like
+from ... import lax
+from ...numpy import full, polyval, where, zeros_like
 
 DEGREE_OF_TAIL = 3
 

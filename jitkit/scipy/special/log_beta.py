@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import lax
-from ..numpy import maximum, minimum, where
+from ... import lax
+from ...numpy import maximum, minimum, where
 
 _C = (
     0.833333333333333e-01, -0.277777777760991e-02, 0.793650666825390e-03,

@@ -1,0 +1,25 @@
+"""What functions of `jitkit.scipy` do with their arguments first.
+
+JAX: jax/_src/numpy/util.py:promote_args_inexact
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core import dtypes
+from ..numpy.promotion import promote_inexact
+from ..numpy.util import as_array
+
+
+def promoted(name: str, *args: Any) -> list[Any]:
+    """The arguments as arrays of one type that has fractions, and of one rank."""
+    return list(map(as_array, promote_inexact(name, *args)[1]))
+
+
+def refuse_complex(name: str, x: Any) -> None:
+    """ValueError for complex numbers."""
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        raise ValueError(f"{name} does not support complex-valued inputs.")

@@ -1,0 +1,287 @@
+"""Factors of matrices, and systems of linear equations that are solved by them.
+
+scipy's options about memory and checks (`overwrite_a`, `check_finite`, `lwork`) are taken and do nothing: arrays are not written to,
+and a compiled program cannot look at values and raise.
+
+JAX: jax/_src/scipy/linalg.py:cho_factor
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+from ... import lax
+from ...base import traceback_util
+from ...lax.linalg.solving import check_solve_shapes, solve_columns
+from ...lax.linalg.solving import lu_solve as permuted_lu_solve
+from ...numpy import arange, asarray, conj, eye, matmul, real, tril, triu, vectorize
+from ...numpy import linalg as numpy_linalg
+from ...numpy.promotion import promote_dtypes_inexact
+from ...pjit.jit import jit
+
+# --- Cholesky: A = L L^H ------------------------------------------------------------------------------------------------------
+
+
+@jit(static_argnames=("lower",))
+def _cholesky(a: Any, lower: bool) -> Any:
+    (a,) = promote_dtypes_inexact(asarray(a))
+    factor = lax.linalg.cholesky(a if lower else conj(a.mT), symmetrize_input=False)
+    return factor if lower else conj(factor.mT)
+
+
+def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The upper triangles U (with `lower`, the lower ones L) for which U^H U (L L^H) is the Hermitian positive `a`; else nan.
+
+    Only that triangle of `a` is read.
+    """
+    return _cholesky(a, lower)
+
+
+def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
+    """`cholesky`, and `lower`: what `cho_solve` takes."""
+    return cholesky(a, lower=lower), lower
+
+
+@jit(static_argnames=("lower",))
+def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
+    c, b = promote_dtypes_inexact(asarray(c), asarray(b))
+    signature = _signature("cho_solve", "c_and_lower", c, b)
+    for adjoint in (not lower, lower):
+        solve_once = functools.partial(
+            lax.linalg.triangular_solve, left_side=True, lower=lower, transpose_a=adjoint, conjugate_a=adjoint
+        )
+        b = vectorize(solve_once, signature=signature.format("(n,n)"))(c, b)
+    return b
+
+
+def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    """The x for which a @ x = b, from `cho_factor(a)`."""
+    c, lower = c_and_lower
+    return _cho_solve(c, b, lower)
+
+
+def _signature(name: str, argument: str, a: Any, b: Any) -> str:
+    """What a solution takes and returns: a vector, or matrices. {} stands for what comes before the right side."""
+    if b.ndim == 1:
+        return "{},(n)->(n)"
+    if a.ndim == b.ndim + 1 and a.shape[-1] == b.shape[-1]:
+        warnings.warn(
+            f"jax.scipy.linalg.{name}: batched 1D solves with b.ndim > 1 are deprecated, and in the future will be treated as a "
+            f"batched 2D solve. Use {name}({argument}, b[..., None]).squeeze(-1) to avoid this warning.",
+            FutureWarning,
+            stacklevel=traceback_util.stacklevel(),
+        )
+        return "{},(n)->(n)"
+    return "{},(n,k)->(n,k)"
+
+
+# --- LU: A = P L U ------------------------------------------------------------------------------------------------------------
+
+
+@jit(static_argnames=("overwrite_a", "check_finite"))
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+    """Both triangles in one matrix, and the swaps of rows: what `lu_solve` takes."""
+    (a,) = promote_dtypes_inexact(asarray(a))
+    factors, pivots, _ = lax.linalg.lu(a)
+    return factors, pivots
+
+
+@jit(static_argnames=("trans", "overwrite_b", "check_finite"))
+def lu_solve(
+    lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """The x for which a @ x = b, from `lu_factor(a)`. With `trans`, a is transposed (1), and conjugated, too (2)."""
+    factors, pivots = lu_and_piv
+    factors, b = promote_dtypes_inexact(asarray(factors), asarray(b))
+    m, _ = factors.shape[-2:]
+    permutation = lax.linalg.lu_pivots_to_permutation(pivots, m)
+    signature = _signature("lu_solve", "lu_and_piv", factors, b).format("(n,n),(n)")
+    solve_once = functools.partial(permuted_lu_solve, trans=trans)
+    return vectorize(solve_once, signature=signature)(factors, permutation, b)
+
+
+@jit(static_argnums=(1,))
+def _lu(a: Any, permute_l: bool) -> Any:
+    (a,) = promote_dtypes_inexact(asarray(a))
+    factors, _, permutation = lax.linalg.lu(a)
+    m, n = a.shape
+    k = min(m, n)
+    places = permutation[None, :] == arange(m, dtype=permutation.dtype)[:, None]
+    p = real(asarray(places, dtype=a.dtype, copy=True))
+    lower = tril(factors, -1)[:, :k] + eye(m, k, dtype=a.dtype)
+    upper = triu(factors)[:k, :]
+    if permute_l:
+        return matmul(p, lower, precision=lax.Precision.HIGHEST), upper
+    return p, lower, upper
+
+
+@jit(static_argnames=("permute_l", "overwrite_a", "check_finite"))
+def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """`(p, l, u)` of one matrix, whose product it is: a permutation, a lower triangle with ones, an upper one. With `permute_l`,
+    `(p @ l, u)`.
+    """
+    return _lu(a, permute_l)
+
+
+# --- QR, singular values, eigenvalues -----------------------------------------------------------------------------------------
+
+
+@jit(static_argnames=("mode", "pivoting"))
+def _qr(a: Any, mode: str, pivoting: bool) -> tuple[Any, ...]:
+    if mode not in ("full", "r", "economic"):
+        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+    (a,) = promote_dtypes_inexact(asarray(a))
+    found = lax.linalg.qr(a, pivoting=pivoting, full_matrices=mode != "economic")
+    return found[1:] if mode == "r" else found
+
+
+def qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """`(q, r)`, whose product is `a`: a matrix with orthogonal columns of length 1, and an upper triangle.
+
+    Args:
+      mode: "full": q is square; "economic": it has no more columns than a has rows or columns; "r": `(r,)` alone.
+      pivoting: columns are put in an order in which the diagonal of r descends; their order is one result more.
+    """
+    return _qr(a, mode, pivoting)
+
+
+@jit(static_argnames=("full_matrices", "compute_uv"))
+def _svd(a: Any, *, full_matrices: bool, compute_uv: bool) -> Any:
+    (a,) = promote_dtypes_inexact(asarray(a))
+    return lax.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+
+
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """`(u, s, vh)`: two rotations and the singular values, which descend; without `compute_uv`, s alone."""
+    return _svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+
+
+@jit(static_argnames=("lower", "eigvals_only", "eigvals", "type"))
+def _eigh(a: Any, b: Any, lower: bool, eigvals_only: bool, eigvals: None, type: int) -> Any:
+    if b is not None:
+        raise NotImplementedError("Only the b=None case of eigh is implemented")
+    if type != 1:
+        raise NotImplementedError("Only the type=1 case of eigh is implemented.")
+    if eigvals is not None:
+        raise NotImplementedError("Only the eigvals=None case of eigh is implemented.")
+    (a,) = promote_dtypes_inexact(asarray(a))
+    vectors, values = lax.linalg.eigh(a, lower=lower)
+    return values if eigvals_only else (values, vectors)
+
+
+def eigh(
+    a: Any,
+    b: Any = None,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    turbo: bool = True,
+    eigvals: None = None,
+    type: int = 1,
+    check_finite: bool = True,
+) -> Any:
+    """The eigenvalues of Hermitian matrices, in ascending order, and the eigenvectors as columns; with `eigvals_only`, the first.
+
+    NotImplementedError for `b`, `eigvals` and other types, of which scipy has some.
+    """
+    return _eigh(a, b, lower, eigvals_only, eigvals, type)
+
+
+# --- solve, solve_triangular, inv, det ----------------------------------------------------------------------------------------
+
+
+@jit(static_argnames=("assume_a", "lower"))
+def _solve(a: Any, b: Any, assume_a: str, lower: bool) -> Any:
+    if assume_a != "pos":
+        return numpy_linalg.solve(a, b)
+    a, b = promote_dtypes_inexact(asarray(a), asarray(b))
+    check_solve_shapes(a, b)
+    factors = cho_factor(lax.stop_gradient(a), lower=lower)
+
+    def solve_one(product: Any, column: Any) -> Any:
+        return lax.custom_linear_solve(product, column, lambda _, x: cho_solve(factors, x), symmetric=True)
+
+    return solve_columns(a, b, solve_one)
+
+
+def solve(
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    debug: bool = False,
+    check_finite: bool = True,
+    assume_a: str = "gen",
+) -> Any:
+    """The x for which a @ x = b. With `assume_a="pos"`, a is Hermitian and positive, and solved by its Cholesky factor.
+
+    ValueError for an `assume_a` that is not gen, sym, her or pos.
+    """
+    kinds = ["gen", "sym", "her", "pos"]
+    if assume_a not in kinds:
+        raise ValueError(f"Expected assume_a to be one of {kinds}; got {assume_a!r}")
+    return _solve(a, b, assume_a, lower)
+
+
+@jit(static_argnames=("trans", "lower", "unit_diagonal"))
+def _solve_triangular(a: Any, b: Any, trans: int | str, lower: bool, unit_diagonal: bool) -> Any:
+    kind = next((i for i, letter in enumerate("NTC") if trans in (i, letter)), None)
+    if kind is None:
+        raise ValueError(f"Invalid 'trans' value {trans}")
+    a, b = promote_dtypes_inexact(asarray(a), asarray(b))
+    solve_once = functools.partial(
+        lax.linalg.triangular_solve,
+        left_side=True,
+        lower=lower,
+        transpose_a=kind > 0,
+        conjugate_a=kind == 2,
+        unit_diagonal=unit_diagonal,
+    )
+    return vectorize(solve_once, signature=_signature("solve_triangular", "a", a, b).format("(n,n)"))(a, b)
+
+
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    debug: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """The x for which a @ x = b, where `a` is an upper triangle (with `lower`, a lower one); the other one is not read.
+
+    Args:
+      trans: 0 or "N": a as it is; 1 or "T": transposed; 2 or "C": conjugated, too.
+      unit_diagonal: the diagonal is taken to be 1.
+    """
+    return _solve_triangular(a, b, trans, lower, unit_diagonal)
+
+
+def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The inverses of square matrices."""
+    return numpy_linalg.inv(a)
+
+
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The determinants of square matrices."""
+    return numpy_linalg.det(a)

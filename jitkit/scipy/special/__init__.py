@@ -1,0 +1,24 @@
+"""`jitkit.scipy.special`: functions that have names of their own.
+
+Comes in: arrays, or numbers. Goes out: arrays of floats. In the order of reading:
+
+    error_functions     the error function, the logistic function, Bessel's functions
+    gamma_functions     gamma and beta functions, whole and incomplete
+    log_beta            where the logarithm of the beta function would lose its digits
+    complex_gamma       the gamma function of complex numbers
+    counting            factorials and binomial coefficients
+    logarithms          x log x, entropies, sums of exponentials
+    normal              the normal distribution
+    normal_tail         its inverse, and what is far from its middle
+
+JAX: jax/_src/scipy/special.py:erf
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ...base import late_rooms, missing_names
+
+late_rooms.attach(__name__)
+missing_names.explain("scipy.special", sys.modules[__name__])

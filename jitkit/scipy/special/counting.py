@@ -1,0 +1,31 @@
+"""How many ways there are: factorials and binomial coefficients, as floats.
+
+JAX: jax/_src/scipy/special.py:comb
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import lax
+from ...numpy import where
+from ..arguments import promoted
+
+
+def factorial(n: Any, exact: bool = False) -> Any:
+    """n!, as a float; 0 for negative numbers."""
+    if exact:
+        raise NotImplementedError("factorial with exact=True")
+    (n,) = promoted("factorial", n)
+    return where(n < 0, 0, lax.exp(lax.lgamma(n + 1)))
+
+
+def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:  # scipy's names
+    """In how many ways k of N things can be chosen, with `repetition` or without; 0 where there is none."""
+    n, k = promoted("comb", N, k)
+    if repetition:
+        return where((k == 0) & (n >= 0), 1.0, comb(n + k - 1, k, repetition=False))
+    possible = (k <= n) & (n >= 0) & (k >= 0)
+    n, k = where(possible, n, 0.0), where(possible, k, 0.0)
+    count = lax.exp(lax.lgamma(n + 1) - lax.lgamma(k + 1) - lax.lgamma(n + 1 - k))
+    return where(possible, count, 0.0)

@@ -1,0 +1,111 @@
+"""Gamma and beta functions, whole and incomplete.
+
+JAX: jax/_src/scipy/special.py:gammaln
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ...core import dtypes
+from ...core.tracer import concrete_or_error
+from ...numpy import arange, expand_dims, isnan, select, signbit, where
+from ...numpy import sum as sum_
+from ...numpy.ufuncs import constant
+from ...pjit.jit import jit
+from ..arguments import promoted, refuse_complex
+from . import complex_gamma
+from .log_beta import log_beta
+
+
+# --- incomplete gamma and beta functions --------------------------------------------------------------------------------------
+def gammainc(a: Any, x: Any) -> Any:
+    """The part of the integral of t**(a - 1) exp(-t) over positive t that lies below x."""
+    return lax.igamma(*promoted("gammainc", a, x))
+
+
+def gammaincc(a: Any, x: Any) -> Any:
+    """1 - gammainc(a, x), exact where that is small."""
+    return lax.igammac(*promoted("gammaincc", a, x))
+
+
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """The part of the integral of t**(a - 1) (1 - t)**(b - 1) over t from 0 to 1 that lies below x."""
+    a, b, x = promoted("betainc", a, b, x)
+    refuse_complex("betainc", x)
+    return lax.betainc(a, b, x)
+
+
+# --- gamma functions ----------------------------------------------------------------------------------------------------------
+def gammaln(x: Any) -> Any:
+    """log |gamma(x)|."""
+    return lax.lgamma(*promoted("gammaln", x))
+
+
+def loggamma(x: Any) -> Any:
+    """log gamma(x); of a float, nan where gamma is negative. Of a complex number, the branch that SciPy takes."""
+    (x,) = promoted("loggamma", x)
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        return complex_gamma.loggamma(x)
+    log = lax.lgamma(x)
+    return where(x > 0, log, np.nan)
+
+
+@jit
+def gammasgn(x: Any) -> Any:
+    """The sign of gamma(x); nan where it has none, at negative integers."""
+    (x,) = promoted("gammasgn", x)
+    refuse_complex("gammasgn", x)
+    scalar, below = x.dtype.type, lax.floor(x)
+    is_negative = x < 0
+    pole = (is_negative & (x == below)) | isnan(x)
+    negative = (is_negative & (below % 2 != 0)) | ((x == 0) & signbit(x))
+    return select([pole, negative], [scalar(np.nan), scalar(-1.0)], scalar(1.0))
+
+
+def gamma(x: Any) -> Any:
+    """The gamma function: (x - 1)! between the integers."""
+    (x,) = promoted("gamma", x)
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        return complex_gamma.gamma(x)
+    return gammasgn(x) * lax.exp(lax.lgamma(x))
+
+
+def betaln(a: Any, b: Any) -> Any:
+    """log(B(a, b)), the logarithm of the beta function of positive numbers."""
+    return log_beta(*promoted("betaln", *promoted("betaln", a, b)))
+
+
+def beta(a: Any, b: Any) -> Any:
+    """The beta function, gamma(a) gamma(b) / gamma(a + b)."""
+    a, b = promoted("beta", a, b)
+    refuse_complex("beta", a)
+    return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * lax.exp(betaln(a, b))
+
+
+def multigammaln(a: Any, d: Any) -> Any:
+    """The logarithm of the gamma function of `d` dimensions."""
+    d = concrete_or_error(int, d, "d argument of multigammaln")
+    a, dimensions = promoted("multigammaln", a, d)
+    quarter = lax.mul(constant(a, 0.25), dimensions)
+    shift = lax.mul(lax.mul(quarter, lax.sub(dimensions, constant(a, 1))), lax.log(constant(a, np.pi)))
+    halves = lax.div(arange(d, dtype=dimensions.dtype), constant(a, 2))
+    terms = gammaln(expand_dims(a, axis=-1) - expand_dims(halves, axis=tuple(range(a.ndim))))
+    return sum_(terms, axis=-1) + shift
+
+
+def digamma(x: Any) -> Any:
+    """The derivative of log gamma(x)."""
+    return lax.digamma(*promoted("digamma", x))
+
+
+def polygamma(n: Any, x: Any) -> Any:
+    """Derivative number n of digamma(x). ValueError unless n is of an integer type."""
+    if not dtypes.issubdtype(dtypes.dtype(n), np.integer):
+        raise ValueError(f"Argument `n` to polygamma must be of integer type. Got dtype {dtypes.dtype(n)}.")
+    n, x = promoted("polygamma", n, x)
+    refuse_complex("polygamma", x)
+    return lax.polygamma(n, x)

@@ -1,0 +1,171 @@
+"""`jitkit.scipy.linalg`, and convolutions by patches, against JAX: the same jaxprs of programs, gradients and batches, the same values."""
+
+from __future__ import annotations
+
+import jax
+import jax.scipy.linalg
+import numpy as np
+import pytest
+from lax_oracle import JAX_VERSION, error_of
+
+import jitkit
+
+RANDOM = np.random.RandomState(0)
+SQUARE = RANDOM.randn(4, 4).astype("f")
+POSITIVE = SQUARE @ SQUARE.T + 4 * np.eye(4, dtype="f")
+B = RANDOM.randn(4, 2).astype("f")
+STACK = np.stack([POSITIVE, POSITIVE + np.eye(4, dtype="f")])
+IMAGES = RANDOM.randn(2, 3, 7, 6).astype("f")
+LOCAL = RANDOM.randn(5, 12, 6, 5).astype("f")
+
+NAMES = {
+    library: {
+        name: getattr(library.scipy.linalg, name)
+        for name in dir(jax.scipy.linalg)
+        if hasattr(jitkit.scipy.linalg, name)
+    }
+    for library in (jitkit, jax)
+}
+PROGRAMS = {
+    "cho_solve(cho_factor(p, True), b)": "cho_solve(cho_factor(p, True), b)",
+    "cho_solve(cho_factor(p), b[:, 0])": "cho_solve(cho_factor(p), b[:, 0])",
+    "lu_solve": "lu_solve(lu_factor(a), b, trans=1)",
+    "lu": "lu(a)[1:]",
+    "solve": "solve(a, b)",
+    "solve of a positive matrix": "solve(p, b, assume_a='pos')",
+    "solve of positive matrices": "jax.numpy.linalg.solve(s, b)",
+    "solve_triangular": "solve_triangular(a, b, lower=True, trans='T')",
+    "svd": "svd(a, compute_uv=False)",
+    "eigh": "eigh(p)[0]",
+    "qr": "qr(a)[1]",
+    "det and inv": "det(a) * inv(a)",
+    "expm": "expm(a / 2)",
+    "expm of an upper triangle": "expm(a / 2, upper_triangular=True)",
+    "expm_frechet": "expm_frechet(a / 2, p)",
+    "toeplitz": "toeplitz(b[:, 0], b[:, 1])",
+    "hankel": "hankel(a, b[:, 1])",
+    "circulant": "circulant(b.T)",
+    "block_diag": "block_diag(a, b, b[0])",
+    "companion": "companion(a)",
+}
+
+
+def program(library, code):
+    """The program as a function of a matrix, a positive one, right sides, and two positive matrices."""
+
+    def function(a, p, b, s):
+        return eval(code, NAMES[library] | {"jax": library, "a": a, "p": p, "b": b, "s": s})
+
+    return function
+
+
+def total(library, code):
+    """The sum of what a program returns."""
+    function = program(library, code)
+    return lambda *xs: sum((x**2).sum() for x in library.tree.leaves(function(*xs)))
+
+
+OPERANDS = (SQUARE, POSITIVE, B, STACK)
+WAYS = {
+    "as it is": lambda library, code: program(library, code),
+    "gradient": lambda library, code: library.grad(total(library, code), (0, 1, 2, 3)),
+    "tangent": lambda library, code: lambda *xs: library.jvp(program(library, code), xs, xs),
+    "batch": lambda library, code: library.vmap(program(library, code), (None, 0, 0, None)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_and_their_derivatives_and_batches_have_jaxs_values(name, way):
+    operands = [np.stack([x, x + 1]) if way == "batch" and i in (1, 2) else x for i, x in enumerate(OPERANDS)]
+    ours, theirs = (
+        library.jit(lambda *xs, library=library: WAYS[way](library, PROGRAMS[name])(*xs))(*operands)
+        for library in (jitkit, jax)
+    )
+    ours, theirs = jitkit.tree.leaves(ours), jax.tree.leaves(theirs)
+    assert len(ours) == len(theirs) > 0
+    for a, b in zip(ours, theirs, strict=True):
+        assert a.aval.str_short() == b.aval.str_short()
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in PROGRAMS if "det" not in name]
+)  # of which JAX takes a diagonal otherwise
+@pytest.mark.parametrize("way", ["as it is", "tangent"])
+def test_programs_and_tangents_are_printed_as_in_jax(name, way):
+    ours, theirs = (library.make_jaxpr(WAYS[way](library, PROGRAMS[name]))(*OPERANDS) for library in (jitkit, jax))
+    if JAX_VERSION < (0, 11):
+        assert str(ours) == str(theirs)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "solve(a, b[:3])",
+        "solve(a, b, assume_a='upper')",
+        "solve(b, b, assume_a='pos')",
+        "solve_triangular(a, b, trans='H')",
+        "qr(a, mode='raw')",
+        "eigh(a, p)",
+        "eigh(a, eigvals=(0, 1))",
+        "expm(b)",
+        "expm(a.astype('float16'))",
+        "expm_frechet(a, b)",
+        "block_diag(s)",
+        "hankel(b[0, 0])",
+        "leslie(a, a)",
+        "companion(b[:, :1])",
+        "hadamard(6)",
+        "pascal(3, 'both')",
+        "dft(3, 'sqrt')",
+        "dft(3, dtype=float)",
+        "convolution_matrix(a, 0)",
+        "convolution_matrix(a, 2, 'half')",
+        "lu_solve((a, jax.numpy.arange(4)), b[:3])",
+    ],
+)
+def test_what_jax_refuses_is_refused_in_its_words(code):
+    ours, theirs = (error_of(program(library, code), *OPERANDS) for library in (jitkit, jax))
+    assert theirs is not None
+    assert ours == theirs
+
+
+PATCHES = {
+    "patches": lambda lax, x, k: lax.conv_general_dilated_patches(x, (2, 2), (1, 1), "VALID"),
+    "patches of channels last": lambda lax, x, k: lax.conv_general_dilated_patches(
+        x, (2, 3), (2, 1), "SAME", rhs_dilation=(1, 2), dimension_numbers=("NHWC", "OIHW", "NHWC")
+    ),
+    "patches, precisely": lambda lax, x, k: lax.conv_general_dilated_patches(
+        x, (2, 2), (1, 1), [(1, 0), (0, 1)], lhs_dilation=(2, 1), precision=lax.Precision.HIGHEST
+    ),
+    "local": lambda lax, x, k: lax.conv_general_dilated_local(x, k, (1, 1), "VALID", (2, 2)),
+    "local, precisely": lambda lax, x, k: lax.conv_general_dilated_local(
+        x, k, (1, 1), "VALID", (2, 2), precision=(lax.Precision.HIGH, lax.Precision.HIGHEST)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_patches_are_those_of_jax(name):
+    results = []
+    for library in (jitkit, jax):
+
+        def value(x, k, library=library):
+            return PATCHES[name](library.lax, x, k)
+
+        slope = library.grad(lambda x, k, value=value: (value(x, k) ** 2).sum())
+        results.append((str(library.make_jaxpr(value)(IMAGES, LOCAL)), value(IMAGES, LOCAL), slope(IMAGES, LOCAL)))
+    (ours, *our_values), (theirs, *their_values) = results
+    assert ours == theirs or JAX_VERSION >= (0, 11)
+    for a, b in zip(our_values, their_values, strict=True):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID", [(1, 2), (0, 1)]])
+def test_shapes_of_convolutions_are_told_beforehand(padding):
+    sizes, numbers = ((2, 8, 7, 3), (3, 2, 3, 5)), ("NHWC", "HWIO", "NHWC")
+    for strides in ((1, 1), (2, 3)):
+        for name in ("conv_general_shape_tuple", "conv_transpose_shape_tuple"):
+            ours, theirs = (getattr(lax, name)(*sizes, strides, padding, numbers) for lax in (jitkit.lax, jax.lax))
+            assert tuple(map(int, ours)) == tuple(map(int, theirs))
