@@ -27,12 +27,20 @@ setxor1d sort_complex top_k trim_zeros ufunc uint1 unique_all unique_counts uniq
 unwrap vander vecmat
 numpy.linalg:
 numpy.fft:
+<<<<<<< HEAD
 lax: ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm approx_max_k
 approx_min_k approx_top_k_p composite conv_general_dilated_local conv_general_dilated_patches conv_general_shape_tuple
 conv_transpose_shape_tuple dce_sink dce_sink_p device_put_p index_take one_minus_square one_minus_square_p pcast
 platform_dependent polynomial polynomial_p precv psend psum_scatter_start ragged_all_to_all ragged_all_to_all_p
 ragged_dot ragged_dot_general rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot
 select_and_scatter_p sharding_constraint_p with_sharding_constraint
+=======
+lax: AccuracyMode ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm Tolerance
+approx_max_k approx_min_k approx_top_k_p composite dce_sink dce_sink_p device_put_p index_take one_minus_square
+one_minus_square_p pcast platform_dependent polynomial polynomial_p precv psend psum_scatter_start ragged_all_to_all
+ragged_all_to_all_p ragged_dot ragged_dot_general rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p
+scaled_dot select_and_scatter_p sharding_constraint_p with_sharding_constraint
+>>>>>>> ee426c6 (docs/parity.md: scipy.linalg)
 lax.linalg: cholesky_update cholesky_update_p hessenberg hessenberg_p ormqr ormqr_p qdwh schur schur_p
 symmetric_product symmetric_product_p tridiagonal tridiagonal_p tridiagonal_solve tridiagonal_solve_p
 nn: get_scaled_dot_general_config scaled_dot_general scaled_matmul
@@ -48,13 +56,10 @@ cur_qdd custom_partitioning fused hijax jax2tf jet key_reuse layout mesh_utils m
 pallas pjit primal_tangent_dtype profiler random rnn roofline scheduling_groups serialize_executable shard_alike
 source_mapper sparse thunky topologies transfer xla_metadata
 ops:
-scipy: cluster fft integrate interpolate linalg ndimage signal sparse
-scipy.special: bernoulli bessel_jn boxcox boxcox1p comb dawsn erfcinv erfcx exp1 expi expn fresnel hyp1f1 hyp2f1
-owens_t poch sici spence sph_harm_y wofz zeta
-scipy.linalg: block_diag cho_factor cho_solve cholesky circulant companion convolution_matrix det dft eigh
-eigh_tridiagonal expm expm_frechet fiedler fiedler_companion funm hadamard hankel helmert hessenberg hilbert inv
-invhilbert invpascal leslie lu lu_factor lu_solve pascal polar qr qr_multiply rsf2csf schur solve solve_sylvester
-solve_triangular sqrtm svd toeplitz
+scipy: cluster fft integrate interpolate ndimage signal sparse
+scipy.special: bernoulli bessel_jn boxcox boxcox1p dawsn erfcinv erfcx exp1 expi expn fresnel hyp1f1 hyp2f1 owens_t
+poch sici spence sph_harm_y wofz zeta
+scipy.linalg: eigh_tridiagonal funm hessenberg polar qr_multiply rsf2csf schur solve_sylvester sqrtm
 scipy.stats: betabinom dirichlet gaussian_kde gennorm geom gumbel_l gumbel_r mode multinomial pareto rankdata sem
 truncnorm vonmises wrapcauchy
 scipy.stats.norm:
