@@ -20,7 +20,7 @@ _NAMES = ["AbstractMesh", "AxisType", "Mesh", "NamedSharding", "PartitionSpec", 
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
         raise AttributeError(f"module 'jitkit.sharding' has no attribute {name!r}")
-    return getattr(runtime.gate().jax.sharding, name)
+    return getattr(runtime.jax().sharding, name)
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ import jitkit.numpy
 import jitkit.tree_util
 from jitkit import runtime
 
-jax = runtime.gate().jax  # and not by `import`: plugins for accelerators that are not here stay silent
+jax = runtime.jax()  # and not by `import`: plugins for accelerators that are not here stay silent
 
 
 class Library(NamedTuple):

@@ -4,6 +4,9 @@ Comes in: StableHLO text, and values in the host's memory. Goes out: executables
 and change; all of them are named in this room, and nowhere else. In the order of reading:
 
     jaxlib       the gate: opens when the first buffer, device or executable is asked for
+    python_halves  what JAX would add to jaxlib's classes, where it is not imported
+    beside_jax   JAX, where a program imports it, or needs it
+    accelerators   whether there may be some, which JAX then finds
     devices      devices, and which of them hold which part of an array
     device_class  classes that come when they are asked for
     buffers      value -> buffer
@@ -23,11 +26,18 @@ JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 
 from __future__ import annotations
 
+from .beside_jax import buffer_for_jax as buffer_for_jax
+from .beside_jax import buffer_holders as buffer_holders
+from .beside_jax import for_jax as for_jax
+from .beside_jax import jax as jax
 from .buffers import Buffer as Buffer
+from .buffers import address_of as address_of
 from .buffers import aval_of_buffer as aval_of_buffer
+from .buffers import copy_to_host_async as copy_to_host_async
+from .buffers import dlpack as dlpack
+from .buffers import dlpack_device as dlpack_device
 from .buffers import from_dlpack as from_dlpack
 from .buffers import is_buffer as is_buffer
-from .buffers import jax_aval as jax_aval
 from .buffers import key_of_buffer as key_of_buffer
 from .buffers import put as put
 from .compiling import compile_text as compile_text
@@ -70,7 +80,6 @@ from .executing import result_handlers as result_handlers
 from .executing import wait_for as wait_for
 from .host_memory import address as address
 from .host_memory import aligned as aligned
-from .jaxlib import buffer_holders as buffer_holders
 from .jaxlib import deleted_error as deleted_error
 from .jaxlib import explained as explained
 from .jaxlib import gate as gate

@@ -113,7 +113,9 @@ class Array(Operators, metaclass=_ArrayMeta):
     @property
     def device(self) -> Any:
         """The device that holds the array, or its sharding when there are several."""
-        return self._buf.device
+        self._check_not_deleted()
+        owners = runtime.sharding_devices(self.sharding)
+        return owners[0] if len(owners) == 1 else self.sharding
 
     def devices(self) -> set[runtime.Device]:
         """The devices that hold the array."""
@@ -123,17 +125,17 @@ class Array(Operators, metaclass=_ArrayMeta):
     @property
     def is_fully_addressable(self) -> bool:
         """Whether this process reaches every part of the array: with one process, always."""
-        return bool(self._buf.is_fully_addressable)
+        return bool(self.sharding.is_fully_addressable)
 
     @property
     def is_fully_replicated(self) -> bool:
         """Whether every device holds the whole array."""
-        return bool(self._buf.is_fully_replicated)
+        return bool(self.sharding.is_fully_replicated)
 
     @property
     def addressable_shards(self) -> list[Any]:
         """The parts of the array, as jax has them: each with its `device`, `index` and `data`."""
-        return list(self._buf.addressable_shards)
+        return list(self._as_jax_array().addressable_shards)
 
     def on_device_size_in_bytes(self) -> int:
         """The memory that the array takes on its device."""
@@ -141,11 +143,12 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def unsafe_buffer_pointer(self) -> int:
         """The address of the array's memory, which is valid as long as the array."""
-        return int(self._buf.unsafe_buffer_pointer())
+        return runtime.address_of(self._buf)
 
     def copy_to_host_async(self) -> None:
         """Begin to copy the array to the host, for a later `np.asarray`."""
-        self._buf.copy_to_host_async()
+        self._check_not_deleted()
+        runtime.copy_to_host_async(self._buf)
 
     @property
     def committed(self) -> bool:
@@ -224,13 +227,13 @@ class Array(Operators, metaclass=_ArrayMeta):
     def _as_jax_array(self) -> runtime.Buffer:
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):
             raise errors.key_for_jax_error(self.aval)
-        return self._buf
+        return runtime.buffer_for_jax(self)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        return self._buf.__dlpack__(**kwargs)
+        return runtime.dlpack(self._buf, kwargs)
 
     def __dlpack_device__(self) -> Any:
-        return self._buf.__dlpack_device__()
+        return runtime.dlpack_device(self._buf)
 
     def __buffer__(self, flags: int) -> memoryview:
         view = self._view

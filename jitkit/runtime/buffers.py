@@ -8,7 +8,7 @@ JAX: jax/_src/array.py:ArrayImpl
 from __future__ import annotations
 
 import contextlib
-import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +17,9 @@ import numpy as np
 from .. import core
 from ..base import config
 from ..core import ShapedArray, dtypes
-from .devices import LIMIT, Sharding, make_room, placed, sharding_devices
+from . import python_halves
+from .beside_jax import for_jax, jax
+from .devices import Sharding, default_device, make_room, placed, sharding_devices, single_device_sharding
 from .jaxlib import gate
 
 Buffer = Any  # a jax.Array, used as a handle on a PJRT buffer
@@ -61,20 +63,13 @@ def is_buffer(x: Any) -> bool:
     return t.__name__ == "ArrayImpl" and t.__module__.startswith("jaxlib")
 
 
-@functools.lru_cache(maxsize=LIMIT)
-def jax_aval(aval: ShapedArray) -> Any:
-    """JAX's aval for ours: buffers carry it, and know what they hold and not what it stands for."""
-    physical = core.physical_aval(aval)
-    return gate().jax.core.ShapedArray(physical.shape, physical.dtype, weak_type=physical.weak_type)
-
-
 # --- data in and out ----------------------------------------------------------------------------------------
 
 
 def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffer:
     """Copy a host value (numpy, Python scalar), or a buffer that is elsewhere, to the devices of a sharding."""
     if is_buffer(x):
-        return gate().jax.device_put(x, sharding) if committed or x.sharding != sharding else x
+        return _moved(x, sharding) if committed or x.sharding != sharding else x
     if not core.is_of_arrays(aval):
         x = np.zeros(core.physical_aval(aval).shape, bool)
     aval = core.physical_aval(aval)
@@ -84,23 +79,50 @@ def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffe
         with np.errstate(over="ignore"):  # what does not fit is inf
             value = np.asarray(x, aval.dtype)
     owners = sharding_devices(sharding)
-    with _x64_of(aval.dtype):
-        if len(owners) > 1:
-            return gate().jax.device_put(value, sharding)
-        return gate().ext.batched_device_put(jax_aval(aval), sharding, [value], list(owners), committed)
+    if len(owners) > 1:
+        with jax().enable_x64(True):  # JAX halves 64-bit values, unless its own switch is on, which need not be ours
+            return jax().device_put(value, sharding)
+    return gate().ext.batched_device_put(aval, sharding, [value], list(owners), committed, enable_x64=True)
 
 
-def _x64_of(dtype: np.dtype[Any]) -> contextlib.AbstractContextManager[Any]:
-    """JAX halves 64-bit values on their way to a device, unless its own switch is on, which need not be ours."""
-    jax = gate().jax
-    if dtype not in _WIDE or jax.config.jax_enable_x64:
-        return _NOTHING
-    switch: contextlib.AbstractContextManager[Any] = jax.enable_x64(True)
-    return switch
+def _moved(x: Buffer, sharding: Sharding) -> Buffer:
+    """A buffer as a committed one on other devices; on its own device it is the same memory."""
+    if x.sharding != sharding or len(sharding_devices(sharding)) > 1:
+        return jax().device_put(for_jax(x), sharding)
+    return gate().ext.ArrayImpl(x.aval, sharding, [x], committed=True, _skip_checks=True)
 
 
-_WIDE = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
-_NOTHING = contextlib.nullcontext()
+def copy_to_host_async(buffer: Buffer) -> None:
+    """Begin to copy a buffer to the host, unless it is there."""
+    if not _is_on_cpu(buffer):
+        for_jax(buffer).copy_to_host_async()
+
+
+def address_of(buffer: Buffer) -> int:
+    """Where the elements of a buffer are in the memory of its device."""
+    return python_halves.address_of(buffer) if _is_on_cpu(buffer) else int(buffer.unsafe_buffer_pointer())
+
+
+# --- DLPack -------------------------------------------------------------------------------------------------
+
+
+def dlpack(buffer: Buffer, asked: dict[str, Any]) -> Any:
+    """A capsule of DLPack's for whoever asks: jaxlib makes the usual one, JAX knows the rest of the protocol."""
+    if _is_on_cpu(buffer) and not any(asked.get(name) for name in ("stream", "dl_device", "copy")):
+        return gate().ext.buffer_to_dlpack_managed_tensor(buffer)
+    return for_jax(buffer).__dlpack__(**asked)
+
+
+def dlpack_device(buffer: Buffer) -> Any:
+    """Where a buffer is, in DLPack's numbers."""
+    return (_DLPACK_CPU, 0) if _is_on_cpu(buffer) else for_jax(buffer).__dlpack_device__()
+
+
+def _is_on_cpu(buffer: Buffer) -> bool:
+    return "jax" not in sys.modules and [each.platform for each in sharding_devices(buffer.sharding)] == ["cpu"]
+
+
+_DLPACK_CPU = 1
 
 
 def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
@@ -108,6 +130,12 @@ def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
 
     Without a copy where alignment and dtype allow it. TypeError for other values.
     """
-    jax = gate().jax
-    with jax.enable_x64(config.x64()):
-        return jax.dlpack.from_dlpack(x, device=device, copy=copy)
+    as_it_is = device is None and copy is None and "jax" not in sys.modules
+    if as_it_is and x.__dlpack_device__()[0] == _DLPACK_CPU:
+        with contextlib.suppress(BufferError, RuntimeError, TypeError):  # of what numpy does not know
+            value = np.from_dlpack(x)
+            aval = core.get_aval(value)
+            if aval.dtype == value.dtype:
+                return put(value, aval, single_device_sharding(default_device()), True)
+    with jax().enable_x64(config.x64()):
+        return jax().dlpack.from_dlpack(x, device=device, copy=copy)

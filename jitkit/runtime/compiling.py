@@ -117,10 +117,19 @@ def _wait_for_compilers() -> None:
 
 
 def prepare_lapack(is_called: bool) -> None:
-    """Before a program that calls LAPACK runs: let jaxlib find the routines, which are scipy's."""
+    """Before a program that calls LAPACK runs: let jaxlib find the routines, which are scipy's, and XLA those of jaxlib."""
     if is_called:
-        gate()  # jax registers the names under which programs call them
-        importlib.import_module("jaxlib.lapack")._lapack.initialize()
+        lapack = importlib.import_module("jaxlib.lapack")
+        lapack._lapack.initialize()
+        _register(lapack)
+
+
+@functools.cache
+def _register(library: Any) -> None:
+    """Tell XLA the names under which programs call the functions of a library. JAX does it at its import, which may come later."""
+    for platform, targets in library.registrations().items():
+        for name, function, version in targets:
+            gate().xla_client.register_custom_call_target(name, function, platform=platform, api_version=version)
 
 
 def mlir_context() -> Any:

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from typing import Any
 
 from ..core.avals import places
+from . import accelerators
+from .beside_jax import cpu_client, jax
 from .jaxlib import gate
 
 Device = Any  # a PJRT device
@@ -23,8 +26,19 @@ def devices(backend: str | None = None) -> list[Device]:
     """The devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. RuntimeError when there is
     none.
     """
-    found: list[Device] = gate().jax.devices(backend)
-    return found
+    client = _own_client()
+    if client is None or (backend not in (None, "cpu") and "jax" in sys.modules):
+        return list(jax().devices(backend))
+    if backend not in (None, "cpu"):
+        raise RuntimeError(f"Unknown backend {backend}. Available backends are ['cpu']")
+    return list(client.devices())
+
+
+@functools.cache
+def _own_client() -> Any:
+    """The client of the CPU; None where JAX is here, or has to be, and chooses the devices."""
+    make = gate().xla_client.make_cpu_client
+    return None if "jax" in sys.modules or accelerators.jax_has_to_choose() else cpu_client(make)
 
 
 @functools.cache
@@ -35,12 +49,12 @@ def default_device() -> Device:
 
 def default_backend() -> str:
     """The platform of the default device: "cpu", "gpu" or "tpu"."""
-    platform: str = gate().jax.default_backend()
+    platform: str = "cpu" if _own_client() is not None else jax().default_backend()
     return platform
 
 
 def lowering_platform() -> str:
-    """The platform to lower for: the default one, or "cpu" with no jax, since writing text needs no device."""
+    """The platform to lower for: the default one, or "cpu" with no jaxlib, since writing text needs no device."""
     try:
         return default_backend()
     except ModuleNotFoundError:
@@ -50,7 +64,7 @@ def lowering_platform() -> str:
 @functools.lru_cache(maxsize=1024)
 def single_device_sharding(device: Device) -> Sharding:
     """The sharding that puts a whole array on one device."""
-    return gate().jax.sharding.SingleDeviceSharding(device)
+    return gate().ext.SingleDeviceSharding(device)
 
 
 def sharding_devices(sharding: Sharding) -> tuple[Device, ...]:
@@ -144,8 +158,7 @@ def replicated(sharding: Sharding) -> Sharding:
         raise NotImplementedError(
             f"arrays sharded by {type(sharding).__name__}: jitkit knows `jax.sharding.NamedSharding` only"
         )
-    jax = gate().jax
-    return jax.sharding.NamedSharding(sharding.mesh, jax.sharding.PartitionSpec())
+    return jax().sharding.NamedSharding(sharding.mesh, jax().sharding.PartitionSpec())
 
 
 def mesh_text(sharding: Sharding) -> str:
@@ -181,7 +194,7 @@ def with_whole_axis(sharding: Sharding, axis: int) -> Sharding:
     axes.insert(axis, None)
     while axes and axes[-1] is None:
         axes.pop()
-    return sharding.update(spec=gate().jax.sharding.PartitionSpec(*axes))
+    return sharding.update(spec=jax().sharding.PartitionSpec(*axes))
 
 
 def result_shardings(executable: Any, sharding: Sharding, count: int) -> list[Sharding]:
@@ -190,5 +203,5 @@ def result_shardings(executable: Any, sharding: Sharding, count: int) -> list[Sh
     if found is None:
         return [sharding] * count
     parse = importlib.import_module("jax._src.sharding_impls").parse_flatten_op_sharding
-    named = gate().jax.sharding.NamedSharding
+    named = jax().sharding.NamedSharding
     return [named(sharding.mesh, parse(each, sharding.mesh)[0]) for each in found]

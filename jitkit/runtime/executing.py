@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from .. import core
 from ..base import config
-from .buffers import Buffer, jax_aval
-from .devices import Device, Sharding
+from ..core import abstract_token
+from .beside_jax import jaxlib_has_x64
+from .buffers import Buffer, put
+from .devices import Device, Sharding, single_device_sharding
 from .jaxlib import explained, gate
 
 
@@ -24,7 +27,7 @@ def result_handlers(avals: Sequence[Any], shardings: Sequence[Sharding], committ
     g = gate()
     extra = {"_skip_checks": True} if g.skip_checks else {}
     return [
-        g.ext.array_result_handler(jax_aval(aval), sharding, committed=committed, **extra)
+        g.ext.array_result_handler(core.physical_aval(aval), sharding, committed=committed, **extra)
         for aval, sharding in zip(avals, shardings, strict=True)
     ]
 
@@ -36,9 +39,12 @@ def execute_with_tokens(
     `wait_for` takes, which waits until the program has ended; and the other results.
     """
     results = loaded.execute_sharded(list(buffers), with_tokens=True)
-    returned = results.consume_with_handlers([_on_first_device] * tokens, strict=False)
+    owners = loaded.local_devices()
+    first = single_device_sharding(owners[0])
+    of_token = result_handlers([abstract_token], [first], False) if len(owners) == 1 else [_on_first_device]
+    returned = results.consume_with_handlers(of_token * tokens, strict=False)
     running = results.consume_token()
-    ends = {device: running.get_token(i) for i, device in enumerate(loaded.local_devices())}
+    ends = {device: running.get_token(i) for i, device in enumerate(owners)}
     return returned, ends, results.consume_with_handlers(list(handlers))
 
 
@@ -78,7 +84,7 @@ def host_dispatcher(
         out_pytree_def=out_tree,
         in_shardings=[sharding] * count,
         out_shardings=[sharding] * len(out_avals),
-        out_avals=[jax_aval(aval) for aval in out_avals],
+        out_avals=[core.physical_aval(aval) for aval in out_avals],
         out_committed=[False] * len(out_avals),
         kept_var_bitvec=[True] * count,
         in_device_local_layouts=[None] * count,
@@ -88,14 +94,14 @@ def host_dispatcher(
     x64 = config.x64()
 
     def cache_miss(*args: Any) -> tuple[Any, Any, bool]:
-        # JAX's own x64 switch decides what C++ makes of a Python float; where it is not ours, Python keeps
-        # doing the work.
-        agreed = bool(g.jax.config.jax_enable_x64) == x64
+        # jaxlib's own x64 switch, which is JAX's, decides what C++ makes of a Python float; where it is not ours, Python
+        # keeps doing the work.
+        agreed = jaxlib_has_x64() == x64
         results = execute(list(args))
         return results[0] if len(results) == 1 else tuple(results), fast if agreed else None, False
 
     def shard(x: Any, to: Sharding, layout: Any) -> Buffer:
-        return g.jax.device_put(x, to)
+        return put(x, core.get_aval(x), to, True)
 
     dispatcher: Callable[..., Any] = g.ext.pjit(
         name, cache_miss, cache_miss, [], [], _CacheKey(), registry, shard, g.ext.PjitFunctionCache(capacity=64)

@@ -14,7 +14,7 @@ from typing import Any
 from ..tree_util import registry
 from ..tree_util.key_entries import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, SequenceKey
 from ..tree_util.nodes import NodeType, RegisteredNode
-from .jaxlib import pytrees_of_jax
+from .beside_jax import pytrees_of_jax
 
 
 class JaxNode(RegisteredNode):

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not is_jax and of_jax.names_of_jax(function) and not is_jitted(function):
         raise WrongUsage(f"{of_jax.sentence(function, file)}\nOr explore it as JAX's own, with --jax.")
     if is_jax:
-        runtime.gate()
+        runtime.jax()
     waiting = dict.fromkeys(each.name for each in chosen)
     with Screen.of(sys.stderr).progress(
         lambda: f"compiling {name} for {', '.join(list(waiting))}" if waiting else f"linking {name}"
@@ -100,7 +100,7 @@ def watch(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], li
         if not Path(each).is_file():
             raise Problem(f"there is no file {each!r}")
     if of_jax:
-        runtime.gate()  # as it does for a function that is imported
+        runtime.jax()  # as it does for a function that is imported
     before, path = sys.argv, sys.path[:]
     sys.argv = [script]
     sys.path.insert(0, str(Path(script).resolve().parent))

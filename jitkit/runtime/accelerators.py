@@ -1,0 +1,112 @@
+"""Which accelerators there may be, and how those that are not there are kept quiet.
+
+JAX finds the plugins of accelerators, so it is imported where there may be one. Plugins are also installed to compile ahead of time
+for chips of other machines (see `targets`). JAX takes these for devices, and fails at great length.
+
+JAX: jax/_src/xla_bridge.py:discover_pjrt_plugins
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import importlib
+import importlib.util
+import os
+import pathlib
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from ..base import config
+
+_SIGNS_OF_A_GPU = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg", "/proc/driver/nvidia")
+_CUDA_LIBRARIES = ("jax_cuda12_plugin", "jax_cuda13_plugin")
+_CUDA_PLUGINS = ("xla_cuda12", "xla_cuda13")
+# With these in the environment, JAX knows what is to be started, and with which options.
+_SAID_TO_JAX = (
+    "JAX_NUM_CPU_DEVICES", "JAX_CPU_ENABLE_ASYNC_DISPATCH", "JAX_CPU_COLLECTIVES_IMPLEMENTATION", "JAX_FORCE_TPU_INIT",
+    "PJRT_NAMES_AND_LIBRARY_PATHS",
+)  # fmt: skip
+
+
+def jax_has_to_choose() -> bool:
+    """Whether JAX is asked for the devices: other platforms than the CPU are wanted, or there may be an accelerator."""
+    if _spec_of("jax") is None:
+        return False
+    if not os.environ.keys().isdisjoint(_SAID_TO_JAX):
+        return True
+    if platforms := config.value("platforms") or os.environ.get("JAX_PLATFORMS"):
+        return bool(platforms != "cpu")
+    return any(map(_may_be_for_this_machine, _plugins())) or (
+        _spec_of("libtpu") is not None and _is_in_a_cloud_of_tpus()
+    )
+
+
+def _plugins() -> Iterator[str]:
+    """The names of plugins that JAX would find: modules of `jax_plugins`, and entry points of that group."""
+    for place in map(pathlib.Path, sys.path):
+        yield from (each.stem for each in place.glob("jax_plugins/*"))
+        for file in place.glob("*-info/entry_points.txt"):
+            text = file.read_text(encoding="utf-8", errors="replace")
+            if "[jax_plugins]" in text:
+                lines = text.partition("[jax_plugins]")[2].partition("[")[0].splitlines()
+                yield from (line.partition("=")[0].strip() for line in lines if "=" in line)
+
+
+def _may_be_for_this_machine(plugin: str) -> bool:
+    if plugin in _CUDA_PLUGINS:
+        return any(map(os.path.exists, _SIGNS_OF_A_GPU))
+    return not plugin.startswith("__")
+
+
+def _is_in_a_cloud_of_tpus() -> bool:
+    vendors = glob.glob("/sys/bus/pci/devices/*/vendor")
+    return any(pathlib.Path(each).read_text(encoding="utf-8").strip() == "0x1ae0" for each in vendors)  # Google's
+
+
+@contextlib.contextmanager
+def without_libraries_of_absent_gpus() -> Iterator[None]:
+    """Within the block, the libraries that CUDA's plugin brings for JAX's own operations cannot be imported, unless there
+    is an NVIDIA GPU: each of them says at once that it misses the driver, and JAX does without them.
+    """
+    hidden = [] if any(map(os.path.exists, _SIGNS_OF_A_GPU)) else [n for n in _CUDA_LIBRARIES if n not in sys.modules]
+    modules: dict[str, Any] = dict.fromkeys(hidden)  # None: a module that is not to be found
+    sys.modules.update(modules)
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
+def pass_over_absent(bridge: Any, chosen: str | None) -> None:
+    """Keep plugins for accelerators that this machine does not have from being started as JAX's devices.
+
+    `chosen` are the platforms that the user asked for, if any: those are started, and may complain.
+    """
+    hardware = importlib.import_module("jax._src.hardware_utils")
+    if "cuda" not in (chosen or "") and "gpu" not in (chosen or "") and not hardware.has_visible_nvidia_gpu():
+        for name in (f"jax_plugins.{plugin}" for plugin in _CUDA_PLUGINS):
+            spec = _spec_of(name)
+            if spec is not None and name not in sys.modules:
+                silent: Any = types.ModuleType(name)  # JAX finds it, and asks it to register what it has
+                silent.__spec__, silent.initialize = spec, lambda: None
+                sys.modules[name] = silent
+    tpu = bridge._backend_factories.get("tpu")
+    forced = chosen or "JAX_FORCE_TPU_INIT" in os.environ
+    if tpu is not None and not forced and not hardware.num_available_tpu_chips_and_device_id()[0]:
+        tpu.factory = _no_tpu
+
+
+def _spec_of(module: str) -> Any:
+    """Where a module is; None when it is nowhere, or the package around it."""
+    try:
+        return importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        return None
+
+
+def _no_tpu() -> Any:
+    raise RuntimeError("no TPU on this machine")

@@ -1,0 +1,148 @@
+"""JAX, in programs that import it, before or after the first array of ours, or that ask for what only JAX can do
+
+`jax()` is the one way to it, for several devices, for requests of DLPack that jaxlib does not answer, and where an accelerator's
+plugin has to be found. A process that asks for none of these, and does not import JAX itself, never has it.
+
+Where both are, they share the client of the CPU, whoever makes it first, and so take each other's buffers without a copy. JAX is
+told that an Array holds a buffer. What differs is the aval that a buffer carries: `for_jax` makes it JAX's.
+
+JAX: jax/_src/xla_bridge.py:register_backend_factory
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import threading
+import types
+from collections.abc import Callable
+from typing import Any
+
+from ..base import config
+from ..core import ShapedArray
+from . import accelerators
+
+
+def jax() -> Any:
+    """JAX, imported if need be. It has met us: what the two share is shared."""
+    quiet = contextlib.nullcontext() if "jax" in sys.modules else accelerators.without_libraries_of_absent_gpus()
+    with quiet:
+        module = importlib.import_module("jax")
+    _meet(module)
+    return module
+
+
+_meeting = threading.RLock()
+_met: list[types.ModuleType] = []
+buffer_holders: list[type] = []  # classes whose `_buf` is a buffer, to be taken by JAX like the buffer itself
+
+
+def _meet(module: Any) -> None:
+    """Tell JAX, once, of what it shares with us."""
+    with _meeting:
+        if _met:
+            return
+        bridge = importlib.import_module("jax._src.xla_bridge")
+        if config.value("platforms"):
+            module.config.update("jax_platforms", config.value("platforms"))
+        accelerators.pass_over_absent(bridge, module.config.jax_platforms)
+        _share_cpu_client(module.config, bridge)
+        for holder in buffer_holders:
+            _introduce(holder)
+        _met.append(module)
+
+
+def _introduce(holder: type) -> None:
+    """Let `jax.numpy` and functions made by `jax.jit` take values of a class that holds a buffer."""
+    core, pxla = importlib.import_module("jax._src.core"), importlib.import_module("jax._src.interpreters.pxla")
+    core.pytype_aval_mappings[holder] = lambda x: buffer_for_jax(x).aval
+    shard = pxla.shard_arg_handlers[importlib.import_module("jaxlib._jax").ArrayImpl]
+    pxla.shard_arg_handlers[holder] = lambda xs, *how: shard([buffer_for_jax(x) for x in xs], *how)
+    canonicalize = getattr(importlib.import_module("jax._src.dtypes"), "canonicalize_value_handlers", {})
+    canonicalize[holder] = buffer_for_jax  # until JAX 0.11
+
+
+def buffer_for_jax(holder: Any) -> Any:
+    """The buffer that a value holds, as JAX may take it. The value keeps it, since another of the same memory was made."""
+    holder._buf = for_jax(holder._buf)
+    return holder._buf
+
+
+def for_jax(buffer: Any) -> Any:
+    """A buffer that carries JAX's aval: the same one, or another on the same memory."""
+    aval = buffer.aval
+    if type(aval) is not ShapedArray:
+        return buffer
+    of_jax = jax().core.ShapedArray(aval.shape, aval.dtype, weak_type=aval.weak_type)
+    return buffer._rewrap_with_aval_and_sharding(of_jax, buffer._sharding)
+
+
+def jaxlib_has_x64() -> bool:
+    """Whether jaxlib keeps 64-bit values that its dispatcher takes: when JAX's switch says so."""
+    return "jax" in sys.modules and bool(jax().config.jax_enable_x64)
+
+
+def pytrees_of_jax() -> Any:
+    """What jaxlib has for pytrees, with JAX's registry of classes; None where nobody has imported JAX, and registered one."""
+    ext = sys.modules.get("jaxlib._jax") if "jax" in sys.modules else None
+    return getattr(ext, "pytree", None)
+
+
+# --- when JAX comes second --------------------------------------------------------------------------------------
+
+
+def watch_for_jax() -> None:
+    """From now on, JAX is met when it is imported, by whomever."""
+    sys.meta_path.insert(0, _Watch())
+
+
+class _Watch:
+    """Finds JAX as the other finders do, and has it meet us at the end of its import."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Where JAX is; None for other modules."""
+        if name != "jax":
+            return None
+        others = [finder for finder in sys.meta_path if finder is not self]
+        spec: Any = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
+        if spec is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def execute_and_meet(module: types.ModuleType) -> None:
+            execute(module)
+            _meet(module)
+
+        spec.loader.exec_module = execute_and_meet
+        return spec
+
+
+# --- the client of the CPU --------------------------------------------------------------------------------------
+
+_making = threading.Lock()
+_cpu_clients: list[Any] = []
+
+
+def cpu_client(make: Callable[[], Any]) -> Any:
+    """The one client of this process for its CPU: whoever asks first makes it."""
+    with _making:
+        if not _cpu_clients:
+            _cpu_clients.append(make())
+        return _cpu_clients[0]
+
+
+def _share_cpu_client(options: Any, bridge: Any) -> None:
+    registered = bridge._backend_factories["cpu"]
+    make = registered.factory
+
+    def shared() -> Any:
+        client, count = cpu_client(make), options.jax_num_cpu_devices
+        if count not in (-1, client.device_count()):
+            raise RuntimeError(
+                f"jax_num_cpu_devices is {count}, but jitkit has started the CPU with {client.device_count()} device(s) already, and "
+                "shares it with JAX. Import jax and set the option before the first array, or set JAX_NUM_CPU_DEVICES."
+            )
+        return client
+
+    registered.factory = shared

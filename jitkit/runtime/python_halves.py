@@ -1,0 +1,80 @@
+"""Classes of jaxlib's -> the same classes, with the methods in Python that jaxlib asks for
+
+JAX's arrays and shardings are halves in C++, to which JAX sets the other halves when it is imported. While it is not, they get
+here what is asked of arrays on one device. When JAX comes later, it sets its own methods over these, so that arrays and
+shardings from before it are then like all others of its own.
+
+JAX: jax/_src/util.py:use_cpp_class
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from typing import Any
+
+import numpy as np
+
+from ..core import dtypes
+
+
+def complete(ext: Any, xla_client: Any) -> None:
+    """Set the methods that are missing in `jaxlib._jax`, and the switches that its functions look for."""
+    whole = xla_client.HloSharding.replicate()
+    halves: dict[Any, dict[str, Any]] = {
+        ext.Sharding: {"is_equivalent_to": lambda self, other, ndim: self == other},
+        ext.SingleDeviceSharding: {
+            "_to_xla_hlo_sharding": lambda self, ndim: whole,
+            "_device_assignment": property(lambda self: (self._device,)),
+            "device_set": property(lambda self: {self._device}),
+            "memory_kind": property(lambda self: self._memory_kind),
+            "is_fully_addressable": property(lambda self: True),
+            "is_fully_replicated": property(lambda self: True),
+            "__eq__": _is_same_sharding,
+            "__hash__": lambda self: hash((self._device, self._memory_kind)),  # as JAX's: tables outlive its import
+            "__repr__": lambda self: f"SingleDeviceSharding(device={self._device!r}, memory_kind={self._memory_kind})",
+        },
+        ext.ArrayImpl: {"sharding": property(lambda self: self._sharding), "__array__": _as_numpy},
+    }
+    for half, methods in halves.items():
+        for name, method in methods.items():
+            if name not in vars(half) or name in ("__eq__", "__hash__", "__repr__"):
+                setattr(half, name, method)
+    state, Config = ext.jax_jit, ext.config.Config
+    state.set_enable_x64_state(Config("enable_x64", False))
+    state.set_disable_jit_state(Config("disable_jit", False))
+    state.set_post_hook_state(Config("post_hook", None))
+
+
+def _is_same_sharding(self: Any, other: Any) -> bool:
+    return type(other) is type(self) and (self._device, self._memory_kind) == (other._device, other._memory_kind)
+
+
+def _as_numpy(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    """The elements of a buffer, for dtypes that Python's buffers do not know, such as bfloat16."""
+    self.block_until_ready()
+    if (
+        dtypes.itemsize_bits(self.aval.dtype) < 8
+    ):  # int4 lies packed; jaxlib unpacks it, and imports JAX where it is installed
+        elements = self._single_device_array_to_np_array_did_copy()[0]
+    else:
+        elements = np.asarray(_Memory(self)).view(self.aval.dtype)
+    return np.asarray(elements, dtype, copy=copy)
+
+
+class _Memory:
+    """A buffer's memory on the CPU. The ndarray that is made of it keeps it, and so the memory."""
+
+    def __init__(self, buffer: Any) -> None:
+        self.buffer = buffer
+        aval, address = buffer.aval, (address_of(buffer), True)  # to be read only
+        typestr = f"|V{aval.dtype.itemsize}"
+        self.__array_interface__ = {"version": 3, "shape": aval.shape, "typestr": typestr, "data": address}
+
+
+def address_of(buffer: Any) -> int:
+    """Where the elements of a buffer on the CPU are. Its own method for that imports JAX; DLPack's first field says it, too."""
+    capsule = importlib.import_module("jaxlib._jax").buffer_to_dlpack_managed_tensor(buffer)
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.c_void_p.from_address(pointer(capsule, b"dltensor")).value or 0
