@@ -97,7 +97,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_while_jax_is_imported_is_heard_when_it_is_there():
+def test_an_interrupt_while_jaxlib_is_imported_is_heard_when_it_is_there():
     """Its C++ modules, interrupted as they make their classes, would end the process."""
     done = run(
         """
@@ -106,7 +106,7 @@ def test_an_interrupt_while_jax_is_imported_is_heard_when_it_is_there():
         first, real = [], importlib.import_module
 
         def import_module(name, package=None):
-            if name == "jax" and not first:
+            if name == "jaxlib._jax" and not first:
                 first.append(name)
                 os.kill(os.getpid(), signal.SIGINT)
             return real(name, package)
@@ -119,7 +119,7 @@ def test_an_interrupt_while_jax_is_imported_is_heard_when_it_is_there():
         print(len(jk.devices()) > 0, signal.getsignal(signal.SIGINT) is signal.default_int_handler)
         """
     )
-    assert (done.returncode, done.stdout) == (0, "['jax'] True\nTrue True\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "['jaxlib._jax'] True\nTrue True\n"), done.stderr
 
 
 def test_the_wait_at_exit_is_for_what_was_left_and_says_so_when_it_is_long():

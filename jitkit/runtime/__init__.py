@@ -27,9 +27,9 @@ JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 from __future__ import annotations
 
 from .beside_jax import buffer_for_jax as buffer_for_jax
-from .beside_jax import buffer_holders as buffer_holders
 from .beside_jax import for_jax as for_jax
 from .beside_jax import jax as jax
+from .beside_jax import let_jax_take as let_jax_take
 from .buffers import Buffer as Buffer
 from .buffers import address_of as address_of
 from .buffers import aval_of_buffer as aval_of_buffer

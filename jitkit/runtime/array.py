@@ -342,7 +342,7 @@ def _unpickle(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
 
 
 core.aval_of_type[Array] = lambda x: x.aval
-runtime.buffer_holders.append(Array)
+runtime.let_jax_take(Array)
 
 
 # --- making and converting ----------------------------------------------------------------------------------

@@ -35,7 +35,15 @@ def jax() -> Any:
 
 _meeting = threading.RLock()
 _met: list[types.ModuleType] = []
-buffer_holders: list[type] = []  # classes whose `_buf` is a buffer, to be taken by JAX like the buffer itself
+_holders: list[type] = []
+
+
+def let_jax_take(holder: type) -> None:
+    """Have JAX take values of a class whose `_buf` is a buffer like the buffer itself, from when it is here."""
+    with _meeting:
+        _holders.append(holder)
+        if _met:
+            _introduce(holder)
 
 
 def _meet(module: Any) -> None:
@@ -48,7 +56,7 @@ def _meet(module: Any) -> None:
             module.config.update("jax_platforms", config.value("platforms"))
         accelerators.pass_over_absent(bridge, module.config.jax_platforms)
         _share_cpu_client(module.config, bridge)
-        for holder in buffer_holders:
+        for holder in _holders:
             _introduce(holder)
         _met.append(module)
 

@@ -100,7 +100,7 @@ def copy_to_host_async(buffer: Buffer) -> None:
 
 def address_of(buffer: Buffer) -> int:
     """Where the elements of a buffer are in the memory of its device."""
-    return python_halves.address_of(buffer) if _is_on_cpu(buffer) else int(buffer.unsafe_buffer_pointer())
+    return python_halves.Memory(buffer).address if _is_on_cpu(buffer) else int(buffer.unsafe_buffer_pointer())
 
 
 # --- DLPack -------------------------------------------------------------------------------------------------

@@ -53,28 +53,25 @@ def _is_same_sharding(self: Any, other: Any) -> bool:
 def _as_numpy(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """The elements of a buffer, for dtypes that Python's buffers do not know, such as bfloat16."""
     self.block_until_ready()
-    if (
-        dtypes.itemsize_bits(self.aval.dtype) < 8
-    ):  # int4 lies packed; jaxlib unpacks it, and imports JAX where it is installed
+    if dtypes.itemsize_bits(self.aval.dtype) < 8:  # packed: jaxlib unpacks them, and imports JAX where it is installed
         elements = self._single_device_array_to_np_array_did_copy()[0]
     else:
-        elements = np.asarray(_Memory(self)).view(self.aval.dtype)
+        elements = np.asarray(Memory(self)).view(self.aval.dtype)
     return np.asarray(elements, dtype, copy=copy)
 
 
-class _Memory:
-    """A buffer's memory on the CPU. The ndarray that is made of it keeps it, and so the memory."""
+class Memory:
+    """A buffer's memory on the CPU, found by DLPack: the buffer's own method for it imports JAX.
+
+    `np.asarray(memory)` has its elements as so many bytes each, and keeps the memory, also when the buffer is deleted.
+    """
 
     def __init__(self, buffer: Any) -> None:
-        self.buffer = buffer
-        aval, address = buffer.aval, (address_of(buffer), True)  # to be read only
-        typestr = f"|V{aval.dtype.itemsize}"
-        self.__array_interface__ = {"version": 3, "shape": aval.shape, "typestr": typestr, "data": address}
-
-
-def address_of(buffer: Any) -> int:
-    """Where the elements of a buffer on the CPU are. Its own method for that imports JAX; DLPack's first field says it, too."""
-    capsule = importlib.import_module("jaxlib._jax").buffer_to_dlpack_managed_tensor(buffer)
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ctypes.c_void_p.from_address(pointer(capsule, b"dltensor")).value or 0
+        self._capsule = importlib.import_module("jaxlib._jax").buffer_to_dlpack_managed_tensor(buffer)
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        self.address = ctypes.c_void_p.from_address(pointer(self._capsule, b"dltensor")).value or 0  # its first field
+        aval = buffer.aval
+        self.__array_interface__ = {
+            "version": 3, "shape": aval.shape, "typestr": f"|V{aval.dtype.itemsize}", "data": (self.address, True),
+        }  # fmt: skip
