@@ -12,6 +12,7 @@ JAX: jax/_src/xla_bridge.py:register_backend_factory
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import sys
 import threading
@@ -100,20 +101,26 @@ def pytrees_of_jax() -> Any:
 # --- when JAX comes second --------------------------------------------------------------------------------------
 
 
+@functools.cache
 def watch_for_jax() -> None:
     """From now on, JAX is met when it is imported, by whomever."""
     sys.meta_path.insert(0, _Watch())
 
 
-class _Watch:
+class _Watch(threading.local):
     """Finds JAX as the other finders do, and has it meet us at the end of its import."""
+
+    is_asked = False
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Where JAX is; None for other modules."""
-        if name != "jax":
+        if name != "jax" or self.is_asked:
             return None
-        others = [finder for finder in sys.meta_path if finder is not self]
-        spec: Any = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
+        self.is_asked = True
+        try:
+            spec: Any = next(filter(None, (each.find_spec(name, path, target) for each in sys.meta_path)), None)
+        finally:
+            self.is_asked = False
         if spec is None:
             return None
         execute = spec.loader.exec_module

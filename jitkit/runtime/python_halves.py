@@ -56,14 +56,15 @@ def _as_numpy(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndar
     if dtypes.itemsize_bits(self.aval.dtype) < 8:  # packed: jaxlib unpacks them, and imports JAX where it is installed
         elements = self._single_device_array_to_np_array_did_copy()[0]
     else:
-        elements = np.asarray(Memory(self)).view(self.aval.dtype)
+        elements = np.array(Memory(self)).view(self.aval.dtype)  # a copy, after which the buffer can be deleted
+        elements.flags.writeable = False
     return np.asarray(elements, dtype, copy=copy)
 
 
 class Memory:
     """A buffer's memory on the CPU, found by DLPack: the buffer's own method for it imports JAX.
 
-    `np.asarray(memory)` has its elements as so many bytes each, and keeps the memory, also when the buffer is deleted.
+    numpy sees its elements as so many bytes each. The buffer must not be deleted before this is gone: XLA ends the process.
     """
 
     def __init__(self, buffer: Any) -> None:
