@@ -153,6 +153,17 @@ def test_a_stage_does_not_import_jax(stage):
     assert run(program)[-1] == "without 0.0"
 
 
+def test_a_first_jitted_result_loads_no_derivatives_and_nothing_large_of_the_library():
+    program = """
+        jk.jit(lambda x: jnp.sin(x) * 2 + x.sum())(jnp.arange(3.0))
+        ours = [name for name in sys.modules if name.startswith("jitkit")]
+        late = {"jitkit.derivatives", "jitkit.custom_derivatives.vjp", "jitkit.lax.linalg", "jitkit.lax.convolution", "importlib.metadata"}
+        print(sorted(late & set(sys.modules)), len(ours) <= 120)
+        print(jk.custom_vjp.__name__, jk.custom_derivatives.custom_jvp is jk.custom_jvp, len(dir(jk.custom_derivatives)) > 20)
+        """
+    assert run(program) == ["[] True", "custom_vjp True True"]
+
+
 def test_every_stage_works_where_jax_cannot_be_imported():
     program = "\n".join(textwrap.dedent(STAGES[stage]) for stage in STAGES)
     numbers_of_4_bits = "assert (jnp.array([1, -2, 3], 'int4') + 1).tolist() == [2, -1, 4]"

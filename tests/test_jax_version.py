@@ -5,6 +5,7 @@ installed; here both ways are looked at under each.
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 
 import jax
 import numpy as np
@@ -36,11 +37,16 @@ def test_the_installed_release_is_followed():
 
 
 def test_without_jax_the_newest_known_release_is_followed(monkeypatch):
-    def version(package):
-        raise importlib.metadata.PackageNotFoundError(package)
-
-    monkeypatch.setattr(importlib.metadata, "version", version)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert jax_version.followed.__wrapped__() == jax_version.NEWEST_KNOWN >= jax.__version_info__[:2]
+
+
+def test_where_nothing_is_written_beside_jax_its_metadata_are_asked(monkeypatch, tmp_path):
+    (tmp_path / "jax").mkdir()
+    spec = importlib.util.spec_from_file_location("jax", tmp_path / "jax" / "__init__.py")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    monkeypatch.setattr(importlib.metadata, "version", lambda package: "0.11.3.dev4+g123")
+    assert jax_version.followed.__wrapped__() == (0, 11)
 
 
 def test_releases_are_compared_as_numbers(following):

@@ -27,20 +27,11 @@ setxor1d sort_complex top_k trim_zeros ufunc uint1 unique_all unique_counts uniq
 unwrap vander vecmat
 numpy.linalg:
 numpy.fft:
-<<<<<<< HEAD
-lax: ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm approx_max_k
-approx_min_k approx_top_k_p composite conv_general_dilated_local conv_general_dilated_patches conv_general_shape_tuple
-conv_transpose_shape_tuple dce_sink dce_sink_p device_put_p index_take one_minus_square one_minus_square_p pcast
-platform_dependent polynomial polynomial_p precv psend psum_scatter_start ragged_all_to_all ragged_all_to_all_p
-ragged_dot ragged_dot_general rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot
-select_and_scatter_p sharding_constraint_p with_sharding_constraint
-=======
-lax: AccuracyMode ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm Tolerance
+lax: ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm
 approx_max_k approx_min_k approx_top_k_p composite dce_sink dce_sink_p device_put_p index_take one_minus_square
 one_minus_square_p pcast platform_dependent polynomial polynomial_p precv psend psum_scatter_start ragged_all_to_all
 ragged_all_to_all_p ragged_dot ragged_dot_general rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p
 scaled_dot select_and_scatter_p sharding_constraint_p with_sharding_constraint
->>>>>>> ee426c6 (docs/parity.md: scipy.linalg)
 lax.linalg: cholesky_update cholesky_update_p hessenberg hessenberg_p ormqr ormqr_p qdwh schur schur_p
 symmetric_product symmetric_product_p tridiagonal tridiagonal_p tridiagonal_solve tridiagonal_solve_p
 nn: get_scaled_dot_general_config scaled_dot_general scaled_matmul

@@ -16,14 +16,6 @@ JAX: jax/_src/custom_derivatives.py:custom_jvp
 
 from __future__ import annotations
 
-from .closures import closure_convert as closure_convert
-from .jvp import custom_jvp as custom_jvp
-from .jvp import custom_jvp_call_p as custom_jvp_call_p
-from .jvp_rule import SymbolicZero as SymbolicZero
-from .jvp_rule import zero_from_primal as zero_from_primal
-from .remat_opt import remat_opt_p as remat_opt_p
-from .vjp import custom_gradient as custom_gradient
-from .vjp import custom_vjp as custom_vjp
-from .vjp import custom_vjp_call_p as custom_vjp_call_p
-from .vjp_rule import CustomVJPPrimal as CustomVJPPrimal
-from .vjp_rule import custom_vjp_primal_tree_values as custom_vjp_primal_tree_values
+from ..base import late_rooms
+
+late_rooms.attach(__name__)
