@@ -1,8 +1,7 @@
-"""JAX itself, which the gate to jaxlib still asks -> beside `sys.modules`, where `jax` is jitkit
+"""JAX itself, where the gate to jaxlib asks it -> beside `sys.modules`, where `jax` is jitkit
 
-The gate opens here, and what it imports of JAX is kept in a table of its own. JAX's functions import further modules of JAX's when they
-are called. So its modules have an `import` of their own, during which `sys.modules` has what is in the table. Where the gate does
-without JAX, nothing is set aside.
+What the gate imports of JAX (for several devices, or an accelerator) is kept in a table of its own. JAX's functions import further
+modules of JAX's when they are called. So its modules have an `import` of their own, during which `sys.modules` has what is in the table.
 
 JAX: jax/_src/xla_bridge.py:backends
 """
@@ -25,9 +24,8 @@ _lock = threading.RLock()
 
 
 def set_jax_aside() -> None:
-    """Open the gate, and keep the modules of JAX's that it imports beside `sys.modules`."""
-    with jax_itself():
-        runtime.default_device()
+    """Have the gate import JAX, if it has to, beside `sys.modules`."""
+    runtime.keep_apart(jax_itself)
 
 
 @contextlib.contextmanager

@@ -125,5 +125,5 @@ def make_mesh(
             f"Number of devices {len(there)} must be >= the product of mesh_shape {tuple(axis_shapes)}\n"
             "Ask for as many as `jax.devices()` lists."
         )
-    mesh: Any = runtime.gate().jax.sharding.Mesh
+    mesh: Any = runtime.jax().sharding.Mesh
     return mesh(np.array(there[:size]).reshape(tuple(axis_shapes)), tuple(axis_names))

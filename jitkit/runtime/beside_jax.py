@@ -25,15 +25,28 @@ from ..core import ShapedArray
 from . import accelerators
 
 
+def is_here() -> bool:
+    """Whether JAX is in this process: a program imported it, or `jax()` did. Under `as_jax` the name `jax` is jitkit's."""
+    return bool(_met) or sys.modules.get("jax") not in (None, sys.modules[__name__.partition(".")[0]])
+
+
 def jax() -> Any:
     """JAX, imported if need be. It has met us: what the two share is shared."""
-    quiet = contextlib.nullcontext() if "jax" in sys.modules else accelerators.without_libraries_of_absent_gpus()
-    with quiet:
+    if _met:
+        return _met[0]
+    with _apart(), contextlib.nullcontext() if is_here() else accelerators.without_libraries_of_absent_gpus():
         module = importlib.import_module("jax")
-    _meet(module)
+        _meet(module)
     return module
 
 
+def keep_apart(within: Callable[[], contextlib.AbstractContextManager[None]]) -> None:
+    """From now on, `jax()` imports JAX within a block of this kind, since the name means something else outside of it."""
+    global _apart
+    _apart = within
+
+
+_apart: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
 _meeting = threading.RLock()
 _met: list[types.ModuleType] = []
 _holders: list[type] = []
@@ -89,12 +102,12 @@ def for_jax(buffer: Any) -> Any:
 
 def jaxlib_has_x64() -> bool:
     """Whether jaxlib keeps 64-bit values that its dispatcher takes: when JAX's switch says so."""
-    return "jax" in sys.modules and bool(jax().config.jax_enable_x64)
+    return is_here() and bool(jax().config.jax_enable_x64)
 
 
 def pytrees_of_jax() -> Any:
     """What jaxlib has for pytrees, with JAX's registry of classes; None where nobody has imported JAX, and registered one."""
-    ext = sys.modules.get("jaxlib._jax") if "jax" in sys.modules else None
+    ext = sys.modules.get("jaxlib._jax") if is_here() else None
     return getattr(ext, "pytree", None)
 
 

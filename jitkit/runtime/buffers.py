@@ -8,7 +8,6 @@ JAX: jax/_src/array.py:ArrayImpl
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ from .. import core
 from ..base import config
 from ..core import ShapedArray, dtypes
 from . import python_halves
-from .beside_jax import for_jax, jax
+from .beside_jax import for_jax, is_here, jax
 from .devices import Sharding, default_device, make_room, placed, sharding_devices, single_device_sharding
 from .jaxlib import gate
 
@@ -119,7 +118,7 @@ def dlpack_device(buffer: Buffer) -> Any:
 
 
 def _is_on_cpu(buffer: Buffer) -> bool:
-    return "jax" not in sys.modules and [each.platform for each in sharding_devices(buffer.sharding)] == ["cpu"]
+    return not is_here() and [each.platform for each in sharding_devices(buffer.sharding)] == ["cpu"]
 
 
 _DLPACK_CPU = 1
@@ -130,7 +129,7 @@ def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
 
     Without a copy where alignment and dtype allow it. TypeError for other values.
     """
-    as_it_is = device is None and copy is None and "jax" not in sys.modules
+    as_it_is = device is None and copy is None and not is_here()
     if as_it_is and x.__dlpack_device__()[0] == _DLPACK_CPU:
         with contextlib.suppress(BufferError, RuntimeError, TypeError):  # of what numpy does not know
             value = np.from_dlpack(x)

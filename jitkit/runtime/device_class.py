@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .beside_jax import jax
 from .jaxlib import gate
 
 
@@ -14,5 +15,5 @@ def __getattr__(name: str) -> Any:
     if name == "Device":
         return gate().ext.Device
     if name == "P":
-        return gate().jax.sharding.PartitionSpec
+        return jax().sharding.PartitionSpec
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import functools
 import importlib
-import sys
 from typing import Any
 
 from ..core.avals import places
 from . import accelerators
-from .beside_jax import cpu_client, jax
+from .beside_jax import cpu_client, is_here, jax
 from .jaxlib import gate
 
 Device = Any  # a PJRT device
@@ -27,7 +26,7 @@ def devices(backend: str | None = None) -> list[Device]:
     none.
     """
     client = _own_client()
-    if client is None or (backend not in (None, "cpu") and "jax" in sys.modules):
+    if client is None or (backend not in (None, "cpu") and is_here()):
         return list(jax().devices(backend))
     if backend not in (None, "cpu"):
         raise RuntimeError(f"Unknown backend {backend}. Available backends are ['cpu']")
@@ -38,7 +37,7 @@ def devices(backend: str | None = None) -> list[Device]:
 def _own_client() -> Any:
     """The client of the CPU; None where JAX is here, or has to be, and chooses the devices."""
     make = gate().xla_client.make_cpu_client
-    return None if "jax" in sys.modules or accelerators.jax_has_to_choose() else cpu_client(make)
+    return None if is_here() or accelerators.jax_has_to_choose() else cpu_client(make)
 
 
 @functools.cache
@@ -178,8 +177,8 @@ def sharding_text(sharding: Sharding, ndim: int) -> str:
 @functools.cache
 def _unspecified(ndim: int) -> Sharding:
     """The sharding of a traced array of `ndim` axes: over a mesh without axes."""
-    jax = gate().jax
-    return jax.sharding.NamedSharding(jax.sharding.AbstractMesh((), ()), jax.sharding.PartitionSpec(*[None] * ndim))
+    of_jax = jax().sharding
+    return of_jax.NamedSharding(of_jax.AbstractMesh((), ()), of_jax.PartitionSpec(*[None] * ndim))
 
 
 places.unspecified = _unspecified

@@ -14,7 +14,6 @@ import importlib
 import inspect
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -67,7 +66,7 @@ def _imported() -> _Gate:
     ext = importlib.import_module("jaxlib._jax")
     xla_client = importlib.import_module("jaxlib.xla_client")
     beside_jax.watch_for_jax()
-    if "jax" in sys.modules:
+    if beside_jax.is_here():
         beside_jax.jax()
     else:
         python_halves.complete(ext, xla_client)
