@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import jitkit as jax
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
-from jitkit.base import config, late_rooms, source_info
+from jitkit.base import config, late_rooms
 from jitkit.compiler.compiler import Executable
 from jitkit.compiler.placement import Placement, default_placement
 from jitkit.compiler.program import Program, compile_program
@@ -375,8 +374,7 @@ class Jitted:
         `self.shardings(arguments, traced, avals)` says.
         """
         arguments, tree, avals = self.signature(args, kwargs)
-        with contextlib.nullcontext() if self.staged else source_info.nowhere():
-            traced = self.traced_alone(arguments, tree, avals)
+        traced = self.traced_alone(arguments, tree, avals)
         donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(avals)
         call = NestedCall(traced, donated, self.options.inline, self.options.keep_unused, self.name)
         if self.is_placed:

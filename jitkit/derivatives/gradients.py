@@ -36,7 +36,8 @@ from ..tree_util.paths import equality_errors_pytreedef
 Argnums = int | Sequence[int]
 
 
-def _refuse_reduce_axes(name: str, reduce_axes: Sequence[Any]) -> None:
+def refuse_reduce_axes(name: str, reduce_axes: Sequence[Any]) -> None:
+    """NotImplementedError where `name` was given the parameter that JAX, too, has for its name only."""
     if reduce_axes:
         raise NotImplementedError(f"reduce_axes argument to {name} is deprecated\nSum with `lax.psum` instead.")
 
@@ -71,7 +72,7 @@ def grad(
       TypeError: for arguments or a result of other types, whose dtype it names (`int32`), and for a result that is no
         scalar, whose shape it names (`(4,)`).
     """
-    _refuse_reduce_axes("grad", reduce_axes)
+    refuse_reduce_axes("grad", reduce_axes)
     value_and_gradient = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     @functools.wraps(fun)
@@ -93,7 +94,7 @@ def value_and_grad(
     reduce_axes: Sequence[Any] = (),
 ) -> Callable[..., tuple[Any, Any]]:
     """Like `grad`, for a pair: the result of `fun`, and its gradient."""
-    _refuse_reduce_axes("grad", reduce_axes)
+    refuse_reduce_axes("grad", reduce_axes)
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 
@@ -395,7 +396,7 @@ def vjp(
     A cotangent is a tree like the result, of numbers that say how much each element of it counts. With `has_aux`, `fun`
     returns a pair, and its second part comes third.
     """
-    _refuse_reduce_axes("vjp", reduce_axes)
+    refuse_reduce_axes("vjp", reduce_axes)
     flat, _, outs, program = _linearize(fun, primals, has_aux)
     out_avals = [core.get_aval(x) for x in outs]
     pull = functools.partial(_pull_back, program, flat.in_tree, flat.out_tree, out_avals)
@@ -458,7 +459,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
         called) `fun` is not linear, as in `x * x`.
       NotImplementedError: an operation in `fun` is linear in nothing, such as `sin`.
     """
-    _refuse_reduce_axes("transpose", reduce_axes)
+    refuse_reduce_axes("transpose", reduce_axes)
     leaves, in_tree = tree_flatten(primals)
     avals = [aval_of_argument(x) for x in leaves]
     flat = _Flat(fun, in_tree, False)

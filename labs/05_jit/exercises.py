@@ -9,12 +9,11 @@ reference's.
 
 from __future__ import annotations
 
-import contextlib
 import jitkit as jax
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
-from jitkit.base import config, late_rooms, source_info
+from jitkit.base import config, late_rooms
 from jitkit.compiler.compiler import Executable
 from jitkit.compiler.placement import Placement, default_placement
 from jitkit.compiler.program import Program, compile_program
