@@ -367,11 +367,10 @@ def reinterpreted(x: Array, aval: ShapedArray) -> Array:
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """An Array on the memory of whatever speaks DLPack (torch tensors, cupy and numpy arrays, `jax.Array`s),
-    committed to its device, or to `device`. `copy=True` makes a copy in any case, `copy=False` raises where one is needed.
+    committed to its device, or to `device`. `copy` is handed on to `jax.dlpack.from_dlpack`.
 
     Raises:
       TypeError: for other values.
-      ValueError: where a copy is needed and not allowed.
     """
     return wrap(runtime.from_dlpack(x, device, copy))
 
