@@ -21,8 +21,12 @@ import jitkit
 MODULES = (
     "",
     *("numpy", "numpy.linalg", "numpy.fft", "lax", "lax.linalg", "nn", "nn.initializers", "random", "ops"),
-    "scipy.special",
-    *(f"scipy.stats.{name}" for name in dir(jitkit.scipy.stats) if inspect.ismodule(getattr(jitkit.scipy.stats, name))),
+    *("scipy.special", "scipy.linalg"),
+    *(
+        f"scipy.stats.{name}"
+        for name, value in vars(jitkit.scipy.stats).items()
+        if inspect.ismodule(value) and value.__name__.startswith("jitkit.scipy.stats.")
+    ),
     *("tree_util", "tree", "flatten_util", "debug", "custom_derivatives", "custom_batching", "ad_checkpoint", "dtypes"),
 )
 # What has methods, made with each library.
@@ -40,6 +44,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r".*: (out_)?sharding\b", "programs do not say where their parts are: no explicit sharding"),
     (r"(numpy\.)?(\w+): new_val", "a switch needs its value, or is switched on; in JAX a sentinel stands for the same"),
     (r"ShapeDtypeStruct: (manual_axis_type|is_ref)", "no `shard_map`, no references"),
+    (r"shard_map: in_specs", "on one device nothing is inferred"),
     (r"vmap: sum_match", "no `shard_map`"),
     (r"lax\.all_gather: to", "no `shard_map`"),
     (r"device_put: src", "JAX makes nothing of it"),

@@ -8,7 +8,7 @@ JAX: jax/_src/shard_map.py:shard_map
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,6 @@ def pmap(
     backend: str | None = None,
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
-    global_arg_shapes: Any = None,
 ) -> Callable[..., Any]:
     """Map a function over an axis of as many elements as there are devices: one here.
 
@@ -78,20 +77,22 @@ def pmap(
 def shard_map(
     f: Callable[..., Any] | None = None,
     /,
-    mesh: Any = None,
+    *,
+    out_specs: Any,
     in_specs: Any = None,
-    out_specs: Any = None,
-    **options: Any,
+    mesh: Any = None,
+    axis_names: Collection[Hashable] = frozenset(),
+    check_vma: bool = True,
 ) -> Callable[..., Any]:
     """Give each device of a mesh its part of the arguments: with one device, the whole, and each axis of the mesh has one element.
 
-    Without a function, returns a decorator.
+    Without a function, returns a decorator. On one device nothing depends on `axis_names` and `check_vma`.
 
     Raises:
       NotImplementedError: when it is called, where the mesh has more devices than one.
     """
     if f is None:
-        return functools.partial(shard_map, mesh=mesh, in_specs=in_specs, out_specs=out_specs, **options)
+        return functools.partial(shard_map, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
 
     @functools.wraps(f)
     def on_one(*args: Any) -> Any:
