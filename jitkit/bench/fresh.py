@@ -26,6 +26,27 @@ jax.jit(network(jnp))(params, x).block_until_ready()
 print(time.perf_counter() - start)
 """
 
+# What a user waits for after `python script.py`. Each is evaluated behind the imports.
+FIRST_RESULT = "print(jax.jit(lambda x: jnp.sin(x) * 2 + x.sum())(jnp.arange(3.0)))"
+TRAINING = """
+def loss(params, x, y):
+    hidden = jnp.tanh(x @ params["w"] + params["b"])
+    return jnp.mean((hidden @ params["v"] - y) ** 2)
+
+@jax.jit
+def step(params, x, y):
+    value, slopes = jax.value_and_grad(loss)(params, x, y)
+    return value, jax.tree.map(lambda p, s: p - 0.1 * s, params, slopes)
+
+key, other = jax.random.split(jax.random.key(0))
+x = jax.random.normal(key, (64, 8))
+y = jnp.sin(x[:, :1])
+params = {"w": jax.random.normal(other, (8, 16)), "b": jnp.zeros(16), "v": jnp.ones((16, 1)) / 16}
+for _ in range(100):
+    value, params = step(params, x, y)
+print(value)
+"""
+
 
 def first_call_seconds(library: str) -> float:
     """The first call of a small network in a fresh process, with `jitkit` or with `jax`: trace, lower,
@@ -35,7 +56,7 @@ def first_call_seconds(library: str) -> float:
 
 
 def import_seconds(library: str, then: str = "") -> float:
-    """A whole process that imports a library and its numpy, and does nothing else but evaluate `then`, as `jax` and `jnp`."""
+    """A whole process that imports a library and its numpy, and does nothing else but run `then`, with them as `jax` and `jnp`."""
     start = time.perf_counter()
     _run(f"import {library} as jax, {library}.numpy as jnp\n{then}")
     return time.perf_counter() - start

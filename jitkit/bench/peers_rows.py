@@ -314,6 +314,18 @@ def _import_and_names(effort: Effort) -> Measured:
     )
 
 
+def _first_result(effort: Effort) -> Measured:
+    return once_a_round(
+        lambda library: fresh.import_seconds(library.name, fresh.FIRST_RESULT), effort.processes, effort.seconds
+    )
+
+
+def _training_script(effort: Effort) -> Measured:
+    return once_a_round(
+        lambda library: fresh.import_seconds(library.name, fresh.TRAINING), effort.processes, effort.seconds
+    )
+
+
 _PASSED = "warm call of a compiled function"
 _FORMS = "warm call, in other forms"
 _EAGER = "eager operation on small arrays"
@@ -354,4 +366,6 @@ ROWS = (
     Row(_RUN, "loop of 10,000 turns", 1.02, repeated(_run_loop, True, _LOOP)),
     Row("whole process", "import", 0.25, _import),
     Row("whole process", "import, jax.jit, jnp.sin", 0.25, _import_and_names),
+    Row("whole process", "to a first jitted result", 0.65, _first_result),
+    Row("whole process", "a small training script", 0.80, _training_script),
 )
