@@ -14,6 +14,7 @@ import time
 import numpy as np
 import pytest
 from loops_programs import program
+from tails import keeping
 
 import jitkit as jk
 import jitkit.numpy as jnp
@@ -202,7 +203,7 @@ def test_a_constant_that_was_closed_over_is_passed():
     agrees(lambda: jnp.arange(3.0))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", keeping(range(1000), *range(40)))
 def test_random_programs_agree(seed):
     f, args = program(seed)
     with config.override(cc=f"{_compiler()} -O1"):
