@@ -385,7 +385,7 @@ def test_an_import_of_a_missing_name_gets_the_same_sentence():
 
 def test_an_import_of_a_missing_module_gets_the_same_sentence():
     for statement, module in {
-        "import jitkit.scipy.linalg": "jax.scipy.linalg",
+        "import jitkit.scipy.signal": "jax.scipy.signal",
         "from jitkit.scipy.signal import convolve": "jax.scipy.signal",
         "import jitkit.scipy.sparse.linalg": "jax.scipy.sparse",
         "import jitkit.image as image": "jax.image",
