@@ -12,10 +12,12 @@ Names, semantics and printed jaxprs are those of `jax.numpy`. Every function her
     indexing (index_parts, index_plan), taking,
     index_update, selection                         reading and updating parts, choosing
     sorting, searching, sets                        order
-    calculus, samples, iterated                     derivatives and integrals, histograms, divisors and polynomials
+    calculus, samples, iterated, polynomials        derivatives and integrals, histograms, divisors and polynomials
     fft                                             Fourier transforms
     index_grids                                     grids, and positions in matrices
-    vectorizing                                     functions of small arrays as functions of large ones
+    editing                                         elements taken out and put in
+    vectorizing, mapping                            functions of small arrays as functions of large ones
+    files                                           arrays in files
     array_methods                                   all of this as operators and methods
 
 JAX: jax/_src/numpy/lax_numpy.py:where

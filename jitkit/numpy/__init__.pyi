@@ -16,6 +16,8 @@ from numpy import number as number
 from numpy import pi as pi
 from numpy import printoptions as printoptions
 from numpy import s_ as s_
+from numpy import save as save
+from numpy import savez as savez
 from numpy import set_printoptions as set_printoptions
 from numpy import signedinteger as signedinteger
 from numpy import unsignedinteger as unsignedinteger
@@ -86,7 +88,12 @@ from .diagonals import trace as trace
 from .diagonals import tri as tri
 from .diagonals import tril as tril
 from .diagonals import triu as triu
+from .editing import choose as choose
+from .editing import delete as delete
+from .editing import insert as insert
+from .editing import ravel_multi_index as ravel_multi_index
 from .einsums import einsum as einsum
+from .files import load as load
 from .float_parts import angle as angle
 from .float_parts import copysign as copysign
 from .float_parts import fmax as fmax
@@ -136,6 +143,9 @@ from .joining import vsplit as vsplit
 from .joining import vstack as vstack
 from .log_sums import logaddexp as logaddexp
 from .log_sums import logaddexp2 as logaddexp2
+from .mapping import apply_along_axis as apply_along_axis
+from .mapping import apply_over_axes as apply_over_axes
+from .mapping import fromfunction as fromfunction
 from .nan_reductions import nanargmax as nanargmax
 from .nan_reductions import nanargmin as nanargmin
 from .nan_reductions import nanmax as nanmax
@@ -146,6 +156,17 @@ from .nan_reductions import nanstd as nanstd
 from .nan_reductions import nansum as nansum
 from .nan_reductions import nanvar as nanvar
 from .padding import pad as pad
+from .polynomials import poly as poly
+from .polynomials import polyadd as polyadd
+from .polynomials import polyder as polyder
+from .polynomials import polydiv as polydiv
+from .polynomials import polyfit as polyfit
+from .polynomials import polyint as polyint
+from .polynomials import polymul as polymul
+from .polynomials import polysub as polysub
+from .polynomials import roots as roots
+from .polynomials import trim_zeros as trim_zeros
+from .polynomials import vander as vander
 from .promotion import broadcast_arrays as broadcast_arrays
 from .promotion import broadcast_shapes as broadcast_shapes
 from .promotion import broadcast_to as broadcast_to
@@ -234,6 +255,7 @@ from .selection import select as select
 from .selection import unravel_index as unravel_index
 from .selection import where as where
 from .sets import isin as isin
+from .sets import setdiff1d as setdiff1d
 from .sets import union1d as union1d
 from .sets import unique as unique
 from .shaping import atleast_1d as atleast_1d

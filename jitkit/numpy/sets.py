@@ -1,4 +1,4 @@
-"""Arrays as sets: unique, isin, union1d.
+"""Arrays as sets: unique, isin, union1d, setdiff1d.
 
 How many distinct values there are depends on values. Under `jit` it must be said beforehand, as `size`.
 
@@ -191,3 +191,32 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
     else:
         size = _known(size, "The error arose in union1d()")
     return unique(concatenate((ar1, ar2), axis=None), size=size, fill_value=fill_value)
+
+
+def setdiff1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+) -> Any:
+    """The distinct elements of `ar1` that are not in `ar2`, in ascending order.
+
+    Args:
+      assume_unique: `ar1` has no element twice, and keeps its order.
+      size: how many to return, so that the function can be traced; what is missing is `fill_value`, by default 0.
+    """
+    values, others = (x.ravel() for x in ensure_arraylikes("setdiff1d", ar1, ar2))
+    if size is None:
+        _refuse_tracer(ar1, "The error arose in setdiff1d()")
+    else:
+        _refuse_tracer(size, "The error arose in setdiff1d()")
+        size = operator.index(size)
+    fill = full_like(values, 0 if fill_value is None else fill_value, shape=())
+    if values.size == 0:
+        return full_like(values, fill, shape=size or 0)
+    if not assume_unique:
+        values = unique(values, size=size and values.size)
+    mask = _in1d(values, others, invert=True, assume_unique=assume_unique)
+    if size is None:
+        return values[mask]
+    if not assume_unique:  # behind the distinct ones, the first stands again
+        count = values.size + 1 - (values == values[0]).sum()
+        mask = where(arange(values.size) < count, mask, False)
+    return where(arange(size) < mask.sum(), values[where(mask, size=size)], fill)

@@ -1,3 +1,6 @@
+from . import integrate as integrate
 from . import linalg as linalg
+from . import ndimage as ndimage
+from . import sparse as sparse
 from . import special as special
 from . import stats as stats

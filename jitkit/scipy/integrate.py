@@ -1,0 +1,22 @@
+"""`jitkit.scipy.integrate`: integrals of what is known by samples.
+
+JAX: jax/_src/scipy/integrate.py:trapezoid
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ..base import missing_names
+from ..numpy import calculus
+from ..pjit.jit import jit
+
+
+@jit(static_argnames=("axis",))
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral along an axis by the trapezoidal rule: of samples at positions x, or at a distance dx."""
+    return calculus.trapezoid(y, x, dx, axis)
+
+
+missing_names.explain("scipy.integrate", sys.modules[__name__])

@@ -1,0 +1,187 @@
+"""Systems of linear equations, solved step by step: conjugate gradients, for positive matrices, and BiCGSTAB, for any.
+
+The matrix is an array, or a function that multiplies with it; unknowns may be a tree of arrays. Derivatives are those of the solution
+(`custom_linear_solve`), not of the steps. The algorithms: Saad, "Iterative methods for sparse linear systems", 2nd ed., 9.2 and 7.4.2.
+
+JAX: jax/_src/scipy/sparse/linalg.py:cg
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ...core import dtypes
+from ...numpy import dot, iscomplexobj, maximum, square, vdot, where, zeros_like
+from ...numpy.util import is_array
+from ...runtime.placing import device_put
+from ...tree_util import tree_leaves, tree_map, tree_structure
+
+# --- trees as vectors ---------------------------------------------------------------------------------------------------------
+
+_dot = functools.partial(dot, precision=lax.Precision.HIGHEST)
+_vdot = functools.partial(vdot, precision=lax.Precision.HIGHEST)
+_add = functools.partial(tree_map, operator.add)
+_sub = functools.partial(tree_map, operator.sub)
+
+
+def _mul(scalar: Any, tree: Any) -> Any:
+    return tree_map(functools.partial(operator.mul, scalar), tree)
+
+
+def _real_product(x: Any, y: Any) -> Any:
+    """The real part of the product of two trees."""
+    return sum(tree_leaves(tree_map(_real_part, x, y)))
+
+
+def _real_part(x: Any, y: Any) -> Any:
+    result = _vdot(x.real, y.real)
+    return result + _vdot(x.imag, y.imag) if iscomplexobj(x) or iscomplexobj(y) else result
+
+
+def _product(x: Any, y: Any) -> Any:
+    return sum(tree_leaves(tree_map(_vdot, x, y)))
+
+
+# --- the algorithms -----------------------------------------------------------------------------------------------------------
+
+
+def _identity(x: Any) -> Any:
+    return x
+
+
+def _smallest(b: Any, tol: float, atol: float) -> Any:
+    """The square of the residual's norm at which it is enough."""
+    size = _real_product(b, b)
+    return maximum(square(tol) * size, square(atol))
+
+
+def _cg_solve(A: Any, b: Any, x0: Any, *, maxiter: Any, tol: float, atol: float, M: Any) -> Any:
+    enough = _smallest(b, tol, atol)
+
+    def cond_fun(value: Any) -> Any:
+        _, r, gamma, _, k = value
+        size = gamma.real if M is _identity else _real_product(r, r)
+        return (size > enough) & (k < maxiter)
+
+    def body_fun(value: Any) -> Any:
+        x, r, gamma, p, k = value
+        image = A(p)
+        alpha = gamma / _real_product(p, image).astype(dtype)
+        x_next = _add(x, _mul(alpha, p))
+        r_next = _sub(r, _mul(alpha, image))
+        z_next = M(r_next)
+        gamma_next = _real_product(r_next, z_next).astype(dtype)
+        p_next = _add(z_next, _mul(gamma_next / gamma, p))
+        return x_next, r_next, gamma_next, p_next, k + 1
+
+    r0 = _sub(b, A(x0))
+    p0 = z0 = M(r0)
+    dtype = dtypes.result_type(*tree_leaves(p0))
+    gamma0 = _real_product(r0, z0).astype(dtype)
+    return lax.while_loop(cond_fun, body_fun, (x0, r0, gamma0, p0, 0))[0]
+
+
+def _bicgstab_solve(A: Any, b: Any, x0: Any, *, maxiter: Any, tol: float, atol: float, M: Any) -> Any:
+    enough = _smallest(b, tol, atol)
+
+    def cond_fun(value: Any) -> Any:
+        _, r, *_, k = value
+        return (_real_product(r, r) > enough) & (k < maxiter) & (k >= 0)
+
+    def body_fun(value: Any) -> Any:
+        x, r, shadow, alpha, omega, rho, p, q, k = value
+        rho_next = _product(shadow, r)
+        beta = rho_next / rho * alpha / omega
+        p_next = _add(r, _mul(beta, _sub(p, _mul(omega, q))))
+        p_hat = M(p_next)
+        q_next = A(p_hat)
+        alpha_next = rho_next / _product(shadow, q_next)
+        s = _sub(r, _mul(alpha_next, q_next))
+        is_enough = _real_product(s, s) < enough
+        s_hat = M(s)
+        t = A(s_hat)
+        omega_next = _product(t, s) / _product(t, t)
+
+        def choose(half: Any, whole: Any) -> Any:
+            return tree_map(functools.partial(where, is_enough), half, whole)
+
+        half = _add(x, _mul(alpha_next, p_hat))
+        whole = _add(x, _add(_mul(alpha_next, p_hat), _mul(omega_next, s_hat)))
+        x_next = choose(half, whole)
+        r_next = choose(s, _sub(s, _mul(omega_next, t)))
+        k_next = where((omega_next == 0) | (alpha_next == 0), -11, k + 1)  # it broke down, and the loop ends
+        k_next = where(rho_next == 0, -10, k_next)
+        return x_next, r_next, shadow, alpha_next, omega_next, rho_next, p_next, q_next, k_next
+
+    r0 = _sub(b, A(x0))
+    dtype, weak = dtypes.lattice_result_type(*(x.aval for x in tree_leaves(b)))
+    one = lax._convert_element_type(1, dtype, weak)
+    return lax.while_loop(cond_fun, body_fun, (x0, r0, r0, one, one, one, r0, r0, 0))[0]
+
+
+# --- what users call ----------------------------------------------------------------------------------------------------------
+
+
+def _as_function(f: Any) -> Callable[[Any], Any]:
+    """Multiplication with a matrix, which may be one already."""
+    if callable(f):
+        function: Callable[[Any], Any] = f
+        return function
+    if not (is_array(f) or isinstance(f, np.ndarray) or hasattr(f, "__matmul__")):
+        raise TypeError(f"linear operator must be either a function or ndarray: {f}")
+    if len(f.shape) != 2 or f.shape[0] != f.shape[1]:
+        raise ValueError(f"linear operator must be a square matrix, but has shape: {f.shape}")
+    is_dense = is_array(f) or isinstance(f, np.ndarray)
+    return functools.partial(_dot if is_dense else operator.matmul, f)
+
+
+def _solve(
+    algorithm: Any, A: Any, b: Any, x0: Any, tol: float, atol: float, maxiter: Any, M: Any, is_symmetric: bool
+) -> tuple[Any, None]:
+    x0 = tree_map(zeros_like, b) if x0 is None else x0
+    b, x0 = device_put((b, x0))
+    if maxiter is None:
+        maxiter = 10 * sum(x.size for x in tree_leaves(b))
+    matvec, preconditioner = _as_function(A), _as_function(_identity if M is None else M)
+    if tree_structure(x0) != tree_structure(b):
+        raise ValueError(f"x0 and b must have matching tree structure: {tree_structure(x0)} vs {tree_structure(b)}")
+    shapes = [[np.shape(x) for x in tree_leaves(tree)] for tree in (x0, b)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(f"arrays in x0 and b must have matching shapes: {shapes[0]} vs {shapes[1]}")
+    solve = functools.partial(algorithm, x0=x0, tol=tol, atol=atol, maxiter=maxiter, M=preconditioner)
+    is_real = not any(dtypes.issubdtype(x.dtype, np.complexfloating) for x in tree_leaves(b))
+    x = lax.custom_linear_solve(matvec, b, solve, solve, symmetric=is_symmetric and is_real)
+    return x, None
+
+
+def cg(
+    A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None
+) -> tuple[Any, None]:
+    """`(x, None)` with A x = b, by conjugate gradients: A is Hermitian and positive.
+
+    Args:
+      A: a matrix, or a function that multiplies with it.
+      b: the right side: an array, or a tree of arrays.
+      x0: where to start; zeros by default.
+      tol, atol: it ends where the residual's norm is at most tol times that of b, or atol.
+      maxiter: and after that many steps; ten times as many as there are unknowns by default.
+      M: multiplies with something like A's inverse.
+
+    Raises:
+      ValueError: shapes, or trees, do not fit.
+      TypeError: A is neither a function nor a matrix.
+    """
+    return _solve(_cg_solve, A, b, x0, tol, atol, maxiter, M, True)
+
+
+def bicgstab(
+    A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None
+) -> tuple[Any, None]:
+    """The same as `cg` by the method BiCGSTAB, for any A."""
+    return _solve(_bicgstab_solve, A, b, x0, tol, atol, maxiter, M, False)
