@@ -202,12 +202,12 @@ def setdiff1d(
       assume_unique: `ar1` has no element twice, and keeps its order.
       size: how many to return, so that the function can be traced; what is missing is `fill_value`, by default 0.
     """
-    values, others = (x.ravel() for x in ensure_arraylikes("setdiff1d", ar1, ar2))
+    ar1, ar2 = ensure_arraylikes("setdiff1d", ar1, ar2)
     if size is None:
-        _refuse_tracer(ar1, "The error arose in setdiff1d()")
+        ar1 = _known(ar1, "The error arose in setdiff1d()")
     else:
-        _refuse_tracer(size, "The error arose in setdiff1d()")
-        size = operator.index(size)
+        size = operator.index(_known(size, "The error arose in setdiff1d()"))
+    values, others = ar1.ravel(), ar2.ravel()
     fill = full_like(values, 0 if fill_value is None else fill_value, shape=())
     if values.size == 0:
         return full_like(values, fill, shape=size or 0)
