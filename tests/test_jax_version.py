@@ -4,6 +4,7 @@ installed; here both ways are looked at under each.
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.metadata
 import importlib.util
 
@@ -36,15 +37,26 @@ def test_the_installed_release_is_followed():
     assert jax_version.followed() == jax.__version_info__[:2]
 
 
-def test_without_jax_the_newest_known_release_is_followed(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+@pytest.fixture
+def asked_anew(monkeypatch):
+    """The version is not remembered, for one test."""
+    monkeypatch.setattr(jax_version, "text", jax_version.text.__wrapped__)
+
+
+def no_metadata(package):
+    raise importlib.metadata.PackageNotFoundError(package)
+
+
+def test_without_jax_the_newest_known_release_is_followed(asked_anew, monkeypatch):
+    monkeypatch.setattr(importlib.machinery.PathFinder, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.metadata, "version", no_metadata)
     assert jax_version.followed.__wrapped__() == jax_version.NEWEST_KNOWN >= jax.__version_info__[:2]
 
 
-def test_where_nothing_is_written_beside_jax_its_metadata_are_asked(monkeypatch, tmp_path):
+def test_where_nothing_is_written_beside_jax_its_metadata_are_asked(asked_anew, monkeypatch, tmp_path):
     (tmp_path / "jax").mkdir()
     spec = importlib.util.spec_from_file_location("jax", tmp_path / "jax" / "__init__.py")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    monkeypatch.setattr(importlib.machinery.PathFinder, "find_spec", lambda name: spec)
     monkeypatch.setattr(importlib.metadata, "version", lambda package: "0.11.3.dev4+g123")
     assert jax_version.followed.__wrapped__() == (0, 11)
 

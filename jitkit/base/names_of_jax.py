@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 
 _TABLE = """\
-: CompilerEffortLevel Device NamedSharding P Ref Shard ad allow_f16_reductions api_util array_garbage_collection_guard
-auto_pcast copy_to_host_async debug_infs default_prng_impl distributed dlpack ds empty_ref enable_checks
-enable_custom_prng export ffi free_ref freeze get_abstract_mesh get_mesh host_count host_id host_ids image
-jax2tf_associative_scan_reductions legacy_prng_key live_arrays make_array_from_callback
-make_array_from_process_local_data make_array_from_single_device_arrays make_mesh make_user_context memory monitoring
-new_ref no_tracing pmap print_environment_info profiler ref remove_size_one_mesh_axis_from_type reshard set_mesh
-shard_map smap softmax_custom_jvp thread_guard threefry_partitionable transfer_guard transfer_guard_device_to_device
-transfer_guard_device_to_host transfer_guard_host_to_device use_abstract_mesh
+: CompilerEffortLevel Ref Shard ad allow_f16_reductions array_garbage_collection_guard auto_pcast copy_to_host_async
+debug_infs default_prng_impl distributed dlpack ds empty_ref enable_checks enable_custom_prng export ffi free_ref
+freeze get_abstract_mesh get_mesh host_count host_id host_ids image jax2tf_associative_scan_reductions legacy_prng_key
+live_arrays make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays
+make_user_context memory monitoring new_ref no_tracing print_environment_info ref remove_size_one_mesh_axis_from_type
+reshard set_mesh smap softmax_custom_jvp thread_guard threefry_partitionable transfer_guard
+transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device use_abstract_mesh
 numpy: ComplexWarning argpartition array_repr array_str bartlett blackman character compress cumulative_prod
 einsum_path extract flexible frombuffer fromfile fromiter frompyfunc fromstring hamming hanning histogram2d
 histogramdd i0 int1 intersect1d iterable kaiser mask_indices matvec minmax nanmedian nanpercentile nanquantile object_
@@ -26,11 +25,11 @@ packbits partition piecewise place put put_along_axis setxor1d sort_complex top_
 unique_inverse unique_values unpackbits unwrap vecmat
 numpy.linalg:
 numpy.fft:
-lax: AccuracyMode ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm Tolerance
-approx_max_k approx_min_k approx_top_k_p composite dce_sink dce_sink_p device_put_p index_take one_minus_square
-one_minus_square_p pcast platform_dependent polynomial polynomial_p precv psend psum_scatter_start ragged_all_to_all
-ragged_all_to_all_p ragged_dot ragged_dot_general rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p
-scaled_dot select_and_scatter_p sharding_constraint_p with_sharding_constraint
+lax: ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm approx_max_k
+approx_min_k approx_top_k_p composite dce_sink dce_sink_p device_put_p index_take one_minus_square one_minus_square_p
+pcast platform_dependent polynomial polynomial_p precv psend psum_scatter_start ragged_all_to_all ragged_all_to_all_p
+ragged_dot ragged_dot_general rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot
+select_and_scatter_p sharding_constraint_p with_sharding_constraint
 lax.linalg: cholesky_update cholesky_update_p hessenberg hessenberg_p ormqr ormqr_p qdwh schur schur_p
 symmetric_product symmetric_product_p tridiagonal tridiagonal_p tridiagonal_solve tridiagonal_solve_p
 nn: get_scaled_dot_general_config scaled_dot_general scaled_matmul
@@ -41,10 +40,10 @@ tree:
 debug: DebugEffect OrderedDebugEffect breakpoint inspect_array_sharding log visualize_array_sharding
 visualize_sharding
 errors: InconclusiveDimensionOperation
-experimental: EArray array_serialization buffer_callback checkify colocated_python compilation_cache compute_on
-control_deps cur_qdd custom_partitioning fused hijax jax2tf jet key_reuse layout mesh_utils mosaic multihost_utils ode
-overlap pallas pjit primal_tangent_dtype profiler random rnn roofline scheduling_groups serialize_executable
-shard_alike shard_map source_mapper sparse thunky topologies transfer xla_metadata
+experimental: EArray array_serialization buffer_callback colocated_python compilation_cache compute_on control_deps
+cur_qdd custom_partitioning fused hijax jax2tf jet key_reuse layout mesh_utils mosaic multihost_utils ode overlap
+pallas pjit primal_tangent_dtype profiler random rnn roofline scheduling_groups serialize_executable shard_alike
+source_mapper sparse thunky topologies transfer xla_metadata
 ops:
 scipy: cluster fft interpolate signal
 scipy.special: bernoulli bessel_jn boxcox boxcox1p dawsn erfcinv erfcx exp1 expi expn fresnel hyp1f1 hyp2f1 owens_t
@@ -63,13 +62,13 @@ scipy.sparse.linalg: gmres
 scipy.cluster.vq: vq
 scipy.spatial.transform: Rotation Slerp
 image: ResizeMethod resize scale_and_translate
-sharding: AbstractDevice AbstractMesh AxisType ManualAxisType UnreducedKind auto_axes explicit_axes get_abstract_mesh
-get_mesh make_single_device_sharding no_collectives reshard set_mesh use_abstract_mesh
+sharding: AbstractDevice ManualAxisType UnreducedKind auto_axes explicit_axes get_abstract_mesh get_mesh
+make_single_device_sharding no_collectives reshard set_mesh use_abstract_mesh
 stages: CompilerOptions
 dtypes:
 typing:
 test_util:
-core: AbstractValue Atom ParamDict Value eval_context max_dim min_dim
+core: AbstractValue ParamDict Value eval_context max_dim min_dim
 ref: AbstractRef Ref addupdate empty_ref free_ref freeze get new_ref set swap
 monitoring: clear_event_listeners record_event record_event_duration_secs record_event_time_span record_scalar
 register_event_duration_secs_listener register_event_listener register_event_time_span_listener
@@ -77,8 +76,7 @@ register_scalar_listener unregister_event_duration_listener unregister_event_lis
 unregister_event_time_span_listener unregister_scalar_listener
 custom_derivatives: linear_call
 ad_checkpoint: Offloadable Recompute Saveable checkpoint_name_fwd name_p
-api_util: argnums_partial debug_info donation_vector flatten_axes flatten_fun flatten_fun_nokwargs
-rebase_donate_argnums safe_map shaped_abstractify
+api_util: argnums_partial donation_vector flatten_axes rebase_donate_argnums
 interpreters.ad: JVPTracer UndefinedPrimal add_jaxvals add_jaxvals_p add_tangents backward_pass defbilinear defjvp
 defjvp2 deflinear deflinear2 get_primitive_transpose is_undefined_primal linearize primitive_transposes
 zeros_like_aval
@@ -95,16 +93,15 @@ interpreters.partial_eval: JaxprTracer PartialVal Val abstract_eval_fun close_ja
 custom_partial_eval_rules dce_jaxpr dce_jaxpr_call_rule dce_jaxpr_closed_call_rule dce_jaxpr_consts dce_rules
 lower_jaxpr lower_jaxpr2 move_binders_to_back new_eqn_recipe partial_eval_jaxpr_custom_rules
 partial_eval_jaxpr_nounits prune_closed_jaxpr_outputs trace_to_jaxpr_dynamic trace_to_jaxpr_nounits
-interpreters.xla: Backend apply_primitive canonicalize_dtype_handlers
+interpreters.xla: Backend apply_primitive
 flatten_util:
 custom_batching:
 export: DisabledSafetyCheck Exported SymbolicScope default_export_platform deserialize export is_symbolic_dim
 maximum_supported_calling_convention_version minimum_supported_calling_convention_version
 register_namedtuple_serialization register_pytree_node_serialization symbolic_args_specs symbolic_dim_bounds
 symbolic_shape
-profiler: ProfileData ProfileEvent ProfileLine ProfileOptions ProfilePlane ProfileSession StepTraceAnnotation
-TraceAnnotation annotate_function device_memory_profile export_profile_data register_subprocess
-save_device_memory_profile start_server start_trace stop_server stop_trace trace
+profiler: ProfileData ProfileEvent ProfileLine ProfileOptions ProfilePlane ProfileSession device_memory_profile
+export_profile_data register_subprocess save_device_memory_profile start_server stop_server
 dlpack: from_dlpack is_supported_dtype
 distributed: initialize is_initialized shutdown
 ffi: abstract_token build_ffi_lowering_function ffi_call ffi_lowering include_dir pycapsule register_ffi_target

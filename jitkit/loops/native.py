@@ -1,6 +1,6 @@
 """C -> machine code in this process: the C compiler of the machine, and what it makes, loaded by ctypes
 
-The compiler is the option `cc` (`JITKIT_CC`), else `cc`, `clang` or `gcc`, else the package `ziglang`, which `pip install "jitkit[cc]"`
+The compiler is the option `cc` (`JITKIT_CC`), else `cc`, `clang` or `gcc`, else the package `ziglang`, which `pip install ziglang`
 brings. `-fno-math-errno` and `-fno-trapping-math` change no number: they say that nobody asks for `errno` or traps. A product may be
 added without rounding in between (`-ffp-contract=fast`), as XLA does it, too. There is no `-ffast-math`.
 
@@ -45,7 +45,7 @@ def command() -> list[str]:
         return [sys.executable, "-m", "ziglang", "cc"]
     raise errors.JaxRuntimeError(
         'jit(f, backend="c") needs a C compiler, and there is none: no cc, clang or gcc on the PATH, and no package ziglang.\n'
-        'Install one of them, for example with `pip install "jitkit[cc]"`, or leave `backend` out: XLA compiles the function.'
+        "Install one of them, for example with `pip install ziglang`, or leave `backend` out: XLA compiles the function."
     )
 
 
