@@ -94,6 +94,8 @@ NOT_COMPARED = (
     # by tests/test_ad_custom.py and tests/test_ad_jacobians.py
     "checkpoint", "checkpoint_policies", "closure_convert", "custom_gradient", "custom_vjp", "hessian", "jacfwd",
     "jacobian", "jacrev", "remat",
+    # by tests/test_as_jax.py
+    "Device", "NamedSharding", "P", "make_mesh", "pmap", "shard_map",
     # by tests/test_scipy_linalg.py
     "conv_general_shape_tuple", "conv_transpose_shape_tuple", "conv_general_dilated_patches", "conv_general_dilated_local",
     "load", "save", "savez",  # by tests/test_numpy_editing.py
