@@ -340,7 +340,7 @@ def test_what_has_no_c_is_refused_by_name_when_it_is_traced(what):
 def test_without_a_compiler_the_error_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(RuntimeError, match=r'needs a C compiler, and there is none.*\n.*pip install ziglang'):
+    with pytest.raises(RuntimeError, match=r"needs a C compiler, and there is none.*\n.*pip install ziglang"):
         jk.jit(lambda x: x * 7.5, backend="c")(MATRIX)
 
 
