@@ -15,8 +15,7 @@ from jitkit.base import traceback_util
 from jitkit.base.util import split_list
 from jitkit.core import Primitive
 from jitkit.derivatives.gradients import (
-    Argnums, as_argnums, check_input, check_output, check_scalar, fix_others, refuse_reduce_axes,
-    vjp,
+    Argnums, as_argnums, check_input, check_output, check_scalar, fix_others, vjp,
 )
 from jitkit.interpreters import ad, partial_eval
 from jitkit.interpreters.ad import JVPTrace, with_zeros
@@ -330,7 +329,6 @@ def grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
 ) -> Callable[..., Any]:
     """A function that takes the arguments of `fun` and returns its gradient: how the result, one number, changes with
     each element of an argument.
@@ -350,7 +348,6 @@ def grad(
       TypeError: for arguments or a result of other types, whose dtype it names (`int32`), and for a result that is no
         scalar, whose shape it names (`(4,)`).
     """
-    refuse_reduce_axes("grad", reduce_axes)
     value_and_gradient = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     @functools.wraps(fun)
@@ -368,10 +365,8 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
 ) -> Callable[..., tuple[Any, Any]]:
     """Like `grad`, for a pair: the result of `fun`, and its gradient."""
-    refuse_reduce_axes("grad", reduce_axes)
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 

@@ -45,6 +45,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"(numpy\.)?(\w+): new_val", "a switch needs its value, or is switched on; in JAX a sentinel stands for the same"),
     (r"ShapeDtypeStruct: (manual_axis_type|is_ref)", "no `shard_map`, no references"),
     (r"shard_map: in_specs", "on one device nothing is inferred"),
+    (r"(grad|value_and_grad|vjp|linear_transpose): reduce_axes", "deprecated in JAX, which refuses what it is given"),
     (r"vmap: sum_match", "no `shard_map`"),
     (r"lax\.all_gather: to", "no `shard_map`"),
     (r"device_put: src", "JAX makes nothing of it"),

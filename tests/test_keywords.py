@@ -90,19 +90,6 @@ def test_operands_have_the_names_that_they_have_in_jax(lib):
         assert lib.numpy.arange(2).dtype == "int64"
 
 
-@both
-def test_sums_over_mapped_axes_are_no_option_of_derivatives(lib):
-    for ask in (
-        lambda: lib.grad(abs, reduce_axes=("i",)),
-        lambda: lib.value_and_grad(abs, reduce_axes=("i",)),
-        lambda: lib.vjp(abs, 1.0, reduce_axes=("i",)),
-        lambda: lib.linear_transpose(abs, 1.0, reduce_axes=("i",)),
-    ):
-        with pytest.raises(NotImplementedError, match=r"^reduce_axes argument to (grad|vjp|transpose) is deprecated"):
-            ask()
-    assert lib.grad(abs, reduce_axes=())(1.0) == 1
-
-
 @pytest.mark.parametrize("padding", ["SAME", "VALID", [(0, 0)], [(1, 2)], [(2, 0)]])
 def test_transposed_convolutions_take_the_padding_of_the_convolution(padding):
     x, kernel = np.arange(10, dtype=np.float32).reshape(1, 5, 2), np.arange(18, dtype=np.float32).reshape(3, 2, 3)

@@ -36,12 +36,6 @@ from ..tree_util.paths import equality_errors_pytreedef
 Argnums = int | Sequence[int]
 
 
-def refuse_reduce_axes(name: str, reduce_axes: Sequence[Any]) -> None:
-    """NotImplementedError where `name` was given the parameter that JAX, too, has for its name only."""
-    if reduce_axes:
-        raise NotImplementedError(f"reduce_axes argument to {name} is deprecated\nSum with `lax.psum` instead.")
-
-
 # --- gradients --------------------------------------------------------------------------------------------------------
 
 
@@ -52,7 +46,6 @@ def grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
 ) -> Callable[..., Any]:
     """A function that takes the arguments of `fun` and returns its gradient: how the result, one number, changes with
     each element of an argument.
@@ -72,7 +65,6 @@ def grad(
       TypeError: for arguments or a result of other types, whose dtype it names (`int32`), and for a result that is no
         scalar, whose shape it names (`(4,)`).
     """
-    refuse_reduce_axes("grad", reduce_axes)
     value_and_gradient = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     @functools.wraps(fun)
@@ -91,10 +83,8 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
 ) -> Callable[..., tuple[Any, Any]]:
     """Like `grad`, for a pair: the result of `fun`, and its gradient."""
-    refuse_reduce_axes("grad", reduce_axes)
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 
@@ -388,15 +378,12 @@ def _push_forward(
 
 
 @traceback_util.api_boundary
-def vjp(
-    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()
-) -> tuple[Any, ...]:
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The result of `fun(*primals)`, and a function from a cotangent of it to cotangents of `primals`, a tuple.
 
     A cotangent is a tree like the result, of numbers that say how much each element of it counts. With `has_aux`, `fun`
     returns a pair, and its second part comes third.
     """
-    refuse_reduce_axes("vjp", reduce_axes)
     flat, _, outs, program = _linearize(fun, primals, has_aux)
     out_avals = [core.get_aval(x) for x in outs]
     pull = functools.partial(_pull_back, program, flat.in_tree, flat.out_tree, out_avals)
@@ -447,7 +434,7 @@ def _pull_back(
 
 
 @traceback_util.api_boundary
-def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()) -> Callable[..., Any]:
+def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
     """The transpose of a linear function: from a cotangent of its result to a tuple of cotangents of its arguments.
 
     Args:
@@ -459,7 +446,6 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
         called) `fun` is not linear, as in `x * x`.
       NotImplementedError: an operation in `fun` is linear in nothing, such as `sin`.
     """
-    refuse_reduce_axes("transpose", reduce_axes)
     leaves, in_tree = tree_flatten(primals)
     avals = [aval_of_argument(x) for x in leaves]
     flat = _Flat(fun, in_tree, False)

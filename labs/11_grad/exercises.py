@@ -22,8 +22,7 @@ from jitkit.base import traceback_util
 from jitkit.base.util import split_list
 from jitkit.core import Primitive
 from jitkit.derivatives.gradients import (
-    Argnums, as_argnums, check_input, check_output, check_scalar, fix_others, refuse_reduce_axes,
-    vjp,
+    Argnums, as_argnums, check_input, check_output, check_scalar, fix_others, vjp,
 )
 from jitkit.interpreters import ad, partial_eval
 from jitkit.interpreters.ad import JVPTrace, with_zeros
@@ -238,7 +237,6 @@ def grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
 ) -> Callable[..., Any]:
     """A function that takes the arguments of `fun` and returns its gradient: how the result, one
     number, changes with each element of an argument.
@@ -267,7 +265,6 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
 ) -> Callable[..., tuple[Any, Any]]:
     """Like `grad`, for a pair: the result of `fun`, and its gradient."""
     raise NotImplementedError("11.5")
