@@ -20,10 +20,10 @@ from jitkit.base import whole_file
 from jitkit.kata.cli import main
 from jitkit.kata.engine import executables, processes, running
 from jitkit.kata.ladder.climber import Climber, Package
-from jitkit.kata.ladder.pytest_rungs import programs_of
 from jitkit.kata.ladder.report import Report, card_text, code_lines, drawn, tutorials
 from jitkit.kata.ladder.rungs import all_rungs, machine_file, prefix, solution_file
 from jitkit.kata.ladder.wrong import wrong_versions
+from jitkit.kata.pytest.rungs import programs_of
 from jitkit.kata.verbs.on_the_ladder import told_of
 
 RUNGS = {rung.number: rung for rung in all_rungs()}

@@ -8,10 +8,11 @@ screens     what a terminal shows, and its keys
 ladder      from an empty file to one's own JAX
 functions   FILE:FUNCTION of the command line -> a function, and types to trace it with
 tour        `jitkit tour`
+pytest      what pytest runs in a learner's folder
 speed       what `jitkit bench kata` measures
 verbs       what each other `jitkit VERB` does
 cli         arguments -> exit status; `hidden_modules`: why an import failed
 
-Further ways in: `mine` for programs, `notebook`, `pytest_items` for pytest. Authors of labs import `checking` and `mutants`; a
-notebook of before names `small_jit`.
+Further ways in: `mine` for programs, `notebook`. Authors of labs import `checking` and `mutants`; a notebook of before names
+`small_jit`.
 """

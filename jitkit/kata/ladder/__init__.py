@@ -5,7 +5,6 @@ climber        a package + rungs -> verdicts: the programs of these rungs, run o
 wrong          a verdict -> what its author may believe
 place          a folder with a package, `xla.py`, and what is remembered of it
 report         what a package can do, measured
-pytest_rungs   the programs, for pytest
 
-What `jitkit VERB` does in such a folder is in `verbs.on_the_ladder`.
+What `jitkit VERB` does in such a folder is in `verbs.on_the_ladder`. `pytest_rungs` is an old name of `pytest.rungs`.
 """

@@ -1,35 +1,7 @@
-"""a folder of the ladder -> its programs, with what is wrong with each, for pytest
-
-The `test_ladder.py` in learners' folders imports this module by its name, so it stays where it is.
-"""
+"""Where the `test_ladder.py` of a learner's folder imported `programs_of` from, when it was written."""
 
 from __future__ import annotations
 
-import pathlib
+from ..pytest.rungs import programs_of
 
-import pytest
-from _pytest.mark import ParameterSet
-
-from ..engine.statuses import Status
-from .climber import Climber
-from .place import Place
-from .rungs import all_rungs
-
-
-def programs_of(folder: pathlib.Path) -> list[ParameterSet]:
-    """Each program of the current rung and of all below it: its name, and a sentence where it fails."""
-    place = Place.find(folder)
-    if place is None:
-        return []
-    rungs = [r for r in all_rungs() if r.number <= place.furthest().number]
-    found = []
-    for verdict in Climber(place.kept).climb(place.package, rungs):
-        for result in verdict.results:
-            parts = [f"{result.check.sentence} {result.sentence}"]
-            if result.difference is not None:
-                parts += [f"expected: {result.difference.expected}", f"yours:    {result.difference.actual}"]
-            if result.line is not None:
-                parts.append(f"at {place.place(*result.line)}")
-            problem = "\n".join(parts) if result.status != Status.PASS else ""
-            found.append(pytest.param(result.check.name, problem, id=result.check.name))
-    return found
+__all__ = ["programs_of"]

@@ -72,7 +72,7 @@ import pytest
 FOLDER = pathlib.Path(__file__).parent
 sys.path[:] = [path for path in sys.path if path != str(FOLDER)]  # or a json.py of yours would be taken for Python's
 
-from jitkit.kata.ladder.pytest_rungs import programs_of
+from jitkit.kata.pytest.rungs import programs_of
 
 
 @pytest.mark.parametrize(("program", "problem"), programs_of(FOLDER))

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from .engine.manifest import Exercise, Lab
-from .engine.processes import Spare
-from .engine.statuses import Status
-from .engine.verdicts import CheckResult, checks_of
-from .screens.display import show_report
-from .screens.terminal import Screen
-from .workspace.course import Course, Report
-from .workspace.workspace import Workspace
+from ..engine.manifest import Exercise, Lab
+from ..engine.processes import Spare
+from ..engine.statuses import Status
+from ..engine.verdicts import CheckResult, checks_of
+from ..screens.display import show_report
+from ..screens.terminal import Screen
+from ..workspace.course import Course, Report
+from ..workspace.workspace import Workspace
 
 _COURSES = pytest.StashKey[dict[Any, Course]]()
 

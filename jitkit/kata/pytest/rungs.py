@@ -1,0 +1,32 @@
+"""a folder of the ladder -> its programs, with what is wrong with each, for pytest"""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from ..engine.statuses import Status
+from ..ladder.climber import Climber
+from ..ladder.place import Place
+from ..ladder.rungs import all_rungs
+
+
+def programs_of(folder: pathlib.Path) -> list[ParameterSet]:
+    """Each program of the current rung and of all below it: its name, and a sentence where it fails."""
+    place = Place.find(folder)
+    if place is None:
+        return []
+    rungs = [r for r in all_rungs() if r.number <= place.furthest().number]
+    found = []
+    for verdict in Climber(place.kept).climb(place.package, rungs):
+        for result in verdict.results:
+            parts = [f"{result.check.sentence} {result.sentence}"]
+            if result.difference is not None:
+                parts += [f"expected: {result.difference.expected}", f"yours:    {result.difference.actual}"]
+            if result.line is not None:
+                parts.append(f"at {place.place(*result.line)}")
+            problem = "\n".join(parts) if result.status != Status.PASS else ""
+            found.append(pytest.param(result.check.name, problem, id=result.check.name))
+    return found
