@@ -21,6 +21,7 @@ import jitkit
 import jitkit.numpy as jnp
 from jitkit.kata import cli
 from jitkit.kata.functions.sample_call import parse_shapes
+from jitkit.kata.screens.chips import amount
 from jitkit.kata.screens.terminal import Screen
 from jitkit.kata.tour import targets as tour_targets
 from jitkit.kata.verbs import targets as verb
@@ -726,4 +727,4 @@ def test_the_table_fits_narrow_and_plain_terminals(compiled, width):
     [(0, "0"), (999, "999"), (1234, "1.23 k"), (33.6e6, "33.6 M"), (2e9, "2.00 G"), (999999, "1.00 M")],
 )
 def test_amounts_have_three_digits_and_a_prefix(value, text):
-    assert verb.amount(value, "") == text
+    assert amount(value, "") == text

@@ -15,8 +15,7 @@ from typing import Any
 
 from .engine import in_place, splice
 from .problems import Problem
-from .verbs.run import request_of
-from .workspace.finished import Own, own_functions
+from .workspace.finished import Own, own_functions, request_of
 from .workspace.workspace import Workspace
 
 __all__ = ["functions", "left_out"]

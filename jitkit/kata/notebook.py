@@ -33,6 +33,7 @@ from jitkit.base import rich_display
 
 from .engine.manifest import Exercise, Experiment, Lab, all_labs, nearest
 from .engine.running import LearnerSource, parsed
+from .engine.source_edit import splice_text
 from .engine.statuses import Status
 from .engine.submission import LearnerFile, SpliceError, Target, is_stub
 from .engine.verdicts import Assessor
@@ -40,7 +41,6 @@ from .problems import Problem
 from .screens.display import hanging, show_report
 from .screens.experiment import draw, measure
 from .screens.terminal import Screen
-from .verbs.export import splice_text
 from .workspace.course import Report, bindings
 from .workspace.hint_steps import STEPS, Checker, hint_text
 from .workspace.workspace import Workspace, fingerprint

@@ -10,8 +10,9 @@ import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from .own_names import first_statement
-from .submission import Function, LearnerFile, tree_of
+from .own_names import first_statement, meanings, own_imports
+from .splice import added_statements, learners_decorate
+from .submission import Function, LearnerFile, Target, tree_of
 
 
 def function_text(source: str, function: Function, with_decorators: bool = False) -> str:
@@ -102,3 +103,44 @@ def insert_before_function(source: str, name: str, text: str) -> str:
     comments = itertools.takewhile(lambda i: lines[i].startswith("#"), range(line - 1, -1, -1))
     line -= sum(1 for _ in comments)
     return edit_lines(source, [(line, line, text.rstrip("\n") + "\n\n\n")])
+
+
+def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[Target]) -> str:
+    """A module's text with functions of a learner's file in it, and the helpers they use before the first of them.
+
+    `reference` is the module as it was before any file's functions came: its names are the ones that helpers do not bring.
+    """
+    module = LearnerFile.parse(reference, "", ())
+    known = set(module.functions)
+    theirs = learners_decorate(module.tree)
+    names = meanings(reference, targets[0].module)
+    replacements: dict[str, str] = {}
+    for target in targets:
+        functions = [file.find(target)]
+        for method in file.helping_methods(target):
+            name = ".".join((*target.path[:-1], method.name))
+            if name not in known:
+                known.add(name)
+                functions.append(method)
+        replacements[target.name] = "\n".join(
+            with_imports(function_text(file.source, f, theirs), own_imports(f, file, names)) for f in functions
+        )
+    text = replace_functions(text, replacements, own_decorators=not theirs)
+    statements = added_statements(names, file, targets)
+    if not statements:
+        return text
+    first = min((target.name for target in targets), key=lambda name: _line_of(text, name))
+    return insert_before_function(text, first, "\n\n\n".join(_statement_text(file.source, s) for s in statements))
+
+
+def _line_of(text: str, name: str) -> int:
+    return LearnerFile.parse(text, "", ()).functions[name].lineno
+
+
+def _statement_text(source: str, statement: ast.stmt) -> str:
+    """A helper as it was written; an import, of which a part may have been left out, anew."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return ast.unparse(statement)
+    decorators = getattr(statement, "decorator_list", [])
+    start = min([statement.lineno, *(d.lineno for d in decorators)])
+    return "".join(source.splitlines(keepends=True)[start - 1 : statement.end_lineno]).rstrip("\n")

@@ -7,8 +7,9 @@ from typing import Any
 import jitkit
 from jitkit.targets import TARGETS, Compilers, TargetProgram, obstacle
 
+from ..functions.compiled import compile_for
+from ..screens.chips import lines_of, show_programs
 from ..screens.terminal import Screen
-from ..verbs.targets import compile_for, lines_of, show_programs
 from .example import selu
 
 

@@ -20,10 +20,10 @@ from jitkit.pjit.function import is_jitted
 from jitkit.targets import TARGETS
 
 from ..functions import of_jax
+from ..functions.compiled import choose
 from ..functions.sample_call import load_function, names_in, parse_shapes
 from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.terminal import Screen, duration
-from .targets import choose
 
 
 def run(arguments: argparse.Namespace) -> int:

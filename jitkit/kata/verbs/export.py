@@ -18,11 +18,10 @@ from collections.abc import Iterator, Sequence
 import jitkit
 
 from ..engine.manifest import tests_folder
-from ..engine.own_names import meanings, own_imports, source_path
+from ..engine.own_names import source_path
 from ..engine.reference import PACKAGE
 from ..engine.running import parsed
-from ..engine.source_edit import function_text, insert_before_function, replace_functions, with_imports
-from ..engine.splice import added_statements, learners_decorate
+from ..engine.source_edit import splice_text
 from ..engine.submission import LearnerFile, Target
 from ..problems import OK, Problem
 from ..screens.terminal import Screen
@@ -173,44 +172,3 @@ def spliced_modules(found: Sequence[Binding]) -> Iterator[tuple[str, str]]:
         except SyntaxError as error:
             raise Problem(f"{module} with your functions in it is no Python ({error}). Please report this.") from None
         yield module, text
-
-
-def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[Target]) -> str:
-    """A module's text with functions of a learner's file in it, and the helpers they use before the first of them.
-
-    `reference` is the module as it was before any file's functions came: its names are the ones that helpers do not bring.
-    """
-    module = LearnerFile.parse(reference, "", ())
-    known = set(module.functions)
-    theirs = learners_decorate(module.tree)
-    names = meanings(reference, targets[0].module)
-    replacements: dict[str, str] = {}
-    for target in targets:
-        functions = [file.find(target)]
-        for method in file.helping_methods(target):
-            name = ".".join((*target.path[:-1], method.name))
-            if name not in known:
-                known.add(name)
-                functions.append(method)
-        replacements[target.name] = "\n".join(
-            with_imports(function_text(file.source, f, theirs), own_imports(f, file, names)) for f in functions
-        )
-    text = replace_functions(text, replacements, own_decorators=not theirs)
-    statements = added_statements(names, file, targets)
-    if not statements:
-        return text
-    first = min((target.name for target in targets), key=lambda name: _line_of(text, name))
-    return insert_before_function(text, first, "\n\n\n".join(_statement_text(file.source, s) for s in statements))
-
-
-def _line_of(text: str, name: str) -> int:
-    return LearnerFile.parse(text, "", ()).functions[name].lineno
-
-
-def _statement_text(source: str, statement: ast.stmt) -> str:
-    """A helper as it was written; an import, of which a part may have been left out, anew."""
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return ast.unparse(statement)
-    decorators = getattr(statement, "decorator_list", [])
-    start = min([statement.lineno, *(d.lineno for d in decorators)])
-    return "".join(source.splitlines(keepends=True)[start - 1 : statement.end_lineno]).rstrip("\n")

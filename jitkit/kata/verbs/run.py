@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from ..engine import in_place
 from ..problems import Problem, WrongUsage
 from ..screens.terminal import Screen
-from ..workspace.finished import Own, own_functions
+from ..workspace.finished import Own, own_functions, request_of
 from ..workspace.workspace import Workspace
 
 _PROMPT = "Python with these. `jitkit` and `jnp`, which is `jitkit.numpy`, are imported; Ctrl-D ends it."
@@ -106,12 +106,3 @@ def _call(command: Sequence[str]) -> int:
     finally:
         signal.signal(signal.SIGINT, before)
     return code if code >= 0 else 128 - code
-
-
-def request_of(own: Own) -> dict[str, object]:
-    """What `in_place` is asked for."""
-    files = {binding.source.path: binding.source for binding in own.bindings}
-    return {
-        "files": {f.path: {"source": f.source, "exercises": sorted(f.exercises)} for f in files.values()},
-        "targets": {str(binding.target): binding.source.path for binding in own.bindings},
-    }

@@ -5,27 +5,20 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
-import os
 import sys
-import traceback
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-import jitkit
-from jitkit import ShapeDtypeStruct
-from jitkit.base.errors import JaxRuntimeError
-from jitkit.pjit.function import is_jitted, unbound
 from jitkit.pjit.stages import Traced
-from jitkit.targets import TARGETS, Analysis, Compilers, Kernel, Target, TargetError, TargetProgram, find
+from jitkit.targets import TARGETS, Analysis, Compilers, Target, TargetError, TargetProgram
 from jitkit.targets.table import how_to_install
 
-from ..functions import example, of_jax
-from ..functions.sample_call import load_function, parse_shapes, shapes_needed
-from ..problems import FAILED, OK, Problem, WrongUsage
-from ..screens.terminal import Screen, duration
-
-Outcome = TargetProgram | TargetError
+from ..functions import example
+from ..functions.compiled import Outcome, choose, compile_for, signature, trace
+from ..functions.sample_call import load_function, parse_shapes
+from ..problems import FAILED, OK
+from ..screens.chips import lines_of, show_programs
+from ..screens.terminal import Screen
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -58,51 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     return FAILED if failed else OK
 
 
-def choose(names: Iterable[str]) -> list[Target]:
-    """The targets of these names, each once. WrongUsage for a name that is none."""
-    try:
-        return [find(name) for name in dict.fromkeys(names)]
-    except ValueError as error:
-        raise WrongUsage(str(error).replace("\n", ". ")) from None
-
-
-def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file: str) -> Traced:
-    """Trace a function of `file`, jitted or not, for these types. Problem with the reason when that fails."""
-    if of_jax.made_by_jax(function):
-        raise WrongUsage(of_jax.sentence(function, file))
-    plain, arguments = unbound(function, shapes)
-    jitted: Any = plain if is_jitted(plain) else jitkit.jit(plain)
-    try:
-        traced: Traced = jitted.trace(*arguments)
-    except Exception as error:
-        # Whatever the user's function raises is the user's to read.
-        said = f"{type(error).__name__}: {error}"
-        if of_jax.names_of_jax(function):
-            first, *_ = said.splitlines()  # what follows is advice on imports, too
-            raise WrongUsage(f"{of_jax.sentence(function, file)}\n{first}") from None
-        lines = [
-            line
-            for frame, line in traceback.walk_tb(error.__traceback__)
-            if frame.f_code.co_filename == os.path.abspath(file)
-        ]
-        raise Problem(f"{shapes_needed(function, shapes, lines[-1] if lines else None)}\n{said}") from None
-    return traced
-
-
-def compile_for(traced: Traced, target: Target, compilers: Compilers) -> Outcome:
-    """The program for a target, or what was in the way."""
-    try:
-        return traced.lower(lowering_platforms=(target.platform,))._compile_for(target, compilers)
-    except TargetError as error:
-        return error
-    except (NotImplementedError, ValueError, JaxRuntimeError) as error:  # a rule that has none for this platform
-        return TargetError("refused", str(error))
-
-
 # --- the table ----------------------------------------------------------------------------------------------
-
-_HEAD = ("target", "kernels", "fused", "loops", "flops", "bytes", "code", "compile")
-_LETTERS = "abcdefgh"
 
 
 def show(screen: Screen, function: Callable[..., Any], traced: Traced, outcomes: dict[Target, Outcome]) -> None:
@@ -120,64 +69,7 @@ def show(screen: Screen, function: Callable[..., Any], traced: Traced, outcomes:
     show_errors(screen, outcomes)
 
 
-def show_programs(screen: Screen, programs: Sequence[TargetProgram]) -> None:
-    """The table with a row a target, and below it who counted what."""
-    sources = list(dict.fromkeys(program.cost_analysis().source for program in programs))
-    rows = [_HEAD, *(row(program, sources) for program in programs)]
-    widths = [max(len(cells[i]) for cells in rows) for i in range(len(_HEAD))]
-    if 2 + sum(widths) + 2 * (len(widths) - 1) < screen.width:
-        screen.table(rows, align="<" + ">" * (len(_HEAD) - 1))
-    else:  # one below the other
-        for cells in rows[1:]:
-            screen.line(f"  {cells[0]}", "bold")
-            for name, cell in zip(_HEAD[1:], cells[1:], strict=True):
-                screen.line(f"    {name:<8} {cell}")
-    screen.line()
-    for source, letter in zip(sources, _LETTERS, strict=False):
-        screen.text(f"{letter}: {source}.", 2, "dim")
-    screen.text(
-        "A loop's body is counted once. Code is in lines, for TPUs in bundles (words of several instructions): how much "
-        "there is, not how much is executed. "
-        "Targets are not ranked: each compiler counts in its own way. Compare two versions of a function on one target.",
-        2,
-        "dim",
-    )
-
-
-def row(program: TargetProgram, sources: Sequence[str]) -> tuple[str, ...]:
-    """The cells of a target; "-" for what its compiler does not tell."""
-    costs, size = program.cost_analysis(), program.code_size()
-    letter = _LETTERS[sources.index(costs.source)]
-    return (
-        program.target.name,
-        str(len(program.kernels)),
-        str(len(program.fusions)),
-        str(len(program.loops)),
-        f"{amount(costs['flops'], '')} {letter}" if "flops" in costs else "-",
-        f"{amount(costs['bytes accessed'], 'B')} {letter}" if "bytes accessed" in costs else "-",
-        f"{size[0]:,} {size[1].removeprefix('lines of ')}" if size else "-",
-        duration(program.seconds),
-    )
-
-
-def amount(value: float, unit: str) -> str:
-    """Three digits and a prefix: `33.6 M`, `1.31 MB`."""
-    for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= 0.9995 * scale:
-            scaled = value / scale
-            return f"{scaled:.{2 if scaled < 9.995 else 1 if scaled < 99.95 else 0}f} {prefix}{unit}"
-    return f"{value:.0f} {unit}".rstrip()
-
-
 # --- the lines ----------------------------------------------------------------------------------------------
-
-
-def signature(traced: Traced) -> str:
-    """`layer(x: float32[8], b: float32[])`."""
-    avals = traced.jaxpr.in_avals
-    names = traced.jaxpr.debug_info.safe_arg_names(len(avals))
-    arguments = ", ".join(f"{n}: {a.str_short()}" for n, a in zip(names, avals, strict=True))
-    return f"{traced.fun_name}({arguments})"
 
 
 def show_source(screen: Screen, function: Callable[..., Any]) -> None:
@@ -209,19 +101,6 @@ def show_fusions(screen: Screen, program: TargetProgram) -> None:
             names = dict.fromkeys(name for kernel in kernels for name in kernel.operations or (kernel.name,))
             count = f"{len(kernels)} {one if len(kernels) == 1 else several}"
             screen.text(f"{'and ' if joined else ''}{count}: {', '.join(names)}", 4, "dim")
-
-
-def lines_of(kernel: Kernel) -> str:
-    """`line 12`, `lines 12, 14`, with the file where there are several: `layer.py 12, 14; util.py 3`."""
-    by_file: dict[str, list[str]] = {}
-    for line in kernel.lines:
-        by_file.setdefault(line.file, []).append(str(line.number))
-    if not by_file:
-        return "no line of its own"
-    if len(by_file) == 1:
-        [numbers] = by_file.values()
-        return f"{'line' if len(numbers) == 1 else 'lines'} {', '.join(numbers)}"
-    return "; ".join(f"{Path(file).name} {', '.join(numbers)}" for file, numbers in by_file.items())
 
 
 def show_errors(screen: Screen, outcomes: dict[Target, Outcome]) -> None:

@@ -84,3 +84,12 @@ def _why_not(look: Look, exercise: Exercise, source: LearnerSource, file: Learne
         return ""
     problem = find_problem(exercise, source)
     return f"is not complete. {problem.sentence}" if problem is not None else ""
+
+
+def request_of(own: Own) -> dict[str, object]:
+    """What `in_place` is asked for."""
+    files = {binding.source.path: binding.source for binding in own.bindings}
+    return {
+        "files": {f.path: {"source": f.source, "exercises": sorted(f.exercises)} for f in files.values()},
+        "targets": {str(binding.target): binding.source.path for binding in own.bindings},
+    }

@@ -1,0 +1,70 @@
+"""A user's function, and types -> its trace; and its program for each chip, or what was in the way."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jitkit
+from jitkit import ShapeDtypeStruct
+from jitkit.base.errors import JaxRuntimeError
+from jitkit.pjit.function import is_jitted, unbound
+from jitkit.pjit.stages import Traced
+from jitkit.targets import Compilers, Target, TargetError, TargetProgram, find
+
+from ..problems import Problem, WrongUsage
+from . import of_jax
+from .sample_call import shapes_needed
+
+Outcome = TargetProgram | TargetError
+
+
+def choose(names: Iterable[str]) -> list[Target]:
+    """The targets of these names, each once. WrongUsage for a name that is none."""
+    try:
+        return [find(name) for name in dict.fromkeys(names)]
+    except ValueError as error:
+        raise WrongUsage(str(error).replace("\n", ". ")) from None
+
+
+def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file: str) -> Traced:
+    """Trace a function of `file`, jitted or not, for these types. Problem with the reason when that fails."""
+    if of_jax.made_by_jax(function):
+        raise WrongUsage(of_jax.sentence(function, file))
+    plain, arguments = unbound(function, shapes)
+    jitted: Any = plain if is_jitted(plain) else jitkit.jit(plain)
+    try:
+        traced: Traced = jitted.trace(*arguments)
+    except Exception as error:
+        # Whatever the user's function raises is the user's to read.
+        said = f"{type(error).__name__}: {error}"
+        if of_jax.names_of_jax(function):
+            first, *_ = said.splitlines()  # what follows is advice on imports, too
+            raise WrongUsage(f"{of_jax.sentence(function, file)}\n{first}") from None
+        lines = [
+            line
+            for frame, line in traceback.walk_tb(error.__traceback__)
+            if frame.f_code.co_filename == os.path.abspath(file)
+        ]
+        raise Problem(f"{shapes_needed(function, shapes, lines[-1] if lines else None)}\n{said}") from None
+    return traced
+
+
+def compile_for(traced: Traced, target: Target, compilers: Compilers) -> Outcome:
+    """The program for a target, or what was in the way."""
+    try:
+        return traced.lower(lowering_platforms=(target.platform,))._compile_for(target, compilers)
+    except TargetError as error:
+        return error
+    except (NotImplementedError, ValueError, JaxRuntimeError) as error:  # a rule that has none for this platform
+        return TargetError("refused", str(error))
+
+
+def signature(traced: Traced) -> str:
+    """`layer(x: float32[8], b: float32[])`."""
+    avals = traced.jaxpr.in_avals
+    names = traced.jaxpr.debug_info.safe_arg_names(len(avals))
+    arguments = ", ".join(f"{n}: {a.str_short()}" for n, a in zip(names, avals, strict=True))
+    return f"{traced.fun_name}({arguments})"
