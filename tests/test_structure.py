@@ -38,6 +38,17 @@ ROOMS = (
 )  # fmt: skip
 POSITION = {room: place for place, room in enumerate(ROOMS)}
 
+# The rooms of the course, by floors: a module imports from its own room and from lower floors. Its command names verbs by text.
+FLOORS_OF_KATA = (
+    ("engine", "problems", "subjects", "hidden_modules"),
+    ("workspace", "functions", "cli"),
+    ("screens", "speed", "mine", "__main__"),
+    ("ladder", "tour", "notebook"),
+    ("verbs", "pytest"),
+)
+# What files of authors and learners import. Each hands names on and does nothing else, so it stands on no floor.
+DOORS_OF_KATA = ("checking", "mutants", "small_jit", "ladder.pytest_rungs")
+
 # The arrows of one call, in order: the first line of each stage's docstring. What one gives, a later one
 # takes.
 ARROWS = {
@@ -170,6 +181,24 @@ def test_no_modules_import_each_other():
     """The same inside of packages, where the table says nothing."""
     graph = {name: own_imports(name) for name in SOURCES}
     assert list(graphlib.TopologicalSorter(graph).static_order())
+
+
+def test_rooms_of_the_course_stand_on_floors():
+    """The course is as large as the JIT. What its verbs share is below them, so that a verb is read without the others."""
+    floor = {room: height for height, rooms in enumerate(FLOORS_OF_KATA) for room in rooms}
+
+    def above(name):
+        room = name.split(".")[1]
+        others = {other.split(".")[1] for other in own_imports(name) if other.startswith("kata.")}
+        return sorted(other for other in others - {room} if floor[other] >= floor[room])
+
+    doors = {f"kata.{door}" for door in DOORS_OF_KATA}
+    behind_doors = {name for name in SOURCES if name.startswith("kata.")} - doors
+    assert {name.split(".")[1] for name in behind_doors} == set(floor)
+    assert found_in(behind_doors, above) == {}
+    assert found_in(behind_doors, lambda name: doors & own_imports(name)) == {}
+    code = {door: [node for node in tree_of(door).body[1:] if not isinstance(node, ast.ImportFrom)] for door in doors}
+    assert {ast.unparse(node).partition(" =")[0] for nodes in code.values() for node in nodes} == {"__all__"}
 
 
 def test_imports_stand_at_module_top():
