@@ -22,10 +22,10 @@ from grader_catalogue import GREEDY, THEMES, write, wrong
 from grading.__main__ import main
 from grading.authoring.generate import by_class, imports_of_lab
 from grading.grader.bubblewrap import JailError
+from grading.grader.records import NAMES
 from grading.grader.selftest import self_test
 from grading.grader.standing import Standing
 from grading.grader.store import Store, StoreError
-from grading.grader.verdict import NAMES
 from grading.shared import ROOT
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.mutants import in_its_class, load_mutants, mutant_source

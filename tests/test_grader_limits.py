@@ -20,10 +20,10 @@ import zoneinfo
 import pytest
 
 from grading.grader import batch, leftovers, records, suspicion, trials
-from grading.grader.answers import INVALID
 from grading.grader.grade import Grader
 from grading.grader.inside import worker
 from grading.grader.intake import read_submission
+from grading.grader.records import GradeStatus
 from grading.grader.trials import How, Settings
 from grading.grader.workers import Gate
 from grading.shared import ROOT
@@ -143,7 +143,7 @@ def test_what_is_read_of_a_submission_has_a_length(tmp_path):
     command = [sys.executable, "-c", small, str(LABS[0].folder.parent)]
     told = subprocess.run(command, input=request.encode(), capture_output=True, check=True, cwd=ROOT).stdout
     found = json.loads(told[8:])
-    assert found["status"] == INVALID
+    assert found["status"] == GradeStatus.INVALID
     assert "more time or memory" in found["sentence"]
 
 

@@ -20,13 +20,12 @@ from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, 
 
 from . import holes
 from .files import Invalid, shown
-from .records import Item
+from .records import Item, ItemStatus
 from .records import item as empty_item
 from .shipped_code import Modules, neutral_path
 from .sources import DEFINES, Source
 from .suspicion import flags_of, grams, is_ours, keeps_state
 
-READY, TODO, BROKEN, MISSING, INVALID = "ready", "todo", "broken", "missing", "invalid"
 _ASSIGNED = re.compile(r"^(\w+)[ \t]*=", re.MULTILINE)
 _MOST_COPIES = 10  # of other versions of a function that are named
 
@@ -69,36 +68,36 @@ class Answers:
 
     def exercise(self, lab: Lab, exercise: Exercise) -> Item:
         """What there is for an exercise."""
-        item = empty_item(READY)
+        item = empty_item(ItemStatus.READY)
         functions: dict[Target, LearnerFile] = {}
         for target in exercise.targets:
             try:
                 file = self.candidate(lab, target)
             except Invalid as error:
-                return item | {"status": INVALID, "sentence": str(error)}
+                return item | {"status": ItemStatus.INVALID, "sentence": str(error)}
             except SpliceError as error:
-                return item | {"status": BROKEN, "sentence": str(error), "line": [error.file, error.line]}
+                return item | {"status": ItemStatus.BROKEN, "sentence": str(error), "line": [error.file, error.line]}
             except LookupError as error:
-                return item | {"status": MISSING, "sentence": str(error.args[0])}
+                return item | {"status": ItemStatus.MISSING, "sentence": str(error.args[0])}
             functions[target] = file
         item["path"] = next(iter(functions.values())).path
         item["flags"] = self.others(lab, functions)
         if any(is_stub(f.find(t)) for t, f in functions.items()):
-            return item | {"status": TODO, "sentence": "It is not written yet."}
+            return item | {"status": ItemStatus.TODO, "sentence": "It is not written yet."}
         if all(s.module for s in self.sources if s.path == item["path"]) and all(
             is_ours(f, t) for t, f in functions.items()
         ):
             sentence = "It is the reference's, word for word: in a package of your own that counts as not written."
             flags = [*item["flags"], "the reference's, word for word"]
-            return item | {"status": TODO, "sentence": sentence, "flags": flags}
+            return item | {"status": ItemStatus.TODO, "sentence": sentence, "flags": flags}
         try:
             return _put_in(item, functions, exercise.id in self.whole)
         except SpliceError as error:
-            return item | {"status": BROKEN, "sentence": str(error), "line": [error.file, error.line]}
+            return item | {"status": ItemStatus.BROKEN, "sentence": str(error), "line": [error.file, error.line]}
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             text = f"Python cannot compile it: {type(error).__name__}: {shown(str(error))}"
             line = getattr(error, "lineno", None)
-            item.update({"status": BROKEN, "sentence": text, "line": [item["path"], line or 1]})
+            item.update({"status": ItemStatus.BROKEN, "sentence": text, "line": [item["path"], line or 1]})
             return item
 
     def candidate(self, lab: Lab, target: Target) -> LearnerFile:

@@ -14,13 +14,14 @@ from typing import Any
 from jitkit.kata.engine.manifest import Lab
 
 from ..shared import ROOT
-from . import answers, batch, container, exports, gradescope
+from . import batch, container, exports, gradescope
 from .bubblewrap import JailError
 from .files import Invalid
 from .grade import Grader
 from .jail import BUBBLEWRAP, NONE
 from .leftovers import sweep
 from .policy import FILE, PolicyError, chosen_labs, name_of, read_policy
+from .records import PASS, ItemStatus
 from .report import write_report
 from .rungs import labs_and_ladder
 from .selftest import self_test
@@ -280,7 +281,7 @@ def _explain(arguments: argparse.Namespace) -> int:
         again = _replayed(store, standing, g)
     for check in g.checks:
         print(f"  {check['status']:5} {check['name']}{' (hidden)' if check['hidden'] else ''}: {check['about']}")
-        if check["status"] != "PASS":
+        if check["status"] != PASS:
             print("\n".join(f"        {line}" for line in exports.told(check | {"hidden": False}).splitlines()))
     print(f"  {again}")
     return 0
@@ -304,7 +305,7 @@ def _replayed(store: Store, standing: Standing, g: Grade) -> str:
     workers = grader.workers()
     try:
         item = workers.read(path, [g.lab or ""])["exercises"].get(g.exercise)
-        if item is None or (item["status"] in (answers.MISSING, answers.INVALID) and g.checks and not g.sentence):
+        if item is None or (item["status"] in (ItemStatus.MISSING, ItemStatus.INVALID) and g.checks and not g.sentence):
             return "It cannot be replayed: the submission has been changed."
         exercise = next(lab for lab in standing.labs if lab.number == g.lab).exercise(g.exercise)
         result = grader.result(workers, exercise, item, path, float("inf"), lambda: True)

@@ -22,6 +22,7 @@ from jitkit.kata.engine.manifest import Lab
 
 from ..shared import cell_id, shares
 from .files import file_name
+from .records import PASS, GradeStatus
 from .rungs import Ladder
 from .standing import Record, Standing, totals
 from .store import HandIn
@@ -89,8 +90,8 @@ def to_csv(standing: Standing) -> str:
     rows = []
     for r in standing.records:
         g = r.grade
-        passed = sum(check["status"] == "PASS" for check in g.checks)
-        reason = g.sentence or "; ".join(f"{c['name']}: {c['status']}" for c in g.checks if c["status"] != "PASS")
+        passed = sum(check["status"] == PASS for check in g.checks)
+        reason = g.sentence or "; ".join(f"{c['name']}: {c['status']}" for c in g.checks if c["status"] != PASS)
         how = standing.warning or standing.sandbox
         flags = "; ".join(r.flags)
         rows.append(
@@ -151,9 +152,9 @@ def gradescope_results(records: Sequence[Record], warning: str, handins: Sequenc
             scale = full * g.max / r.max if r.max else 0.0
             tests.append({
                 "name": f"{g.exercise} {check['about']}",
-                "score": round(most * scale, 4) if check["status"] == "PASS" else 0.0,
+                "score": round(most * scale, 4) if check["status"] == PASS else 0.0,
                 "max_score": round(most, 4),
-                "status": "passed" if check["status"] == "PASS" else "failed",
+                "status": "passed" if check["status"] == PASS else "failed",
                 "output": told(check),
                 "output_format": "text",
                 "visibility": "after_published" if check["hidden"] else "visible",
@@ -182,7 +183,7 @@ def what_was_taken(handins: Sequence[HandIn]) -> str:
 
 def told(check: dict[str, Any]) -> str:
     """What a student is told of a check: a public one in full, a hidden one by its verdict only."""
-    if check["hidden"] or check["status"] == "PASS":
+    if check["hidden"] or check["status"] == PASS:
         return str(check["status"])
     lines = [f"{check['status']}: {check['sentence']}"]
     if check["line"] is not None:
@@ -207,9 +208,9 @@ def _suite(record: Record) -> Suite:
 
 
 def _case(check: Mapping[str, Any]) -> Case:
-    if check["status"] in ("PASS", "OK"):
+    if check["status"] in (PASS, GradeStatus.OK):
         return Case(check["name"], check["seconds"])
-    outcome = "error" if check["status"] == "INFRA" else "failure"
+    outcome = "error" if check["status"] == GradeStatus.INFRA else "failure"
     return Case(check["name"], check["seconds"], outcome, check["status"], check["sentence"])
 
 
@@ -264,7 +265,7 @@ def _fill(book: Any, api: Any, lab: Lab, record: Record) -> None:
             raise ExportError(
                 f"the gradebook has no cell {name}: build the course anew, with the labs of today"
             ) from None
-        grade.auto_score = share * scale if check["status"] == "PASS" else 0.0
+        grade.auto_score = share * scale if check["status"] == PASS else 0.0
         grade.needs_manual_grade = False
 
 

@@ -26,19 +26,29 @@ from jitkit.kata.engine.verdicts import CheckResult
 from jitkit.runtime.compiling import cpu_features
 
 from ..shared import shares
-from . import answers, rungs
+from . import rungs
 from .bubblewrap import JailError
 from .files import shown
 from .holes import LATE
-from .records import GradeRow, HandInRow, Item, LabRead, Reading, Result, ResultRow, reading
+from .records import (
+    NAMES,
+    PASS,
+    GradeRow,
+    GradeStatus,
+    HandInRow,
+    Item,
+    ItemStatus,
+    LabRead,
+    Reading,
+    Result,
+    ResultRow,
+    reading,
+)
 from .records import item as empty_item
 from .trials import RUN_WITH_JAX, How, Settings, Trials, place_of
-from .verdict import NAMES, PASS
 from .workers import Workers
 
-OK, INVALID, INFRA = "OK", "INVALID", "INFRA"
-
-_NOT_THERE = (answers.MISSING, answers.INVALID)
+_NOT_THERE = (ItemStatus.MISSING, ItemStatus.INVALID)
 _MOST_ALONE = 2  # of a submission: how often a check that took too long is run again, with nothing beside it
 _MOST_TRIES = 4  # at what the reference computes, in a batch
 VALUES = 4  # the form in which that is kept
@@ -156,7 +166,7 @@ class Grader(Trials):
         fits = all(t in self.shipped.codes or t.module.startswith(LATE) for t in exercise.targets)
         patch = marshal.dumps({"functions": codes, "helpers": []}) if fits else b""
         whole, part = (base64.b64encode(data).decode("ascii") for data in (marshal.dumps(modules), patch))
-        return empty_item(answers.READY) | {"modules": whole, "patch": part}
+        return empty_item(ItemStatus.READY) | {"modules": whole, "patch": part}
 
     # --- a submission --------------------------------------------------------------------------------------------------
 
@@ -177,7 +187,10 @@ class Grader(Trials):
             try:
                 return self._grade(workers, student, path, only, known or (lambda key: None))
             except Exception as error:  # one submission never stops the batch, whatever we did not think of
-                row = _row(student, path, reading(INFRA), None) | {"outcome": INFRA, "sentence": _FAULT}
+                row = _row(student, path, reading(GradeStatus.INFRA), None) | {
+                    "outcome": GradeStatus.INFRA,
+                    "sentence": _FAULT,
+                }
                 return Graded(student, [], [row], [], (f"{type(error).__name__}: {error}",))
 
     def _grade(
@@ -189,12 +202,12 @@ class Grader(Trials):
         known: Callable[[str], Result | None],
     ) -> Graded:
         found = workers.read(path, only, tuple(self.whole))
-        if found["status"] == INFRA:
+        if found["status"] == GradeStatus.INFRA:
             raise JailError(found["sentence"])
-        if found["status"] != OK:
+        if found["status"] != GradeStatus.OK:
             labs = [lab for lab in self.labs if (lab.number in only if only else lab.number != rungs.NAME)]
             total = float(sum(e.points for lab in labs for e in lab.exercises))
-            row = _row(student, path, found, None) | {"outcome": INVALID, "points": 0.0, "max": total}
+            row = _row(student, path, found, None) | {"outcome": GradeStatus.INVALID, "points": 0.0, "max": total}
             return Graded(student, [], [row], handins(student, found))
         deadline = time.monotonic() + self.settings.submission_seconds
         again = iter(range(_MOST_ALONE))
@@ -210,7 +223,7 @@ class Grader(Trials):
                 row = _row(student, path, found, lab.number, exercise, item)
                 graded.grades.append(row)
                 if item["status"] in _NOT_THERE:
-                    row["outcome"] = INVALID
+                    row["outcome"] = GradeStatus.INVALID
                     continue
                 row["result"] = self.key(exercise, item)
                 result = known(row["result"])
@@ -218,7 +231,7 @@ class Grader(Trials):
                     try:
                         result = self.result(workers, exercise, item, path, deadline, alone)
                     except JailError as error:
-                        row.update({"outcome": INFRA, "points": None, "result": "", "sentence": _FAULT})
+                        row.update({"outcome": GradeStatus.INFRA, "points": None, "result": "", "sentence": _FAULT})
                         text = str(error)
                         troubles.append(text if text.startswith(exercise.id) else f"{exercise.id}: {text}")
                         workers.renew()
@@ -254,10 +267,10 @@ class Grader(Trials):
         """The verdicts on an exercise, as they are stored; `path` is where the submission is."""
         began = time.monotonic()
         checks = [check for _, check in self.checks(exercise)]
-        if item["status"] != answers.READY:
-            status = Status.FAIL if item["status"] == answers.TODO else Status.CRASH
+        if item["status"] != ItemStatus.READY:
+            status = Status.FAIL if item["status"] == ItemStatus.TODO else Status.CRASH
             rows = [_told(CheckResult(c, status, item["sentence"], None, place_of(item["line"]))) for c in checks]
-            return {"status": OK, "sentence": item["sentence"], "checks": rows, "seconds": 0.0}
+            return {"status": GradeStatus.OK, "sentence": item["sentence"], "checks": rows, "seconds": 0.0}
         verdicts: list[CheckResult] = []
         notes: list[str] = []
         for attempt in range(2):
@@ -276,7 +289,7 @@ class Grader(Trials):
         else:
             raise AssertionError("the loop breaks or raises")
         return {
-            "status": OK,
+            "status": GradeStatus.OK,
             "sentence": "; ".join(notes),
             "checks": [_told(r) for r in verdicts],
             "seconds": time.monotonic() - began,
@@ -362,7 +375,7 @@ def _row(
         "path": str(path),
         "lab": lab,
         "exercise": exercise.id if exercise is not None else None,
-        "outcome": OK,
+        "outcome": GradeStatus.OK,
         "sentence": shown(sentence) if len(sentence) > 4000 else sentence,
         "points": 0.0 if exercise is not None else None,
         "max": float(exercise.points) if exercise is not None else 0.0,
@@ -376,7 +389,9 @@ def handins(student: str, found: Reading) -> list[HandInRow]:
     """What a student handed in, by lab; of a submission of which nothing was run, without one."""
     passed = json.dumps(found["passed"])
     nothing: LabRead = {"files": [], "handed_in": found["handed_in"], "digest": found["digest"]}
-    labs: dict[str | None, LabRead] = dict(found["labs"].items()) if found["status"] == OK else {None: nothing}
+    labs: dict[str | None, LabRead] = (
+        dict(found["labs"].items()) if found["status"] == GradeStatus.OK else {None: nothing}
+    )
     return [
         {
             "student": student, "submission": found["digest"], "lab": lab, "handed_in": read["handed_in"], "digest": read["digest"],

@@ -23,11 +23,11 @@ from typing import Any
 from jitkit.kata.engine.manifest import Exercise, Lab, nearest
 
 from . import holes, rungs, suspicion
-from .answers import INVALID, MISSING, TODO, Answers
+from .answers import Answers
 from .files import Files, Invalid, Passed, functions_in, read_files, shown
 from .passed_over import elsewhere
 from .policy import zone_of
-from .records import Item, LabRead, Reading, reading
+from .records import GradeStatus, Item, ItemStatus, LabRead, Reading, reading
 from .sources import DEFINES, Source, hint_of, source_of, was_handed_out
 
 _MOST_PASSED = 60  # files that were passed over, of one submission, that are named
@@ -64,7 +64,7 @@ def read_submission(
         else:
             raise Invalid("There is no Python file and no notebook in it.")
     except Invalid as error:
-        return reading(INVALID, str(error), digest, newest)
+        return reading(GradeStatus.INVALID, str(error), digest, newest)
     return _Submission(files, labs, frozenset(only), whole).reading(digest, newest)
 
 
@@ -95,16 +95,16 @@ class _Submission:
     def reading(self, digest: str, newest: float) -> Reading:
         """What is in it. INVALID where there is nothing to run in any exercise."""
         items = {lab.number: found for lab in self.labs if (found := self.of_lab(lab))}
-        read = reading("OK", "", digest, newest)
+        read = reading(GradeStatus.OK, "", digest, newest)
         read["exercises"] = {id: item for of_lab in items.values() for id, item in of_lab.items()}
         read["labs"] = {number: self.taken(number, of_lab, newest) for number, of_lab in items.items()}
         read["passed"] = self.passed_over(read["labs"])
         read["flags"] = sorted({flag for source in self.sources for flag in source.flags})
         if not items:
-            read.update({"status": INVALID, "sentence": self.why_nothing()})
-        elif all(item["status"] == INVALID for item in read["exercises"].values()):
+            read.update({"status": GradeStatus.INVALID, "sentence": self.why_nothing()})
+        elif all(item["status"] == ItemStatus.INVALID for item in read["exercises"].values()):
             sentence = next(iter(read["exercises"].values()))["sentence"]
-            read.update({"status": INVALID, "sentence": sentence, "exercises": {}})
+            read.update({"status": GradeStatus.INVALID, "sentence": sentence, "exercises": {}})
         return read
 
     def of_lab(self, lab: Lab) -> dict[str, Item]:
@@ -120,15 +120,15 @@ class _Submission:
     def of_exercise(self, lab: Lab, exercise: Exercise, hurt: Sequence[Passed]) -> Item:
         """What there is for an exercise. It is "not written" only where nothing of it was passed over."""
         item = self.reader.exercise(lab, exercise)
-        if item["status"] not in (MISSING, TODO):
+        if item["status"] not in (ItemStatus.MISSING, ItemStatus.TODO):
             return item
         own = next((p for p in hurt if hint_of(p.path, self.all_labs) == lab.number), None)
-        if own is None and item["status"] == MISSING:
+        if own is None and item["status"] == ItemStatus.MISSING:
             own = next(iter(hurt), None)
         sentence = (
             own.why if own is not None else elsewhere(self.reader, lab, exercise, self.unreadable, self.files.passed)
         )
-        return item | {"status": INVALID, "sentence": sentence} if sentence else item
+        return item | {"status": ItemStatus.INVALID, "sentence": sentence} if sentence else item
 
     def taken(self, number: str, items: Mapping[str, Item], newest: float) -> LabRead:
         """The files whose functions were taken for a lab. Its time is theirs; that of files with stubs where nothing is written."""
@@ -212,7 +212,7 @@ def serve(labs_folder: str) -> int:
         _, status = os.waitpid(pid, 0)
         if status or not data or len(data) > _LONGEST_FRAME:
             signal_ = os.waitstatus_to_exitcode(status)
-            data = json.dumps(reading(INVALID, _DIED, f"ended {signal_}")).encode()
+            data = json.dumps(reading(GradeStatus.INVALID, _DIED, f"ended {signal_}")).encode()
         sys.stdout.buffer.write(struct.pack(">Q", len(data)) + data)
         sys.stdout.buffer.flush()
     return 0
@@ -239,7 +239,7 @@ def _answer(request: dict[str, Any], labs: Sequence[Lab], pipe: int) -> None:
     except OSError as error:
         sentence = f"It cannot be read: {error.strerror}."
         with contextlib.suppress(OSError), open(pipe, "wb") as stream:
-            stream.write(json.dumps(reading("INFRA", sentence)).encode())
+            stream.write(json.dumps(reading(GradeStatus.INFRA, sentence)).encode())
         os._exit(0)
     finally:
         os._exit(1)

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any, TypedDict
+
+from jitkit.kata.engine.statuses import Status
+
+# What a store of grades, and whatever is exported of it, has for a status: its name; a failed import is a crash there.
+NAMES = {status: status.name for status in Status} | {Status.IMPORT: Status.CRASH.name}
+PASS = NAMES[Status.PASS]
+
+
+class ItemStatus(enum.StrEnum):
+    """What a submission has for an exercise."""
+
+    READY = "ready"  # functions that can be run
+    TODO = "todo"  # a stub
+    BROKEN = "broken"  # not to be read as Python, or not to be spliced
+    MISSING = "missing"  # nothing
+    INVALID = "invalid"  # two answers that differ, or one that is not where it belongs
+
+
+class GradeStatus(enum.StrEnum):
+    """What became of a submission, or of an exercise in it."""
+
+    OK = "OK"  # graded
+    INVALID = "INVALID"  # there was nothing that could be run
+    INFRA = "INFRA"  # a fault of ours, and no score
 
 
 class Item(TypedDict):
     """What a submission has for an exercise.
 
     Attributes:
-      status: READY, TODO, BROKEN, MISSING or INVALID, as `answers` has them.
+      status: where it is not READY, `sentence` says why.
       line: the file and the line that the sentence is about.
       files: the student's files whose functions were taken.
       path: the first of these, or where the stub is.
@@ -20,7 +45,7 @@ class Item(TypedDict):
       grams: see `suspicion.grams`.
     """
 
-    status: str
+    status: ItemStatus
     sentence: str
     line: list[Any] | None
     flags: list[str]
@@ -47,14 +72,14 @@ class Reading(TypedDict):
     """A submission as it was read.
 
     Attributes:
-      status: "OK", "INVALID" or "INFRA"; with the last two `sentence` says why.
+      status: with INVALID and INFRA `sentence` says why.
       digest: of all files that were read.
       exercises: by their ids.
       labs: what was taken, by the labs' numbers.
       passed: what was passed over: a path, and why.
     """
 
-    status: str
+    status: GradeStatus
     sentence: str
     digest: str
     handed_in: float
@@ -75,7 +100,7 @@ class ResultRow(TypedDict):
     versions: str
     limits: str
     sandbox: str
-    status: str
+    status: GradeStatus
     sentence: str
     checks: str
     seconds: float
@@ -90,7 +115,7 @@ class GradeRow(TypedDict):
     path: str
     lab: str | None
     exercise: str | None
-    outcome: str
+    outcome: GradeStatus
     sentence: str
     points: float | None
     max: float
@@ -121,13 +146,13 @@ class HandInRow(TypedDict):
 class Result(TypedDict):
     """Verdicts on the checks of an exercise, as `grade` makes them and the store gives them back."""
 
-    status: str
+    status: GradeStatus
     sentence: str
     checks: list[dict[str, Any]]
     seconds: float
 
 
-def item(status: str, sentence: str = "") -> Item:
+def item(status: ItemStatus, sentence: str = "") -> Item:
     """An item with nothing in it."""
     return {
         "status": status, "sentence": sentence, "line": None, "flags": [], "files": [], "path": "", "modules": "", "patch": "",
@@ -135,7 +160,7 @@ def item(status: str, sentence: str = "") -> Item:
     }  # fmt: skip
 
 
-def reading(status: str, sentence: str = "", digest: str = "", handed_in: float = 0.0) -> Reading:
+def reading(status: GradeStatus, sentence: str = "", digest: str = "", handed_in: float = 0.0) -> Reading:
     """A reading with nothing in it."""
     return {
         "status": status, "sentence": sentence, "digest": digest, "handed_in": handed_in, "flags": [], "exercises": {}, "labs": {},

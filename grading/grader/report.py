@@ -14,9 +14,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jitkit.kata.engine.manifest import Lab
+from jitkit.kata.engine.statuses import Status
 
 from .exports import told
 from .files import file_name
+from .records import NAMES, PASS, GradeStatus
 from .similarity import similar
 from .standing import Record, Standing, totals
 from .store import HandIn
@@ -28,6 +30,9 @@ _STYLE = (
     ".bar{background:#3571a3;height:1rem}.warn{background:#fff3cd;padding:.5rem}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}pre{background:#282828}.warn{background:#554400}}"
 )
+
+_UNUSUAL = {NAMES[status] for status in (Status.PROTO, Status.LIMIT, Status.TIME)}  # a person should look
+_WRONG = {NAMES[status] for status in (Status.FAIL, Status.CRASH)}
 
 
 class Markup(str):
@@ -78,7 +83,7 @@ def student_page(
         g = r.grade
         title = g.exercise if g.exercise is not None else "The submission"
         parts.append(markup("<h2>{}: {} of {}</h2>", title, _number(r.points), _number(r.max)))
-        if g.outcome != "OK" or g.sentence:
+        if g.outcome != GradeStatus.OK or g.sentence:
             parts.append(markup("<p>{}: {}</p>", g.outcome, g.sentence))
         if everything and r.flags:
             parts.append(markup("<p class=warn>A person should look: {}</p>", "; ".join(r.flags)))
@@ -107,7 +112,7 @@ def _taken(handins: Sequence[HandIn], zone: datetime.tzinfo) -> Markup:
 
 def _check_row(check: dict[str, Any], everything: bool) -> Markup:
     row = markup("<tr><td>{}<td>{}{}", check["status"], check["about"], " (hidden)" if check["hidden"] else "")
-    if check["status"] == "PASS" or (check["hidden"] and not everything):
+    if check["status"] == PASS or (check["hidden"] and not everything):
         return row
     return markup("{}<pre>{}</pre>", row, told(check | {"hidden": False} if everything else check))
 
@@ -172,11 +177,9 @@ def _eye(records: Iterable[Record]) -> Markup:
     rows = []
     for r in records:
         reasons = [*r.flags]
-        if r.grade.outcome != "OK":
+        if r.grade.outcome != GradeStatus.OK:
             reasons.append(f"{r.grade.outcome}: {r.grade.sentence}")
-        reasons += sorted(
-            {f"{c['status']} in {c['name']}" for c in r.grade.checks if c["status"] in ("PROTO", "LIMIT", "TIME")}
-        )[:3]
+        reasons += sorted({f"{c['status']} in {c['name']}" for c in r.grade.checks if c["status"] in _UNUSUAL})[:3]
         if reasons:
             link = _link(r.grade.student)
             rows.append(markup("<tr><td>{}<td>{}<td>{}", link, r.grade.exercise or "", "; ".join(reasons)))
@@ -201,7 +204,7 @@ def _misconceptions(records: Iterable[Record]) -> Markup:
     for r in records:
         if r.grade.sentence:
             continue
-        failed = (c for c in r.grade.checks if c["status"] in ("FAIL", "CRASH"))
+        failed = (c for c in r.grade.checks if c["status"] in _WRONG)
         believed = dict.fromkeys(text for c in failed for text in c["against"])
         count.update((r.grade.exercise or "", text) for text in believed)
     rows = (markup("<tr><td class=n>{}<td>{}<td>{}", n, id, text) for (id, text), n in count.most_common(20))

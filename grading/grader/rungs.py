@@ -24,9 +24,8 @@ from jitkit.kata.ladder.rungs import all_rungs, ladder_folder, prefix, solution_
 
 from ..shared import HIDDEN_RUNGS
 from . import suspicion
-from .answers import BROKEN, READY
 from .files import Invalid
-from .records import Item
+from .records import Item, ItemStatus
 from .records import item as empty_item
 from .shipped_code import CheckFile, Modules
 from .sources import DEFINES, Source
@@ -154,7 +153,7 @@ def package_items(package: Found, rungs: Sequence[Exercise]) -> dict[str, Item]:
 
 
 def _item(texts: dict[str, str], name: str) -> Item:
-    item = empty_item(READY)
+    item = empty_item(ItemStatus.READY)
     item.update({"path": name, "files": sorted(texts)})
     modules: Modules = {}
     trees: list[ast.AST] = []
@@ -165,9 +164,13 @@ def _item(texts: dict[str, str], name: str) -> Item:
             trees.append(LearnerFile.parse(text, path, ()).tree)
             code = compile(text, path, "exec", dont_inherit=True)
         except SpliceError as error:
-            return item | {"status": BROKEN, "sentence": str(error), "line": [error.file, error.line]}
+            return item | {"status": ItemStatus.BROKEN, "sentence": str(error), "line": [error.file, error.line]}
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            return item | {"status": BROKEN, "sentence": f"Python cannot compile it: {error}", "line": [path, 1]}
+            return item | {
+                "status": ItemStatus.BROKEN,
+                "sentence": f"Python cannot compile it: {error}",
+                "line": [path, 1],
+            }
         modules[".".join(parts[:-1] if is_package else parts)] = path, is_package, code
     digest = hashlib.sha256("\0".join(f"{p}\0{t}" for p, t in sorted(texts.items())).encode("utf-8", "surrogatepass"))
     own = digest.hexdigest()[:24]

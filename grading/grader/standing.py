@@ -16,6 +16,7 @@ from jitkit.kata.engine.manifest import Lab
 from ..shared import ROOT
 from .jail import NONE
 from .policy import LabPolicy, Policy, read_policy
+from .records import GradeStatus
 from .rungs import labs_and_ladder
 from .store import Grade, HandIn, Store
 
@@ -125,7 +126,7 @@ def _of_student(
     last: dict[tuple[str, str | None], Grade] = {}
     for row in rows:  # the later row of one submission and exercise, but for faults of ours
         key = (row.submission, row.exercise)
-        if row.outcome != "INFRA" or key not in last:
+        if row.outcome != GradeStatus.INFRA or key not in last:
             last[key] = row
     whole = [row for row in last.values() if row.exercise is None]
     labs = sorted({row.lab for row in last.values() if row.lab is not None})
@@ -138,13 +139,13 @@ def _of_student(
         attempts = _attempts(by_submission, [h for h in handins if h.lab == lab], rows)
         found += _of_lab(lab, attempts, policy, all_points)
     if not found:
-        newest = max(whole, key=lambda row: (row.outcome != "INFRA", row.id))
+        newest = max(whole, key=lambda row: (row.outcome != GradeStatus.INFRA, row.id))
         return [Record(newest, newest.points, newest.max, newest.flags)]
     if handins:
         later = handins[-1].lab is None
     else:
         newest_run = max(record.grade.id for record in found)
-        later = any(row.id > newest_run and row.outcome == "INVALID" for row in whole)
+        later = any(row.id > newest_run and row.outcome == GradeStatus.INVALID for row in whole)
     return [r._replace(flags=(*r.flags, _LATER)) for r in found] if later else found
 
 
@@ -169,7 +170,7 @@ def _attempts(
 
 
 def _of_lab(lab: str, attempts: Sequence[_Attempt], policy: Policy, all_points: Mapping[str, float]) -> list[Record]:
-    scored = [a for a in attempts if any(r.outcome != "INFRA" for r in a.rows)] or attempts
+    scored = [a for a in attempts if any(r.outcome != GradeStatus.INFRA for r in a.rows)] or attempts
     candidates = []
     for attempt in scored:
         rows = sorted(attempt.rows, key=lambda r: r.exercise or "")

@@ -23,10 +23,6 @@ from jitkit.kata.engine.statuses import Status
 from .files import shown
 from .jail import ProtocolError, parse_object
 
-# What a store of grades, and whatever is exported of it, has for a status: its name; a failed import is a crash there.
-NAMES = {status: status.name for status in Status} | {Status.IMPORT: Status.CRASH.name}
-PASS = NAMES[Status.PASS]
-
 _DEEPEST, _MOST_PARTS, _MOST_UNORDERED = 60, 400_000, 2_000
 _KINDS = frozenset(
     {
