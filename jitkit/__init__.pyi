@@ -60,6 +60,7 @@ from .dtypes import float0 as float0
 from .explorer import explore as explore
 from .interpreters.vmap import vmap as vmap
 from .lax.callback import pure_callback as pure_callback
+from .lax.placing import device_put as device_put
 from .misses.explain import explain as explain
 from .misses.explain import explain_cache_misses as explain_cache_misses
 from .pjit.api import eval_shape as eval_shape
@@ -80,7 +81,6 @@ from .runtime.placing import block_until_ready as block_until_ready
 from .runtime.placing import default_device as default_device
 from .runtime.placing import device_count as device_count
 from .runtime.placing import device_get as device_get
-from .runtime.placing import device_put as device_put
 from .runtime.placing import local_device_count as local_device_count
 from .runtime.placing import local_devices as local_devices
 from .runtime.placing import process_count as process_count

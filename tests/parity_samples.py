@@ -710,6 +710,9 @@ PROGRAMS = {
         flatten_util.ravel_pytree({"a": x, "b": [y, v]})[1](jnp.arange(15.0))
     """,
     "": """
+        jax.device_put(np.arange(3), jax.devices()[0])
+        jax.device_put({"a": x, "b": (s, 1)}, jax.devices()[0])
+        jax.grad(lambda a: jax.device_put(a).sum())(x)
         jax.jit(lambda a: a * 2)(x)
         jax.jit(lambda a, k: a * k, static_argnums=1)(x, 3)
         jax.jit(lambda a: a + 1, inline=True)(x)
@@ -996,7 +999,6 @@ ANSWERS = {
         within(jax.default_matmul_precision("high"), lambda: str(jax.make_jaxpr(jnp.dot)(jnp.ones(2), jnp.ones(2))))
         jax.device_count() == len(jax.devices())
         jax.device_get({"a": jnp.arange(3)})
-        jax.device_put(np.arange(3), jax.devices()[0])
         [d.platform for d in jax.devices()][:1]
         within(jax.disable_jit(), lambda: jax.jit(lambda a: float(a) + 1)(1.0))
         jax.effects_barrier()

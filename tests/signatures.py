@@ -48,7 +48,6 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"(grad|value_and_grad|vjp|linear_transpose): reduce_axes", "deprecated in JAX, which refuses what it is given"),
     (r"vmap: sum_match", "no `shard_map`"),
     (r"lax\.all_gather: to", "no `shard_map`"),
-    (r"device_put: src", "JAX makes nothing of it"),
     (r"(checkpoint|remat): concrete", "deprecated in JAX"),
     (r"jit: (in|out)_shardings", "None says the same"),
     (r"lax\.scan: _|numpy\.einsum: _|debug\.print: _", "private in JAX"),

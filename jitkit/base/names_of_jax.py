@@ -26,8 +26,8 @@ unique_inverse unique_values unpackbits unwrap vecmat
 numpy.linalg:
 numpy.fft:
 lax: ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm approx_max_k
-approx_min_k approx_top_k_p composite dce_sink dce_sink_p device_put_p index_take one_minus_square one_minus_square_p
-pcast platform_dependent polynomial polynomial_p precv psend psum_scatter_start ragged_all_to_all ragged_all_to_all_p
+approx_min_k approx_top_k_p composite dce_sink dce_sink_p index_take one_minus_square one_minus_square_p pcast
+platform_dependent polynomial polynomial_p precv psend psum_scatter_start ragged_all_to_all ragged_all_to_all_p
 ragged_dot ragged_dot_general rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot
 select_and_scatter_p sharding_constraint_p with_sharding_constraint
 lax.linalg: cholesky_update cholesky_update_p hessenberg hessenberg_p ormqr ormqr_p qdwh schur schur_p

@@ -19,7 +19,7 @@ it takes more than a screen, in NAME_derivatives.py, which `derivatives` imports
     scattering, scattering_derivatives      and written
     sorting, fourier, linalg                order; Fourier transforms; LAPACK
     control_flow                            conditionals, loops, solutions of equations
-    ordering, callback                      barriers and tokens; calls of Python
+    ordering, placing, callback             barriers and tokens; from device to device; calls of Python
     parallel, exchange                      collectives: what the elements of a batch tell each other
     bessel, incomplete_gamma, incomplete_beta   special functions
 

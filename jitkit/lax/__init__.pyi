@@ -274,6 +274,7 @@ from .parallel import psum_scatter as psum_scatter
 from .parallel import reduce_scatter_p as reduce_scatter_p
 from .patches import conv_general_dilated_local as conv_general_dilated_local
 from .patches import conv_general_dilated_patches as conv_general_dilated_patches
+from .placing import device_put_p as device_put_p
 from .powers import integer_pow as integer_pow
 from .powers import integer_pow_p as integer_pow_p
 from .powers import pow as pow

@@ -23,7 +23,8 @@ from ..core import ShapedArray
 from ..jaxpr import Jaxpr, JaxprEqn, Literal
 
 CALLS = {"jit", "custom_jvp_call", "custom_vjp_call", "remat2", "closed_call"}
-SAME = {"stop_gradient", "copy", "copy_p", "name", "stage", "optimization_barrier", "pvary"}  # results are the operands
+# Those whose results are their operands.
+SAME = {"stop_gradient", "copy", "copy_p", "device_put", "name", "stage", "optimization_barrier", "pvary"}
 CONTROL = {"cond", "while", "scan"}
 ELEMENTS = {
     "bool": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",

@@ -17,8 +17,8 @@ from .. import lax
 from .. import numpy as jnp
 from ..base import late_rooms
 from ..core import dtypes, operators
+from ..lax.placing import device_put
 from ..lax.utils import index_tuple
-from ..runtime.array import device_put_leaf
 from .util import ensure_arraylike
 
 # --- methods that are more than a function with the array in front ---------------------------------------------------
@@ -80,7 +80,7 @@ def _to_device(x: Any, device: Any, *, stream: Any = None) -> Any:
     """The array on another device."""
     if stream is not None:
         raise NotImplementedError("stream argument of array.to_device()")
-    return device_put_leaf(x, device)
+    return device_put(x, device)
 
 
 def _view(x: Any, dtype: Any = None, type: None = None) -> Any:

@@ -20,6 +20,7 @@ from ..base import errors, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
 from ..interpreters.ad import DualTracer
+from ..lax.placing import placed as put
 from ..lax.utils import canonicalize_shape
 from ..runtime import array as arrays
 from .promotion import broadcast_to, convert
@@ -200,7 +201,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def placed(x: Any, device: Any) -> Any:
-    """x on this device; None leaves it where it is."""
+    """x on this device, of which nothing is recorded while tracing; None leaves it where it is."""
     return x if device is None else arrays.device_put_leaf(x, device)
 
 
@@ -226,7 +227,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     check_arraylike("full", fill_value)
     if np.ndim(fill_value) == 0:
         return placed(lax.full(_shape(shape), fill_value, dtype), device)
-    return placed(broadcast_to(asarray(fill_value, dtype=dtype), shape), device)
+    return put(broadcast_to(asarray(fill_value, dtype=dtype), shape), device)
 
 
 def _like(name: str, a: Any, value: Any, dtype: Any, shape: Any, device: Any) -> Any:
@@ -262,4 +263,4 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     if np.ndim(fill_value) == 0:
         return _like("full_like", a, fill_value, dtype, shape, device)
     dtype = dtypes.result_type(a) if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "full_like")
-    return placed(broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape), device)
+    return put(broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape), device)

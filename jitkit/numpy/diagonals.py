@@ -13,10 +13,11 @@ import numpy as np
 from .. import lax
 from ..base.jax_version import since
 from ..core import dtypes
+from ..lax.placing import placed
 from ..lax.utils import canonicalize_axis, canonicalize_shape
 from ..pjit.jit import jit
 from . import reductions
-from .creation import placed, zeros_like
+from .creation import zeros_like
 from .promotion import where
 from .ranges import arange
 from .reductions import refuse_out

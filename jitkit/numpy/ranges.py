@@ -11,21 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, lax
+from .. import core, lax, runtime
 from ..base.jax_version import since
 from ..core import dtypes
+from ..lax.placing import placed as put
 from ..lax.utils import canonicalize_axis
 from ..pjit.jit import jit
-from ..runtime.array import device_put_leaf
 from .arithmetic import log10, power
-from .creation import asarray, empty, full
+from .creation import asarray, empty, full, placed
 from .promotion import broadcast_to, convert
 from .ufuncs import sign as sign_
 from .util import check_arraylike_or_none, concrete_index, ensure_arraylikes
 
 
 def _placed(x: Any, device: Any) -> Any:
-    return x if device is None else device_put_leaf(x, device)
+    """x on this device, and with a sharding where it is recorded; None leaves it where it is."""
+    return put(x, runtime.single_device_sharding(device) if hasattr(device, "client") else device)
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
@@ -95,7 +96,7 @@ def linspace(
     result = _linspace(start, stop, num, endpoint, retstep, dtype, axis)
     if device is None:
         return result
-    return (_placed(result[0], device), result[1]) if retstep else _placed(result, device)
+    return (placed(result[0], device), result[1]) if retstep else placed(result, device)
 
 
 @jit(static_argnames=("num", "endpoint", "retstep", "dtype", "axis"))

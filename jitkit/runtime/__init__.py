@@ -14,7 +14,7 @@ and change; all of them are named in this room, and nowhere else. In the order o
     executing    loaded executable + buffers -> buffers
     host_memory  buffer -> address, for programs that are no XLA's
     array        value -> Array: an aval and a handle on a buffer
-    placing      tree of values -> tree of Arrays on a device; what users ask of devices
+    placing      what users ask of devices
     argument_keys  argument of a call -> what a cache must know of it
     foreign_nodes  classes that only JAX's registry of pytrees knows
     tokens       the same for programs that do more than compute results

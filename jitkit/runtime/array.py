@@ -402,24 +402,37 @@ def _not_for_a_device(x: Any) -> TypeError:
     )
 
 
-def device_put_leaf(x: Any, device: Any = None) -> Any:
-    """One array to a device or sharding; with `None`, to the default device unless it is on one already."""
+def check_put(x: Any) -> None:
+    """TypeError where x is not an array that a device can have."""
     if type(x) in core.not_arrays:
-        return x
+        return
     try:
-        x = as_array(x)
+        core.get_aval(x)
     except TypeError:
         raise _not_for_a_device(x) from None
-    if x.dtype == dtypes.float0:
-        return np.zeros(x.shape, x.dtype)
-    if device is None:
-        return x
-    if not hasattr(device, "device_set") and not hasattr(device, "client"):
+
+
+def check_place(device: Any) -> None:
+    """ValueError where `device` is not None, a device or a sharding."""
+    if device is not None and not hasattr(device, "device_set") and not hasattr(device, "client"):
         raise ValueError(
             "`jax.device_put` only accepts `None`, `jax.sharding.Sharding`, `jax.Device`, `Format`, `jax.memory.Space` "
             f"or a pytree of these values. Received invalid value: {device}\n"
             "Pass one of `jitkit.devices()`, or a Sharding."
         )
+
+
+def device_put_leaf(x: Any, device: Any = None) -> Any:
+    """One array to a device or sharding; with `None`, to the default device unless it is on one already."""
+    if type(x) in core.not_arrays:
+        return x
+    check_put(x)
+    x = as_array(x)
+    if x.dtype == dtypes.float0:
+        return np.zeros(x.shape, x.dtype)
+    if device is None:
+        return x
+    check_place(device)
     if isinstance(x, Tracer):
         return x
     if hasattr(device, "device_set") and x.committed and x.sharding == device:

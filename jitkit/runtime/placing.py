@@ -1,6 +1,6 @@
-"""What a user asks of devices: to move a tree of arrays, to wait for it, and which devices there are.
+"""What a user asks of devices: a tree of arrays on the host, to wait for it, and which devices there are.
 
-JAX: jax/_src/api.py:device_put
+JAX: jax/_src/api.py:device_get
 """
 
 from __future__ import annotations
@@ -10,56 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ..base import traceback_util
 from ..core import dtypes
-from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
-from . import array, executing
+from ..tree_util import tree_leaves, tree_map
+from . import executing
 from .array import Array
 from .buffers import is_buffer
 from .devices import default_device as device_of_new_arrays
 from .devices import devices
 
 # --- data ---------------------------------------------------------------------------------------------------
-
-
-@traceback_util.api_boundary
-def device_put(x: Any, device: Any = None, *, donate: Any = False, may_alias: Any = None) -> Any:
-    """The leaves of a tree as Arrays on a device (or with a `jax.sharding.Sharding`), which commits them to
-    it. `device` may be a tree of these, which ends above the leaves.
-
-    Without `device`, values go to the default device and stay uncommitted: computations may move them.
-
-    Args:
-      donate: the arrays are not needed any more; True, False, or a tree of these. Nothing is made of it yet, as by JAX where an
-        array stays on its device.
-      may_alias: False for memory of their own; else an array that is in its place already comes back as it is. Or a tree of these.
-
-    Raises:
-      ValueError: for a tree of another form; for both at once.
-    """
-    leaves, tree = tree_flatten(x)
-    count = len(leaves)
-    places = _for_each_leaf("device", device, x, count)
-    given = _for_each_leaf("donate", donate, x, count)
-    shared = _for_each_leaf("may_alias", may_alias, x, count)
-    if any(give and share for give, share in zip(given, shared, strict=True)):
-        raise ValueError("may_alias and donate cannot be True at the same time.")
-    keeps = [(share is None and not give) or bool(share) for give, share in zip(given, shared, strict=True)]
-    put = [array.device_put_leaf(*each) for each in zip(leaves, places, strict=True)]
-    put = [new if keep or new is not old else new.copy() for new, old, keep in zip(put, leaves, keeps, strict=True)]
-    return tree_unflatten(tree, put)
-
-
-def _for_each_leaf(what: str, prefix: Any, x: Any, count: int) -> list[Any]:
-    """A parameter of `device_put`, a value or a tree of them, for each of so many leaves."""
-    if prefix is None or isinstance(prefix, bool):
-        return [prefix] * count
-    try:
-        return broadcast_prefix(prefix, x, lambda value: value is None)
-    except ValueError as error:
-        raise ValueError(
-            f"device_put {what} specification must be a tree prefix of the corresponding value; \n{error}"
-        ) from None
 
 
 def device_get(x: Any) -> Any:

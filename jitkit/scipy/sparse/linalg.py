@@ -17,9 +17,9 @@ import numpy as np
 
 from ... import lax
 from ...core import dtypes
+from ...lax.placing import device_put
 from ...numpy import dot, iscomplexobj, maximum, square, vdot, where, zeros_like
 from ...numpy.util import is_array
-from ...runtime.placing import device_put
 from ...tree_util import tree_leaves, tree_map, tree_structure
 
 # --- trees as vectors ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,189 @@
+"""`device_put`: a tree of values -> a tree of Arrays on a device, now or as an equation
+
+While nothing is traced the values move. Under a trace, `device_put` is recorded like any operation: what runs a program decides where
+it runs, so in a compiled one it changes nothing, and an eager derivative or `vmap` moves what it computes. The reverse pass carries
+a cotangent from the place that a value was put in to the place that it came from.
+
+JAX: jax/_src/dispatch.py:device_put_p
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import core, runtime
+from ..base import traceback_util
+from ..core import Primitive, Tracer
+from ..interpreters.ad_rules import Zero, deflinear, is_undefined, primitive_transposes
+from ..interpreters.batching import AxisData, Dims, Vals, register_batcher
+from ..interpreters.mlir import LoweringContext, register_lowering
+from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
+from ..jaxpr import Literal
+from ..runtime.array import Array, check_place, check_put, device_put_leaf
+from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
+
+
+class ArrayCopySemantics(enum.Enum):
+    """What becomes of the memory that a value has."""
+
+    REUSE_INPUT = enum.auto()  # the result may share it
+    DONATE_INPUT = enum.auto()  # nobody needs it any more
+    ALWAYS_COPY = enum.auto()  # it stays, and the result has its own
+
+    def __repr__(self) -> str:
+        return f"ArrayCopySemantics.{self.name}"
+
+
+REUSE_INPUT, DONATE_INPUT, ALWAYS_COPY = ArrayCopySemantics
+
+
+class _DevicePut(Primitive):
+    """The primitive whose values move, where no trace is there to record it, and need no program for that."""
+
+    __slots__ = ()
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Move the values, or hand them to the current trace."""
+        if core.current_trace() is not None or core.innermost_trace(args) is not None:
+            return super().bind(*args, **params)
+        return list(map(_put, args, params["devices"], params["copy_semantics"]))
+
+
+def _put(x: Any, device: Any, copies: ArrayCopySemantics) -> Any:
+    """One value on a device, now."""
+    if isinstance(x, Tracer):
+        raise core.escaped_tracer_error(x)
+    new = device_put_leaf(x, device)
+    return new.copy() if new is x and copies is ALWAYS_COPY else new
+
+
+device_put_p = _DevicePut("device_put", multiple_results=True)
+
+
+@device_put_p.def_abstract_eval
+def _(*operands: Any, devices: Any, srcs: Any, copy_semantics: Any) -> list[Any]:
+    return list(operands)
+
+
+@register_lowering(device_put_p)
+def _(ctx: LoweringContext, *operands: str, **params: Any) -> list[str]:
+    return list(operands)
+
+
+def _put_nothing(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
+    """Constants of numpy's, which go to no device in particular, are their own result."""
+    if set(params["devices"]) != {None} or set(params["copy_semantics"]) != {REUSE_INPUT}:
+        return NotImplemented
+    values = [x.atom.val if isinstance(x.atom, Literal) else trace.consts.get(x.atom) for x in operands]
+    return operands if all(isinstance(value, np.ndarray | np.generic) for value in values) else NotImplemented
+
+
+staging_rules[device_put_p] = _put_nothing
+
+
+def _transpose(
+    cts: Sequence[Any], *operands: Any, devices: Any, srcs: Any, copy_semantics: Sequence[ArrayCopySemantics]
+) -> list[Any]:
+    """A cotangent goes back to where the value came from: the others, which are zero, stay."""
+    moving = [i for i, x in enumerate(operands) if is_undefined(x) and type(cts[i]) is not Zero]
+    results = [Zero(x.aval) if is_undefined(x) else None for x in operands]
+    if any(copy_semantics[i] is DONATE_INPUT for i in moving):
+        raise ValueError(
+            "donate=True is not allowed during tranposition of device_put. Please file an issue if you want this to be supported."
+            "\nThe reverse pass reads what the forward pass has put. Take `donate=True` away in what is differentiated."
+        )
+    if moving:
+        back = device_put_p.bind(
+            *[cts[i] for i in moving],
+            devices=tuple(srcs[i] for i in moving),
+            srcs=tuple(devices[i] for i in moving),
+            copy_semantics=(ALWAYS_COPY,) * len(moving),
+        )
+        for i, ct in zip(moving, back, strict=True):
+            results[i] = ct
+    return results
+
+
+deflinear(device_put_p, _transpose)
+primitive_transposes[device_put_p] = _transpose
+
+
+@register_batcher(device_put_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
+    return device_put_p.bind(*vals, **params), list(dims)
+
+
+# --- what users call ---------------------------------------------------------------------------------------------------
+
+
+@traceback_util.api_boundary
+def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
+    """The leaves of a tree as Arrays on a device (or with a `jax.sharding.Sharding`), which commits them to
+    it. `device` may be a tree of these, which ends above the leaves.
+
+    Without `device`, values go to the default device and stay uncommitted: computations may move them.
+
+    Args:
+      src: where the values are, or a tree of that. It is a parameter of the equation; if not given, it is the sharding of a value that
+        is known while tracing.
+      donate: the arrays are not needed any more; True, False, or a tree of these. Nothing is made of it yet, as by JAX where an
+        array stays on its device.
+      may_alias: False for memory of their own; else an array that is in its place already comes back as it is. Or a tree of these.
+
+    Raises:
+      TypeError: for a leaf that is not an array.
+      UnexpectedTracerError: for one that has outlived its trace.
+      ValueError: for a tree of another form; for `donate` and `may_alias` at once.
+    """
+    leaves, tree = tree_flatten(x)
+    places = _for_each_leaf("device", device, x, len(leaves))
+    sources = _for_each_leaf("source", src, x, len(leaves))
+    given = _for_each_leaf("donate", donate, x, len(leaves))
+    shared = _for_each_leaf("may_alias", may_alias, x, len(leaves))
+    semantics = tuple(map(_semantics, given, shared))
+    for leaf, place in zip(leaves, places, strict=True):
+        check_put(leaf)
+        check_place(place)
+    return tree_unflatten(
+        tree,
+        device_put_p.bind(
+            *leaves, devices=tuple(places), srcs=tuple(map(_source, sources, leaves)), copy_semantics=semantics
+        ),
+    )
+
+
+def placed(x: Any, device: Any) -> Any:
+    """An array on a device; None leaves it where it is."""
+    return x if device is None else device_put(x, device)
+
+
+def _semantics(donate: bool | None, may_alias: bool | None) -> ArrayCopySemantics:
+    if donate and may_alias:
+        raise ValueError("may_alias and donate cannot be True at the same time.")
+    if donate:
+        return DONATE_INPUT
+    return ALWAYS_COPY if may_alias is not None and not may_alias else REUSE_INPUT
+
+
+def _source(said: Any, x: Any) -> Any:
+    """Where a value is, as far as that is known while tracing."""
+    if said is not None:
+        return said
+    value = x.to_concrete_value() if isinstance(x, Tracer) else x
+    return value.sharding if type(value) is Array or runtime.is_buffer(value) else None
+
+
+def _for_each_leaf(what: str, prefix: Any, x: Any, count: int) -> list[Any]:
+    """A parameter of `device_put`, a value or a tree of them, for each of so many leaves."""
+    if prefix is None or isinstance(prefix, bool):
+        return [prefix] * count
+    try:
+        return broadcast_prefix(prefix, x, lambda value: value is None)
+    except ValueError as error:
+        raise ValueError(
+            f"device_put {what} specification must be a tree prefix of the corresponding value; \n{error}"
+        ) from None
