@@ -58,7 +58,7 @@ def _put(x: Any, device: Any, copies: ArrayCopySemantics) -> Any:
     if isinstance(x, Tracer):
         raise core.escaped_tracer_error(x)
     new = device_put_leaf(x, device)
-    return new.copy() if new is x and copies is ALWAYS_COPY else new
+    return new if new is not x or copies is REUSE_INPUT else new.copy()
 
 
 device_put_p = _DevicePut("device_put", multiple_results=True)
