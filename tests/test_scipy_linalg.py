@@ -37,6 +37,11 @@ PROGRAMS = {
     "solve_triangular": "solve_triangular(a, b, lower=True, trans='T')",
     "svd": "svd(a, compute_uv=False)",
     "eigh": "eigh(p)[0]",
+    **{
+        f"eigh of two, type {n}": f"abs(eigh(p, p + a.mT @ a, type={n})[0])"
+        for n in (1, 2, 3)
+        if JAX_VERSION >= (0, 12)
+    },
     "qr": "qr(a)[1]",
     "det and inv": "det(a) * inv(a)",
     "expm": "expm(a / 2)",
@@ -107,7 +112,8 @@ def test_programs_and_tangents_are_printed_as_in_jax(name, way):
         "solve(b, b, assume_a='pos')",
         "solve_triangular(a, b, trans='H')",
         "qr(a, mode='raw')",
-        "eigh(a, p)",
+        *["eigh(a, p)", "eigh(a, type=2)"] * (JAX_VERSION < (0, 12)),
+        *["eigh(a, p, type=4)", "eigh(b, p)", "eigh(a, b)"] * (JAX_VERSION >= (0, 12)),
         "eigh(a, eigvals=(0, 1))",
         "expm(b)",
         "expm(a.astype('float16'))",

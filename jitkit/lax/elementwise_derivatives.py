@@ -19,6 +19,7 @@ import numpy as np
 from .. import core
 from ..base.jax_version import since
 from ..core import Primitive, dtypes
+from ..interpreters.ad_linearize import linearize_rules
 from ..interpreters.ad_rules import (
     Zero,
     defbilinear,
@@ -151,7 +152,7 @@ defjvp_zero(
 # An elementwise operation of XLA's, and its derivative as a formula of others.
 defjvp(exp_p, lambda g, y, x, accuracy=None: mul(g, y))
 defjvp(exp2_p, lambda g, y, x, accuracy=None: mul(log(constant_like(x, 2)), mul(g, y)))
-defjvp(expm1_p, lambda g, y, x, accuracy=None: _by(accuracy, _jvp_expm1, _exact_jvp_expm1)(g, y, x))
+defjvp(expm1_p, lambda g, y, x, accuracy=None: _jvp_expm1(g, y, x, accuracy))
 defjvp(log_p, lambda g, y, x, accuracy=None: div(g, x))
 defjvp(log2_p, lambda g, y, x: div(g, mul(x, log(constant_like(x, 2)))))
 defjvp(log1p_p, lambda g, y, x, accuracy=None: div(g, add(x, scalar_of_type(x, 1))))
@@ -169,8 +170,10 @@ def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
 defjvp(logistic_p, lambda g, y, x, accuracy=None: _by(accuracy, jvp_logistic, _exact_jvp_logistic)(g, y, x))
 
 
-def _jvp_expm1(g: Any, y: Any, x: Any) -> Any:
-    return mul(g, exp(x) if since(0, 12) else add(y, scalar_of_type(y, 1)))
+def _jvp_expm1(g: Any, y: Any, x: Any, accuracy: Any = None) -> Any:
+    if since(0, 12) or accuracy is AccuracyMode.HIGHEST:
+        return mul(g, exp(x, accuracy=accuracy))
+    return mul(g, add(y, scalar_of_type(y, 1)))
 
 
 # Where the highest accuracy is asked for, no digit is lost to a difference with 1.
@@ -178,10 +181,6 @@ def _jvp_expm1(g: Any, y: Any, x: Any) -> Any:
 
 def _by(accuracy: Any, usual: Callable[..., Any], exact: Callable[..., Any]) -> Callable[..., Any]:
     return exact if accuracy is AccuracyMode.HIGHEST else usual
-
-
-def _exact_jvp_expm1(g: Any, y: Any, x: Any) -> Any:
-    return mul(g, exp(x, accuracy=AccuracyMode.HIGHEST))
 
 
 def _exact_jvp_logistic(g: Any, y: Any, x: Any) -> Any:
@@ -226,6 +225,15 @@ def _jvp_atanh(g: Any, y: Any, x: Any) -> Any:
 
 
 defjvp(sin_p, lambda g, y, x, accuracy=None: mul(g, cos(x, accuracy=accuracy)))
+
+
+def _linearize_sin(nonzero: Sequence[bool], x: Any, **params: Any) -> tuple[Any, Callable[[Any], Any]]:
+    y, slope = sin_p.bind(x, **params), cos(x)  # of any accuracy
+    return y, lambda g: mul(g, slope)
+
+
+if since(0, 12):
+    linearize_rules[sin_p] = _linearize_sin
 defjvp(cos_p, lambda g, y, x, accuracy=None: neg(mul(g, sin(x, accuracy=accuracy))))
 defjvp(tan_p, lambda g, y, x, accuracy=None: mul(g, add(constant_like(x, 1), square(y))))
 defjvp(asin_p, lambda g, y, x: mul(g, rsqrt(_one_minus_square(x))))

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...base import config
+from ...base.jax_version import since
 from ...interpreters.ad_rules import (
     Zero,
     defjvp,
@@ -33,13 +34,14 @@ from ..convert import convert_element_type
 from ..creation import broadcasted_iota, full, iota
 from ..dot_products import batch_matmul, dot
 from ..elementwise import abs as abs_
-from ..elementwise import add, complex, eq, neg
+from ..elementwise import add, complex, eq, imag, neg, real, sub
+from ..elementwise_rules import COMPLEX
 from ..joining import concatenate, pad
 from ..powers import integer_pow, reciprocal
 from ..precision import Precision
 from ..reduction import argmax
 from ..shaping import expand_dims
-from ..utils import constant_like
+from ..utils import constant_like, is_a
 from .factoring import cholesky_p, lu, lu_p, qr_p
 from .lapack import adjoint, for_each, lower_triangle, swap_axes, symmetrize, upper_triangle
 from .solving import lu_solve, solve, triangular_solve, triangular_solve_p
@@ -109,9 +111,23 @@ primitive_transposes[triangular_solve_p] = _transpose_solve
 # --- cholesky: A = L L^H ------------------------------------------------------------------------------------------------------
 
 
+def _hermitian(x: Any) -> Any:
+    """The Hermitian matrices of which x has the lower triangle."""
+
+    def mirrored(part: Any, join: Callable[..., Any]) -> Any:
+        return join(lower_triangle(part, 0 if join is add else -1), swap_axes(lower_triangle(part, -1)))
+
+    if is_a(x.dtype, *COMPLEX):
+        return complex(mirrored(real(x), add), mirrored(imag(x), sub))
+    return mirrored(x, add)
+
+
 def _jvp_cholesky(primals: Sequence[Any], tangents: Sequence[Any]) -> Pair:
-    """dL = L phi(L^-1 dA L^-H), where phi takes the lower triangle and halves the diagonal."""
+    """dL = L phi(L^-1 dA L^-H), where phi takes the lower triangle and halves the diagonal. Since JAX 0.12, of dA as of A
+    the lower triangle alone is read.
+    """
     [x], [dx] = primals, tangents
+    dx = _hermitian(dx) if since(0, 12) else dx
     factor = lower_triangle(cholesky_p.bind(x))
     right = triangular_solve(factor, dx, left_side=False, transpose_a=True, conjugate_a=True, lower=True)
     both = lower_triangle(triangular_solve(factor, right, left_side=True, transpose_a=False, lower=True))

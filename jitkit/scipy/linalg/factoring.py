@@ -14,6 +14,7 @@ from typing import Any
 
 from ... import lax
 from ...base import traceback_util
+from ...base.jax_version import since
 from ...lax.linalg.solving import check_solve_shapes, solve_columns
 from ...lax.linalg.solving import lu_solve as permuted_lu_solve
 from ...numpy import arange, asarray, conj, eye, matmul, real, tril, triu, vectorize
@@ -172,16 +173,42 @@ def svd(
     return _svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
 
 
+def _eigh_generalized(a: Any, b: Any, *, lower: bool, type: int) -> tuple[Any, Any]:
+    """By b = L L^H: the problem of one matrix, L^-1 a L^-H or L^H a L, and its vectors as those of the two."""
+    factor, a = lax.linalg.cholesky(b), (a + conj(a.mT)) / 2
+    solve_once = functools.partial(lax.linalg.triangular_solve, factor, lower=True)
+    product = functools.partial(matmul, precision=lax.Precision.HIGHEST)
+    if type == 1:
+        one = solve_once(solve_once(a, left_side=True), left_side=False, transpose_a=True, conjugate_a=True)
+    else:
+        one = product(product(conj(factor.mT), a), factor)
+    vectors, values = lax.linalg.eigh(one, lower=lower)
+    if type == 3:
+        return values, product(factor, vectors)
+    return values, solve_once(vectors, left_side=True, transpose_a=True, conjugate_a=True)
+
+
 @jit(static_argnames=("lower", "eigvals_only", "eigvals", "type"))
 def _eigh(a: Any, b: Any, lower: bool, eigvals_only: bool, eigvals: None, type: int) -> Any:
-    if b is not None:
+    if since(0, 12):
+        if type not in (1, 2, 3):
+            raise ValueError("type must be 1, 2, or 3.")
+    elif b is not None:
         raise NotImplementedError("Only the b=None case of eigh is implemented")
-    if type != 1:
+    elif type != 1:
         raise NotImplementedError("Only the type=1 case of eigh is implemented.")
     if eigvals is not None:
         raise NotImplementedError("Only the eigvals=None case of eigh is implemented.")
-    (a,) = promote_dtypes_inexact(asarray(a))
-    vectors, values = lax.linalg.eigh(a, lower=lower)
+    a, *rest = promote_dtypes_inexact(*(asarray(x) for x in (a, b) if x is not None))
+    if since(0, 12):
+        for name, x in zip("ab", (a, *rest), strict=False):
+            if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+                raise ValueError(f"Argument {name} to linalg.eigh must have shape [..., n, n], got {x.shape}.")
+    if rest:
+        solve_one = functools.partial(_eigh_generalized, lower=lower, type=type)
+        values, vectors = vectorize(solve_one, signature="(n,n),(n,n)->(n),(n,n)")(a, *rest)
+    else:
+        vectors, values = lax.linalg.eigh(a, lower=lower)
     return values if eigvals_only else (values, vectors)
 
 
@@ -199,7 +226,9 @@ def eigh(
 ) -> Any:
     """The eigenvalues of Hermitian matrices, in ascending order, and the eigenvectors as columns; with `eigvals_only`, the first.
 
-    NotImplementedError for `b`, `eigvals` and other types, of which scipy has some.
+    With JAX 0.12, a positive `b` makes it a problem of two matrices: a v = w b v, or, of `type` 2 and 3, a b v = w v and b a v = w v.
+
+    NotImplementedError for `eigvals`, which scipy has, and with earlier versions for `b`.
     """
     return _eigh(a, b, lower, eigvals_only, eigvals, type)
 
