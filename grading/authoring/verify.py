@@ -190,12 +190,15 @@ class _Prover:
             encoding="utf-8",
         )
 
-    def verdict(self, exercise: Exercise, changed: dict[Target, str], seed: int = 0) -> Verdict:
-        """The verdict of all checks on the reference's functions, some of them changed, given as text."""
+    def verdict(self, exercise: Exercise, changed: dict[Target, str], seed: int = 0, graded: bool = False) -> Verdict:
+        """The verdict of all checks on the reference's functions, some of them changed, given as text; with `graded`, of as many random
+        programs as in grading."""
         sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets} | changed
         text = _preamble(self.lab) + "\n\n\n".join(sources.values()) + "\n"
         file = LearnerSource(f"{exercise.id}.py", text, self.lab.names)
-        return self.assessor.assess(self.lab, exercise, file, checks_file=self.checks, seed=seed, spare=self.forks)
+        return self.assessor.assess(
+            self.lab, exercise, file, checks_file=self.checks, seed=seed, draw=seed, graded=graded, spare=self.forks
+        )
 
     def stub(self, exercise: Exercise) -> list[Finding]:
         """Run although it is a stub: each check must end in the NotImplementedError, or show that it was swallowed."""
@@ -221,7 +224,7 @@ class _Prover:
         findings = []
         values: list[list[Plain | None]] = []
         for seed in _SEEDS:
-            results = self.verdict(exercise, {}, seed).results
+            results = self.verdict(exercise, {}, seed, graded=seed == _SEEDS[0]).results
             values.append([result.value for result in results])
             for result in results:
                 if result.status != Status.PASS:
@@ -244,7 +247,7 @@ class _Prover:
         if unknown:
             return [Finding(exercise.id, "right", f"{answer.how}: the exercise has no target {min(unknown)!r}")]
         changed = {targets[name]: named_as(targets[name], source) for name, source in answer.functions.items()}
-        found = self.verdict(exercise, changed)
+        found = self.verdict(exercise, changed, graded=True)
         if found.status in (Status.BROKEN, Status.TODO):
             return [Finding(exercise.id, "right", f"{answer.how}: {found.sentence}")]
         return [

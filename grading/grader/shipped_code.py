@@ -43,7 +43,7 @@ _DECORATORS = ("check", "program")  # of labs, and of the ladder
 _OF_THE_COURSE = (
     "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/engine/numpy_jaxpr.py",
     "kata/engine/executables.py", "kata/engine/checking.py", "kata/checking.py", "kata/subjects/__init__.py",
-    "kata/engine/run_stablehlo.py",
+    "kata/engine/run_stablehlo.py", "kata/programs",
 )  # fmt: skip
 _NOT_THE_REFERENCE = ("kata", "bench")
 
@@ -126,7 +126,7 @@ def _files(taken: frozenset[str]) -> Iterator[pathlib.Path]:
         elif entry.is_dir() and entry.name not in _NOT_THE_REFERENCE:
             yield from sorted(entry.rglob("*.py"))
     for name in _OF_THE_COURSE:
-        yield PACKAGE / name
+        yield from sorted((PACKAGE / name).rglob("*.py")) if not name.endswith(".py") else [PACKAGE / name]
     for module in sorted(taken):
         if module.startswith("jitkit.kata."):
             yield PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")

@@ -27,7 +27,7 @@ _DEEPEST, _MOST_PARTS, _MOST_UNORDERED = 60, 400_000, 2_000
 _KINDS = frozenset(
     {
         "None", "bool", "int", "float", "complex", "str", "list", "tuple", "dict", "unordered", "array", "error", "jaxpr",
-        "stablehlo", "type", "tree", "object",
+        "program", "stablehlo", "type", "tree", "object",
     }
 )  # fmt: skip
 _EDGE, _MOST_PRINTED, _MOST_ELEMENTS = 7, 50_000, 1 << 22
@@ -166,6 +166,10 @@ def _see_the_form(part: dict[str, Any], kind: str | None) -> None:
         sound = isinstance(shape, list) and all(type(n) is int and 0 <= n < 1 << 40 for n in shape) and len(shape) <= 32
         sound = sound and isinstance(part.get("data"), str) and isinstance(part.get("dtype"), str)
         sound = sound and _is_an_array(shape or [], part["dtype"], len(part["data"]))
+    elif kind == "program":
+        choices, value = part.get("choices"), part.get("value")
+        sound = isinstance(part.get("text"), str) and isinstance(choices, list) and all(type(n) is int for n in choices)
+        sound = sound and isinstance(value, dict) and "is" in value
     elif kind == "stablehlo":
         sound = isinstance(part.get("text"), str) and isinstance(part.get("arguments"), list)
     else:

@@ -196,6 +196,12 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explore", metavar="DIR", type=Path, help="with --as-jax: at the end, the Explorer's page of each, in DIR"
     )
+    parser.add_argument(
+        "--with",
+        metavar="ID",
+        dest="unfinished",
+        help="an exercise whose functions are in place though they do not pass",
+    )
     parser.add_argument("file", metavar="FILE", type=Path, help="a program of Python")
     parser.add_argument("arguments", metavar="ARGUMENTS", nargs=argparse.REMAINDER, help="its arguments")
 

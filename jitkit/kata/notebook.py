@@ -88,6 +88,10 @@ class Notebook:
         """What asks for the next hint."""
         return f'hint("{id}")'
 
+    def run_with(self, id: str, path: pathlib.Path) -> str:
+        """Nothing: a notebook has the program on its page, and the functions are those of its cells."""
+        return ""
+
     def place(self, path: str, line: int) -> str:
         """`In[3], line 2`."""
         if path != self.path:

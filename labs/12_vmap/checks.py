@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 
-from jitkit.kata.checking import check, raised, run_by_numpy
+from jitkit.kata.checking import check, mapped as functions_mapped, programs, raised, run_by_numpy
 
 
 def normal(rng, *shape):
@@ -758,3 +758,43 @@ def parts_of_a_carry(jk, rng):
             for x in (False, True)
         ],
     ]
+
+
+# --- Programs that nobody wrote before ----------------------------------------------------------------------------
+
+NEW = "Functions that nobody wrote before, under vmap: others at each save."
+
+
+@check("12.1", NEW, drawn=True)
+def programs_1(jk, rng):
+    return programs(jk, rng, functions_mapped("unary binary scaled reduction moved jit branches scan"), 6)
+
+
+@check("12.2", NEW, drawn=True)
+def programs_2(jk, rng):
+    return programs(jk, rng, functions_mapped("binary unary scaled constant cast"), 6)
+
+
+@check("12.3", NEW, drawn=True)
+def programs_3(jk, rng):
+    return programs(jk, rng, functions_mapped("reduction unary moved reduction"), 6)
+
+
+@check("12.4", NEW, drawn=True)
+def programs_4(jk, rng):
+    return programs(jk, rng, functions_mapped("product moved unary product"), 6)
+
+
+@check("12.5", NEW, drawn=True)
+def programs_5(jk, rng):
+    return programs(jk, rng, functions_mapped("unary moved constant reduction"), 6)
+
+
+@check("12.6", NEW, drawn=True)
+def programs_6(jk, rng):
+    return programs(jk, rng, functions_mapped("branches unary binary constant branches"), 6)
+
+
+@check("12.7", NEW, drawn=True)
+def programs_7(jk, rng):
+    return programs(jk, rng, functions_mapped("scan unary binary constant counted scan"), 6)

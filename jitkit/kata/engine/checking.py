@@ -50,6 +50,7 @@ class Check(NamedTuple):
     program: Program
     tolerance: float | None
     hidden: bool
+    drawn: bool = False
 
 
 _collected: list[Check] = []
@@ -57,7 +58,13 @@ _loading = threading.Lock()  # who loads checks has `_collected` alone
 
 
 def check(
-    exercise: str, sentence: str, *, against: Sequence[str] = (), tolerance: float | None = None, hidden: bool = False
+    exercise: str,
+    sentence: str,
+    *,
+    against: Sequence[str] = (),
+    tolerance: float | None = None,
+    hidden: bool = False,
+    drawn: bool = False,
 ) -> Callable[[Program], Program]:
     """Make a function a check of an exercise.
 
@@ -67,12 +74,15 @@ def check(
       against: the misconceptions that it refutes, in the words of the lab's mutants.
       tolerance: relative tolerance of floating-point results, where the usual one is too narrow.
       hidden: whether it is used in grading only.
+      drawn: whether it is made of random `programs`: a learner gets others at each save, until one fails.
     """
 
     def collect(program: Program) -> Program:
         if list(inspect.signature(program).parameters) != ["jk", "rng"]:
             raise TypeError(f"the check {program.__name__} should take (jk, rng)")
-        _collected.append(Check(exercise, program.__name__, sentence, tuple(against), program, tolerance, hidden))
+        _collected.append(
+            Check(exercise, program.__name__, sentence, tuple(against), program, tolerance, hidden, drawn)
+        )
         return program
 
     return collect

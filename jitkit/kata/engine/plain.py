@@ -7,6 +7,7 @@ called, since it may be the one that the learner is writing.
 
     np.float32([1, 2])     {"is": "array", "dtype": "float32", "shape": [2], "weak": false, "data": "0000803f00000040"}
     TypeError("no")        {"is": "error", "class": "TypeError", "bases": [...], "text": "no", "lines": [...]}
+    a program that ran     {"is": "program", "text": "jnp.sin(2.0)", "choices": [0, 3], "value": ...}
     a jaxpr                {"is": "jaxpr", "inputs": ..., "consts": ..., "equations": ..., "outputs": ...}
 """
 
@@ -48,6 +49,15 @@ def raised(function: Callable[..., Any], *args: Any, parts: Sequence[str] = (), 
         return function(*args, **kwargs)
     except Exception as error:
         return Raised(error, parts)
+
+
+class Ran:
+    """A random program: its text, the choices that it was written by, and what it computed, or the `Raised` that it ended in."""
+
+    def __init__(self, text: str, choices: Sequence[int], value: Any) -> None:
+        self.text = text
+        self.choices = list(choices)
+        self.value = value
 
 
 class Unordered:
@@ -102,6 +112,9 @@ class _Writer:
             return self.stablehlo(value)
         if kind is Raised:
             return _error(value)
+        if kind is Ran:
+            result = self.write(value.value)
+            return {"is": "program", "text": _text(value.text), "choices": value.choices, "value": result}
         return self.write_ours(value, f"{kind.__module__}.{kind.__qualname__}")
 
     def stablehlo(self, value: Stablehlo) -> Plain:

@@ -29,7 +29,7 @@ STANDARD_LIBRARY = (
 
 _OF_THE_COURSE = (
     "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/engine/numpy_jaxpr.py",
-    "kata/engine/executables.py", "kata/engine/checking.py", "kata/checking.py",
+    "kata/engine/executables.py", "kata/engine/checking.py", "kata/checking.py", "kata/programs",
 )  # fmt: skip
 _NOT_THE_REFERENCE = ("kata", "bench")
 
@@ -85,4 +85,4 @@ def _files(package: pathlib.Path) -> Iterator[pathlib.Path]:
         elif entry.is_dir() and entry.name not in _NOT_THE_REFERENCE:
             yield from sorted(entry.rglob("*.py"))
     for name in _OF_THE_COURSE:
-        yield package / name
+        yield from sorted((package / name).rglob("*.py")) if not name.endswith(".py") else [package / name]

@@ -60,6 +60,8 @@ class Job(NamedTuple):
     quick: bool = False  # of an experiment: fewer, smaller
     climb: Climb | None = None
     executables: str = ""  # the folder where those of programs are kept
+    draw: int = 0  # the seed of random programs
+    graded: bool = False  # whether these are as many as in grading
 
 
 class Outcome(NamedTuple):
@@ -272,6 +274,8 @@ def _request(job: Job, wanted: Sequence[str]) -> dict[str, Any]:
         "checks": {"path": job.checks_path, "source": job.checks_source},
         "wanted": list(wanted),
         "seed": job.seed,
+        "draw": job.draw,
+        "graded": job.graded,
         "quick": job.quick,
         "executables": job.executables,
     }

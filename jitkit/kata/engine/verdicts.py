@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...base.whole_file import write_whole
+from ..programs.running import whole
 from . import running
 from .checking import Check, load_checks
 from .comparison import Difference, RunStablehlo, describe, first_difference
@@ -24,6 +25,7 @@ from .manifest import Exercise, Lab
 from .plain import Plain
 from .processes import Forks, Spare
 from .running import Job, LearnerSource, Outcome, Stop, parsed
+from .shortening import shortened
 from .statuses import Status
 from .submission import SpliceError, Target, is_stub
 
@@ -45,6 +47,7 @@ class CheckResult(NamedTuple):
     call: str = ""  # of the learner's function, with which it went wrong
     called: int = 0  # the line where that function begins
     misses: str = ""  # where a count is wrong, what `explain` says of the calls
+    program: str = ""  # the random program that shows it, where it is one
 
 
 class Verdict(NamedTuple):
@@ -104,6 +107,8 @@ class Assessor:
         *,
         checks_file: pathlib.Path | None = None,
         seed: int = 0,
+        draw: int = 0,
+        graded: bool = False,
         spare: Spare | None = None,
         stop: Stop | None = None,
     ) -> Verdict:
@@ -113,6 +118,8 @@ class Assessor:
           others: functions of other exercises that take the reference's place, too.
           checks_file: the lab's `checks.py`, or another file of checks.
           seed: where the random inputs begin.
+          draw: the same for random programs.
+          graded: whether these are as many as in grading.
           spare: processes that wait.
           stop: what the run can be stopped with; then Stopped is raised.
         """
@@ -125,7 +132,7 @@ class Assessor:
         checks = [c for c in load_checks(source, str(path)) if c.exercise == exercise.id]
         if not checks:
             return Verdict(exercise, Status.PASS)
-        job = self.job(exercise, file, others, (str(path), source), checks, seed)
+        job = self.job(exercise, file, others, (str(path), source), checks, seed, draw)._replace(graded=graded)
         own = frozenset(f.path for f in job.files)
         judged: dict[str, CheckResult] = {}
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -136,7 +143,7 @@ class Assessor:
                 for triple in zip(checks, expected.result(), outcomes, strict=False):
                     result = judged[triple[0].name] = judged.get(triple[0].name) or self.judge(*triple, own)
                     if result.status != Status.PASS:
-                        return result.check.name if result.value is not None else None
+                        return result.check.name if result.value is not None and not result.check.drawn else None
                 return None
 
             replay = running.Replay(failing, file.path, tuple(target.name for target in exercise.targets))
@@ -144,9 +151,30 @@ class Assessor:
             triples = zip(checks, expected.result(), outcomes, strict=True)
             results = tuple(judged.get(triple[0].name) or self.judge(*triple, own) for triple in triples)
         results = tuple(with_call(result, outcome) for result, outcome in zip(results, outcomes, strict=True))
+        first = next((i for i, result in enumerate(results) if result.status != Status.PASS), None)
+        if first is not None and results[first].check.drawn and not isinstance(spare, Forks):
+            results = (*results[:first], self.shortest(results[first], job, own), *results[first + 1 :])
         status = Status.PASS if all(r.status == Status.PASS for r in results) else Status.FAIL
         called = next(((file.path, result.called) for result in results if result.called), None)
         return Verdict(exercise, status, results, "", called or _place(exercise, file), file.path)
+
+    def shortest(self, result: CheckResult, job: Job, own: frozenset[str]) -> CheckResult:
+        """A verdict on random programs as one on the shortest that was found to fail, with its text."""
+        place = re.match(r"result\[(\d+)\]", result.difference.where) if result.difference is not None else None
+        if place is None or result.value is None or result.value["is"] != "list":
+            return result
+        program, check = result.value["items"][int(place[1])], result.check
+
+        def differ(right: Outcome, yours: Outcome) -> bool:
+            return self.judge(check, right, yours, own).difference is not None
+
+        short = shortened(program, check.name, job, differ)
+        if short is not None:
+            result = self.judge(check, short.right, short.yours, own)
+        assert result.difference is not None, "it was chosen for that"
+        where = re.sub(r"^result\[\d+\]", "result", result.difference.where)
+        text = whole(short.text if short is not None else program["text"])
+        return result._replace(program=text, difference=result.difference._replace(where=where))
 
     def job(
         self,
@@ -156,6 +184,7 @@ class Assessor:
         checks_file: tuple[str, str],
         checks: Sequence[Check],
         seed: int = 0,
+        draw: int = 0,
     ) -> Job:
         """What is run for a verdict; `checks_file` is a path and its text."""
         placed = {target: other.path for other, target in others} | dict.fromkeys(exercise.targets, file.path)
@@ -164,6 +193,7 @@ class Assessor:
         return Job(
             tuple(files.values()), placed, *checks_file, tuple(c.name for c in checks), seed,
             exercise.uses_xla, self.seconds, executables=str(self.machine_code.folder) if self.machine_code and keeps else "",
+            draw=draw,
         )  # fmt: skip
 
     def reference(self, job: Job, forks: Forks | None = None) -> list[Outcome]:
@@ -178,19 +208,33 @@ class Assessor:
         return known
 
     def remembered(self, job: Job, forks: Forks | None = None) -> list[Outcome]:
-        """The outcomes of a job, run once: what runs again and again is the same, such as the reference and the mutants."""
+        """The outcomes of a job, run once: what runs again and again is the same, such as the reference and the mutants. Those of random
+        programs are kept by themselves: they change when the others do not."""
+        drawn = (
+            {c.name for c in load_checks(job.checks_source, job.checks_path) if c.drawn} if job.climb is None else set()
+        )
         functions = [[f.path, f.source] for f in job.files], sorted(map(str, job.targets))
-        key = _digest([job.checks_source, job.wanted, job.seed, functions, _reference_digest()])
-        known = self.expected.get(key) or self.read(key)
-        if known is None:
-            known = running.run(job, forks)
-            if any(
-                outcome.trouble == Status.TIME for outcome in known
-            ):  # a busy machine, perhaps: not to be remembered
-                return known
-            self.write(key, known)
-        self.expected[key] = known
-        return known
+        parts = {}
+        for is_drawn, seed in ((False, job.seed), (True, job.draw)):
+            wanted = [name for name in job.wanted if (name in drawn) == is_drawn]
+            if wanted:
+                key = _digest(
+                    [job.checks_source, wanted, seed, is_drawn and job.graded, functions, _reference_digest()]
+                )
+                parts[key] = wanted
+        found = {key: known for key in parts if (known := self.expected.get(key) or self.read(key)) is not None}
+        self.expected |= found
+        missing = [name for name in job.wanted if not any(o.check == name for known in found.values() for o in known)]
+        if missing:
+            made = running.run(job._replace(wanted=tuple(missing)), forks)
+            for key in parts.keys() - found:
+                found[key] = [outcome for outcome in made if outcome.check in parts[key]]
+                # one on a busy machine, perhaps, is not to be remembered
+                if not any(outcome.trouble == Status.TIME for outcome in found[key]):
+                    self.write(key, found[key])
+                    self.expected[key] = found[key]
+        by_name = {outcome.check: outcome for known in found.values() for outcome in known}
+        return [by_name[name] for name in job.wanted]
 
     def read(self, key: str) -> list[Outcome] | None:
         """The results that were kept in the folder."""

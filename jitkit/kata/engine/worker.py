@@ -135,6 +135,7 @@ class _Session:
         self.frames = frames
         self.output = output
         self.programs: dict[str, Callable[[Any, Any], Any]] = {}
+        self.drawn: set[str] = set()  # those of random programs
 
     def answer(self) -> None:
         """All frames of the request."""
@@ -175,7 +176,11 @@ class _Session:
             exec(compile(source, path, "exec"), names)
             return {"measure": lambda jk, rng: names["measure"](jk, self.request["quick"])}
         checking = importlib.import_module("jitkit.kata.engine.checking")
-        return {check.name: check.program for check in checking.load_checks(source, path)}
+        found = checking.load_checks(source, path)
+        self.drawn = {check.name for check in found if check.drawn}
+        if self.request["graded"]:
+            importlib.import_module("jitkit.kata.programs.running").grade()
+        return {check.name: check.program for check in found}
 
     def run(self) -> None:
         """Each of the wanted, with a frame before and a frame after it."""
@@ -207,8 +212,14 @@ class _Session:
         )
 
     def run_program(self, name: str) -> Any:
-        """What a check's program returns, on its own numbers."""
-        seed = [self.request["seed"], zlib.crc32(name.encode())]
+        """What a check's program returns, on its own numbers; of `name@3,1,2`, the random program that these choices make."""
+        name, _, choices = name.partition("@")
+        if choices:
+            given = list(map(int, choices.split(",")))
+            return self.programs[name](
+                self.jitkit, importlib.import_module("jitkit.kata.programs.choices").Choices(given)
+            )
+        seed = [self.request["draw" if name in self.drawn else "seed"], zlib.crc32(name.encode())]
         return self.programs[name](self.jitkit, importlib.import_module("numpy").random.default_rng(seed))
 
     def value(self, name: str) -> Any:

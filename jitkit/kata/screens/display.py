@@ -6,6 +6,7 @@ next step. Everything else (both results in full) goes to a file.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import linecache
@@ -63,6 +64,9 @@ class Desk(Places, Protocol):
     def hint(self, id: str) -> str:
         """What asks for the next hint."""
 
+    def run_with(self, id: str, path: pathlib.Path) -> str:
+        """What runs a program with the functions of an exercise that does not pass; nothing where nothing does."""
+
 
 def show_report(screen: Screen, report: Report, places: Desk) -> None:
     """The verdict on one exercise."""
@@ -86,7 +90,7 @@ def show_report(screen: Screen, report: Report, places: Desk) -> None:
             if result.line is None or result.line[0] != verdict.file:
                 show_line(screen, verdict.line, places)
             show_output(screen, result.output)
-            show_program(screen, result)
+            show_program(screen, result) if not result.program else show_random_program(screen, report, result, places)
     if verdict.status == Status.PASS:
         show_output(screen, next((r.output for r in verdict.results if r.output.strip()), ""))
     for sentence in filter(None, (report.blame, report.suspicion)):
@@ -232,6 +236,25 @@ def show_program(
             screen.line(f"        {piece}", "dim")
     if len(lines) - start > _MOST_OF_A_PROGRAM:
         screen.line("        ...", "dim")
+
+
+def show_random_program(screen: Screen, report: Report, result: CheckResult, places: Desk) -> None:
+    """The random program that shows a difference, and how to run it by oneself."""
+    path = places.kept / "last" / f"{report.exercise.id}.py"
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(result.program, encoding="utf-8")
+    screen.line()
+    screen.text("a program that nobody wrote before, and the shortest like it that shows the difference:", 6, "dim")
+    lines = [line for line in result.program.splitlines() if line and not line.startswith(("import", "from"))]
+    for line in lines[:_MOST_OF_A_PROGRAM]:
+        for piece in _pieces(line, max(screen.width - 9, 20)):
+            screen.line(f"        {piece}", "dim")
+    if len(lines) > _MOST_OF_A_PROGRAM:
+        screen.line("        ...", "dim")
+    run = places.run_with(report.exercise.id, path)
+    if run:
+        screen.line(f"      with your function: {run}", "dim")
 
 
 def show_output(screen: Screen, output: str) -> None:

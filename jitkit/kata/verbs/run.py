@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.as_jax:
         if arguments.explain or arguments.explore:
             raise WrongUsage("--explain and --explore are told of a program that is run with --as-jax.")
-        return _start(program)
+        return _start(program, unfinished=arguments.unfinished)
     options = [
         *(["--explain"] * arguments.explain),
         *(["--explore", str(arguments.explore)] if arguments.explore else []),
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         _workspace(program)
     except Problem:
         return _call([sys.executable, "-m", "jitkit.as_jax", *options, *program])
-    return _start(program, options)
+    return _start(program, options, arguments.unfinished)
 
 
 def python(arguments: argparse.Namespace) -> int:
@@ -54,11 +54,11 @@ def python(arguments: argparse.Namespace) -> int:
     return _start([])
 
 
-def _start(program: Sequence[str], as_jax: Sequence[str] | None = None) -> int:
+def _start(program: Sequence[str], as_jax: Sequence[str] | None = None, unfinished: str | None = None) -> int:
     screen = Screen.of(sys.stderr)
     workspace = _workspace(program)
     with screen.progress("checking what you have written since"):
-        own = own_functions(workspace)
+        own = own_functions(workspace, workspace.exercise(unfinished)[1] if unfinished is not None else None)
     say(screen, own)
     prompts = not program and sys.stdin is not None and sys.stdin.isatty()
     if prompts:

@@ -6,6 +6,7 @@ not changed since. For all others there is the reference. So a lab can be done a
 
 from __future__ import annotations
 
+import functools
 import pathlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from .state import Progress
 from .workspace import Look, Workspace
 
 _SEEDS = 4
+_DRAWS = 64
 _SECONDS = 10.0  # for one check of a learner, who waits
 
 
@@ -28,7 +30,7 @@ class Report(NamedTuple):
     others fail.
 
     `blame` is a sentence on another exercise of theirs, with which this one fails and without which it passes; `suspicion` one on
-    this exercise, with which another one fails. `seed` is that of the checks' numbers.
+    this exercise, with which another one fails. `seed` is that of the checks' numbers, `draw` that of their random programs.
     """
 
     lab: Lab
@@ -39,6 +41,7 @@ class Report(NamedTuple):
     suspicion: str = ""
     seconds: float = 0.0
     seed: int = 0
+    draw: int = 0
 
     @property
     def exercise(self) -> Exercise:
@@ -72,10 +75,10 @@ class Course:
         if isinstance(source, Verdict):
             return Report(lab, source._replace(exercise=exercise))
         others = list(bindings(look, exercise))
-        seed = seed_of(look, exercise)
-        verdict = self.assess(lab, exercise, source, others, stop, seed)
+        seed, draw = seed_of(look, exercise), draw_of(look, exercise)
+        verdict = self.assess(lab, exercise, source, others, stop, seed, draw)
         known = _suspects(look)
-        report = Report(lab, verdict, _ids(others, exercise, verdict), known, seed=seed)
+        report = Report(lab, verdict, _ids(others, exercise, verdict), known, seed=seed, draw=draw)
         if verdict.status == Status.FAIL and others:
             report = self.find_blame(report, source, others, stop)
         elif verdict.status == Status.PASS:
@@ -92,13 +95,17 @@ class Course:
         others: Sequence[Binding],
         stop: Stop | None = None,
         seed: int = 0,
+        draw: int = 0,
     ) -> Verdict:
         """The verdict with these other functions of the learner's."""
         functions = [(binding.source, binding.target) for binding in others]
-        verdict = self.assessor.assess(lab, exercise, source, functions, seed=seed, spare=self.spare, stop=stop)
+        assess = functools.partial(
+            self.assessor.assess, lab, exercise, source, functions, seed=seed, draw=draw, stop=stop
+        )
+        verdict = assess(spare=self.spare)
         if self.hidden is None or not verdict.results:
             return verdict
-        more = self.assessor.assess(lab, exercise, source, functions, checks_file=self.hidden, seed=seed, stop=stop)
+        more = assess(checks_file=self.hidden)
         results = (*verdict.results, *more.results)
         return verdict._replace(
             results=results, status=Status.PASS if verdict.status == more.status == Status.PASS else Status.FAIL
@@ -107,14 +114,15 @@ class Course:
     def find_blame(self, report: Report, source: LearnerSource, others: Sequence[Binding], stop: Stop | None) -> Report:
         """After a failure: does it pass with the reference in the place of the others? Then one of them is to blame, and the
         verdict is the one without it."""
-        alone = self.assess(report.lab, report.exercise, source, (), stop, report.seed)
+        alone = self.assess(report.lab, report.exercise, source, (), stop, report.seed, report.draw)
         if alone.status != Status.PASS:
             return report
         ids = list(dict.fromkeys(binding.exercise.id for binding in others))
         culprit = _in_the_traceback(report.verdict, others) or (ids[0] if len(ids) == 1 else "")
         for id in ids if not culprit else ():
             rest = [binding for binding in others if binding.exercise.id != id]
-            if self.assess(report.lab, report.exercise, source, rest, stop, report.seed).status == Status.PASS:
+            found = self.assess(report.lab, report.exercise, source, rest, stop, report.seed, report.draw)
+            if found.status == Status.PASS:
                 culprit = id
                 break
         failure = report.verdict.first_failure
@@ -137,6 +145,9 @@ class Course:
         now = look.fingerprint(report.exercise)
         with self.workspace.state.edit() as state:
             known = state.of(report.exercise.id)
+            failure = report.verdict.first_failure
+            if failure is None or not failure.check.drawn:  # what one of them found stays there until it is mended
+                known.drawn += 1
             if report.passed:
                 known.passed, known.failed, known.passes = now, "", known.passes + 1
             else:
@@ -173,13 +184,19 @@ class Course:
         others = [(binding.source, binding.target) for binding in bindings(look, exercise)]
         path = lab.folder / "checks.py"
         text = path.read_text(encoding="utf-8")
-        return self.assessor.job(exercise, source, others, (str(path), text), checks, seed_of(look, exercise))
+        seeds = seed_of(look, exercise), draw_of(look, exercise)
+        return self.assessor.job(exercise, source, others, (str(path), text), checks, *seeds)
 
 
 def seed_of(look: Look, exercise: Exercise) -> int:
     """The seed of an exercise's checks: another one after each pass, so that no numbers of a verdict are worth remembering. They
     come round again, as the reference's results are kept for each."""
     return look.state.exercises.get(exercise.id, Progress()).passes % _SEEDS
+
+
+def draw_of(look: Look, exercise: Exercise) -> int:
+    """The seed of an exercise's random programs: another one after each verdict that they did not decide."""
+    return look.state.exercises.get(exercise.id, Progress()).drawn % _DRAWS
 
 
 class Binding(NamedTuple):

@@ -39,8 +39,9 @@ class Own(NamedTuple):
         return "\n".join([f"jitkit: {self.summary}", *(f"  not in place: {sentence}" for sentence in self.left_out)])
 
 
-def own_functions(workspace: Workspace) -> Own:
-    """The functions of a workspace that pass. Problem on the ladder, where a package of the learner's is run as it is."""
+def own_functions(workspace: Workspace, unfinished: Exercise | None = None) -> Own:
+    """The functions of a workspace that pass; and those of one exercise though they do not. Problem where that has none, and on the
+    ladder, where a package of the learner's is run as it is."""
     if (workspace.kept / "ladder").is_file():
         raise Problem("on the ladder the package is yours, and is imported by its name: run your file with `python`.")
     look, course = workspace.look(), Course(workspace)
@@ -48,7 +49,15 @@ def own_functions(workspace: Workspace) -> Own:
         if look.standing(exercise) in (Status.NEW, Status.STALE):
             course.check(lab, exercise)
     look = workspace.look()
-    return Own(tuple(bindings(look)), tuple(_left_out(workspace, look)))
+    if unfinished is None:
+        return Own(tuple(bindings(look)), tuple(_left_out(workspace, look)))
+    source = look.source(unfinished)
+    if not isinstance(source, LearnerSource) or find_problem(unfinished, source) is not None:
+        raise Problem(f"{unfinished.id} cannot be put in place: jitkit check {unfinished.id} says why.")
+    own = (Binding(unfinished, source, target) for target in unfinished.targets)
+    others = tuple(b for b in bindings(look, unfinished) if b.exercise.id != unfinished.id)
+    left_out = (sentence for sentence in _left_out(workspace, look) if not sentence.startswith(f"{unfinished.id} "))
+    return Own((*own, *others), tuple(left_out))
 
 
 def _left_out(workspace: Workspace, look: Look) -> Iterator[str]:

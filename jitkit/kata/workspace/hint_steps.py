@@ -88,7 +88,7 @@ def behaves_like(course: Checker, lab: Lab, exercise: Exercise, report: Report) 
         outcomes = dict(
             zip(
                 range(len(mutants)),
-                pool.map(lambda m: results_of(course, lab, exercise, m, report.seed), mutants),
+                pool.map(lambda m: results_of(course, lab, exercise, m, report.seed, report.draw), mutants),
                 strict=True,
             )
         )
@@ -106,7 +106,9 @@ def behaves_like(course: Checker, lab: Lab, exercise: Exercise, report: Report) 
     return None, False
 
 
-def results_of(course: Checker, lab: Lab, exercise: Exercise, mutant: Mutant, seed: int = 0) -> list[Outcome]:
+def results_of(
+    course: Checker, lab: Lab, exercise: Exercise, mutant: Mutant, seed: int = 0, draw: int = 0
+) -> list[Outcome]:
     """What a mutant computes in the checks of its exercise; run once, and remembered. Nothing where it cannot be made."""
     target = next((t for t in exercise.targets if mutant.target in ("", t.name)), exercise.targets[0])
     try:
@@ -118,7 +120,7 @@ def results_of(course: Checker, lab: Lab, exercise: Exercise, mutant: Mutant, se
     file = LearnerSource(f"{exercise.id}.py", text, lab.names)
     path = lab.folder / "checks.py"
     checks = checks_of(lab, exercise.id)
-    job = course.assessor.job(exercise, file, (), (str(path), path.read_text(encoding="utf-8")), checks, seed)
+    job = course.assessor.job(exercise, file, (), (str(path), path.read_text(encoding="utf-8")), checks, seed, draw)
     return course.assessor.remembered(job)
 
 

@@ -34,6 +34,7 @@ class Progress:
     ground: str = ""  # the fingerprints, by id, of all that ran when it did: `01.1=... 01.2=...`
     blame: str = ""  # which one failed, and how
     passes: int = 0  # how often it passed: the seed of its checks
+    drawn: int = 0  # verdicts that no random program decided: the seed of these
     hints: int = 0
     gave_up: bool = False
 

@@ -81,6 +81,10 @@ class Workspace:
         """What asks for the next hint."""
         return f"jitkit hint {id}"
 
+    def run_with(self, id: str, path: pathlib.Path) -> str:
+        """What runs a program with the functions of an exercise that does not pass."""
+        return f"jitkit run --with {id} {self.relative(path)}"
+
     def source(self, lab: Lab) -> LearnerSource | Verdict:
         """The learner's file; or why it cannot be read, as a verdict on the lab's first exercise."""
         path = self.file_of(lab)

@@ -1,0 +1,68 @@
+"""a random program that shows a difference -> the shortest one that was found to show one
+
+The choices that a program was written by are made fewer and smaller (`shorter`), all such programs are run with the learner's
+functions and with the reference, in one process each, and the shortest of those that still differ is taken; a few times over.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from ..programs.choices import shorter
+from . import running
+from .plain import Plain
+from .running import Job, Outcome
+
+_ROUNDS = 6
+_MOST = 70  # programs of one round
+_SECONDS = 1.5  # after which no other round begins
+
+
+class Short(NamedTuple):
+    """A program, and what the reference and the learner's functions make of it."""
+
+    text: str
+    choices: Sequence[int]
+    right: Outcome
+    yours: Outcome
+
+    @property
+    def length(self) -> tuple[int, int]:
+        """Lines count first."""
+        return self.text.count("\n"), len(self.text)
+
+
+def shortened(program: Plain, check: str, job: Job, differ: Callable[[Outcome, Outcome], bool]) -> Short | None:
+    """The shortest program beside a random one, of a check's name, that differs; None where none is shorter."""
+    best: Short | None = None
+    most = Short(program["text"], program["choices"], Outcome(check, None), Outcome(check, None)).length
+    tried, began = {tuple(program["choices"])}, time.monotonic()
+    for _ in range(_ROUNDS):
+        found = map(tuple, shorter(best.choices if best is not None else program["choices"]))
+        others = [other for other in dict.fromkeys(found) if other and other not in tried][:_MOST]
+        tried.update(others)
+        failing = [short for short in _run(check, job, others) if differ(short.right, short.yours)]
+        shortest = min(failing, key=lambda short: short.length, default=None)
+        if shortest is None or shortest.length >= most:
+            break
+        best, most = shortest, shortest.length
+        if time.monotonic() - began > _SECONDS:
+            break
+    return best
+
+
+def _run(check: str, job: Job, others: Sequence[Sequence[int]]) -> Iterator[Short]:
+    """Programs of these choices, as far as both sides came to an end."""
+    job = job._replace(wanted=tuple(f"{check}@{','.join(map(str, other))}" for other in others))
+    if not others:
+        return
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        right = pool.submit(running.run, job._replace(files=(), targets={}))
+        pairs = list(zip(running.run(job), right.result(), strict=True))
+    for yours, expected in pairs:
+        if all(o.value is not None and o.value["is"] == "list" and not o.trouble for o in (yours, expected)):
+            program = (expected.value or {})["items"][0]
+            yield Short(program["text"], program["choices"], expected, yours)

@@ -1,0 +1,65 @@
+"""a generator, or a list of numbers -> the choices that a random program is made of
+
+A writer asks for one number after the other. What it was given is kept, so that the program can be written again; and with fewer
+or smaller numbers, another program is: the first option of each choice is the plainest one, and so is all that comes after the end of
+the list. That is how a program which shows a difference gets shorter, whatever it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_MOST = 400  # choices of one program; after them the first option is taken
+_LARGE = 1 << 30
+
+
+class Choices:
+    """The choices of one program.
+
+    Attributes:
+      made: the numbers of the options that were taken.
+    """
+
+    def __init__(self, given: Sequence[int]) -> None:
+        self.given = given
+        self.made: list[int] = []
+
+    @classmethod
+    def drawn(cls, rng: Any) -> Choices:
+        """New ones, by a `numpy.random.Generator`."""
+        return cls(rng.integers(_LARGE, size=_MOST).tolist())
+
+    def below(self, count: int) -> int:
+        """A number from 0 to `count - 1`."""
+        place = len(self.made)
+        number = self.given[place] % count if place < len(self.given) else 0
+        self.made.append(number)
+        return number
+
+    def of(self, options: Sequence[T]) -> T:
+        """One of several; the first is the plainest."""
+        return options[self.below(len(options))]
+
+    def chance(self, percent: int) -> bool:
+        """True in so many of a hundred cases; False is plainer."""
+        return self.below(100) >= 100 - percent
+
+
+def shorter(made: Sequence[int]) -> Iterator[list[int]]:
+    """Lists that are nearer to the plainest program: with a part taken away, with a part of zeros, with a smaller number."""
+    count = len(made)
+    for size in (16, 8, 4, 2, 1):
+        for start in range(0, count, max(size // 2, 1)):
+            rest = [*made[:start], *made[start + size :]]
+            if size < count and len(rest) < count:
+                yield rest
+    for start in range(0, count, 4):
+        if any(made[start : start + 4]):
+            yield [*made[:start], *[0] * len(made[start : start + 4]), *made[start + 4 :]]
+    for place, number in enumerate(made):
+        for smaller in {0, number // 2, number - 1}:
+            if 0 <= smaller < number:
+                yield [*made[:place], smaller, *made[place + 1 :]]

@@ -1,0 +1,176 @@
+"""Functions in functions: a call of one under `jit`, branches, and loops, whose parts are written line by line, too.
+
+Each takes a few values in scope as its operands and closes over others; it has one, two or three results, of which later lines may use
+some, all or none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+from . import arrays
+from .arrays import Value, Writer
+
+_DEEPEST = 1
+_MOST_LINES = 2  # of a function in a function
+
+
+def _is_small(value: Value) -> bool:
+    return value.dtype in ("float32", "float16") and len(value.shape) <= 2
+
+
+@contextlib.contextmanager
+def _inside(writer: Writer, parameters: Sequence[Value]) -> Iterator[None]:
+    """The body of a function: deeper, with its parameters in scope, and nothing of it afterwards."""
+    before, margin = list(writer.scope), writer.margin
+    closes_over = not parameters or writer.choices.chance(50)
+    writer.scope = [*(before if closes_over else ()), *parameters]
+    writer.margin, writer.depth = margin + "    ", writer.depth + 1
+    yield
+    writer.scope, writer.margin, writer.depth = before, margin, writer.depth - 1
+
+
+def _some(writer: Writer, most: int) -> list[Value]:
+    """Values for operands, or parts of a carry: one or more of them, maybe one twice."""
+    small = [value for value in reversed(writer.scope) if _is_small(value)]
+    return [writer.choices.of(small) for _ in range(1 + writer.choices.below(most))] if small else []
+
+
+def _named(writer: Writer, values: Sequence[Value]) -> list[Value]:
+    return [value._replace(name=next(writer.names)) for value in values]
+
+
+def _tuple(names: Sequence[str]) -> str:
+    return f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+
+
+def _body(writer: Writer, parameters: Sequence[Value], wanted: Sequence[Value]) -> None:
+    """Lines, and the return of values of the types of others."""
+    with _inside(writer, parameters):
+        for _ in range(writer.choices.below(_MOST_LINES + 1)):
+            writer.step()
+        writer.line(f"return {_tuple([writer.of_type(value.shape, value.dtype) for value in wanted])}")
+
+
+def _results(writer: Writer, expression: str, like: Sequence[Value]) -> None:
+    made = _named(writer, like)
+    names = [value.name for value in made]
+    writer.line(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {expression}")
+    writer.scope += made
+
+
+def _too_deep(writer: Writer) -> bool:
+    return writer.depth >= _DEEPEST
+
+
+def jit(writer: Writer) -> bool:
+    """A call of a function under `jit`."""
+    operands = _some(writer, 2)
+    if not operands or _too_deep(writer):
+        return False
+    name, parameters = next(writer.names), _named(writer, operands)
+    wanted = [writer.choices.of(operands) for _ in range(1 + writer.choices.below(2))]
+    writer.line("@jax.jit")
+    writer.line(f"def {name}({', '.join(value.name for value in parameters)}):")
+    _body(writer, parameters, wanted)
+    _results(writer, f"{name}({', '.join(value.name for value in operands)})", wanted)
+    return True
+
+
+def branches(writer: Writer) -> bool:
+    """`cond`, or `switch` among three, by a value."""
+    operands = _some(writer, 2)
+    chooser = writer.pick(lambda value: value.dtype != "bool")
+    if not operands or chooser is None or _too_deep(writer):
+        return False
+    count = 2 + writer.choices.below(2)
+    number = f"{chooser.name}.sum()" if chooser.shape else chooser.name
+    closed = writer.choices.chance(30)
+    names = [next(writer.names) for _ in range(count)]
+    wanted = [writer.choices.of(operands) for _ in range(1 + writer.choices.below(2))]
+    for name in names:
+        parameters = [] if closed else _named(writer, operands)
+        writer.line(f"def {name}({', '.join(value.name for value in parameters)}):")
+        _body(writer, parameters, wanted)
+    passed = "" if closed else "".join(f", {value.name}" for value in operands)
+    if count == 2:
+        _results(writer, f"lax.cond({number} > 0.5, {', '.join(names)}{passed})", wanted)
+    else:
+        _results(writer, f"lax.switch({number}.astype('int32'), [{', '.join(names)}]{passed})", wanted)
+    return True
+
+
+def scan(writer: Writer) -> bool:
+    """A scan over the first axis of a value, or of a length, forwards or backwards."""
+    carry = _some(writer, 3)
+    if not carry or _too_deep(writer):
+        return False
+    over = [value for value in reversed(writer.scope) if _is_small(value) and value.shape and value.shape[0]]
+    xs = [] if not over or writer.choices.chance(15) else [writer.choices.of(over)]
+    name, state, x = next(writer.names), next(writer.names), next(writer.names)
+    parts = _named(writer, carry)
+    element = [Value(x, xs[0].shape[1:], xs[0].dtype)] if xs else []
+    ys = [writer.choices.of([*parts, *element]) for _ in range(writer.choices.below(2))]
+    length = xs[0].shape[0] if xs else writer.choices.of((2, 1, 0, 3))
+    weak = [value.shape == () and value.dtype == "float32" and writer.choices.chance(20) for value in carry]
+    writer.line(f"def {name}({state}, {x}):")
+    with _inside(writer, [*parts, *element]):
+        writer.line(f"{_tuple([value.name for value in parts])} = {state}")
+        for _ in range(writer.choices.below(_MOST_LINES + 1)):
+            writer.step()
+        ends = [writer.of_type(value.shape, value.dtype) for value in carry]
+        rows = [writer.of_type(value.shape, value.dtype) for value in ys]
+        writer.line(f"return {_tuple(ends)}, {_tuple(rows) if rows else None}")
+    start = _tuple(["0.0" if is_weak else value.name for value, is_weak in zip(carry, weak, strict=True)])
+    given = xs[0].name if xs else f"None, length={length}"
+    reverse = ", reverse=True" if writer.choices.chance(30) else ""
+    made, stacked = _named(writer, carry), [Value(next(writer.names), (length, *y.shape), y.dtype) for y in ys]
+    results = f"{_tuple([v.name for v in made])}, {_tuple([v.name for v in stacked]) if stacked else '_'}"
+    writer.line(f"{results} = lax.scan({name}, {start}, {given}{reverse})")
+    writer.scope += [*made, *stacked]
+    return True
+
+
+def counted(writer: Writer) -> bool:
+    """A `fori_loop`."""
+    carry = _some(writer, 3)
+    if not carry or _too_deep(writer):
+        return False
+    name, state, parts = next(writer.names), next(writer.names), _named(writer, carry)
+    number = Value(next(writer.names), (), "int32")
+    writer.line(f"def {name}({number.name}, {state}):")
+    with _inside(writer, [*parts, number]):
+        writer.line(f"{_tuple([value.name for value in parts])} = {state}")
+        for _ in range(writer.choices.below(_MOST_LINES + 1)):
+            writer.step()
+        writer.line(f"return {_tuple([writer.of_type(value.shape, value.dtype) for value in carry])}")
+    start, end = writer.choices.of((0, 1, -1)), writer.choices.of((2, 1, 0, 3))
+    _results(writer, f"lax.fori_loop({start}, {end}, {name}, {_tuple([v.name for v in carry])})", carry)
+    return True
+
+
+def repeated(writer: Writer) -> bool:
+    """A `while_loop` that counts, among other things."""
+    carry = _some(writer, 3)
+    if not carry or _too_deep(writer):
+        return False
+    name, state, parts = next(writer.names), next(writer.names), _named(writer, carry)
+    number = Value(next(writer.names), (), "int32")
+    writer.line(f"def {name}({state}):")
+    with _inside(writer, [*parts, number]):
+        writer.line(f"{_tuple([number.name, *(value.name for value in parts)])} = {state}")
+        for _ in range(writer.choices.below(_MOST_LINES + 1)):
+            writer.step()
+        ends = [writer.of_type(value.shape, value.dtype) for value in carry]
+        writer.line(f"return {_tuple([f'{number.name} + 1', *ends])}")
+    limit = writer.choices.of((2, 1, 0, 3))
+    made = Value(next(writer.names), (), "int32")
+    start = _tuple(["0", *(value.name for value in carry)])
+    _results(writer, f"lax.while_loop(lambda s: s[0] < {limit}, {name}, {start})", [made, *carry])
+    return True
+
+
+OPERATIONS = {
+    **arrays.OPERATIONS, "jit": jit, "branches": branches, "scan": scan, "counted": counted, "repeated": repeated,
+}  # fmt: skip

@@ -1,0 +1,103 @@
+"""choices -> programs of functions of arrays under `vmap`, and with their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .arrays import Value, Writer
+from .choices import Choices
+from .nested import OPERATIONS
+
+_SHAPES = ((3,), (), (2, 3), (3, 3), (1,), (0,))
+
+
+def _function(writer: Writer, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str], most: int) -> list[Value]:
+    """Write `def f`, of as many parameters; the values that it returns."""
+    parameters = [Value(f"x{i}", shape, dtype) for i, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))]
+    writer.line(f"def f({', '.join(value.name for value in parameters)}):")
+    writer.margin, writer.scope = "    ", list(parameters)
+    writer.step()
+    writer.steps(most)
+    results = [writer.scope[-1], *(writer.choices.of(writer.scope[::-1]) for _ in range(writer.choices.below(2)))]
+    names = [value.name for value in results]
+    writer.line(f"return {', '.join(names)}")
+    writer.margin = ""
+    writer.line("")
+    return results
+
+
+def mapped(operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",)) -> Callable[[Choices], str]:
+    """A writer of functions of these operations under `vmap`: batch axes anywhere, operands that have none, maybe two of them."""
+
+    def write(choices: Choices) -> str:
+        writer = Writer(choices, [OPERATIONS[word] for word in operations.split()])
+        count = 1 + choices.below(3)
+        shapes = [choices.of(_SHAPES[:5]) for _ in range(count)]
+        kinds = [choices.of(dtypes) for _ in range(count)]
+        results = _function(writer, shapes, kinds, most)
+        size = choices.of((2, 3, 1))
+        batched: list[int | None] = [
+            choices.of((0, *range(1, len(shape) + 1), -1)) if i == 0 or choices.chance(60) else None
+            for i, shape in enumerate(shapes)
+        ]
+        first = choices.below(count)  # not always the first one is a batch
+        batched[0], batched[first] = batched[first], batched[0] if first and batched[0] is not None else batched[first]
+        if all(axis is None for axis in batched):
+            batched[first] = 0
+        places = [_fits(axis, shape) for axis, shape in zip(batched, shapes, strict=True)]
+        out = [choices.of((0, *range(1, len(r.shape) + 1), -1, -len(r.shape) - 1)) for r in results]
+        arguments = []
+        for i, (shape, kind, axis) in enumerate(zip(shapes, kinds, places, strict=True)):
+            whole = list(shape)
+            if axis is not None:
+                whole.insert(axis % (len(shape) + 1), size)
+            writer.line(f"a{i} = {writer.data(whole, kind)}")
+            arguments.append(f"a{i}")
+        ins = f"({', '.join(map(str, places))}{',' if count == 1 else ''})"
+        outs = str(out[0]) if len(out) == 1 else f"({', '.join(map(str, out))})"
+        writer.line(f"jax.vmap(f, in_axes={ins}, out_axes={outs})({', '.join(arguments)})")
+        return "\n".join(writer.lines)
+
+    return write
+
+
+def _fits(axis: int | None, shape: tuple[int, ...]) -> int | None:
+    return axis if axis is None or axis <= len(shape) else 0
+
+
+_WAYS = (
+    "jax.grad({loss}, {numbers})({args})",
+    "jax.value_and_grad({loss}, {numbers})({args})",
+    "(lambda {args}: jax.jvp(f, ({args},), ({args},)))({args})",
+    "jax.jit(jax.grad({loss}, {numbers}))({args})",
+    "(lambda {args}: jax.linearize(f, {args})[1]({args}))({args})",
+    "(lambda {args}: jax.vjp(f, {args})[1](f({args})))({args})",
+)
+
+
+def differentiated(
+    operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), ways: Sequence[int] = range(len(_WAYS))
+) -> Callable[[Choices], str]:
+    """A writer of functions of these operations, and of a derivative: `ways` are places in a list that begins with `grad`,
+    `value_and_grad`, `jvp`."""
+
+    def write(choices: Choices) -> str:
+        writer = Writer(choices, [OPERATIONS[word] for word in operations.split()])
+        count = 1 + choices.below(3)
+        shapes = [choices.of(_SHAPES[:5]) for _ in range(count)]
+        kinds = [choices.of(dtypes) for _ in range(count)]
+        results = _function(writer, shapes, kinds, most)
+        arguments = []
+        for i, (shape, kind) in enumerate(zip(shapes, kinds, strict=True)):
+            writer.line(f"x{i} = {writer.data(shape, kind)}")
+            arguments.append(f"x{i}")
+        args = ", ".join(arguments)
+        one = choices.below(len(results))
+        result = f"f({args})" if len(results) == 1 else f"f({args})[{one}]"
+        loss = f"lambda {args}: {result}.astype('float32').sum()"
+        numbers = choices.of((0, tuple(range(count)) if count > 1 else (0,), count - 1))
+        way = _WAYS[choices.of(list(ways))]
+        writer.line(way.format(loss=loss, numbers=numbers, args=args))
+        return "\n".join(writer.lines)
+
+    return write
