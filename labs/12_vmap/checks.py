@@ -7,7 +7,8 @@ import itertools
 
 import numpy as np
 
-from jitkit.kata.checking import check, mapped as functions_mapped, programs, raised, run_by_numpy
+from jitkit.kata.checking import check, programs, raised, run_by_numpy
+from jitkit.kata.checking import mapped as functions_mapped
 
 
 def normal(rng, *shape):
