@@ -40,6 +40,7 @@ POSITION = {room: place for place, room in enumerate(ROOMS)}
 
 # The rooms of the course, by floors: a module imports from its own room and from lower floors. Its command names verbs by text.
 FLOORS_OF_KATA = (
+    ("programs",),
     ("engine", "problems", "subjects", "hidden_modules"),
     ("workspace", "functions", "cli"),
     ("screens", "speed", "mine", "__main__"),

@@ -43,7 +43,7 @@ _DECORATORS = ("check", "program")  # of labs, and of the ladder
 _OF_THE_COURSE = (
     "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/engine/numpy_jaxpr.py",
     "kata/engine/executables.py", "kata/engine/checking.py", "kata/checking.py", "kata/subjects/__init__.py",
-    "kata/engine/run_stablehlo.py", "kata/programs",
+    "kata/engine/run_stablehlo.py", "kata/engine/random_programs.py", "kata/programs",
 )  # fmt: skip
 _NOT_THE_REFERENCE = ("kata", "bench")
 

@@ -2,7 +2,7 @@
 
 problems    what a command ends with: exit statuses, and the errors that a user can mend
 engine      functions of a learner -> verdict
-programs    random programs, of which the last check of an exercise is made
+programs    writers of random programs, of which the last check of an exercise is made
 subjects    the functions of exercises that no stage of jitkit has
 workspace   a learner's folder
 screens     what a terminal shows, and its keys

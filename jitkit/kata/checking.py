@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .engine.checking import Stablehlo, Unordered, check, modules_of_jax, raised, run_by_numpy
-from .programs.running import programs
+from .engine.random_programs import programs
 from .programs.transformed import differentiated, mapped
 
 __all__ = [

@@ -34,7 +34,7 @@ from .walls import NEW_PID, call, drop_privileges, enter_namespaces, limit, moun
 
 Modules = dict[str, Any]  # by name: file, whether it is a package, code
 Program = tuple[Any, Any, Any]  # jitkit, what makes plain data of results, what has compiled
-_PROGRAMS = "jitkit.kata.programs.running"  # random ones, of which there are more in grading
+_PROGRAMS = "jitkit.kata.engine.random_programs"  # random ones, of which there are more in grading
 _LONGEST_OUTPUT = 10_000
 _COLLECT_AFTER = 10_000  # objects: a worker is soon over, and looks for garbage less often than Python would
 ENVIRONMENT = {

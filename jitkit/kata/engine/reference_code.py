@@ -29,7 +29,8 @@ STANDARD_LIBRARY = (
 
 _OF_THE_COURSE = (
     "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/engine/numpy_jaxpr.py",
-    "kata/engine/executables.py", "kata/engine/checking.py", "kata/checking.py", "kata/programs",
+    "kata/engine/executables.py", "kata/engine/checking.py", "kata/checking.py",
+    "kata/engine/random_programs.py", "kata/programs",
 )  # fmt: skip
 _NOT_THE_REFERENCE = ("kata", "bench")
 

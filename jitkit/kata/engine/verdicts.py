@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...base.whole_file import write_whole
-from ..programs.running import whole
 from . import running
 from .checking import Check, load_checks
 from .comparison import Difference, RunStablehlo, describe, first_difference
@@ -24,6 +23,7 @@ from .executables import MachineCode
 from .manifest import Exercise, Lab
 from .plain import Plain
 from .processes import Forks, Spare
+from .random_programs import whole
 from .running import Job, LearnerSource, Outcome, Stop, parsed
 from .shortening import shortened
 from .statuses import Status

@@ -179,7 +179,7 @@ class _Session:
         found = checking.load_checks(source, path)
         self.drawn = {check.name for check in found if check.drawn}
         if self.request["graded"]:
-            importlib.import_module("jitkit.kata.programs.running").grade()
+            importlib.import_module("jitkit.kata.engine.random_programs").grade()
         return {check.name: check.program for check in found}
 
     def run(self) -> None:

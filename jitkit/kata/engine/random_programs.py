@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.numpy_jaxpr import run_by_numpy
-from ..engine.plain import Raised, Ran
-from .choices import Choices
+from ..programs.choices import Choices
+from .numpy_jaxpr import run_by_numpy
+from .plain import Raised, Ran
 
 Writer = Callable[[Choices], str]
 
