@@ -1,0 +1,72 @@
+"""Random programs of the labs: they run, real JAX computes the same, and one that fails gets short.
+
+What a program is judged by is jitkit; so jitkit is compared with JAX on such programs, each written by a writer that a lab uses.
+"""
+
+from __future__ import annotations
+
+import ast
+
+import jax
+import numpy as np
+import pytest
+
+import jitkit
+from jitkit.kata.checking import differentiated, mapped
+from jitkit.kata.engine.plain import Raised
+from jitkit.kata.engine.random_programs import programs, whole
+from jitkit.kata.programs.choices import Choices, shorter
+
+WRITERS = {
+    "vmap": mapped("unary binary scaled reduction moved constant cast product jit branches scan counted repeated"),
+    "derivatives": differentiated("unary binary scaled reduction moved constant product jit branches scan counted"),
+    "derivatives of float16": differentiated("unary binary reduction", dtypes=("float32", "float16")),
+}
+
+
+def by_jax(text):
+    """The leaves of what real JAX computes: the last expression is a call, which is compiled."""
+    names = {"jax": jax, "jnp": jax.numpy, "lax": jax.lax, "np": np}
+    tree = ast.parse(text)
+    call = tree.body.pop().value
+    exec(compile(tree, "<program>", "exec"), names)
+    fun, *arguments = (eval(ast.unparse(part), names) for part in (call.func, *call.args))
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(jax.jit(fun)(*arguments))]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_random_programs_compute_what_jax_computes(name):
+    rng = np.random.default_rng([7, len(name)])
+    for ran in programs(jitkit, rng, WRITERS[name], 5):
+        assert not isinstance(ran.value, Raised), f"{ran.text}\n{ran.value.error!r}"
+        *leaves, _ = ran.value
+        for ours, theirs in zip(leaves, by_jax(ran.text), strict=True):
+            assert ours.dtype == theirs.dtype, ran.text
+            tolerance = 2e-2 if ours.dtype == "float16" else 2e-4
+            np.testing.assert_allclose(
+                ours.astype("float64"), theirs.astype("float64"), rtol=tolerance, atol=tolerance, err_msg=ran.text
+            )
+
+
+def test_hardly_any_program_ends_in_an_error():
+    for write in WRITERS.values():
+        found = programs(jitkit, np.random.default_rng(5), write, 60)
+        errors = [f"{ran.text}\n{ran.value.error!r}" for ran in found if isinstance(ran.value, Raised)]
+        assert len(errors) <= 1, errors[0]
+
+
+def test_the_same_choices_write_the_same_program():
+    for write in WRITERS.values():
+        drawn = Choices.drawn(np.random.default_rng(3))
+        text = write(drawn)
+        assert write(Choices(drawn.made)) == text
+
+
+def test_the_plainest_choices_are_a_program_and_shorter_ones_lead_there():
+    for write in WRITERS.values():
+        plain, drawn = write(Choices([])), Choices.drawn(np.random.default_rng(4))
+        ast.parse(whole(plain))
+        before = write(drawn)
+        others = {write(Choices(made)) for made in shorter(drawn.made)}
+        assert min(map(len, others)) < len(before)
+        assert plain.count("\n") <= min(text.count("\n") for text in others)
