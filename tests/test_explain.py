@@ -26,7 +26,7 @@ from jitkit import lax
 from jitkit.base import config
 from jitkit.base.report import log_compiles
 from jitkit.misses import record as call_record
-from jitkit.misses.explain import Miss, MissLog, Report, explain, explain_cache_misses
+from jitkit.misses.explain import Explanation, Miss, MissLog, explain, explain_cache_misses
 from jitkit.misses.origin import count_another, origin_of
 from jitkit.misses.record import CallRecord
 
@@ -1178,7 +1178,7 @@ def test_misses_and_compiles_are_logged_everywhere_when_asked_for(how):
 
 
 def test_a_report_can_be_counted_and_iterated():
-    report = Report("title", [], of_one_function=True)
+    report = Explanation("title", [], of_one_function=True)
     assert len(report) == 0
     assert list(report) == []
     assert str(report) == "title"

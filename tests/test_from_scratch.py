@@ -20,7 +20,7 @@ from jitkit.base import whole_file
 from jitkit.kata.cli import main
 from jitkit.kata.engine import executables, processes, running
 from jitkit.kata.ladder.climber import Climber, Package
-from jitkit.kata.ladder.report import Report, card_text, code_lines, drawn, tutorials
+from jitkit.kata.ladder.report import Abilities, card_text, code_lines, drawn, tutorials
 from jitkit.kata.ladder.rungs import all_rungs, machine_file, prefix, solution_file
 from jitkit.kata.ladder.wrong import wrong_versions
 from jitkit.kata.pytest.rungs import programs_of
@@ -283,7 +283,7 @@ def test_the_card_has_a_bar_for_each_rung_and_for_each_call_and_the_misses_are_r
     rungs = tuple((number, "<title>", 3, 4) for number in RUNGS)
     times = {"lower": 7e-6, "call": 5e-6}
     calls = [0.02, *[5e-6] * 9, 0.03, *[5e-6] * 9]
-    found = Report(rungs, (7, 8), 967, times | {"every call": calls}, {"lower": 1e-4, "call": 4e-6})
+    found = Abilities(rungs, (7, 8), 967, times | {"every call": calls}, {"lower": 1e-4, "call": 4e-6})
     assert found.misses == [0, 10]
     assert (
         "20 calls, 2 of them longer than a millisecond; the longest took 30.0 ms, one in the middle 5.0 µs"
@@ -294,7 +294,7 @@ def test_the_card_has_a_bar_for_each_rung_and_for_each_call_and_the_misses_are_r
     assert len(bars) == 1 + 2 * len(rungs) + len(calls)
     assert [bar.get("fill") for bar in bars].count("#b3261e") == 2
     assert drawn(calls[:3], "01234567") == "411"
-    nothing = Report(rungs, (0, 8), 12, None, None)
+    nothing = Abilities(rungs, (0, 8), 12, None, None)
     assert "every call" not in card_text("mine", nothing)
     assert nothing.sentences[-1] == "12 lines of code"
 
@@ -683,10 +683,10 @@ def test_each_prefix_passes_each_wrong_version_fails_and_so_does_the_prefix_belo
 
 
 @pytest.mark.tail
-@pytest.mark.parametrize("design", ["otherjax", "stackjax", "operandsjax"])
+@pytest.mark.parametrize("design", ["otherjax", "stackjax"])
 def test_a_package_of_another_design_passes_all_rungs(design, kept):
-    """All rungs, and what is hidden of them: with many files, a class for each primitive and a tape for derivatives; with a stack of
-    traces; with the trace found among the operands, and derivatives and batches as interpreters of programs."""
+    """All rungs, and what is hidden of them: with many files, the trace found among the operands, a class for each primitive and a tape
+    for derivatives; with a stack of traces."""
     where = Package(pathlib.Path(__file__).parent / "other_jax", design)
     verdicts = Climber(kept, hidden_programs()).climb(where, list(RUNGS.values()))
     assert [(v.rung.number, v.first_failure) for v in verdicts if not v.passed] == []

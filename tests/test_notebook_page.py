@@ -16,7 +16,7 @@ import jitkit.numpy as jnp
 from jitkit import lax
 from jitkit.bench.notebook import Timing
 from jitkit.bench.timing import Spread
-from jitkit.misses.explain import Report
+from jitkit.misses.explain import Explanation
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs a browser: chromium")
@@ -72,7 +72,7 @@ def of_long_paths():
     names = {"jk": jk, "jnp": jnp}
     program = "f = jk.jit(lambda x: x * 2)\nf(jnp.ones(3)), f(jnp.ones(4))"
     exec(compile(program, "/home/somebody/projects/2026/a_model_with_a_name/training/loop.py", "exec"), names)
-    return Report("f", jk.explain(names["f"]).misses, of_one_function=False)
+    return Explanation("f", jk.explain(names["f"]).misses, of_one_function=False)
 
 
 def displays():

@@ -258,7 +258,7 @@ def milliseconds(seconds: float) -> str:
 # --- for users ----------------------------------------------------------------------------------------------
 
 
-class Report(RichDisplay):
+class Explanation(RichDisplay):
     """Misses and their reasons. Prints as text, and shows as a table in notebooks; `misses` are the data,
     `as_dicts()` plain data.
     """
@@ -307,7 +307,7 @@ class Report(RichDisplay):
         return f"<p>{escape(self.title)}</p><table>{table}</table>"
 
 
-def explain(fun: Callable[..., Any] | None = None) -> Report:
+def explain(fun: Callable[..., Any] | None = None) -> Explanation:
     """Why calls were traced and compiled, instead of finding their program in the cache.
 
     Args:
@@ -315,7 +315,7 @@ def explain(fun: Callable[..., Any] | None = None) -> Report:
         that users have written.
 
     Returns:
-      A `Report`: print it, or take its `misses` (see `Miss`), in the order in which they happened. Kept are
+      An `Explanation`: print it, or take its `misses` (see `Miss`), in the order in which they happened. Kept are
       the latest 256 of each function, and the latest 512 of all.
 
     Raises:
@@ -324,7 +324,7 @@ def explain(fun: Callable[..., Any] | None = None) -> Report:
     if fun is None:
         misses = list(_all_misses)
         title = f"The latest cache misses of all functions: {_summary(len(misses), misses)}"
-        return Report(title, misses, of_one_function=False)
+        return Explanation(title, misses, of_one_function=False)
     inner: Any = fun
     while not hasattr(inner, "_jitted") and (hasattr(inner, "__wrapped__") or isinstance(inner, functools.partial)):
         inner = inner.func if isinstance(inner, functools.partial) else inner.__wrapped__
@@ -335,7 +335,7 @@ def explain(fun: Callable[..., Any] | None = None) -> Report:
             "Pass what `jit` has returned: `f = jit(f)`, then `explain(f)`."
         )
     count, misses = jitted.cache.misses.misses()
-    return Report(f"{origin_of(jitted.fun).function}: {_summary(count, misses)}", misses, of_one_function=True)
+    return Explanation(f"{origin_of(jitted.fun).function}: {_summary(count, misses)}", misses, of_one_function=True)
 
 
 def _summary(count: int, misses: Sequence[Miss]) -> str:

@@ -32,7 +32,7 @@ _DECADE = 16  # pixels of a power of ten, on the card
 _CHART = 6 * _DECADE + 12
 
 
-class Report(NamedTuple):
+class Abilities(NamedTuple):
     """What was found. Times in seconds; None where something did not run."""
 
     rungs: tuple[tuple[str, str, int, int], ...]  # number, title, programs that pass, programs
@@ -101,7 +101,7 @@ def run(place: Place, screen: Screen) -> int:
     return OK
 
 
-def measured(place: Place) -> Report:
+def measured(place: Place) -> Abilities:
     """Run everything."""
     package = place.package
     *verdicts, of_tutorials = Climber(place.kept).climb(package, [*all_rungs(), tutorials()])
@@ -111,7 +111,9 @@ def measured(place: Place) -> Report:
     good = sum(r.status == Status.PASS for r in of_tutorials.results)
     lines = sum(code_lines(path.read_text(encoding="utf-8", errors="replace")) for path in package.files)
     mine = _times([str(package.folder), package.name, str(machine_file())])
-    return Report(rungs, (good, len(of_tutorials.results)), lines, mine, _times(["jax"]) if mine is not None else None)
+    return Abilities(
+        rungs, (good, len(of_tutorials.results)), lines, mine, _times(["jax"]) if mine is not None else None
+    )
 
 
 def tutorials() -> Rung:
@@ -151,7 +153,7 @@ def code_lines(source: str) -> int:
     return len(lines - texts)
 
 
-def calls_chart(found: Report, top: int) -> list[str]:
+def calls_chart(found: Abilities, top: int) -> list[str]:
     """The time of every call, on a scale of powers of ten from a microsecond; the misses are red."""
     bottom, step = top + _CHART, 480 / len(found.calls)
     texts = [
@@ -168,7 +170,7 @@ def calls_chart(found: Report, top: int) -> list[str]:
     return texts
 
 
-def card_text(name: str, found: Report) -> str:
+def card_text(name: str, found: Abilities) -> str:
     """An SVG of the same: a bar a rung, and the sentences."""
     width, row = 560, 16
     bars = []
