@@ -42,9 +42,9 @@ POSITION = {room: place for place, room in enumerate(ROOMS)}
 FLOORS_OF_KATA = (
     ("programs",),
     ("engine", "problems", "subjects", "hidden_modules"),
-    ("workspace", "functions", "cli"),
-    ("screens", "speed", "mine", "__main__"),
-    ("ladder", "tour", "notebook"),
+    ("workspace", "functions", "guard"),
+    ("screens", "speed", "mine", "cli"),
+    ("ladder", "tour", "notebook", "__main__"),
     ("verbs", "pytest"),
 )
 # What files of authors and learners import. Each hands names on and does nothing else, so it stands on no floor.

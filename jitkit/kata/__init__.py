@@ -12,7 +12,7 @@ tour        `jitkit tour`
 pytest      what pytest runs in a learner's folder
 speed       what `jitkit bench kata` measures
 verbs       what each other `jitkit VERB` does
-cli         arguments -> exit status; `hidden_modules`: why an import failed
+cli         arguments -> exit status; `guard`: whatever a verb raises -> exit status; `hidden_modules`: why an import failed
 
 Further ways in: `mine` for programs, `notebook`. Authors of labs import `checking` and `mutants`; a notebook of before names
 `small_jit`.

@@ -7,25 +7,17 @@ used, so that `jitkit --help` answers at once.
 
 from __future__ import annotations
 
-import _thread
 import argparse
 import contextlib
 import difflib
-import errno
 import importlib
-import os
-import signal
 import sys
-import tempfile
-import threading
-import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jitkit.kata import hidden_modules
-
-from .problems import FAILED, INTERRUPTED, OK, OUR_BUG, Problem, versions
+from .guard import guarded
+from .problems import OK, versions
 
 
 class Verb(NamedTuple):
@@ -324,93 +316,3 @@ def _run(verb: Verb, arguments: argparse.Namespace) -> int:
         module, function = "jitkit.kata.verbs.on_the_ladder", name
     status: int = getattr(importlib.import_module(module), function)(arguments)
     return status
-
-
-def guarded(action: Callable[[], int]) -> int:
-    """Run an action, and turn whatever it raises into a message and an exit status."""
-    try:
-        with _no_interrupt_lost():
-            return action()
-    except Problem as problem:
-        print(f"jitkit: {problem}", file=sys.stderr)
-        return problem.status
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in ("jax", "jaxlib", "matplotlib"):
-            return _our_bug()
-        print(
-            f"jitkit: {error.name} is not installed for {sys.executable}. Install it:\n"
-            f"    {Path(sys.executable).name} -m pip install "
-            f"{error.name.split('.')[0] if error.name else 'jax'}",
-            file=sys.stderr,
-        )
-        return FAILED
-    except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
-        with contextlib.suppress(OSError):
-            _drop_output()
-        return OK
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            return _our_bug()
-        with contextlib.suppress(OSError):
-            _drop_output()  # else Python tries again to write what is left, and complains
-        print(f"jitkit: there is no room for what is to be written: {error}", file=sys.stderr)
-        return FAILED
-    except Exception:
-        return _our_bug()
-
-
-def _drop_output() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextlib.contextmanager
-def _no_interrupt_lost() -> Iterator[None]:
-    """Ctrl-C that comes in a callback of a weak reference, such as importing runs for each module, or in a destructor: Python can
-    raise nothing there, prints it, and goes on. Here it comes again, once that callback is left.
-    """
-    before = sys.unraisablehook
-
-    def hook(unraisable: sys.UnraisableHookArgs) -> None:
-        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
-            before(unraisable)
-            return
-        again = threading.Timer(0.01, _interrupt)
-        again.daemon = True
-        again.start()
-
-    sys.unraisablehook = hook
-    try:
-        yield
-    finally:
-        sys.unraisablehook = before
-
-
-def _interrupt() -> None:
-    if os.name == "nt":
-        _thread.interrupt_main()
-    else:  # a signal also ends a wait for a lock, or for another process
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-
-def _our_bug() -> int:
-    """Say so in a sentence; the traceback, which helps only us, goes to a file."""
-    if hidden := hidden_modules.told():
-        print(f"jitkit: {hidden}", file=sys.stderr)
-        return FAILED
-    kind, error, _ = sys.exc_info()
-    report = f"{traceback.format_exc()}\n{versions()}\n"
-    try:
-        with tempfile.NamedTemporaryFile("w", prefix="jitkit-", suffix=".txt", delete=False, encoding="utf-8") as file:
-            file.write(report)
-        where = f"Please report it, with the file {file.name}."
-    except OSError:
-        where = f"Please report it, with these lines:\n{report}"
-    print(
-        f"jitkit: {kind.__name__ if kind else 'Error'}: {error}\n"
-        f"This is a bug of ours, not of yours; nothing that you wrote was changed. {where}\n{versions()}",
-        file=sys.stderr,
-    )
-    return OUR_BUG

@@ -13,45 +13,31 @@ only the stub, and counts as passed; what passes there is in place here, and hin
 from __future__ import annotations
 
 import ast
-import base64
-import html
 import inspect
 import io
 import itertools
 import linecache
 import os
 import pathlib
-import re
 import sys
 import tempfile
-import textwrap
 import traceback
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from jitkit.base import rich_display
-
-from .engine.manifest import Exercise, Experiment, Lab, all_labs, nearest
+from .engine.manifest import Exercise, Lab, all_labs, nearest
 from .engine.running import LearnerSource, parsed
 from .engine.source_edit import splice_text
 from .engine.statuses import Status
 from .engine.submission import LearnerFile, SpliceError, Target, is_stub
 from .engine.verdicts import Assessor
 from .problems import Problem
-from .screens.display import hanging, show_report
+from .screens.cells import Hint, Plot, Question, Shown, Unknown
 from .screens.experiment import draw, measure
-from .screens.terminal import Screen
 from .workspace.course import Report, bindings
 from .workspace.hint_steps import STEPS, Checker, hint_text
 from .workspace.workspace import Workspace, fingerprint
 
-# In the middle between light and dark pages: more than 4.2 times the luminance of the one, and of the other.
-_STYLE_OF_CODE = {
-    "1": "font-weight:bold", "2": "opacity:.7", "31": "color:#de3c3c", "32": "color:#008a66", "33": "color:#a87000",
-    "34": "color:#007ec7", "36": "color:#00869b",
-}  # fmt: skip
-
-_COLUMNS = 92  # of text: as many as a notebook has, in a window of 1280 pixels with a side bar
 _CELLS = "<notebook>"  # the path of the file that the cells are
 _passed: dict[str, str] = {}  # the exercises that passed in this kernel, as what was written then
 _hints: dict[str, int] = {}  # how many were shown in this kernel, where there is no workspace
@@ -100,104 +86,6 @@ class Notebook:
         return f"{name}, line {line - start + 1}"
 
 
-class NotPassed(AssertionError):
-    """An exercise, or one of its checks, that does not pass. Notebooks show the verdict for a traceback."""
-
-    def _render_traceback_(self) -> list[str]:
-        return str(self).splitlines()
-
-
-class Unknown(LookupError):
-    """What does not exist. Notebooks show the sentence, and no frames of ours."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"LookupError: {self}"]
-
-
-class Shown:
-    """A verdict that a notebook shows: as text, and as HTML.
-
-    Attributes:
-      passed: whether every check passes.
-      fraction: the part of the checks that do, from 0 to 1.
-    """
-
-    def __init__(self, report: Report, notebook: Notebook, note: str = "") -> None:
-        self.report = report
-        self.notebook = notebook
-        self.note = note  # on what became of it in the workspace
-        self.passed = report.passed
-        results = report.verdict.results
-        self.fraction = report.verdict.passed / len(results) if results else float(report.passed)
-
-    def __repr__(self) -> str:
-        """The verdict as text."""
-        return self._render(color=False)
-
-    def _repr_html_(self) -> str:
-        return rich_display.box(_html_of_ansi(self._render(color=True)))
-
-    def _render(self, color: bool) -> str:
-        stream = io.StringIO()
-        screen = Screen(stream, width=_COLUMNS, interactive=False, color=color, unicode=True)
-        show_report(screen, self.report, self.notebook)
-        if self.passed:
-            screen.line()
-            hanging(screen, "  why: ", self.report.exercise.why)
-        if self.note:
-            screen.line()
-            screen.text(self.note, 2)
-        return stream.getvalue().strip("\n")
-
-    def require(self, check: str | None = None) -> None:
-        """For cells that are graded: NotPassed, with the verdict as its text, unless all checks pass, or the one of this name."""
-        if check is None:
-            if not self.passed:
-                raise NotPassed(f"\n{self!r}")
-            return
-        verdict = self.report.verdict
-        results = tuple(result for result in verdict.results if result.check.name == check)
-        if verdict.results and not results:
-            raise Unknown(f"{verdict.exercise.id} has no check {check!r}")
-        if not results or results[0].status != Status.PASS:
-            alone = self.report._replace(verdict=verdict._replace(results=results))
-            raise NotPassed(f"\n{Shown(alone, self.notebook)!r}")
-
-
-class Question:
-    """The question of an experiment, which is to be answered first."""
-
-    def __init__(self, experiment: Experiment, call: str) -> None:
-        numbered = [
-            textwrap.fill(f"{i}  {option}", _COLUMNS, subsequent_indent="   ")
-            for i, option in enumerate(experiment.options, 1)
-        ]
-        self.lines = [textwrap.fill(experiment.question, _COLUMNS), *numbered, f"Guess first: {call}"]
-
-    def __repr__(self) -> str:
-        """The question and its options."""
-        return "\n".join(self.lines)
-
-    def _repr_html_(self) -> str:
-        return rich_display.box(rich_display.escape(repr(self)))
-
-
-class Plot:
-    """A figure that a notebook shows inline."""
-
-    def __init__(self, png: bytes, answer: str) -> None:
-        self.png = png
-        self.answer = answer
-
-    def __repr__(self) -> str:
-        """What is to be seen in it."""
-        return self.answer
-
-    def _repr_html_(self) -> str:
-        data = base64.b64encode(self.png).decode()
-        return f"<img style='max-width:min(100%,800px)' src='data:image/png;base64,{data}'/><p>{html.escape(self.answer)}</p>"
-
-
 def check(id: str, checks: str | None = None) -> Shown:
     """The verdict on an exercise whose functions are defined in this notebook. LookupError where there is no such exercise.
 
@@ -241,25 +129,6 @@ def hint(id: str, step: int | None = None) -> Hint:
         with workspace.state.edit() as state:
             state.of(id).hints = _hints[id]
     return Hint(f"{id} {exercise.title}: hint {place + 1} of {len(STEPS)}, {STEPS[place]}", text)
-
-
-class Hint:
-    """A hint that a notebook shows."""
-
-    def __init__(self, title: str, text: str) -> None:
-        self.title = title
-        self.text = text
-
-    def __repr__(self) -> str:
-        """Title and text."""
-        return f"{self.title}\n\n{self._body()}"
-
-    def _repr_html_(self) -> str:
-        title = f"<div><b>{rich_display.escape(self.title)}</b></div>"
-        return rich_display.box(rich_display.escape(self._body()), above=title)
-
-    def _body(self) -> str:
-        return "\n".join(textwrap.fill(line, _COLUMNS) for line in self.text.strip("\n").splitlines())
 
 
 def _report(
@@ -442,16 +311,6 @@ def _cells(shell: Any, undefined: dict[str, str]) -> Iterator[tuple[str, str]]:
             undefined.pop(function, None)
         undefined.update(dict.fromkeys(_defined(text) - _defined(reached), name))
         yield name, reached
-
-
-def _html_of_ansi(text: str) -> str:
-    """Text with escape sequences of colours as HTML."""
-
-    def span(match: re.Match[str]) -> str:
-        styles = ";".join(_STYLE_OF_CODE.get(code, "") for code in match[1].split(";"))
-        return f"<span style='{styles}'>{match[2]}</span>"
-
-    return re.sub(r"\x1b\[([\d;]+)m(.*?)\x1b\[0m", span, html.escape(text), flags=re.DOTALL)
 
 
 if (_shell := getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()) is not None:

@@ -4,6 +4,7 @@ Comes in: what is kept of each call that was not found. Goes out: `explain`. In 
 
     record         call -> what a later call can be compared with
     differences    two calls -> what is different between them, in words
+    short_text     a value in a few words
     advice         two types of one argument -> what to do so that both calls share a program
     origin         function -> the source that made it, and how many functions that source has made
     explain        the story of each miss, as data and as sentences

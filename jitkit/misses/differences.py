@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import inspect
 import numbers
-import re
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -22,13 +21,12 @@ from ..runtime import OnHost, Placed, describe_sharding
 from ..signature.argument_spec import signature_of
 from ..tree_util import explain_difference, tree_structure
 from .advice import conversion, literals, of_keys
-from .origin import origin_of
 from .record import Argument, CallRecord, Change, aval_of, changes, is_weak, of_python, safe_equal, safe_repr
+from .short_text import shortened, shortened_pair, static_text, whole_text
 
 _MANY = 4  # from how many values of one argument on we say how to have fewer
 _BATCH = 8  # rows, from which on fewer may be the last batch of an epoch
 _LOOKED_AT = 32  # records in which they are counted
-_WIDE = 80  # characters of a value
 
 
 class Difference(NamedTuple):
@@ -139,7 +137,7 @@ def _axes_in_words(axes: Sequence[tuple[Any, int]]) -> str:
 
 
 def _jit_options(change: Change, calls: Calls) -> Iterator[Difference]:
-    before, now = (_shortened(safe_repr(value)) for value in (change.before, change.now))
+    before, now = (shortened(safe_repr(value)) for value in (change.before, change.now))
     yield _difference(change, before, now, name=f"jit's {change.name}")
 
 
@@ -204,7 +202,7 @@ def _is_none(argument: Argument) -> bool:
 
 
 def _tree(change: Change, calls: Calls) -> Iterator[Difference]:
-    before, now = _shortened(safe_repr(change.before)), _shortened(safe_repr(change.now))
+    before, now = shortened(safe_repr(change.before)), shortened(safe_repr(change.now))
     try:
         sentences = explain_difference(change.before, change.now, change.name)
     except Exception as error:  # raised by the `__eq__` of some metadata, which is not to break the call
@@ -324,7 +322,7 @@ def _host(change: Change, calls: Calls) -> Iterator[Difference]:
 
 def _static(change: Change, calls: Calls) -> Iterator[Difference]:
     old, new = change.before.value, change.now.value
-    before, now = _shortened_pair(_whole_text(old), _whole_text(new))
+    before, now = shortened_pair(whole_text(old), whole_text(new))
     advice = ""
     if type(old) is not type(new) and safe_equal(old, new):
         before, now = f"{before} ({type(old).__name__})", f"{now} ({type(new).__name__})"
@@ -367,30 +365,6 @@ def _advice_on_many(change: Change, calls: Calls) -> str:
     is_number = isinstance(value, numbers.Number) and not isinstance(value, bool)  # on which one branches
     instead = " If it is a number to compute with, make it an ordinary argument." if is_number else ""
     return f"{change.name} has had {calls.counted(count)} values, and each is compiled for itself.{instead}"
-
-
-def static_text(value: Any) -> str:
-    """A static value in a few words, without an address; a function by where it was defined."""
-    return _shortened(_whole_text(value))
-
-
-def _whole_text(value: Any) -> str:
-    if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)) or hasattr(value, "_jitted"):
-        return origin_of(value).describe()
-    return " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", safe_repr(value)).split())
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _WIDE else f"{text[: _WIDE - 3]}..."
-
-
-def _shortened_pair(one: str, two: str) -> tuple[str, str]:
-    """Both shortened. Where they begin alike they would read the same, and so begin a little before what differs."""
-    if one != two and one[: _WIDE - 3] == two[: _WIDE - 3]:
-        alike = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
-        start = alike - _WIDE // 4
-        one, two = f"...{one[start:]}", f"...{two[start:]}"
-    return _shortened(one), _shortened(two)
 
 
 _WORDS: dict[str, Callable[[Change, Calls], Iterator[Difference]]] = {
