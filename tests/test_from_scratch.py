@@ -470,6 +470,17 @@ def test_files_that_are_called_like_modules_that_we_need_do_no_harm(tmp_path):
     assert "FAILED test_ladder.py::test_program[01_refused]" in done.stdout
 
 
+def test_a_test_ladder_of_before_finds_its_programs(tmp_path):
+    """It names the module by the room in which it stood."""
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    file = tmp_path / "mine" / "test_ladder.py"
+    today = "from jitkit.kata.pytest.rungs import programs_of\n"
+    assert today in file.read_text()
+    file.write_text(file.read_text().replace(today, "from jitkit.kata.ladder.pytest_rungs import programs_of\n"))
+    done = run_in(tmp_path / "mine", "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only")
+    assert "test_ladder.py::test_program[01_refused]" in done.stdout, done.stdout
+
+
 def test_for_pytest_a_failure_has_both_sides_and_the_line(tmp_path):
     assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
     (tmp_path / "mine" / "myjax.py").write_text(prefix(SOLUTION, "01") + "\nnumpy.sin = lambda x: 1 / 0\n")
