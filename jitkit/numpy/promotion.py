@@ -177,7 +177,6 @@ def _report_rank_promotion(name: str, shapes: Sequence[tuple[int, ...]]) -> None
 promote = _Promoter()
 promote_inexact = _Promoter(dtypes.to_inexact_dtype)
 promote_numeric = _Promoter(dtypes.to_numeric_dtype)
-promote_complex = _Promoter(dtypes.to_complex_dtype)
 
 
 def promote_shapes(name: str, *args: Any) -> list[Any]:
