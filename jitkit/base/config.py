@@ -224,6 +224,7 @@ class ThreadState:
         "overrides",
         "source",
         "trace",
+        "warned",
     )
 
     def __init__(self) -> None:
@@ -233,6 +234,7 @@ class ThreadState:
         self.name_stack: tuple[str, ...] = ()
         self.source: Any = None  # the SourceInfo of the equation that is being traced anew, if one is
         self.axis_env: tuple[tuple[Hashable, int], ...] = ()
+        self.warned = False  # has the library warned since this was set to False?
         self.refresh()
         with _lock:
             _states.add(self)

@@ -61,7 +61,10 @@ def hide_files_below(folder: str) -> None:
 
 
 def stacklevel() -> int:
-    """The `stacklevel` with which `warnings.warn`, called by our caller, points at the user's line."""
+    """The `stacklevel` with which `warnings.warn`, called by our caller, points at the user's line. That a warning is given is noted:
+    whoever remembers what was done meanwhile is to do it, and warn, each time.
+    """
+    config.local.state.warned = True
     level = 1
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and is_own_file(frame.f_code.co_filename):

@@ -34,13 +34,17 @@ from .operators import Operators
 class Trace:
     """What happens to the operations of a function while it is called in a special way.
 
-    `alive` turns False when the trace ends; a tracer that is met afterwards has leaked.
+    `alive` turns False when the trace ends; a tracer that is met afterwards has leaked. `writer` is the innermost trace, of this
+    one and those around it, that writes equations down; None where operations are computed in the end.
     """
 
-    __slots__ = ("__weakref__", "alive", "parent")
+    __slots__ = ("__weakref__", "alive", "parent", "writer")
+
+    splits = False  # does it leave some operations to the trace around, and others to another one?
 
     def __init__(self, parent: Trace | None) -> None:
         self.parent = parent
+        self.writer: Any = None if parent is None else parent.writer
         self.alive = True
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -61,7 +65,7 @@ class Trace:
     @property
     def writes_down(self) -> bool:
         """Whether operations end in a jaxpr, this one's or that of one around it; elsewhere they are computed."""
-        return self.parent is not None and self.parent.writes_down
+        return self.writer is not None
 
     def in_words(self) -> str:
         """What the function is transformed by, for reports; empty where it is only traced."""

@@ -1,6 +1,7 @@
 """What else can be done with a function besides calling it.
 
     partial_eval    function + avals -> Jaxpr: the trace that writes equations down
+    replaying       rule + types of its operands -> the equations it writes, without asking it again
     batching        operation on elements -> operation on batches: the trace of `vmap`
     vmap            function of elements -> function of batches: the axes of its arguments and results
     ad              function + tangents -> tangents; its rules stand in the tables of `ad_rules`

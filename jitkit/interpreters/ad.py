@@ -36,6 +36,7 @@ from ..jaxpr import Jaxpr, jaxpr_as_fun, remembered
 from ..runtime import array
 from . import partial_eval
 from .ad_rules import JvpRule, Zero, instantiate_zeros, is_float0, primitive_jvps, tangent_aval, zero_tangent
+from .replaying import replayed
 
 
 class DualTracer(Tracer):
@@ -148,7 +149,7 @@ def jvp_rule(primitive: Primitive) -> JvpRule:
     """The rule for pairs; NotImplementedError where there is none."""
     if primitive not in primitive_jvps:
         raise NotImplementedError(f"Differentiation rule for '{primitive}' not implemented")
-    return primitive_jvps[primitive]
+    return replayed(primitive, primitive_jvps[primitive])
 
 
 # --- forward ----------------------------------------------------------------------------------------------------------

@@ -109,6 +109,8 @@ class PartialTrace(Trace):
 
     __slots__ = ("tangents",)
 
+    splits = True
+
     def __init__(self, parent: Trace | None, tangents: DynamicJaxprTrace) -> None:
         super().__init__(parent)
         self.tangents = tangents

@@ -27,6 +27,7 @@ from .ad_rules import (
     tangent_aval,
 )
 from .partial_eval import trace_to_jaxpr
+from .replaying import replayed
 
 
 def transpose_rule(primitive: Primitive) -> TransposeRule:
@@ -35,7 +36,7 @@ def transpose_rule(primitive: Primitive) -> TransposeRule:
         raise NotImplementedError(
             f"Transpose rule (for reverse-mode differentiation) for '{primitive}' not implemented"
         )
-    return primitive_transposes[primitive]
+    return replayed(primitive, primitive_transposes[primitive])
 
 
 def backward_pass(

@@ -38,7 +38,7 @@ from ..base.late_rooms import Slots
 from ..core import Primitive
 from ..core.tracer import Trace, Tracer
 from ..jaxpr import Jaxpr, eval_jaxpr, remembered
-from . import partial_eval
+from . import partial_eval, replaying
 
 Dim = int | None  # where the batch axis of a value is; None: the value is the same for all elements
 Vals = Sequence[Any]
@@ -55,6 +55,9 @@ class AxisData(NamedTuple):
     name: Hashable
     size: int
     in_jaxpr: bool = False
+
+
+replaying.static_marks[AxisData] = lambda axis: (AxisData, *axis)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -231,7 +234,7 @@ def register_batcher(*primitives: Primitive, even_unmapped: bool = False) -> Cal
     """
 
     def register(rule: BatchingRule) -> BatchingRule:
-        primitive_batchers.update(dict.fromkeys(primitives, rule))
+        primitive_batchers.update((primitive, replaying.replayed(primitive, rule)) for primitive in primitives)
         if even_unmapped:
             higher_order.update(primitives)
         return rule

@@ -73,16 +73,12 @@ class DynamicJaxprTrace(Trace):
 
     def __init__(self, parent: Trace | None, debug_info: DebugInfo) -> None:
         super().__init__(parent)
+        self.writer = self
         self.debug_info = debug_info
         self.invars: list[Var] = []
         self.eqns: list[JaxprEqn] = []
         self.consts: dict[Var, Any] = {}
         self.constvar_of_id: dict[int, Var] = {}
-
-    @property
-    def writes_down(self) -> bool:
-        """It is what this trace is for."""
-        return True
 
     def new_arg(self, aval: Any) -> DynamicJaxprTracer:
         """The tracer of one more argument, of the type `aval`: it stands for a fresh variable, which goes to

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
-from ..base import errors
+from ..base import errors, traceback_util
 from ..core import dtypes
 from ..core.operators import Operators
 from ..lax.utils import canonicalize_axis
@@ -128,7 +128,7 @@ def _warn_unless_arraylike(name: str, a: Any) -> None:
             f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0. In a future JAX release this "
             "will be an error.",
             DeprecationWarning,
-            stacklevel=3,
+            stacklevel=traceback_util.stacklevel(),
         )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import lax
-from ..base import config
+from ..base import config, traceback_util
 from ..interpreters.vmap import vmap
 from .creation import asarray
 from .shaping import expand_dims, squeeze
@@ -173,7 +173,7 @@ def _check_ranks(operands: Sequence[Any], shapes: Sequence[Sequence[int]], signa
     )
     if mode == "raise":
         raise ValueError(message)
-    warnings.warn(message, stacklevel=3)
+    warnings.warn(message, stacklevel=traceback_util.stacklevel())
 
 
 # --- mapping ------------------------------------------------------------------------------------------------

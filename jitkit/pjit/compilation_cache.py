@@ -32,6 +32,7 @@ import numpy as np
 from ..base import config
 from ..compiler.compiler import Executable, explain_failure, not_to_be_run
 from ..core import dtypes
+from ..interpreters import replaying
 from ..jaxpr import Jaxpr
 from ..misses import origin as function_origin
 from ..misses.explain import MissLog
@@ -380,6 +381,9 @@ def forget_history() -> None:
 def register_clearable(cache: Any) -> None:
     """Let `clear_caches` call `cache.clear()`, too."""
     _clearable.add(cache)
+
+
+register_clearable(replaying.known)
 
 
 def run_entry(entry: Entry, leaves: Sequence[Any], warm: bool = False) -> Any:

@@ -37,7 +37,7 @@ from ..compiler.compiler import Executable, explain_failure
 from ..compiler.placement import Placement
 from ..compiler.program import Program, compile_program
 from ..core import Tracer
-from ..interpreters import partial_eval
+from ..interpreters import partial_eval, replaying
 from ..runtime import argument_keys
 from ..runtime.array import Array
 from ..signature import api_util, argument_errors
@@ -63,6 +63,7 @@ class Jitted(Traceable):
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions, staged: bool = True) -> None:
         super().__init__(fun, options)
+        self.replayed = replaying.Replayed(self.with_arguments)
         self.staged = staged  # under a trace, is a call one equation (jit), or what its body records (inlined)?
         self.guesses = Guesses(after=1, keeps_values=True)
         self.forms: dict[tuple[Any, ...], CallForm] = {}  # of the calls so far, by arity and keywords
@@ -156,13 +157,17 @@ class Jitted(Traceable):
             return self.bind(args, kwargs)
         finish = None if trace is None else trace.note(args)
         try:
-            out = self.fun(*args, **kwargs)
+            out = self.replayed(args, tuple(kwargs), tuple(kwargs.values())) if kwargs else self.replayed(args)
         except TypeError:
             if not any(type(x) in core.aval_without_value for x in tree_flatten((args, kwargs))[0]):
                 raise  # and not because of a ShapeDtypeStruct, in whose place a tracer would do
             args, kwargs = partial_eval.with_stand_ins_in((args, kwargs))
             out = self.fun(*args, **kwargs)
         return out if finish is None else finish(out)
+
+    def with_arguments(self, args: Sequence[Any], names: Sequence[str] = (), values: Sequence[Any] = ()) -> Any:
+        """Call the function with these arguments by position and by name."""
+        return self.fun(*args, **dict(zip(names, values, strict=True)))
 
     # --- calls ----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,329 @@
+"""rule + types of its operands -> the equations it writes, written again without asking it
+
+A model is a few layers many times: the same operations on the same types, and for each of them a function of the library
+runs, or a rule of a derivative, which looks at shapes, promotes, and in the end writes the same few equations as the last
+time. That is what `jit` was made for, and it is done here to the rules: `Replayed(rule)` runs the rule the first two times a
+key comes, the second time on tracers of its own, to see what it writes. From then on these equations are written with other
+variables: a microsecond each, where the rule takes ten.
+
+The key is the options, the parameters, and of each operand its type: of an array the aval, of a number of Python the value,
+which goes into the equations. What cannot be keyed so, or does more than write equations of pure primitives (it closes over an
+array, it warns), is run as ever. Operations that are computed now and not written down are none of this module's business.
+
+Under a `PartialTrace` a rule writes to two traces: values to the one around, tangents to its own. Where the trace around is
+another transformation, an equation is bound there, and comes here again with the rule of that one.
+
+JAX: jax/_src/linear_util.py:cache
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import core
+from ..base import config, source_info
+from ..core import Primitive
+from ..core.effects import Effects
+from ..core.tracer import Tracer
+from ..jaxpr import DebugInfo, JaxprEqn, Literal, Var, literal_value
+from ..runtime.array import Array
+from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
+
+_LIMIT = 8192  # keys; when they are more, all are forgotten
+_NEVER, _ONCE, _LATER = "never", "once", "later"
+_PACKAGE = __name__.split(".")[0]
+_INFO = DebugInfo("replay", "<rule>")
+
+
+class _Step(NamedTuple):
+    """One equation: an operand is the place of a value, or a literal."""
+
+    is_later: bool  # it is one of tangents, and goes to their trace
+    primitive: Primitive
+    operands: tuple[int | Literal, ...]
+    params: dict[str, Any]
+    effects: Effects
+    avals: tuple[Any, ...]
+
+
+class _Constant(NamedTuple):
+    """A part of a result that is no array: a Zero, None, the place of an axis."""
+
+    value: Any
+
+
+class _Recording(NamedTuple):
+    """What a rule did: its steps, in order, and its result, a tree with places in it. The first places are those of the operands."""
+
+    steps: tuple[_Step, ...]
+    result: Any
+
+
+class NotKeyed(Exception):
+    """An argument of which the types do not say what a rule does with it."""
+
+
+# How an argument is told apart that is no array, by its exact type: a function to what stands for it in the key.
+static_marks: dict[type, Callable[[Any], Any]] = {
+    type(None): lambda x: None,
+    type: lambda x: x,
+    str: lambda x: x,
+    bool: lambda x: (bool, x),
+    int: lambda x: (int, x),
+    float: lambda x: (float, x or repr(x)),  # 0.0 and -0.0 are equal
+    complex: lambda x: (complex, repr(x)),
+}
+_families: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (np.dtype, lambda x: x),
+    (enum.Enum, lambda x: x),
+    (np.generic, lambda x: (x.dtype, x.tobytes())),
+)
+_arrays: set[type] = {Array}  # and the tracers that were met
+
+
+class Replayed:
+    """A rule, or a function of the library, that is replayed where its arguments are such that it writes the same again."""
+
+    __slots__ = ("rule",)
+
+    def __init__(self, rule: Callable[..., Any]) -> None:
+        self.rule = rule
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        """`rule(*args, **params)` under the current trace. The arguments are arrays, lists of them, and what has a mark."""
+        state = config.local.state
+        trace = state.trace
+        writer = None if trace is None else trace.writer
+        if writer is None:
+            return self.rule(*args, **params)
+        later = trace.tangents if trace.splits else None
+        operands: list[Any] = []
+        marks: list[Any] = [self.rule, state.options, later is None]
+        try:
+            _read(args, operands, marks, writer, later)
+            marks += params.items()
+            key = tuple(marks)
+            recording = known.recordings.get(key, _NEVER)
+        except (TypeError, NotKeyed):
+            return self.rule(*args, **params)
+        if recording is _NEVER:
+            known.note(key, _ONCE)
+        elif recording is _ONCE:
+            recording = known.note(key, _record(self.rule, args, params, trace))
+        if type(recording) is not _Recording:
+            return self.rule(*args, **params)
+        return _replay(recording, operands, trace)
+
+
+def replayed(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule of a primitive, to be replayed where that is possible."""
+    return Replayed(rule) if primitive.pure_shape_rule else rule
+
+
+class _Known:
+    """The recordings, by key: None where there can be none, `_ONCE` for a key that came once."""
+
+    def __init__(self) -> None:
+        self.recordings: dict[Any, Any] = {}
+
+    def note(self, key: Any, found: Any) -> Any:
+        """Remember what is known of a key."""
+        if len(self.recordings) >= _LIMIT:
+            self.clear()
+        self.recordings[key] = found
+        return found
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self.recordings.clear()
+
+
+known = _Known()
+
+
+# --- the key ----------------------------------------------------------------------------------------------------------
+
+
+def _read(args: Sequence[Any], operands: list[Any], marks: list[Any], writer: Any, later: Any) -> None:
+    """Append the arrays among some arguments to `operands`, and what tells the arguments apart to `marks`."""
+    for x in args:
+        t = type(x)
+        if t is DynamicJaxprTracer:
+            atom = x.atom
+            if type(atom) is Literal and x._trace is writer:
+                marks += (Literal, atom.aval, _static_mark(atom.val))
+            else:
+                marks.append(atom.aval)
+                if x._trace is later:
+                    marks.append(_LATER)
+            operands.append(x)
+        elif t is list or t is tuple:
+            marks += (t, len(x))
+            _read(x, operands, marks, writer, later)
+        elif t in static_marks:
+            marks.append(static_marks[t](x))
+        elif t in _arrays:
+            marks.append(x.aval)
+            operands.append(x)
+        elif isinstance(x, Tracer):
+            _arrays.add(t)
+            marks.append(x.aval)
+            operands.append(x)
+        else:
+            marks.append(_static_mark(x))
+
+
+def _static_mark(x: Any) -> Any:
+    t = type(x)
+    if t not in static_marks:
+        found = next((mark for family, mark in _families if isinstance(x, family)), None)
+        if found is None:
+            raise NotKeyed
+        static_marks[t] = found
+    return static_marks[t](x)
+
+
+# --- recording --------------------------------------------------------------------------------------------------------
+
+
+def _record(rule: Callable[..., Any], args: Sequence[Any], params: dict[str, Any], trace: Any) -> _Recording | None:
+    """What a rule does, seen by running it on other tracers; None if that cannot be replayed."""
+    if not _is_own(rule):
+        return None
+    values = DynamicJaxprTrace(None, _INFO)
+    tangents = DynamicJaxprTrace(values, _INFO)
+    stand_ins: list[DynamicJaxprTracer] = []
+
+    def stand_in(x: Any) -> Any:
+        t = type(x)
+        if t is list or t is tuple:
+            return t([stand_in(each) for each in x])
+        if t in static_marks:
+            return x
+        if t is DynamicJaxprTracer and type(x.atom) is Literal and x._trace is trace.writer:
+            made = values.literal(x.atom.val, x.atom.aval)
+        else:
+            made = (tangents if trace.splits and x._trace is trace.tangents else values).new_arg(x.aval)
+        stand_ins.append(made)
+        return made
+
+    state = config.local.state
+    state.warned = False
+    try:
+        with core.set_current_trace(type(trace)(values, tangents) if trace.splits else values), source_info.nowhere():
+            result = rule(*map(stand_in, args), **params)
+        return None if state.warned else _recording(values, tangents, stand_ins, result)
+    except Exception:  # the rule itself says what is wrong, when it is asked in earnest
+        return None
+    finally:
+        tangents.end()
+        values.end()
+
+
+def _is_own(rule: Any) -> bool:
+    """Whether a rule, and what it is made of, is the library's: one of the user's may do more than can be seen."""
+    if isinstance(rule, functools.partial):
+        return all(map(_is_own, (rule.func, *rule.args, *rule.keywords.values())))
+    if isinstance(rule, (tuple, list)):
+        return all(map(_is_own, rule))
+    if not callable(rule):
+        return True
+    cells = getattr(rule, "__closure__", None) or ()
+    return getattr(rule, "__module__", "").startswith(_PACKAGE) and all(_is_own(cell.cell_contents) for cell in cells)
+
+
+def _recording(
+    values: DynamicJaxprTrace, tangents: DynamicJaxprTrace, stand_ins: Sequence[DynamicJaxprTracer], result: Any
+) -> _Recording:
+    """The equations of two traces as steps. NotKeyed or KeyError where they hold what is not the arguments' nor made of them."""
+    places: dict[Any, int] = {x.atom: i for i, x in enumerate(stand_ins)}
+    given = {id(x): i for i, x in enumerate(stand_ins)}
+    steps: list[_Step] = []
+    count = len(stand_ins)
+    if values.consts:
+        raise NotKeyed
+    for trace in (values, tangents):
+        for var, residual in trace.consts.items():
+            if not isinstance(residual, DynamicJaxprTracer) or residual._trace is not values:
+                raise NotKeyed
+            places[var] = places[residual.atom]
+        for eqn in trace.eqns:
+            if not eqn.primitive.pure_shape_rule:
+                raise NotKeyed
+            operands = tuple([places[x] if type(x) is Var else _checked(x) for x in eqn.invars])
+            avals = tuple([var.aval for var in eqn.outvars])
+            steps.append(_Step(trace is tangents, eqn.primitive, operands, eqn.params, eqn.effects, avals))
+            for var in eqn.outvars:
+                places[var] = count
+                count += 1
+
+    def shown(x: Any) -> Any:
+        t = type(x)
+        if t is list or t is tuple:
+            return t([shown(each) for each in x])
+        if t is not DynamicJaxprTracer:
+            _static_mark(x)
+            return _Constant(x)
+        place = given.get(id(x), places[x.atom])
+        if place < len(stand_ins) and id(x) not in given:  # another tracer of an argument
+            raise NotKeyed
+        return place
+
+    return _Recording(tuple(steps), shown(result))
+
+
+def _checked(literal: Any) -> Literal:
+    """A literal that is a scalar, and keeps its type where it is bound."""
+    if core.get_aval(literal_value(literal)) is not literal.aval or isinstance(literal.val, Array):
+        raise NotKeyed
+    checked: Literal = literal
+    return checked
+
+
+# --- replaying --------------------------------------------------------------------------------------------------------
+
+
+def _replay(recording: _Recording, operands: list[Any], trace: Any) -> Any:
+    """Write the equations of a rule once more, of these operands, and return what the rule would."""
+    values, source = operands, source_info.current(3)
+    later: Any
+    later, around = (trace.tangents, trace.parent) if trace.splits else (None, trace)
+    is_direct = around is trace.writer
+    for is_later, primitive, places, params, effects, avals in recording.steps:
+        if not is_later and not is_direct:
+            bound = [literal_value(x) if isinstance(x, Literal) else values[x] for x in places]
+            if around is trace:
+                out = primitive.bind(*bound, **params)
+            else:
+                with core.set_current_trace(around):
+                    out = primitive.bind(*bound, **params)
+            values += out if primitive.multiple_results else [out]
+            continue
+        target = later if is_later else around
+        atoms: list[Any] = []
+        for place in places:
+            if type(place) is not int:
+                atoms.append(place)
+            elif type(x := values[place]) is DynamicJaxprTracer and x._trace is target:
+                atoms.append(x.atom)
+            else:
+                atoms.append(target.lift(x))
+        made = [Var(aval) for aval in avals]
+        target.eqns.append(JaxprEqn(atoms, made, primitive, params, effects, source))
+        for var in made:
+            values.append(DynamicJaxprTracer(target, var.aval, var, source))
+    return _result(recording.result, values)
+
+
+def _result(shown: Any, values: list[Any]) -> Any:
+    t = type(shown)
+    if t is int:
+        return values[shown]
+    if t is _Constant:
+        return shown.value
+    return t([_result(each, values) for each in shown])
