@@ -8,6 +8,7 @@ PYTEST_ARGS ?=
 ON_ALL_CORES := -n auto --dist worksteal
 BENCH_ARGS ?=
 FUZZ_EXAMPLES ?= 2000
+SWEEP_ARGS ?=
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -25,7 +26,7 @@ LIBRARIES := .venv-libraries/.installed
 BROWSER := .venv/.installed-for-browser
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-all test-tails test-targets compilers test-browser test-nbgrader test-libraries nbgrader docs test-docs verify generated lint fuzz bench benchmarks clean
+.PHONY: help tour test test-all test-tails test-targets compilers test-browser test-nbgrader test-libraries nbgrader docs test-docs verify generated lint fuzz sweep bench benchmarks clean
 
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
@@ -42,6 +43,7 @@ help:
 	@echo "make generated  write all that is generated, for you to commit: the labs, docs/parity.md, a JIT in one sitting (about ten minutes)"
 	@echo "make lint    ruff (rules and format) and mypy only"
 	@echo "make fuzz    the random programs, many more of them (FUZZ_EXAMPLES=$(FUZZ_EXAMPLES))"
+	@echo "make sweep   every public function in every way with operands of every kind, beside JAX (an hour and more; SWEEP_ARGS='--module jax.numpy')"
 	@echo "make bench   jitkit measured beside JAX (BENCH_ARGS=--quick for a short look)"
 	@echo "make benchmarks  the two tables in docs/benchmarks.md, measured anew here (quarter of an hour, on a machine that does nothing else)"
 	@echo "make clean   remove .venv and everything that tools have left behind"
@@ -96,6 +98,9 @@ lint: $(TEST)
 
 fuzz: $(TEST)
 	@JITKIT_FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest $(ON_ALL_CORES) -m hypothesis $(PYTEST_ARGS)
+
+sweep: $(TEST)
+	@$(BIN)/python tests/sweep.py $(SWEEP_ARGS)
 
 bench: $(USE)
 	@$(JITKIT) bench peers $(BENCH_ARGS)

@@ -663,9 +663,16 @@ def render(comparison: Comparison) -> str:
             *sections,
             render_primitives(),
             signatures.render(),
+            sweep_section(),
             render_missing(missing()),
         ]
     )
+
+
+def sweep_section() -> str:
+    """What the sweep over functions has tried. (It stands on this module.)"""
+    text: str = importlib.import_module("sweep").render()
+    return text
 
 
 def main() -> int:

@@ -125,7 +125,7 @@ def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
     """How one operand gets its dtype and weakness. A Python scalar is converted here and now: it is to be a literal of the jaxpr."""
     if aval.dtype == dtype and aval.weak_type == weak:
         return None
-    if type(x) in (int, float, complex) and not weak:
+    if type(x) in (bool, int, float, complex) and not weak:
         return dtype.type if dtypes.issubdtype(dtype, np.inexact) else lambda value: np.asarray(value).astype(dtype)[()]
     python_type = dtypes.scalar_type_of(dtype)
     if (

@@ -1,0 +1,327 @@
+"""Calls of public functions, and the operands that they are tried with, for `sweep`.
+
+A call is an expression, as in `parity_samples`, most of which are taken from there. Others are made of signatures: of each function
+of `scipy.stats`, and of each call once more with each keyword that it leaves out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.scipy.stats
+import ml_dtypes
+import numpy as np
+import parity
+import parity_samples
+
+# Shard: the aliases of its modules.
+MODULES = {
+    "jax.numpy.linalg": ("jnp.linalg",),
+    "jax.numpy.fft": ("jnp.fft",),
+    "jax.scipy.special": ("special",),
+    "jax.scipy, the rest, and jax.ops": ("iterative", "ndimage", "integrate", "ops"),
+}
+
+# Functions without a call: they write files, take shapes, or have programs of their own in `test_scipy_linalg`, `test_ad_api` and
+# `test_random`.
+NOT_CALLED = (
+    "jnp.load", "jnp.save", "jnp.savez", "lax.conv_general_dilated_local", "lax.conv_general_dilated_patches",
+    "lax.conv_general_shape_tuple", "lax.conv_transpose_shape_tuple", "lax.random_gamma_grad", "random.key_dtype",
+)  # fmt: skip
+
+# --- operands ------------------------------------------------------------------------------------------------------------
+
+_TINY = np.finfo(np.float32).tiny
+EDGES = (0, -0.0, 1, -1, 1 - 2**-24, 1 + 2**-23, 0.5, -0.5, _TINY, -_TINY / 4, 2, -2, np.pi, -np.pi / 2, 3, 1e-8)
+LARGE = (1e30, -1e30, 88.7, -88.7, 3e38, -100, 1e10, -12.5, 1e-30, 104, 2**24 + 2, -(2.0**31))
+NOT_FINITE = (np.nan, 1.5, np.inf, -np.inf, -0.0, 0.5, -1.5)
+CUTS = (
+    -2,
+    2,
+    -2 - 0j,
+    2 - 0.0j,
+    1j,
+    -1j,
+    2j,
+    -2j,
+    1,
+    -1,
+    0,
+    complex(-0.0, 0),
+    complex(-2, -0.0),
+    1e20 + 1e20j,
+    0.5 + 1e-8j,
+)
+NOT_FINITE_COMPLEX = (
+    complex(np.nan, 1),
+    complex(np.inf, -1),
+    1.5j,
+    complex(-1, np.inf),
+    complex(1, np.nan),
+    complex(-np.inf, np.inf),
+)
+
+
+def _filled(values: tuple[Any, ...], dtype: Any = np.float32) -> Callable[[Any], Any]:
+    """The operand's shape, with these values in it, one after another."""
+    return lambda x: np.resize(np.array(values, dtype), np.shape(x)) if np.ndim(x) else np.array(values[0], dtype)
+
+
+INT32 = np.iinfo(np.int32)
+# What stands in the place of the floats of a call.
+KINDS: dict[str, Callable[[Any], Any]] = (
+    parity.KINDS
+    | {
+        "float32": lambda x: x,
+        "numpy": lambda x: x,  # given at once as it is, not as an array of the library
+        "size one": lambda x: x.ravel()[:1].reshape((1,) * x.ndim),
+        "not finite": _filled(NOT_FINITE),
+        "edges": _filled(EDGES),
+        "large": _filled(LARGE),
+        "extremes": _filled((INT32.min, 3, INT32.max, -1, 0, 31, -32, 2), np.int32),
+        "int8": _filled((-128, 3, 127, -1, 0, 7, -8, 2), np.int8),
+        "uint32": _filled((2**32 - 1, 3, 2**31, 1, 0, 31, 32, 2), np.uint32),
+        "cuts": _filled(CUTS, np.complex64),
+        "complex not finite": _filled(NOT_FINITE_COMPLEX, np.complex64),
+        "bfloat16 not finite": _filled(NOT_FINITE, ml_dtypes.bfloat16),
+        "weak int": lambda x: int(x.ravel()[0] * 4),
+        "weak complex": lambda x: complex(x.ravel()[0], 1.5),
+        "a bool": lambda x: bool(x.ravel()[0] > 0),
+    }
+)
+# The first of them; the others follow in turns.
+KEYWORD_KINDS = ("float32", "int32", "bfloat16", "complex64", "bool", "0-d", "empty")
+
+
+# --- calls ---------------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _namespace(library: Any) -> dict[str, Any]:
+    return parity.namespace(library) | {"stats": library.scipy.stats}
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """One expression, and of which module's function."""
+
+    module: str
+    text: str
+    is_of_keyword: bool = False
+
+    @functools.cached_property
+    def code(self) -> Any:
+        """The expression, compiled."""
+        return compile(self.text, "<call>", "eval")
+
+    @functools.cached_property
+    def takes_key(self) -> bool:
+        """Whether it is a call with a key of `random`."""
+        return "key" in re.findall(r"(?<![.\w=])key\b(?!=)", self.text)
+
+    def evaluate(self, library: Any, values: dict[str, Any]) -> Any:
+        """The value of the expression."""
+        return eval(self.code, _namespace(library) | values)
+
+    def usual(self) -> dict[str, Any]:
+        """The operands that it reads."""
+        return {name: parity_samples.OPERANDS[name] for name in _names(self.code) if name in parity_samples.OPERANDS}
+
+    def operands(self, kind: str) -> dict[str, Any] | None:
+        """Its operands, floats replaced; None where that makes no other call."""
+        usual = self.usual()
+        floats = [name for name, value in usual.items() if value.dtype == np.float32]
+        if not floats:
+            return usual if kind == "float32" else None
+        return usual | {name: KINDS[kind](usual[name]) for name in floats}
+
+    def kinds(self) -> list[str]:
+        """The kinds of operand that it is tried with."""
+        names = KEYWORD_KINDS if self.is_of_keyword else KINDS
+        return [kind for kind in names if self.operands(kind) is not None]
+
+
+def _names(code: Any) -> Iterator[str]:
+    yield from dict.fromkeys(code.co_names)
+    for constant in code.co_consts:
+        if inspect.iscode(constant):
+            yield from _names(constant)
+
+
+def calls(module: str) -> list[Call]:
+    """The calls of a module's functions."""
+    texts = []
+    for alias in MODULES[module]:
+        texts += [sample.text for sample in parity.samples_of(alias, parity_samples.PROGRAMS)]
+        for form, table in (("(x)", parity_samples.ONE_OPERAND), ("(x, y)", parity_samples.TWO_OPERANDS)):
+            texts += [f"{alias}.{name}{form}" for name in table.get(alias, [])]
+        if alias == "stats":
+            texts += _of_distributions()
+    plain = [Call(module, text) for text in dict.fromkeys(texts)]
+    return plain + [Call(module, text, True) for text in dict.fromkeys(_with_keywords(plain))]
+
+
+# Calls of `scipy.stats` that are not made of a signature.
+_STATS = """
+stats.multivariate_normal.pdf(x, v, q)
+stats.multivariate_normal.logpdf(x, v, q)
+stats.multivariate_normal.logpdf(v, 0.5, 2.0)
+stats.dirichlet.pdf(v, jnp.abs(w))
+stats.dirichlet.logpdf(y / 8, jnp.abs(v[:2]))
+stats.multinomial.pmf(j[0], 3, jnp.abs(v) / 4)
+stats.multinomial.logpmf(j[0], 3, jnp.abs(v) / 4)
+stats.mode(x)
+stats.mode(j, axis=1)
+stats.rankdata(x)
+stats.rankdata(x, "min", axis=1)
+stats.sem(x)
+stats.gaussian_kde(v)(w)
+stats.gaussian_kde(x).evaluate(y[:, :2])
+stats.gaussian_kde(v, weights=jnp.abs(w)).logpdf(w)
+stats.gaussian_kde(v, bw_method=0.5).integrate_box_1d(-1.0, 1.0)
+"""
+
+
+def _of_distributions() -> list[str]:
+    """A call of each function of each distribution of one number."""
+    texts = list(filter(None, _STATS.splitlines()))
+    for family, module in vars(jax.scipy.stats).items():
+        if not inspect.ismodule(module) or family.startswith("_") or any(f"stats.{family}." in text for text in texts):
+            continue
+        for name, function in vars(module).items():
+            if not name.startswith("_") and callable(function):
+                required = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+                texts.append(f"stats.{family}.{name}({', '.join(['x', 'y', 'v', 's'][: len(required)])})")
+    return texts
+
+
+# Values of a keyword, by its name. What a function refuses, both refuse.
+KEYWORDS = {
+    "axis": ("0", "-1", "None", "(0, 1)", "()", "5", "(0, 0)", "1.5"),
+    "axes": ("(0,)", "(-1, 0)", "(1, 0)", "(0, 5)", "1"),
+    **dict.fromkeys(("axis1", "axis2", "dimension"), ("0", "-1", "1", "3")),
+    "dtype": ("'float16'", "'int32'", "'bool'", "'complex64'", "'float64'", "'bfloat16'", "int", "'nonsense'"),
+    **dict.fromkeys(("preferred_element_type", "index_dtype", "out_dtype"), ("'float32'", "'int8'", "'float64'")),
+    **dict.fromkeys(
+        (
+            "keepdims", "invert", "reverse", "descending", "is_stable", "stable", "inclusive", "increasing", "unique_indices",
+            "indices_are_sorted", "assume_unique", "return_index", "return_inverse", "return_counts", "equal_nan", "density",
+            "bias", "sparse", "hermitian", "full_matrices", "compute_uv", "retstep", "endpoint", "copy", "wrap", "lower",
+            "left_side", "transpose_a", "conjugate_a", "unit_diagonal", "symmetrize_input", "is_causal", "approximate",
+            "replace", "tiled", "rowvar", "compute_left_eigenvectors", "compute_right_eigenvectors", "sort_eigenvalues", "pivoting",
+            "permute_l", "eigvals_only", "return_sign", "log", "upper", "overwrite_a", "overwrite_b", "check_finite", "independent",
+            "flatten", "upcast_f16_for_computation", "fast", "exact", "repetition", "propagate_nans", "nan_policy", "full",
+            "strip_zeros", "right", "left", "include_initial", "transposed", "simplify",
+        ),
+        ("True", "False"),
+    ),
+    "where": ("b", "True", "False", "x > 0"),
+    "initial": ("0", "1.5", "v", "-jnp.inf"),
+    **dict.fromkeys(
+        ("ddof", "correction", "n", "k", "offset", "num", "m", "period", "shift", "degree", "max_squarings"),
+        ("0", "1", "2", "-1", "1.5"),
+    ),
+    **dict.fromkeys(("a_min", "a_max", "min", "max", "lb", "ub", "minval", "maxval"), ("0", "0.5", "v", "None")),
+    "nan": ("1", "-2.5", "v"),
+    **dict.fromkeys(("posinf", "neginf", "fill_value", "to_begin", "to_end", "cval"), ("7", "0.5", "jnp.nan")),
+    "mode": ("'clip'", "'fill'", "'wrap'", "'drop'", "'reflect'", "'edge'", "'same'", "'valid'", "'nonsense'"),
+    "method": ("'linear'", "'lower'", "'nearest'", "'midpoint'", "'higher'", "'scan'", "'sort'", "'compare_all'", "'min'", "'dense'"),
+    "side": ("'left'", "'right'", "'middle'"),
+    "ord": ("1", "2", "jnp.inf", "-jnp.inf", "0", "-2", "'fro'", "'nuc'", "3.5"),
+    "norm": ("'ortho'", "'forward'", "'backward'", "'nonsense'"),
+    "order": ("'F'", "'C'", "'K'", "'A'"),
+    "shape": ("()", "(3,)", "(2, 3)", "(0,)", "3"),
+    **dict.fromkeys(("sample_shape", "batch_shape"), ("()", "(2,)")),
+    "size": ("1", "4", "0", "None"),
+    "length": ("0", "3", "7"),
+    "total_repeat_length": ("2", "9"),
+    **dict.fromkeys(("loc", "scale", "b", "a", "w", "beta", "alpha", "negative_slope", "epsilon", "dx"), ("0.5", "2", "v", "-1")),
+    **dict.fromkeys(("rtol", "atol", "rcond", "tol", "hi", "lo"), ("0.5", "0", "1e-8")),
+    **dict.fromkeys(("prepend", "append"), ("0", "x[:, :1]")),
+    "weights": ("y", "v", "None"),
+    "decimals": ("1", "-1", "0"),
+    **dict.fromkeys(("accuracy",), ("jax.lax.AccuracyMode.DEFAULT", "'highest'")),
+    **dict.fromkeys(("precision",), ("'high'", "jax.lax.Precision.HIGHEST", "('high', 'default')", "'nonsense'")),
+    "num_classes": ("3", "0"),
+    "unroll": ("1", "4"),
+    "ndmin": ("0", "3"),
+    "uplo": ("'L'", "'U'"),
+    "UPLO": ("'L'", "'U'", "'X'"),
+    "trans": ("1", "'T'", "'C'", "3"),
+    "assume_a": ("'pos'", "'sym'", "'gen'"),
+    "bins": ("3", "v", "0"),
+    "range": ("(0, 1)", "(1, 0)", "None"),
+    "dims": ("(0,)", "(-1,)"),
+    "s": ("(4,)", "(2, 2)", "(0,)"),
+    "indexing": ("'xy'", "'ij'", "'zz'"),
+    "minlength": ("0", "7"),
+    "shuffle_mode": ("'high'",),
+    "window_dimensions": ("(2, 2)",),
+    "kind": ("'symmetric'", "'lower'", "'upper'"),
+    "p": ("v", "jnp.array([0.2, 0.5, 0.3])"),
+    "out": ("None", "x"),
+    "size_hint": ("1",),
+    "output": ("'real'",),
+    "base": ("2", "0.5"),
+    "device": ("None",),
+    "bucket_size": ("1",),
+    "num_segments": ("2", "5"),
+}  # fmt: skip
+
+
+def _with_keywords(plain: list[Call]) -> Iterator[str]:
+    """The first call of each function, with each of the keywords that it leaves out."""
+    seen = set()
+    for call in plain:
+        named = re.match(r"([\w.]+)\(", call.text)
+        if not named or named[1] in seen or not call.text.endswith(")"):
+            continue
+        try:
+            function = eval(named[1], _namespace(jax))
+            parameters = inspect.signature(function).parameters
+            given = eval(
+                f"signature.bind{call.text[len(named[1]) :]}", _Anything(signature=inspect.signature(function))
+            )
+        except (NameError, AttributeError, ValueError, TypeError, SyntaxError):
+            continue  # a method of an operand, or an argument that is made of operands
+        seen.add(named[1])
+        for name, parameter in parameters.items():
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            if name not in given.arguments:
+                for value in KEYWORDS.get(name, ()):
+                    yield f"{call.text[:-1]}, {name}={value})"
+
+
+class _Anything(dict):
+    """Names of an expression of which only the form is wanted."""
+
+    def __missing__(self, name: str) -> Any:
+        return _ANY
+
+
+class _Any:
+    def __getattr__(self, name: str) -> Any:
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        return self
+
+    def _operator(self, *_: Any) -> Any:
+        return self
+
+    __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __truediv__ = __mod__ = __neg__ = __gt__ = __lt__ = (
+        __matmul__
+    ) = _operator
+
+
+_ANY = _Any()
