@@ -14,16 +14,20 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grading.__main__ import main
 from grading.authoring.verify import check_files
-from grading.grader import batch, exports, report, similarity
+from grading.grader import batch, exports, gradebooks, report, similarity
 from grading.grader.files import file_name
 from grading.grader.jail import ProtocolError, parse_object
-from grading.grader.policy import PolicyError, read_policy
+from grading.grader.points import split
+from grading.grader.policy import check_names, read_policy
+from grading.grader.roster import PolicyError
 from grading.grader.shipped_code import ENTRY, CheckFile, reduced
 from grading.grader.standing import UNSANDBOXED, Standing, standing
-from grading.grader.store import Store, StoreError
+from grading.grader.store import Person, Store, StoreError
 from grading.grader.verdict import outcome_of
 from jitkit.kata.engine.manifest import all_labs
 
@@ -46,6 +50,11 @@ def check(status="PASS", hidden=False, **more):
 def result(key, *checks):
     versions = dict.fromkeys(("code", "checks_version", "seed_id", "versions", "limits", "sandbox", "sentence"), "")
     return versions | {"key": key, "exercise": "00.1", "status": "OK", "checks": json.dumps(checks), "seconds": 0.5}
+
+
+def result_of(key, points):
+    """A verdict of two checks that comes to so many points of one."""
+    return result(key, check("PASS" if points else "FAIL"), check("PASS" if points == 1.0 else "FAIL"))
 
 
 def grade(student, submission="s1", points=1.0, outcome="OK", key="r1", exercise="00.1", **more):
@@ -163,7 +172,7 @@ def test_the_last_submission_counts_or_the_best(store, tmp_path):
 def test_a_clock_that_was_set_back_makes_no_older_submission_the_last(store, monkeypatch):
     for year, name, points in (("2027", "s1", 1.0), ("1999", "s2", 0.5)):
         monkeypatch.setattr(time, "strftime", lambda form, year=year: f"{year}-01-01T00:00:00+0000")
-        store.add([result(name, check())], [grade("ann", name, points, key=name)])
+        store.add([result_of(name, points)], [grade("ann", name, points, key=name)])
     assert [g.at[:4] for g in store.grades()] == ["2027", "1999"]
     assert [r.points for r in records(store)] == [0.5]
 
@@ -177,7 +186,7 @@ def handin(student, submission="s1", digest=None, at=0.0, lab="00", taken=(), pa
 
 def stands_by_handins(store, text=""):
     (store.folder / "course.toml").write_text(text, encoding="utf-8")
-    return standing(store.grades(), read_policy(store.folder / "course.toml", LABS), {}, store.handins())
+    return standing(store.grades(), read_policy(store.folder / "course.toml", LABS), LABS, store.handins())
 
 
 @pytest.mark.parametrize("attempts", ["last", "best"])
@@ -185,7 +194,7 @@ def test_going_back_to_an_earlier_version_counts(store, attempts):
     """Good, bad, good again to the letter: the third hand-in is the last, and its time is its own."""
     due = 'timezone = "UTC"\n[late]\npercent_a_day = 10\n[lab.00]\ndue = 1970-01-01T00:01:00\n'
     for name, points, at in (("good", 1.0, 10.0), ("bad", 0.5, 20.0), ("good", 1.0, 90.0)):
-        store.add([result(name, check())], [grade("ann", name, points, key=name)], [handin("ann", name, at=at)])
+        store.add([result_of(name, points)], [grade("ann", name, points, key=name)], [handin("ann", name, at=at)])
     assert len(list(store.grades())) == 2
     assert [(h.submission, h.handed_in) for h in store.handins()] == [("good", 10.0), ("bad", 20.0), ("good", 90.0)]
     (record,) = stands_by_handins(store, f'attempts = "{attempts}"\n{due}')
@@ -228,33 +237,84 @@ def test_lateness_and_the_weight_of_a_lab_are_in_the_points(store, tmp_path):
     due = policy.of_lab["00"].due.timestamp()
     for hours, factor in ((0, 1.0), (1, 0.9), (25, 0.8), (24 * 4, 0.0)):
         store.add([], [grade(f"{hours}", handed_in=due + 3600 * hours)])
-        (record,) = (r for r in standing(store.grades(), policy, {"00": 1.0}) if r.grade.student == f"{hours}")
+        (record,) = (r for r in standing(store.grades(), policy, LABS) if r.grade.student == f"{hours}")
         assert (record.points, record.max) == (pytest.approx(20 * factor), 20.0)
 
 
 # --- the policy -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "words"),
-    [
-        ("\nlabz = []\n", 2, "is it `lab"),
-        ('labs = ["99"]\n', 1, "there is no lab '99'"),
-        ('\n\nattempts = "first"\n', 3, "best"),
-        ("[late]\npercent_a_day = 200\n", 2, "from 0 to 100"),
-        ("[lab.00]\npoints = true\n", 2, "no number"),
-        ("[lab.00]\n\ndue = 5\n", 3, "no date"),
-        ('timezone = "Mars/Olympus"\n', 1, "time zone"),
-        ("[limits]\nseconds = -1\n", 2, "more than 0"),
-        ("[limits]\nfresh_process = 1\n", 2, "no truth value"),
-    ],
-)
+COURSE_ERRORS = [
+    ("\nlabz = []\n", 2, "is it `lab"),
+    ('labs = ["99"]\n', 1, "there is no lab '99'"),
+    ('\n\nattempts = "first"\n', 3, "best"),
+    ("[late]\npercent_a_day = 200\n", 2, "from 0 to 100"),
+    ("[late]\ngrace_minutes = -1\n", 2, "0 or more"),
+    ("[late]\ngrace_minutes = inf\n", 2, "no number"),
+    ("[lab.00]\npoints = true\n", 2, "no number"),
+    ("[lab.00]\n\ndue = 5\n", 3, "no date"),
+    ("[lab.00]\ncanvas_id = 'x'\n", 2, "no whole number"),
+    ('timezone = "Mars/Olympus"\n', 1, "time zone"),
+    ("[limits]\nseconds = -1\n", 2, "more than 0"),
+    ("[limits]\nfresh_process = 1\n", 2, "no truth value"),
+    ("[lab.00]\ndue = 2027-01-01T00:00:00\n[student.ann]\nlab.00.due = 5\n", 4, "no date"),
+    ("[student.ann.lab.00]\ndue = 2027-01-01T00:00:00\n[student.bob.lab.00]\n\ndew = 5\n", 5, "is it `due`"),
+    ("[student.ann]\n[student.ann.lab.77]\ndue = 2027-01-01T00:00:00\n", 2, "there is no lab '77'"),
+    ("[student.ann]\nmore_days = -1\n", 2, "0 or more"),
+    ("[student]\nann = 3\n", 2, "`ann` is a table"),
+    ('[exercise."00.9"]\npoints = 1\n', 1, "there is no exercise '00.9'; is it"),
+    ('[exercise."00.1"]\npoints = -1\n', 2, "0 or more"),
+    ('[exercise."00.1"]\n\nweights = { valeus = 2 }\n', 3, "has no check 'valeus'; it has values"),
+    ('[exercise."00.1".weights]\nvalues = 1\ntraced = "x"\n', 3, "no number from 0 on"),
+    ('requests = "q.csv"\n', 1, "first line names"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "words"), COURSE_ERRORS)
 def test_an_error_in_a_course_names_its_line(tmp_path, text, line, words):
     path = tmp_path / "course.toml"
     path.write_text(text, encoding="utf-8")
+    (tmp_path / "q.csv").write_text("who,exercise\n", encoding="utf-8")
     with pytest.raises(PolicyError, match=words) as caught:
         read_policy(path, LABS)
-    assert f"course.toml:{line}:" in str(caught.value)
+    file = "q.csv" if "requests" in text else "course.toml"
+    assert f"{file}:{line}:" in str(caught.value)
+
+
+def test_checks_that_all_weigh_nothing_are_an_error(tmp_path):
+    weights = ", ".join(f"{name} = 0" for name in check_names(LABS[0], LABS[0].exercises[0]))
+    (tmp_path / "course.toml").write_text(f'[exercise."00.1"]\nweights = {{ {weights} }}\n', encoding="utf-8")
+    with pytest.raises(PolicyError, match=r"course\.toml:2: no check of 00\.1 weighs anything"):
+        read_policy(tmp_path / "course.toml", LABS)
+
+
+def test_a_student_has_more_time_and_everybody_some_minutes(tmp_path):
+    (tmp_path / "r.csv").write_text("student,name\nann,Ann\nbob,Bob\ncem,Cem\n", encoding="utf-8")
+    (tmp_path / "course.toml").write_text(
+        'roster = "r.csv"\n[late]\npercent_a_day = 10\ngrace_minutes = 15\n[lab.00]\ndue = 2027-03-01T12:00:00\n'
+        '[student."ann"]\nmore_days = 2\n[student.bob]\nlab.00.due = 2027-03-02T12:00:00\n',
+        encoding="utf-8",
+    )
+    policy = read_policy(tmp_path / "course.toml", LABS)
+    due = policy.of_lab["00"].due.timestamp()
+    hours = {"cem": (0.25, 0.3, 30), "bob": (24.25, 24.3, 54), "ann": (48.25, 48.3, 78)}
+    for student, times in hours.items():
+        assert [policy.factor(student, "00", due + 3600 * h) for h in times] == [1.0, 0.9, 0.8], student
+    (tmp_path / "course.toml").write_text('roster = "r.csv"\n\n[student.Ann]\nmore_days = 2\n', encoding="utf-8")
+    with pytest.raises(PolicyError, match=r"course\.toml:3: 'Ann' is not on the roster; is it 'ann'\?"):
+        read_policy(tmp_path / "course.toml", LABS)
+
+
+def test_weights_and_points_of_a_course_share_out_what_a_lab_counts(store):
+    (store.folder / "course.toml").write_text(
+        '[exercise."00.1"]\npoints = 10\nweights = { values = 3, traced = 0 }\n', encoding="utf-8"
+    )
+    names = check_names(LABS[0], LABS[0].exercises[0])
+    store.add([result("r1", *(check("PASS" if n == "values" else "FAIL", name=n) for n in names))], [grade("ann")])
+    (record,) = standing(store.grades(), read_policy(store.folder / "course.toml", LABS), LABS)
+    others = len(names) - 2
+    assert (record.points, record.max) == (pytest.approx(30 / (3 + others), abs=0.01), 10.0)
+    assert [p.max for n, p in zip(names, record.parts, strict=True) if n == "traced"] == [0.0]
 
 
 @pytest.mark.parametrize("wanted", [True, False])
@@ -301,29 +361,90 @@ def test_json_has_the_records_and_nothing_else(class_):
     data = json.loads(exports.to_json(stands(class_)))
     assert list(data) == ["grades"]
     assert [list(g) for g in data["grades"]] == [
-        ["student", "lab", "exercise", "points", "max", "outcome", "flags"]
+        ["student", "lab", "exercise", "points", "max", "outcome", "flags", "counts", "by_hand", "checks"]
     ] * 2
     assert data["grades"][1] | {"max": 0} == {
-        "student": "bob", "lab": None, "exercise": None, "points": 0.0, "max": 0, "outcome": "INVALID", "flags": [],
+        "student": "bob", "lab": None, "exercise": None, "points": 0.0, "max": 0, "outcome": "INVALID", "flags": [], "counts": 1.0,
+        "by_hand": None, "checks": [],
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 def test_tables_run_no_formula_and_say_where_there_was_no_jail(class_, sandbox):
     standing = stands(class_, sandbox=sandbox)
-    for text in (exports.to_csv(standing), exports.to_canvas(standing)):
+    for text in (exports.to_csv(standing), gradebooks.to_canvas(standing)):
         cells = [cell for line in csv.reader(io.StringIO(text)) for cell in line]
         assert not [c for c in cells if c.lstrip()[:1] in "=+-@" and c.strip()]
         assert not [c for c in cells if not c.isprintable()]
         assert (UNSANDBOXED in text) == (sandbox == "none")
     assert (UNSANDBOXED in exports.to_junit(standing)) == (sandbox == "none")
     assert (UNSANDBOXED in exports.to_json(standing)) == (sandbox == "none")
-    assert (UNSANDBOXED in exports.gradescope_results(class_, standing.warning)) == (sandbox == "none")
+    assert (UNSANDBOXED in gradebooks.gradescope_results(class_, standing.warning)) == (sandbox == "none")
 
 
 def test_junit_is_xml_whatever_names_are(class_):
     root = ElementTree.fromstring(exports.to_junit(stands(class_)))
     assert [(s.get("tests"), s.get("failures")) for s in root] == [("3", "2"), ("1", "1")]
+
+
+def test_hidden_checks_are_not_in_what_students_see_of_junit(store):
+    secret = check("FAIL", hidden=True, name="secret", sentence="input 0.123")
+    store.add(
+        [result("r1", check(), secret), result("r2", secret)],
+        [
+            grade("ann"),
+            grade("ann", exercise="00.2", key="r2"),
+            grade("bob", "s2", 0.0, "INVALID", "", None, sentence="no"),
+        ],
+    )
+    now = stands(records(store))
+    shown, all_ = (ElementTree.fromstring(f(now)) for f in (exports.to_junit_for_students, exports.to_junit))
+    assert [(s.get("name"), [c.get("name") for c in s]) for s in shown] == [
+        ("ann 00.1", ["values"]), ("bob submission", ["submission"]),
+    ]  # fmt: skip
+    assert "0.123" not in exports.to_junit_for_students(now)
+    assert [s.get("tests") for s in all_] == ["2", "1", "1"]
+
+
+ROSTER = """\
+student,name,email,canvas_id,sis_id,login,moodle_id
+ann,Ann Lee,ann@x.edu,,S1,alee,
+bob,Bob Ray,bob@x.edu,77,,,99
+cem,Cem Ok,,,,,
+"""
+
+
+def test_who_never_handed_in_is_in_the_exports_and_ids_are_what_platforms_know(store, tmp_path):
+    (tmp_path / "r.csv").write_text(ROSTER, encoding="utf-8")
+    (tmp_path / "course.toml").write_text('roster = "r.csv"\n[lab.00]\ncanvas_id = 4711\n', encoding="utf-8")
+    store.add([result("r1", check())], [grade("ann"), grade("dee", "s2")])
+    store.meet([Person("ann", "canvas", "12345", "leeann", ""), Person("dee", "moodle", "31", "Dee Da", "dee@x.edu")])
+    policy = read_policy(tmp_path / "course.toml", LABS)
+    now = Standing(
+        store.folder, standing(store.grades(), policy, LABS), policy, LABS, "x", (), (), tuple(store.people())
+    )
+    assert [s.id for s in now.missing] == ["bob", "cem"]
+    rows = list(csv.DictReader(io.StringIO(gradebooks.to_canvas(now))))
+    assert [list(r.values()) for r in rows[1:]] == [
+        ["Ann Lee", "12345", "S1", "alee", "", "1"],
+        ["Dee Da", "", "", "dee", "", "1"],
+        ["Bob Ray", "77", "", "", "", ""],
+        ["Cem Ok", "", "", "cem", "", ""],
+    ]
+    assert list(rows[0]) == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Lab 00 (4711)"]
+    gradebooks.to_moodle(now, tmp_path / "moodle")
+    (file,) = (tmp_path / "moodle").iterdir()
+    with file.open(encoding="utf-8", newline="") as stream:
+        moodle = [list(r.values()) for r in csv.DictReader(stream)]
+    assert moodle == [
+        ["ann", "Ann Lee", "ann@x.edu", "1", "1", "00.1: 1 of 1"],
+        ["Participant 31", "Dee Da", "dee@x.edu", "1", "1", "00.1: 1 of 1"],
+        ["Participant 99", "Bob Ray", "bob@x.edu", "", "1", ""],
+        ["cem", "Cem Ok", "", "", "1", ""],
+    ]
+    assert json.loads(exports.to_json(now))["never_handed_in"] == ["bob", "cem"]
+    left = [r["student"] for r in csv.DictReader(io.StringIO(exports.to_csv(now))) if r["outcome"] == "NEVER HANDED IN"]
+    assert left == ["bob", "cem"]
 
 
 def test_text_that_no_file_can_hold_is_exported_with_question_marks(store):
@@ -333,7 +454,7 @@ def test_text_that_no_file_can_hold_is_exported_with_question_marks(store):
     made = stands(records(store), store.folder)
     (failure,) = ElementTree.fromstring(exports.to_junit(made)).iter("failure")
     assert failure.get("message") == "a?b?c?d"
-    exports.to_gradescope(made, store.folder / "gradescope")
+    gradebooks.to_gradescope(made, store.folder / "gradescope")
     (file,) = (store.folder / "gradescope").iterdir()
     assert "a?b\uffff" in json.loads(file.read_text(encoding="utf-8"))["tests"][0]["output"]
     report.write_report(store.folder, made)
@@ -342,11 +463,53 @@ def test_text_that_no_file_can_hold_is_exported_with_question_marks(store):
 
 
 def test_gradescope_sums_to_the_points_and_hides_what_is_hidden(class_):
-    data = json.loads(exports.gradescope_results([r for r in class_ if r.grade.student == EVIL], ""))
-    assert data["score"] == pytest.approx(0.328125, abs=1e-4)
-    assert sum(t["score"] for t in data["tests"]) == pytest.approx(data["score"], abs=0.02)
+    data = json.loads(gradebooks.gradescope_results([r for r in class_ if r.grade.student == EVIL], ""))
+    assert data["score"] == 0.33
+    assert [t["score"] for t in data["tests"]] == [0.33, 0.0, 0.0]
+    assert [t["max_score"] for t in data["tests"]] == [0.33, 0.34, 0.33]
     (secret,) = (t for t in data["tests"] if "Hidden" in t["name"])
     assert secret["output"] == "FAIL"
+
+
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 50) | st.floats(0, 9), max_size=30))
+def test_parts_are_whole_and_add_up_and_equal_weights_are_a_cent_apart_at_most(total, weights):
+    parts = split(total, weights)
+    assert sum(parts) == (total if any(weights) else 0)
+    assert all(p >= 0 for p in parts)
+    assert all(abs(p - total * w / sum(weights)) < 1.001 for p, w in zip(parts, weights, strict=True) if sum(weights))
+
+
+def in_cents(values):
+    return sum(round(100 * float(v)) for v in values)
+
+
+@pytest.mark.parametrize(("days", "due"), [(0, 20.0), (2, 16.0)])
+@pytest.mark.parametrize("failed", [0, 1])
+def test_what_a_lab_counts_is_what_its_tests_sum_to_in_every_format(store, days, due, failed):
+    """Twenty points for the exercises of a lab that 20 is no multiple of; each fails none or one of its three checks."""
+    lab = LABS[3]
+    (store.folder / "course.toml").write_text(
+        f"[late]\npercent_a_day = 10\n[lab.{lab.number}]\npoints = 20\ndue = 1970-01-01T00:00:00\n", encoding="utf-8"
+    )
+    checks = [check("FAIL" if i < failed else "PASS", name=f"c{i}") for i in range(3)]
+    rows = [grade("ann", exercise=id, lab=lab.number, handed_in=86_400.0 * days) for id in lab.ids]
+    store.add([result("r1", *checks)], rows)
+    policy = read_policy(store.folder / "course.toml", LABS)
+    own = standing(store.grades(), policy, LABS)
+    now = Standing(store.folder, own, policy, LABS, "bubblewrap")
+    data = json.loads(gradebooks.gradescope_results(own, ""))
+    whole = in_cents([data["score"]])
+    assert in_cents(t["max_score"] for t in data["tests"]) == in_cents(r.max for r in own) == 2000
+    assert whole == (100 * due if not failed else pytest.approx(100 * due * 2 / 3, abs=4))
+    assert in_cents(t["score"] for t in data["tests"]) == in_cents(r.points for r in own) == whole
+    records_ = json.loads(exports.to_json(now))["grades"]
+    assert (
+        in_cents(c["points"] for r in records_ for c in r["checks"]) == in_cents(r["points"] for r in records_) == whole
+    )
+    assert in_cents(row["points"] for row in csv.DictReader(io.StringIO(exports.to_csv(now)))) == whole
+    assert (
+        in_cents(list(csv.DictReader(io.StringIO(gradebooks.to_canvas(now))))[1][f"Lab {lab.number}"].split()) == whole
+    )
 
 
 def test_pages_show_markup_as_text_and_feedback_no_hidden_input(class_, tmp_path):
@@ -367,7 +530,7 @@ def test_students_are_told_what_was_taken_and_what_was_passed_over(store, tmp_pa
     now = Standing(store.folder, records(store), read_policy(tmp_path / "no", LABS), LABS, "x", tuple(store.handins()))
     report.write_report(tmp_path, now)
     page = (tmp_path / "feedback" / f"{file_name('ann')}.html").read_text(encoding="utf-8")
-    data = json.loads(exports.gradescope_results(now.records, "", now.last_handins()["ann"]))
+    data = json.loads(gradebooks.gradescope_results(now.records, "", now.last_handins()["ann"]))
     for text in (page, data["output"]):
         assert "00_hello/exercises.py" in text
         assert "only files that end in .py or .ipynb are read" in text
@@ -397,7 +560,7 @@ def test_a_format_is_one_row(class_, store, monkeypatch, capsys, tmp_path):
     with pytest.raises(SystemExit):
         main(["export", "--help"])
     said = capsys.readouterr().out
-    assert "count       the number of records (the screen)\n  mine        a file of its own (DIR/mine)" in said
+    assert "count          the number of records (the screen)\n  mine           a file of its own (DIR/mine)" in said
     with pytest.raises(SystemExit) as ended:
         main([*words, "cuont"])
     assert ended.value.code == 2
@@ -406,7 +569,7 @@ def test_a_format_is_one_row(class_, store, monkeypatch, capsys, tmp_path):
 
 def test_a_store_of_the_version_before_is_read_and_its_exports_are_the_same(tmp_path):
     """`grades_of_before` was graded and exported by the grader as it was when verdicts were dicts; since then, suites
-    of JUnit have got the attributes `skipped` and `time`, which `jitkit check` gave before."""
+    of JUnit have got the attributes `skipped` and `time`, which `jitkit check` gave before, and the table more columns."""
     kept = pathlib.Path(__file__).with_name("grades_of_before")
     (tmp_path / "old").mkdir()
     with contextlib.closing(sqlite3.connect(tmp_path / "old" / "grades.sqlite")) as database:
@@ -414,7 +577,11 @@ def test_a_store_of_the_version_before_is_read_and_its_exports_are_the_same(tmp_
         database.commit()
     for name, file in (("csv", "grades.csv"), ("junit", "junit.xml")):
         assert main(["export", str(tmp_path / "old"), "--to", name, "--output", str(tmp_path / file)]) == 0
-        assert (tmp_path / file).read_text(encoding="utf-8") == (kept / file).read_text(encoding="utf-8")
+    assert (tmp_path / "junit.xml").read_text(encoding="utf-8") == (kept / "junit.xml").read_text(encoding="utf-8")
+    now, before = (
+        list(csv.reader(io.StringIO((place / "grades.csv").read_text(encoding="utf-8")))) for place in (tmp_path, kept)
+    )
+    assert [row[: len(before[0])] for row in now] == before
     assert main(["report", str(tmp_path / "old"), "--explain", "crash", "00.1"]) == 0
     assert main(["report", str(tmp_path / "old")]) == 0
     with Store(tmp_path / "old", write=True) as store:

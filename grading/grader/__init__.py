@@ -2,6 +2,7 @@
 
 commands        `python -m grading grade | report | export | regrade | serve-gradescope | image`
 policy          course.toml -> what a course wants
+roster          the CSV files beside it: who is in the course, who asks for another look
 records         what passes from the intake to the store
 
 A submission is read, never run:
@@ -39,7 +40,10 @@ What was graded:
 
 store           SQLite: only added to
 standing        rows of the store -> what stands, by student, lab and exercise
+points          points in cents, which add up
 similarity      submissions -> pairs that read alike
+tables          cells, JSON, and what a student is told of a check
+gradebooks      what stands -> Canvas, Moodle, Gradescope, nbgrader
 exports         what stands -> files for other programs; a format is a row
 report          what stands -> pages for the instructor, feedback for students
 

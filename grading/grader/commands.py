@@ -20,16 +20,18 @@ from .files import Invalid
 from .grade import Grader
 from .jail import BUBBLEWRAP, NONE
 from .leftovers import sweep
-from .policy import FILE, PolicyError, chosen_labs, name_of, read_policy
+from .policy import FILE, chosen_labs, name_of, read_policy
 from .records import PASS, ItemStatus
 from .report import write_report
+from .roster import PolicyError
 from .rungs import labs_and_ladder
 from .selftest import self_test
 from .standing import Standing
 from .store import Grade, Store, StoreError
+from .tables import ExportError, told
 from .trials import Settings
 
-ERRORS = (StoreError, PolicyError, JailError, Invalid, exports.ExportError)
+ERRORS = (StoreError, PolicyError, JailError, Invalid, ExportError)
 _REFUSED = """\
 {why}
 Nothing was graded: without a jail a submission can do what you can. Repair the jail (docs/instructors.md), use the image that
@@ -239,7 +241,7 @@ def _sentences() -> Iterator[None]:
     except OSError as error:
         if error.filename is None:
             raise
-        raise exports.ExportError(f"{error.filename} cannot be written: {error.strerror}") from None
+        raise ExportError(f"{error.filename} cannot be written: {error.strerror}") from None
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -282,7 +284,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     for check in g.checks:
         print(f"  {check['status']:5} {check['name']}{' (hidden)' if check['hidden'] else ''}: {check['about']}")
         if check["status"] != PASS:
-            print("\n".join(f"        {line}" for line in exports.told(check | {"hidden": False}).splitlines()))
+            print("\n".join(f"        {line}" for line in told(check | {"hidden": False}).splitlines()))
     print(f"  {again}")
     return 0
 

@@ -16,12 +16,12 @@ from typing import Any
 from jitkit.kata.engine.manifest import Lab
 from jitkit.kata.engine.statuses import Status
 
-from .exports import told
 from .files import file_name
 from .records import NAMES, PASS, GradeStatus
 from .similarity import similar
 from .standing import Record, Standing, totals
 from .store import HandIn
+from .tables import told
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}"

@@ -2,7 +2,9 @@
 
 Of several hand-ins, lab by lab, the last one counts, or the best; going back to an earlier version is one, too. A verdict that was
 reached anew takes the place of the one on the same submission. A fault of ours takes the place of nothing: what was there before
-stands, and where nothing was, there is no score.
+stands, and where nothing was, there is no score. What was changed by hand is the last word on an exercise, lateness included.
+
+Points are whole cents (`points`): those of an exercise's checks sum to its own, and these to the lab's.
 """
 
 from __future__ import annotations
@@ -15,29 +17,71 @@ from jitkit.kata.engine.manifest import Lab
 
 from ..shared import ROOT
 from .jail import NONE
-from .policy import LabPolicy, Policy, read_policy
-from .records import GradeStatus
+from .points import cents, split
+from .policy import ExercisePolicy, LabPolicy, Policy, read_policy
+from .records import PASS, GradeStatus
+from .roster import Student
 from .rungs import labs_and_ladder
-from .store import Grade, HandIn, Store
+from .store import Grade, HandIn, Mark, Person, Store
 
 UNSANDBOXED = "graded without a sandbox: a submission could do what it liked"
 _LATER = "a later submission could not be run"
 
 
+class Part(NamedTuple):
+    """What a check has of the points of its exercise, and the most that it can have."""
+
+    points: float
+    max: float
+
+
 class Record(NamedTuple):
-    """What stands for an exercise of a student; `exercise` is None where nothing of a submission was run."""
+    """What stands for an exercise of a student; `exercise` is None where nothing of a submission was run.
+
+    Attributes:
+      points: after what the course wants for lateness and for the lab, or as they were changed by hand.
+      parts: those of the checks. They sum to `points`, but for what was changed by hand, and to `max`.
+      factor: what lateness has left of the points.
+      mark: what was changed by hand.
+    """
 
     grade: Grade
-    points: float | None  # after what the course wants for lateness and for the lab
+    points: float | None
     max: float
     flags: tuple[str, ...]
+    parts: tuple[Part, ...] = ()
+    factor: float = 1.0
+    mark: Mark | None = None
+
+    @property
+    def graded(self) -> float | None:
+        """The points as they were graded, without what was changed by hand."""
+        return self.points if not self.parts or self.points is None else round(sum(p.points for p in self.parts), 2)
+
+    @property
+    def late(self) -> str:
+        """What a student is told of lateness, or nothing."""
+        return "" if self.factor == 1.0 else f"late: counts {100 * self.factor:g} %"
+
+    @property
+    def by_hand(self) -> str:
+        """What is told of a mark that was changed by hand, or nothing."""
+        if self.mark is None:
+            return ""
+        changed = "" if self.mark.points is None else f"changed by hand to {self.mark.points:g}: {self.mark.reason}"
+        return ". ".join(text for text in (changed, self.mark.comment) if text)
 
     def as_data(self) -> dict[str, Any]:
         """The record of the JSON export."""
         g = self.grade
+        checks = [
+            {"name": c["name"], "hidden": c["hidden"], "status": c["status"], "points": p.points, "max": p.max}
+            for c, p in zip(g.checks, self.parts, strict=False)
+        ]
+        mark = None if self.mark is None else dict(zip(Mark._fields[3:], self.mark[3:], strict=True))
         return {
             "student": g.student, "lab": g.lab, "exercise": g.exercise, "points": self.points, "max": self.max, "outcome": g.outcome,
-            "flags": list(self.flags),
+            "flags": list(self.flags), "counts": self.factor, "by_hand": mark, "checks": checks,
         }  # fmt: skip
 
 
@@ -49,6 +93,8 @@ class Standing(NamedTuple):
       labs: all that can be graded.
       sandbox: BUBBLEWRAP, or NONE where some of it was graded without a jail.
       handins: what was handed in, in order.
+      marks: what was changed by hand, in order.
+      people: what learning platforms call the students.
     """
 
     folder: pathlib.Path
@@ -57,21 +103,45 @@ class Standing(NamedTuple):
     labs: Sequence[Lab]
     sandbox: str
     handins: tuple[HandIn, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    people: tuple[Person, ...] = ()
 
     @classmethod
     def of(cls, store: Store) -> Standing:
         """What stands in a store, with the labs and the policy that it was graded by."""
         labs = labs_and_ladder(ROOT / "labs")
         policy = read_policy(pathlib.Path(name), labs) if (name := store.meta("policy")) else Policy()
-        points = {lab.number: float(sum(e.points for e in lab.exercises)) for lab in labs}
-        handins = store.handins()
-        records = standing(store.grades(), policy, points, handins)
-        return cls(store.folder, records, policy, labs, store.meta("sandbox"), tuple(handins))
+        handins, marks = store.handins(), store.marks()
+        records = standing(store.grades(), policy, labs, handins, marks)
+        people = tuple(store.people())
+        return cls(store.folder, records, policy, labs, store.meta("sandbox"), tuple(handins), tuple(marks), people)
 
     @property
     def warning(self) -> str:
         """UNSANDBOXED where there was no jail, else nothing."""
         return UNSANDBOXED if self.sandbox == NONE else ""
+
+    @property
+    def missing(self) -> list[Student]:
+        """Who is on the roster and never handed in."""
+        there = {r.grade.student for r in self.records}
+        return [s for s in self.policy.roster if s.id not in there]
+
+    @property
+    def students(self) -> dict[str, Student]:
+        """All of them by their ids, with what the roster says of them, else what a learning platform said."""
+        said: dict[str, Student] = {}
+        for person in self.people:
+            known = said.get(person.student, Student(person.student))
+            number = {f"{person.platform}_id": person.number} if person.platform in ("canvas", "moodle") else {}
+            said[person.student] = known._replace(
+                name=person.name or known.name, email=person.email or known.email, **number
+            )
+        for listed in self.policy.roster:
+            own = said.get(listed.id, listed)
+            said[listed.id] = Student(*(ours or theirs for ours, theirs in zip(listed, own, strict=True)))
+        ids = dict.fromkeys([*(r.grade.student for r in self.records), *(s.id for s in self.missing)])
+        return {id: said.get(id, Student(id)) for id in ids}
 
     def last_handins(self) -> dict[str, list[HandIn]]:
         """The last hand-in of each lab, by student."""
@@ -91,14 +161,16 @@ class Standing(NamedTuple):
 def standing(
     grades: Iterable[Grade],
     policy: Policy,
-    all_points: Mapping[str, float] | None = None,
+    labs: Sequence[Lab] = (),
     handins: Sequence[HandIn] = (),
+    marks: Sequence[Mark] = (),
 ) -> list[Record]:
     """All records, by student, lab and exercise.
 
     Args:
-      all_points: the sum of the points of each lab's exercises, which `points` of a lab is shared among.
+      labs: whose exercises share the points of a lab; without it each has those that it was graded by.
       handins: what was handed in; a store of an older grader has none, and its rows say when.
+      marks: what was changed by hand.
     """
     by_student: dict[str, list[Grade]] = {}
     for grade in grades:
@@ -106,10 +178,68 @@ def standing(
     handed_in: dict[str, list[HandIn]] = {}
     for handin in handins:
         handed_in.setdefault(handin.student, []).append(handin)
+    last_marks: dict[str, dict[str, Mark]] = {}
+    for mark in marks:
+        last_marks.setdefault(mark.student, {})[mark.exercise] = mark
+    worth = _worth(labs, policy)
     records: list[Record] = []
-    for student, rows in sorted(by_student.items()):
-        records += _of_student(rows, policy, all_points or {}, handed_in.get(student, []))
+    for student in sorted({*by_student, *last_marks}):
+        rows = by_student.get(student, [])
+        own = _of_student(rows, policy, worth, handed_in.get(student, [])) if rows else []
+        records += _with_marks(student, own, last_marks.get(student, {}), labs, worth)
     return records
+
+
+def _worth(labs: Iterable[Lab], policy: Policy) -> dict[str, int]:
+    """What each exercise counts, in cents; those of a lab sum to what the lab counts."""
+    found: dict[str, int] = {}
+    for lab in labs:
+        parts = [policy.points(e) for e in lab.exercises]
+        own = policy.of_lab.get(lab.number, LabPolicy()).points
+        found |= zip(lab.ids, split(cents(sum(parts) if own is None else own), parts), strict=True)
+    return found
+
+
+def _with_marks(
+    student: str, records: list[Record], marks: Mapping[str, Mark], labs: Iterable[Lab], worth: Mapping[str, int]
+) -> list[Record]:
+    """The records with what was changed by hand, which may be of something that was never handed in."""
+    if not marks:
+        return records
+    left = dict(marks)
+    found = []
+    for r in records:
+        mark = left.pop(r.grade.exercise or "", None)
+        if mark is not None:
+            r = r._replace(mark=mark, points=r.points if mark.points is None else round(mark.points, 2))
+        found.append(r)
+    of = {e.id: lab.number for lab in labs for e in lab.exercises}
+    for mark in left.values():
+        if mark.points is not None:
+            most = worth.get(mark.exercise, 0) / 100
+            row = Grade(
+                0,
+                student,
+                "",
+                0.0,
+                "",
+                of.get(mark.exercise),
+                mark.exercise,
+                GradeStatus.OK,
+                "",
+                None,
+                most,
+                (),
+                "",
+                (),
+                (),
+                0.0,
+                mark.at,
+            )
+            found.append(Record(row, round(mark.points, 2), most, (), mark=mark))
+    if any(r.grade.exercise is not None for r in found):  # a submission that could not be run is not the last word
+        found = [r for r in found if r.grade.exercise is not None]
+    return sorted(found, key=lambda r: (r.grade.lab or "", r.grade.exercise or ""))
 
 
 class _Attempt(NamedTuple):
@@ -120,9 +250,7 @@ class _Attempt(NamedTuple):
     rows: list[Grade]
 
 
-def _of_student(
-    rows: list[Grade], policy: Policy, all_points: Mapping[str, float], handins: Sequence[HandIn]
-) -> list[Record]:
+def _of_student(rows: list[Grade], policy: Policy, worth: Mapping[str, int], handins: Sequence[HandIn]) -> list[Record]:
     last: dict[tuple[str, str | None], Grade] = {}
     for row in rows:  # the later row of one submission and exercise, but for faults of ours
         key = (row.submission, row.exercise)
@@ -137,7 +265,7 @@ def _of_student(
             if row.lab == lab:
                 by_submission.setdefault(row.submission, []).append(row)
         attempts = _attempts(by_submission, [h for h in handins if h.lab == lab], rows)
-        found += _of_lab(lab, attempts, policy, all_points)
+        found += _of_lab(lab, attempts, policy, worth)
     if not found:
         newest = max(whole, key=lambda row: (row.outcome != GradeStatus.INFRA, row.id))
         return [Record(newest, newest.points, newest.max, newest.flags)]
@@ -169,26 +297,52 @@ def _attempts(
     return attempts
 
 
-def _of_lab(lab: str, attempts: Sequence[_Attempt], policy: Policy, all_points: Mapping[str, float]) -> list[Record]:
+def _of_lab(lab: str, attempts: Sequence[_Attempt], policy: Policy, worth: Mapping[str, int]) -> list[Record]:
     scored = [a for a in attempts if any(r.outcome != GradeStatus.INFRA for r in a.rows)] or attempts
     candidates = []
     for attempt in scored:
         rows = sorted(attempt.rows, key=lambda r: r.exercise or "")
-        records = [_record(row, attempt.handed_in, policy, all_points.get(lab)) for row in rows]
+        if attempt.handed_in is not None:
+            rows = [row._replace(handed_in=attempt.handed_in) for row in rows]
+        records = _records(lab, rows, policy, worth)
         total = sum(r.points or 0.0 for r in records)
         candidates.append(((total if policy.attempts == "best" else 0.0), attempt.order, records))
     return max(candidates, key=lambda item: item[:2])[2]
 
 
-def _record(row: Grade, handed_in: float | None, policy: Policy, lab_points: float | None) -> Record:
-    wanted = policy.of_lab.get(row.lab or "", LabPolicy())
-    scale = wanted.points / lab_points if wanted.points is not None and lab_points else 1.0
-    if handed_in is not None:
-        row = row._replace(handed_in=handed_in)
-    factor = policy.factor(row.lab or "", row.handed_in)
-    points = None if row.points is None else round(row.points * scale * factor, 6)
-    flags = row.flags if factor == 1.0 else (*row.flags, f"late: counts {100 * factor:g} %")
-    return Record(row, points, round(row.max * scale, 6), flags)
+def _records(lab: str, rows: Sequence[Grade], policy: Policy, worth: Mapping[str, int]) -> list[Record]:
+    """The records of an attempt at a lab. What lateness leaves of it is shared among the checks that passed."""
+    most = [_of_checks(row, policy, worth) for row in rows]
+    earned = [[m if _passed(row, i) else 0 for i, m in enumerate(parts)] for row, parts in zip(rows, most, strict=True)]
+    factors = [policy.factor(row.student, lab, row.handed_in) for row in rows]
+    given: list[list[int]] = [[] for _ in rows]
+    for factor in set(factors):  # of one hand-in there is one, but for rows of an older grader
+        own = [i for i, f in enumerate(factors) if f == factor]
+        flat = [part for i in own for part in earned[i]]
+        left = iter(split(cents(factor * sum(flat) / 100), flat))
+        for i in own:
+            given[i] = [next(left) for _ in earned[i]]
+    found = []
+    for row, parts, points, factor in zip(rows, most, given, factors, strict=True):
+        r = Record(row, None if row.points is None else sum(points) / 100, sum(parts) / 100, row.flags, factor=factor)
+        shown = tuple(Part(p / 100, m / 100) for p, m in zip(points, parts, strict=True)) if row.checks else ()
+        found.append(r._replace(parts=shown, flags=(*row.flags, r.late) if r.late else row.flags))
+    return found
+
+
+def _of_checks(row: Grade, policy: Policy, worth: Mapping[str, int]) -> list[int]:
+    """The most that each check of an exercise can have, in cents; one number where there are none."""
+    most = worth.get(row.exercise or "", cents(row.max))
+    if not row.checks:
+        part = row.points / row.max if row.points is not None and row.max else 0.0
+        return split(most, [part, 1.0 - part])
+    weights = policy.of_exercise.get(row.exercise or "", ExercisePolicy()).weights
+    return split(most, [weights.get(check["name"], 1.0) for check in row.checks])
+
+
+def _passed(row: Grade, i: int) -> bool:
+    """Whether the part of a row counts: a check's, or, where there are no checks, what the row says."""
+    return bool(row.checks[i]["status"] == PASS) if row.checks else i == 0
 
 
 def totals(records: Iterable[Record]) -> dict[str, dict[str, tuple[float | None, float]]]:
@@ -199,6 +353,6 @@ def totals(records: Iterable[Record]) -> dict[str, dict[str, tuple[float | None,
         if record.grade.exercise is None or record.grade.lab is None:
             continue
         points, most = labs.get(record.grade.lab, (0.0, 0.0))
-        added = None if points is None or record.points is None else points + record.points
-        labs[record.grade.lab] = (added, most + record.max)
+        added = None if points is None or record.points is None else round(points + record.points, 2)
+        labs[record.grade.lab] = (added, round(most + record.max, 2))
     return found

@@ -2,8 +2,9 @@
 
 `results` are verdicts on code: the same functions, checks, seed, versions and limits have one, whoever handed it in. `grades` say whose
 it is: a row for a student, a submission and an exercise. `handins` say what a student handed in of each lab, and when: a row each time it
-is another thing than before, so that going back to an earlier version is a hand-in, too. `expected` is what the reference computed. Order
-is by the number of a row, never by a clock.
+is another thing than before, so that going back to an earlier version is a hand-in, too. `marks` say what was changed by hand, by whom, and
+why; the last one of a student and an exercise holds. `people` say what learning platforms call a student. `expected` is what the reference
+computed. Order is by the number of a row, never by a clock.
 
 A store of an older grader gets the tables that it has not when it is written to; for reading it, they are empty.
 
@@ -45,6 +46,12 @@ CREATE TABLE IF NOT EXISTS handins (
     id INTEGER PRIMARY KEY AUTOINCREMENT, student TEXT NOT NULL, submission TEXT NOT NULL, lab TEXT, handed_in REAL NOT NULL,
     digest TEXT NOT NULL, taken TEXT NOT NULL, passed TEXT NOT NULL, at TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS handins_by_student ON handins (student, lab);
+CREATE TABLE IF NOT EXISTS marks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, student TEXT NOT NULL, exercise TEXT NOT NULL, points REAL, reason TEXT NOT NULL,
+    comment TEXT NOT NULL, by TEXT NOT NULL, at TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS people (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, student TEXT NOT NULL, platform TEXT NOT NULL, number TEXT NOT NULL, name TEXT NOT NULL,
+    email TEXT NOT NULL, at TEXT NOT NULL, UNIQUE (student, platform, number, name, email));
 """
 _GRADES = """
 SELECT g.id, g.student, g.submission, g.handed_in, g.path, g.lab, g.exercise, g.outcome, g.sentence, g.points, g.max, g.flags,
@@ -53,7 +60,7 @@ FROM grades g LEFT JOIN results r ON r.key = g.result WHERE ? IS NULL OR g.stude
 """
 _APPEND_ONLY = "".join(
     f"CREATE TRIGGER IF NOT EXISTS {table}_no_{what} BEFORE {what} ON {table} BEGIN SELECT RAISE(ABORT, '{table} is only added to'); END;"
-    for table in ("results", "grades", "expected", "handins")
+    for table in ("results", "grades", "expected", "handins", "marks", "people")
     for what in ("UPDATE", "DELETE")
 )
 
@@ -96,6 +103,29 @@ class HandIn(NamedTuple):
     taken: tuple[str, ...]
     passed: tuple[tuple[str, str], ...]
     at: str
+
+
+class Mark(NamedTuple):
+    """A row of `marks`: what was changed by hand. Without points, those that were graded hold, and only the comment is added."""
+
+    id: int
+    student: str
+    exercise: str
+    points: float | None
+    reason: str
+    comment: str
+    by: str
+    at: str
+
+
+class Person(NamedTuple):
+    """A row of `people`: what a learning platform (canvas, gradescope, moodle) calls a student."""
+
+    student: str
+    platform: str
+    number: str
+    name: str
+    email: str
 
 
 class Store:
@@ -230,14 +260,25 @@ class Store:
 
     def handins(self) -> list[HandIn]:
         """What was handed in, in the order in which it was seen."""
-        if not self._row("SELECT 1 FROM sqlite_master WHERE name = 'handins'"):
-            return []
-        names = "id, student, submission, lab, handed_in, digest, taken, passed, at"
         found = []
-        for *first, taken, passed, at in self.database.execute(f"SELECT {names} FROM handins ORDER BY id"):
+        for *first, taken, passed, at in self._rows("handins", HandIn._fields):
             told = tuple((path, why) for path, why in json.loads(passed))
             found.append(HandIn._make([*first, tuple(json.loads(taken)), told, at]))
         return found
+
+    def marks(self) -> list[Mark]:
+        """What was changed by hand, in order."""
+        return [Mark._make(row) for row in self._rows("marks", Mark._fields)]
+
+    def people(self) -> list[Person]:
+        """What learning platforms call students, in the order in which that was seen."""
+        return [Person._make(row) for row in self._rows("people", Person._fields)]
+
+    def _rows(self, table: str, columns: Sequence[str]) -> list[Any]:
+        """The rows of a table, which a store of an older grader may not have."""
+        if not self._row("SELECT 1 FROM sqlite_master WHERE name = ?", table):
+            return []
+        return self.database.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY id").fetchall()
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
@@ -285,6 +326,25 @@ class Store:
                     f"{self.path} cannot be written: {error}. What was written before is there; grade again to go on."
                 )
                 raise StoreError(sentence) from None
+
+    def mark(self, student: str, exercise: str, points: float | None, reason: str, comment: str, by: str) -> None:
+        """Note what was changed by hand."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        row = {
+            "student": student,
+            "exercise": exercise,
+            "points": points,
+            "reason": reason,
+            "comment": comment,
+            "by": by,
+        }
+        self._insert("marks", {**row, "at": now})
+
+    def meet(self, people: Sequence[Person]) -> None:
+        """Note what learning platforms call students."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        for person in people:
+            self._insert("people", {**person._asdict(), "at": now})
 
     def _is_a_handin(self, row: HandInRow, again: bool) -> bool:
         """Whether a student has handed in something else than last time (with `again`: than ever)."""

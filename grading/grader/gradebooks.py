@@ -1,0 +1,209 @@
+"""what stands -> the gradebooks of others: Canvas, Moodle, Gradescope, nbgrader
+
+What a platform calls a student is what the roster says (`canvas_id`, `sis_id`, `login`, `moodle_id`), else what its own zip said
+(`handed_over`). Who never handed in has a line without marks: what that counts is for the platform to say.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+import pathlib
+from collections.abc import Sequence
+from typing import Any
+
+from jitkit.kata.engine.manifest import Lab
+
+from ..shared import cell_id
+from .files import file_name
+from .policy import LabPolicy
+from .records import PASS
+from .roster import Student
+from .rungs import Ladder
+from .standing import Record, Standing, totals
+from .store import HandIn
+from .tables import ExportError, as_json, table, told, what_was_taken
+
+
+def to_canvas(standing: Standing) -> str:
+    """Canvas' gradebook: a line a student, a column a lab. A cell is empty where there is no score."""
+    by_student = totals(standing.records)
+    labs = sorted({lab for found in by_student.values() for lab in found})
+    most = {lab: max(found[lab][1] for found in by_student.values() if lab in found) for lab in labs}
+    note = f" ({standing.warning})" if standing.warning else ""
+    policies = {lab: standing.policy.of_lab.get(lab, LabPolicy()) for lab in labs}
+    ids = {lab: "" if p.canvas_id is None else f" ({p.canvas_id})" for lab, p in policies.items()}
+    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(f"Lab {lab}{note}{ids[lab]}" for lab in labs)]
+    possible = [0 if policies[lab].extra else most[lab] for lab in labs]
+    rows: list[list[Any]] = [head, ["    Points Possible", "", "", "", "", *possible]]
+    for id, s in standing.students.items():
+        found = by_student.get(id, {})
+        login = s.login or (id if not s.canvas_id and not s.sis_id else "")
+        points = (found.get(lab, (None, 0))[0] for lab in labs)
+        rows.append([s.name or id, s.canvas_id, s.sis_id, login, "", *points])
+    return table(rows)
+
+
+_MOODLE = ("Identifier", "Full name", "Email address", "Grade", "Maximum Grade", "Feedback comments")
+
+
+def to_moodle(standing: Standing, folder: pathlib.Path) -> str:
+    """A grading worksheet for each lab: a line a student, as an assignment of Moodle's takes it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    by_student = standing.by_student()
+    sums = totals(standing.records)
+    labs = sorted({lab for found in sums.values() for lab in found})
+    for lab in labs:
+        most = max(found[lab][1] for found in sums.values() if lab in found)
+        rows: list[Sequence[Any]] = [_MOODLE]
+        for id, s in standing.students.items():
+            own = [r for r in by_student.get(id, ()) if r.grade.lab == lab]
+            points = sums.get(id, {}).get(lab, (None, 0.0))[0]
+            number = s.moodle_id.removeprefix("Participant ")
+            comments = [standing.warning, *(f"{r.grade.exercise}: {_in_short(r)}" for r in own)]
+            said = "; ".join(c for c in comments if c)
+            rows.append([f"Participant {number}" if number else id, s.name or id, s.email, points, most, said])
+        (folder / f"lab_{lab}.csv").write_text(table(rows), encoding="utf-8")
+    return f"{folder}: {len(labs)} worksheets, one a lab."
+
+
+def _in_short(record: Record) -> str:
+    """A record in a line: its points, and what is to be said of them."""
+    points = "no score yet" if record.points is None else f"{record.points:g} of {record.max:g}"
+    said = [points, record.late, record.by_hand, record.grade.sentence if not record.grade.checks else ""]
+    return ", ".join(text for text in said if text)
+
+
+def to_gradescope(standing: Standing, folder: pathlib.Path) -> str:
+    """A `results.json` for each student, each called after the student."""
+    folder.mkdir(parents=True, exist_ok=True)
+    by_student = standing.by_student()
+    handins = standing.last_handins()
+    for student, own in by_student.items():
+        text = gradescope_results(own, standing.warning, handins.get(student, ()))
+        (folder / f"{file_name(student)}.json").write_text(text, encoding="utf-8")
+    return f"{folder}: {len(by_student)} results.json, one a student."
+
+
+def gradescope_results(records: Sequence[Record], warning: str, handins: Sequence[HandIn] = ()) -> str:
+    """`results.json` of one student: an entry for each check, hidden ones by their sentence only; what was taken, and what was not."""
+    tests: list[dict[str, Any]] = []
+    for r in records:
+        g = r.grade
+        name = g.exercise or "submission"
+        if not r.parts:
+            text = ". ".join(t for t in (g.sentence, r.by_hand) if t) or "nothing of it was run"
+            tests.append(
+                {"name": name, "score": r.points or 0.0, "max_score": r.max, "output": text, "output_format": "text"}
+            )
+            continue
+        for part, check in zip(r.parts, g.checks, strict=True):
+            tests.append({
+                "name": f"{name} {check['about']}",
+                "score": part.points,
+                "max_score": part.max,
+                "status": "passed" if check["status"] == PASS else "failed",
+                "output": "\n".join(text for text in (told(check), r.late) if text),
+                "output_format": "text",
+                "visibility": "after_published" if check["hidden"] else "visible",
+            })  # fmt: skip
+        if r.mark is not None:
+            more = round((r.points or 0.0) - (r.graded or 0.0), 2)
+            tests.append(
+                {
+                    "name": f"{name} by hand",
+                    "score": more,
+                    "max_score": 0.0,
+                    "output": r.by_hand,
+                    "output_format": "text",
+                }
+            )
+    data: dict[str, Any] = {"score": round(sum(r.points or 0.0 for r in records), 2), "tests": tests}
+    if any(r.points is None for r in records):
+        data = {"output": "The grader had a fault. This is no score; it will be graded again.", "tests": []}
+    said = [warning, data.get("output", ""), what_was_taken(handins)]
+    if output := "\n".join(text for text in said if text):
+        data["output"] = output
+    return as_json(data)
+
+
+def to_nbgrader(standing: Standing, gradebook: pathlib.Path) -> str:
+    """Writes points into nbgrader's gradebook, check by check. One process does it: nbgrader's database does not like many."""
+    try:
+        api: Any = importlib.import_module("nbgrader.api")
+    except ImportError:
+        raise ExportError('nbgrader is not installed; in your clone: pip install -e ".[nbgrader]"') from None
+    if not gradebook.is_file():
+        raise ExportError(
+            f"there is no {gradebook}: name the gradebook.db of your course, whose assignments nbgrader has generated"
+        )
+    written: set[tuple[str, str]] = set()
+    missing: list[str] = []
+    with api.Gradebook(f"sqlite:///{gradebook.absolute()}") as book:
+        for lab in standing.labs:
+            if isinstance(lab, Ladder):
+                continue  # nbgrader has no assignment for it
+            mine = [r for r in standing.records if r.grade.lab == lab.number and r.points is not None]
+            if not mine:
+                continue
+            try:
+                book.find_assignment(lab.name)
+            except api.MissingEntry:
+                missing.append(lab.name)
+                continue
+            for student in dict.fromkeys(r.grade.student for r in mine):
+                book.update_or_create_student(student, **_named(standing.students[student]))
+                book.update_or_create_submission(lab.name, student)
+                written.add((lab.name, student))
+            for r in mine:
+                _fill(book, api, lab, r)
+            book.db.flush()
+            for student in dict.fromkeys(r.grade.student for r in mine):
+                _say_when(book, lab, student, [r for r in mine if r.grade.student == student])
+        book.db.commit()
+    if missing:
+        raise ExportError(
+            f"{len(written)} submissions are written; the gradebook has no assignment {', '.join(missing)}: "
+            f"`nbgrader generate_assignment {missing[0]}`, and export again"
+        )
+    return f"{gradebook}: {len(written)} submissions. {standing.warning}".rstrip()
+
+
+def _named(student: Student) -> dict[str, str]:
+    """What nbgrader keeps of a student, as far as it is known."""
+    first, _, last = student.name.rpartition(" ")
+    return {k: v for k, v in {"first_name": first, "last_name": last, "email": student.email}.items() if v}
+
+
+def _fill(book: Any, api: Any, lab: Lab, record: Record) -> None:
+    """Each check has what its cell in nbgrader counts, or nothing; what was changed by hand is extra credit of the first."""
+    g = record.grade
+    exercise = lab.exercise(g.exercise or "")
+    grades = []
+    for check in g.checks:
+        name = cell_id("hidden" if check["hidden"] else "check", exercise, check["name"])
+        try:
+            grade = book.find_grade(name, lab.name, lab.name, g.student)
+        except api.MissingEntry:
+            raise ExportError(
+                f"the gradebook has no cell {name}: build the course anew, with the labs of today"
+            ) from None
+        grade.auto_score = grade.max_score if check["status"] == PASS else 0.0
+        grade.extra_credit = 0.0
+        grade.needs_manual_grade = False
+        grades.append(grade)
+    if grades and record.mark is not None and record.mark.points is not None and record.max:
+        most = sum(grade.max_score for grade in grades)
+        got = sum(grade.auto_score for grade in grades)
+        grades[0].extra_credit = round(most * record.mark.points / record.max - got * record.factor, 6)
+
+
+def _say_when(book: Any, lab: Lab, student: str, records: Sequence[Record]) -> None:
+    """What nbgrader keeps of a submission: when it was handed in, and what lateness takes off each notebook."""
+    submission = book.find_submission(lab.name, student)
+    handed_in = max(r.grade.handed_in for r in records)
+    submission.timestamp = datetime.datetime.fromtimestamp(handed_in, datetime.UTC).replace(tzinfo=None)
+    factor = min(r.factor for r in records)
+    for notebook in submission.notebooks:
+        raw = sum(grade.auto_score or 0.0 for grade in notebook.grades)
+        notebook.late_submission_penalty = round(raw * (1.0 - factor), 6)

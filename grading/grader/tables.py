@@ -1,0 +1,64 @@
+"""what stands -> texts: cells of a table that no spreadsheet runs, JSON, and what a student is told of a check
+
+Names and sentences come from students. Cells of tables never begin a formula, and control characters are gone.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .records import PASS
+from .store import HandIn
+
+
+class ExportError(Exception):
+    """An export that cannot be made, and why."""
+
+
+def cell(value: Any) -> str:
+    """A value as a cell of a table: text that a spreadsheet does not run."""
+    if value is None:
+        return ""
+    if isinstance(value, int | float):
+        return f"{value:g}"
+    text = "".join(c if c.isprintable() else " " for c in str(value))
+    return f"'{text}" if re.match(r"\s*[=+\-@|%]", text) else text
+
+
+def table(rows: Iterable[Sequence[Any]]) -> str:
+    """Rows as CSV."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([cell(x) for x in row] for row in rows)
+    return stream.getvalue()
+
+
+def as_json(data: Any) -> str:
+    """JSON for UTF-8, which has no place for lone surrogates."""
+    text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def what_was_taken(handins: Sequence[HandIn]) -> str:
+    """The files that were taken of a student's last hand-ins, and those that were passed over, a line each."""
+    lines = [f"taken for lab {h.lab}: {', '.join(h.taken) or 'nothing'}" for h in handins if h.lab is not None]
+    passed = dict.fromkeys(pair for h in handins[-1:] for pair in h.passed)
+    return "\n".join([*lines, *(f"passed over: {path} ({why})" for path, why in passed)])
+
+
+def told(check: dict[str, Any]) -> str:
+    """What a student is told of a check: a public one in full, a hidden one by its verdict only."""
+    if check["hidden"] or check["status"] == PASS:
+        return str(check["status"])
+    lines = [f"{check['status']}: {check['sentence']}"]
+    if check["line"] is not None:
+        lines.append(f"{check['line'][0]}:{check['line'][1]}")
+    if "expected" in check:
+        lines += [f"at {check['where']}", f"expected: {check['expected']}", f"yours: {check['actual']}"]
+    if check.get("output"):
+        lines.append(f"printed: {check['output']}")
+    return "\n".join(lines)
