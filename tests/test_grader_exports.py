@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from grading.__main__ import main
 from grading.authoring.verify import check_files
-from grading.grader import batch, exports, gradebooks, report, similarity
+from grading.grader import exports, gradebooks, handed_over, report, similarity
 from grading.grader.files import file_name
 from grading.grader.jail import ProtocolError, parse_object
 from grading.grader.points import split
@@ -334,7 +334,7 @@ def test_entries_are_students_each_once(tmp_path):
     for name in ("ann.zip", "Zo\u00e9.py", "hello.ipynb", "course.toml", ".DS_Store"):
         (tmp_path / name).write_bytes(b"")
     (tmp_path / "ann").mkdir()
-    assert [e.student for e in batch.entries(tmp_path)] == ["Zo\u00e9", "ann", "ann (2)", "hello"]
+    assert [e.student for e in handed_over.entries(tmp_path)] == ["Zo\u00e9", "ann", "ann (2)", "hello"]
 
 
 # --- exports ----------------------------------------------------------------------------------------------------

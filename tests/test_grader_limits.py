@@ -19,7 +19,7 @@ import zoneinfo
 
 import pytest
 
-from grading.grader import batch, leftovers, records, suspicion, trials
+from grading.grader import handed_over, leftovers, records, suspicion, trials
 from grading.grader.grade import Grader
 from grading.grader.inside import worker
 from grading.grader.intake import read_submission
@@ -101,8 +101,8 @@ def test_an_odd_name_in_a_zip_of_a_class_is_left_out_and_the_others_are_graded(t
         archive.writestr("ann/hello.py", "x = 1\n")
         archive.writestr("../bob.py", "x = 1\n")
         archive.writestr("C:carl.py", "x = 1\n")
-    folder = batch.unpacked(tmp_path / "class.zip", tmp_path / "unpacked")
-    assert [e.student for e in batch.entries(folder if (folder / "ann").exists() else folder.parent)] == ["ann"]
+    folder = handed_over.unpacked(tmp_path / "class.zip", tmp_path / "unpacked")
+    assert [e.student for e in handed_over.entries(folder if (folder / "ann").exists() else folder.parent)] == ["ann"]
     said = capsys.readouterr().err
     assert "bob.py" in said
     assert "C:carl.py" in said
@@ -116,8 +116,8 @@ def test_an_odd_file_in_a_zip_of_a_class_is_left_out_and_the_others_are_graded(t
             archive.writestr(name, f"x = 'in {name[:3]}'\n")
     data = (tmp_path / "class.zip").read_bytes()
     (tmp_path / "class.zip").write_bytes(data.replace(b"x = 'in gil'", b"x = 'IN gil'"))  # not what its sum says
-    folder = batch.unpacked(tmp_path / "class.zip", tmp_path / "unpacked")
-    assert [e.student for e in batch.entries(folder)] == ["ann", "eve", "fay", "gil", "hal", "zoe"]
+    folder = handed_over.unpacked(tmp_path / "class.zip", tmp_path / "unpacked")
+    assert [e.student for e in handed_over.entries(folder)] == ["ann", "eve", "fay", "gil", "hal", "zoe"]
     assert [p.parent.name for p in sorted(folder.glob("*/hello.py"))] == ["ann", "zoe"]
     said = capsys.readouterr().err
     assert [line.count("left out") for line in said.splitlines()] == [1, 1, 1, 1]
@@ -131,8 +131,8 @@ def test_a_later_zip_of_a_name_has_nothing_of_the_one_before(tmp_path):
         with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
             for name in names:
                 archive.writestr(name, "x = 1\n")
-        folders.append(batch.unpacked(tmp_path / "class.zip", tmp_path / "unpacked"))
-        assert batch.unpacked(tmp_path / "class.zip", tmp_path / "unpacked") == folders[-1]
+        folders.append(handed_over.unpacked(tmp_path / "class.zip", tmp_path / "unpacked"))
+        assert handed_over.unpacked(tmp_path / "class.zip", tmp_path / "unpacked") == folders[-1]
     assert [[p.name for p in (folder / "ann").iterdir()] for folder in folders] == [["old.py"], ["new.py"]]
 
 
@@ -233,7 +233,7 @@ def test_what_was_handed_out_is_not_written_and_nothing_of_it_seems_to_be(tmp_pa
 def test_a_folder_with_a_name_like_a_table_is_a_submission(tmp_path):
     (tmp_path / "ann.csv").mkdir()
     (tmp_path / "roster.csv").write_text("student\n", encoding="utf-8")
-    assert [e.student for e in batch.entries(tmp_path)] == ["ann.csv"]
+    assert [e.student for e in handed_over.entries(tmp_path)] == ["ann.csv"]
 
 
 def zipped(path, name, when, extra=b""):
@@ -257,8 +257,8 @@ def test_times_in_a_zip_are_the_courses_and_never_the_machines(tmp_path, monkeyp
     zipped(tmp_path / "class.zip", "bob/00_hello.py", (2026, 11, 11, 9, 0, 0), unix)
     zipped(tmp_path / "class.zip", "cyd/00_hello.py", (2026, 11, 11, 9, 0, 0), ntfs)
     zipped(tmp_path / "class.zip", "dan/00_hello.py", (1980, 0, 0, 0, 0, 0))
-    folder = batch.unpacked(tmp_path / "class.zip", tmp_path / "unpacked", ZURICH)
-    read = {e.student: read_submission(e.path, LABS, ["00"], (), ZURICH) for e in batch.entries(folder)}
+    folder = handed_over.unpacked(tmp_path / "class.zip", tmp_path / "unpacked", ZURICH)
+    read = {e.student: read_submission(e.path, LABS, ["00"], (), ZURICH) for e in handed_over.entries(folder)}
     assert {s: r["labs"]["00"]["handed_in"] for s, r in read.items() if s != "dan"} == dict.fromkeys(
         ("ann", "bob", "cyd"), THEN
     )

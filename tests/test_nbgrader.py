@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import importlib.util
 import json
 import os
@@ -16,6 +17,12 @@ import pytest
 from kata_workspace import MERGE, PARTITION, SPLIT
 
 from grading.authoring import nbgrader_course
+from grading.grader import gradebooks
+from grading.grader.policy import check_names, read_policy
+from grading.grader.shipped_code import CheckFile
+from grading.grader.standing import Standing, standing
+from grading.grader.store import Store
+from grading.shared import hidden_checks
 from jitkit.kata.engine.manifest import all_labs
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -163,3 +170,53 @@ def test_the_notebook_for_learners_runs_from_its_first_cell_to_its_last(lab):
     # lines are wrapped
     assert sum("still to be written" in " ".join(output.split()) for output in shown) == len(lab.exercises)
     assert any("Guess first" in output for output in shown) == (lab.experiment is not None)
+
+
+@pytest.mark.filterwarnings("ignore:Object of type <Submitted")  # nbgrader's own
+def test_points_of_the_grader_are_those_of_the_gradebooks_own_cells(graded, tmp_path):
+    """A lab that counts 10 in the course, and 1 in the gradebook; late by five days; with one mark that was changed by hand."""
+    for name in ("nbgrader_config.py", "gradebook.db"):
+        shutil.copy(graded.folder / name, tmp_path / name)
+    (tmp_path / "course.toml").write_text(
+        "[late]\npercent_a_day = 10\n[lab.00]\npoints = 10\ndue = 2026-10-10T00:00:00\n", encoding="utf-8"
+    )
+    labs = all_labs(ROOT / "labs")[:1]
+    policy = read_policy(tmp_path / "course.toml", labs)
+    names = check_names(labs[0], labs[0].exercises[0])
+    hidden = {c.name for c in CheckFile.read(hidden_checks(labs[0])).checks}
+    checks = [
+        {"name": n, "hidden": n in hidden, "about": "", "status": "PASS" if i else "FAIL", "against": [], "sentence": "",
+         "line": None, "seconds": 0.1}
+        for i, n in enumerate(names)
+    ]  # fmt: skip
+    days = {"ontime": -1, "late": 5, "mended": 5}
+    due = policy.of_lab["00"].due.timestamp()
+    with Store(tmp_path / "grades", write=True) as store:
+        for student, number in days.items():
+            row = {
+                "student": student, "submission": student, "handed_in": due + 86_400 * number, "path": "/in", "lab": "00",
+                "exercise": "00.1", "outcome": "OK", "sentence": "", "points": 0.8, "max": 1.0, "flags": "[]", "result": "r",
+                "grams": "[]",
+            }  # fmt: skip
+            store.add([], [row])
+        store.database.execute(
+            "INSERT INTO results VALUES ('r','00.1','','','','','','','OK','',?,0.1,'')", [json.dumps(checks)]
+        )
+        store.mark("mended", "00.1", 7.5, "the check was wrong", "", "me")
+        records = standing(store.grades(), policy, labs, (), store.marks())
+    part = 1 - 1 / len(names)
+    assert {r.grade.student: r.points for r in records} == {"ontime": 10 * part, "late": 5 * part, "mended": 7.5}
+    gradebooks.to_nbgrader(
+        Standing(tmp_path / "grades", records, policy, labs, "bubblewrap"), tmp_path / "gradebook.db"
+    )
+    course = Course(tmp_path, graded.labs)
+    course("export", "--to", "grades.csv")
+    with open(tmp_path / "grades.csv", encoding="utf-8", newline="") as file:
+        rows = {r["student_id"]: r for r in csv.DictReader(file) if r["assignment"] == "00_hello"}
+    for student, score, penalty in (("ontime", part, 0.0), ("late", part / 2, part / 2), ("mended", 0.75, part / 2)):
+        row = rows[student]
+        assert float(row["max_score"]) == 1.0
+        assert float(row["score"]) == pytest.approx(score, abs=0.01), student
+        assert float(row["late_submission_penalty"]) == pytest.approx(penalty, abs=0.01)
+        when = datetime.datetime.fromisoformat(row["timestamp"]).replace(tzinfo=datetime.UTC)
+        assert when.timestamp() == due + 86_400 * days[student]

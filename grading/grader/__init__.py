@@ -7,6 +7,7 @@ records         what passes from the intake to the store
 
 A submission is read, never run:
 
+handed_over     a folder or a zip of a class, or a learning platform's -> submissions, and whose they are
 files           a folder, an archive or a file -> the texts in it
 sources         a text or a notebook -> Python with functions in it
 answers         sources -> for each exercise its functions, spliced into jitkit

@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import atexit
 import concurrent.futures
-import datetime
-import errno
 import gc
-import hashlib
 import importlib
-import os
 import pathlib
 import queue
-import shutil
 import sys
 import threading
 import time
-import unicodedata
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from ..shared import ROOT
-from . import files
 from .bubblewrap import JailError
 from .grade import Graded, Grader
+from .handed_over import Entry
 from .records import GradeStatus
 from .rungs import labs_and_ladder
 from .store import Store
@@ -33,14 +25,6 @@ from .trials import Settings
 from .workers import Workers
 
 PATIENCE = 30  # seconds until a scheduler answers
-_HIDDEN_NAMES = (".", "~", "__MACOSX")
-
-
-class Entry(NamedTuple):
-    """A submission: whose, and where."""
-
-    student: str
-    path: pathlib.Path
 
 
 class Tally(NamedTuple):
@@ -51,84 +35,6 @@ class Tally(NamedTuple):
     infra: int
     seconds: float
     troubles: tuple[str, ...]
-
-
-def entries(folder: pathlib.Path) -> list[Entry]:
-    """The submissions in a folder, by the students' names, each once. A name of an LMS's is taken as it is."""
-    found: dict[str, Entry] = {}
-    for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
-        ours = path.name == "course.toml" or path.suffix == ".csv"
-        if path.name.startswith(_HIDDEN_NAMES) or (ours and path.is_file()):
-            continue
-        name = path.name if path.is_dir() and not path.is_symlink() else files.stem(path.name)
-        student = student_name(name)
-        number = 2
-        while student in found:  # `ann.zip` beside `ann/`, or names that differ in what cannot be seen
-            student = f"{student_name(name)} ({number})"
-            number += 1
-        found[student] = Entry(student, path)
-    return list(found.values())
-
-
-def student_name(name: str) -> str:
-    """A name as it is kept: composed, printable."""
-    text = unicodedata.normalize("NFC", os.fsencode(name).decode("utf-8", "replace"))
-    return "".join(c if c.isprintable() else "�" for c in text).strip() or "(no name)"
-
-
-def unpacked(path: pathlib.Path, target: pathlib.Path, zone: datetime.tzinfo = datetime.UTC) -> pathlib.Path:
-    """The folder of submissions; a zip of an LMS's is unpacked below `target`: one entry a student. Invalid where it is none.
-
-    Args:
-      zone: where the clock of the zip is, unless it says so.
-    """
-    if path.is_dir():
-        return path
-    try:
-        with path.open(
-            "rb"
-        ) as file:  # another zip of this name has a folder of its own: what was handed in then is not in it
-            target = target / hashlib.file_digest(file, "sha256").hexdigest()[:8]
-        with zipfile.ZipFile(path) as archive:
-            infos = archive.infolist()
-            if len(infos) > 200_000 or sum(i.file_size for i in infos) > 16 << 30:
-                raise files.Invalid(f"{path} is larger unpacked than submissions of a class are")
-            target.mkdir(parents=True, exist_ok=True)
-            for info in infos:
-                try:
-                    _unpack(archive, info, target, zone)
-                except _ODD as error:  # one odd file is no reason to grade nobody
-                    if isinstance(error, OSError) and error.errno not in _OF_A_NAME:
-                        raise
-                    said = getattr(error, "strerror", None) or str(error)
-                    print(f"{path}: {files.shown(info.filename)} is left out: {files.shown(said)}", file=sys.stderr)
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise files.Invalid(f"{path} cannot be read as a folder or a zip of submissions: {error}") from None
-    inside = [p for p in target.iterdir() if not p.name.startswith(_HIDDEN_NAMES)]
-    return inside[0] if len(inside) == 1 and inside[0].is_dir() else target
-
-
-# what is odd about one file of a zip: its path, its bytes, a password, its date
-_ODD = (files.Invalid, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError, OSError)
-_OF_A_NAME = (errno.ENAMETOOLONG, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.EINVAL, errno.EILSEQ)
-
-
-def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Path, zone: datetime.tzinfo) -> None:
-    """One file of a zip, whole or not at all, with the time that it says."""
-    place = target / files.safe_path(info.filename)
-    if info.is_dir() or (info.external_attr >> 16) & 0o170000 & ~0o100000:
-        return
-    # whose it is is known, whatever it is
-    target.joinpath(*place.relative_to(target).parts[:-1][:1]).mkdir(exist_ok=True)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with archive.open(info) as source, place.open("wb") as copy:
-        try:
-            shutil.copyfileobj(source, copy, 1 << 20)
-        except BaseException:
-            place.unlink()
-            raise
-    if then := files.time_of(info, zone):
-        os.utime(place, (then, then))
 
 
 def run(
@@ -156,7 +62,7 @@ def run(
     def work(entry: Entry) -> Graded:
         workers = idle.get()
         try:
-            return grader.grade(workers, entry.student, entry.path, only, store.result)
+            return grader.grade(workers, entry.student, entry.path, only, store.result, entry.handed_in)
         finally:
             idle.put(workers)
 
@@ -275,6 +181,7 @@ def run_on_dask(
                 str(e.path.absolute()),
                 e.student,
                 list(only),
+                e.handed_in,
                 key=f"jitkit-{store.meta('seed_id')}-{e.student}-{time.time_ns()}",
             ): e.student
             for e in submissions
@@ -297,7 +204,9 @@ _elsewhere: dict[Settings, tuple[Grader, queue.SimpleQueue[Workers]]] = {}
 _making = threading.Lock()
 
 
-def grade_elsewhere(settings: Settings, path: str, student: str, only: list[str]) -> Graded:
+def grade_elsewhere(
+    settings: Settings, path: str, student: str, only: list[str], handed_in: float | None = None
+) -> Graded:
     """One submission, in a process of a Dask worker, whose jails stay for the next."""
     with _making:
         if settings not in _elsewhere:
@@ -309,6 +218,6 @@ def grade_elsewhere(settings: Settings, path: str, student: str, only: list[str]
         workers = grader.workers()
         atexit.register(workers.close)
     try:
-        return grader.grade(workers, student, pathlib.Path(path), only)
+        return grader.grade(workers, student, pathlib.Path(path), only, None, handed_in)
     finally:
         idle.put(workers)

@@ -14,7 +14,7 @@ from typing import Any
 from jitkit.kata.engine.manifest import Lab
 
 from ..shared import ROOT
-from . import batch, container, exports, gradescope
+from . import batch, container, exports, gradescope, handed_over
 from .bubblewrap import JailError
 from .files import Invalid
 from .grade import Grader
@@ -117,10 +117,14 @@ def _grade(arguments: argparse.Namespace) -> int:
         course = [policy_file.absolute().parent] if policy_file.is_file() else []
         return container.grade(program, words, [place, *course], out)
     backend = _backend(arguments)
-    zone = read_policy(policy_file, labs_and_ladder(ROOT / "labs")).timezone
+    labs = labs_and_ladder(ROOT / "labs")
+    policy = read_policy(policy_file, labs)
     with Store(arguments.out, write=True) as store:
-        folder = batch.unpacked(arguments.submissions, arguments.out / "unpacked" / arguments.submissions.stem, zone)
-        found = batch.entries(folder)
+        place = arguments.out / "unpacked" / arguments.submissions.stem
+        folder = handed_over.unpacked(arguments.submissions, place, policy.timezone, labs)
+        target = arguments.out / "put together"
+        found = handed_over.entries(folder, target, policy.roster, store.people(), policy.timezone)
+        store.meet([e.person for e in found if e.person is not None])
         return _run(store, found, policy_file, arguments, backend)
 
 
@@ -139,7 +143,7 @@ def _regrade(arguments: argparse.Namespace) -> int:
         paths: dict[tuple[str, str], None] = {}
         for g in store.grades():
             paths[g.student, g.path] = None
-        found = [batch.Entry(student, pathlib.Path(path)) for student, path in paths]
+        found = [handed_over.Entry(student, pathlib.Path(path)) for student, path in paths]
         gone = [entry for entry in found if not entry.path.exists()]
         for entry in gone:
             print(f"{entry.student}: {entry.path} is not there any more; the old grade stands.", file=sys.stderr)
@@ -177,7 +181,7 @@ def _backend(arguments: argparse.Namespace) -> str:
 
 def _run(
     store: Store,
-    found: Sequence[batch.Entry],
+    found: Sequence[handed_over.Entry],
     policy_file: pathlib.Path,
     arguments: argparse.Namespace,
     backend: str,

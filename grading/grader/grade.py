@@ -177,15 +177,17 @@ class Grader(Trials):
         path: pathlib.Path,
         only: Sequence[str] = (),
         known: Callable[[str], Result | None] | None = None,
+        handed_in: float | None = None,
     ) -> Graded:
         """Everything about one submission. It raises nothing: what goes wrong on our side is INFRA.
 
         Args:
           known: `known(key)` gives a result that is there already.
+          handed_in: when it was handed in, where a learning platform said so; else its files say it.
         """
         with self.gate.shared():
             try:
-                return self._grade(workers, student, path, only, known or (lambda key: None))
+                return self._grade(workers, student, path, only, known or (lambda key: None), handed_in)
             except Exception as error:  # one submission never stops the batch, whatever we did not think of
                 row = _row(student, path, reading(GradeStatus.INFRA), None) | {
                     "outcome": GradeStatus.INFRA,
@@ -200,8 +202,13 @@ class Grader(Trials):
         path: pathlib.Path,
         only: Sequence[str],
         known: Callable[[str], Result | None],
+        handed_in: float | None,
     ) -> Graded:
         found = workers.read(path, only, tuple(self.whole))
+        if handed_in is not None:
+            found["handed_in"] = handed_in
+            for read in found["labs"].values():
+                read["handed_in"] = handed_in
         if found["status"] == GradeStatus.INFRA:
             raise JailError(found["sentence"])
         if found["status"] != GradeStatus.OK:

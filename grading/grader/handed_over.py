@@ -1,0 +1,305 @@
+"""a folder or a zip, as a course or a learning platform hands it over -> submissions, each with whose it is
+
+    ann/, bob.zip, cem.py                                            a course's own: an entry a student
+    leeann_LATE_12345_98765_00_hello-1.py                            Canvas': a file, with the user's number; those of one are put together
+    submission_123/ beside submission_metadata.yml                   Gradescope's: who handed it in, and when
+    Ann Lee_12345_assignsubmission_file/                             Moodle's: with the participant's number
+
+Whose a name is, the roster says (`Names`), else what the platform's number was taken for before. What is put together lies below
+`target`, which is ours; what was handed over is left as it is.
+"""
+
+from __future__ import annotations
+
+import datetime
+import errno
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import stat
+import sys
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from jitkit.kata.engine.manifest import Lab
+
+from . import files
+from .roster import Names, Student
+from .sources import hint_of
+from .store import Person
+
+_HIDDEN_NAMES = (".", "~", "__MACOSX")
+_METADATA = "submission_metadata.yml"
+_CANVAS = re.compile(r"(?P<name>[^_]+)_(?:LATE_)?(?P<number>\d+)_\d+_(?P<file>.+)", re.DOTALL)
+_AGAIN = re.compile(r"-\d+(?=\.\w+$|$)")  # what Canvas adds to a name that was handed in again
+_MOODLE = re.compile(
+    r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_(?P<kind>file|onlinetext)_?(?P<file>.*)", re.DOTALL
+)
+
+
+class Entry(NamedTuple):
+    """A submission: whose, and where; when it was handed in, where a platform said so; and what that calls the student."""
+
+    student: str
+    path: pathlib.Path
+    handed_in: float | None = None
+    person: Person | None = None
+
+
+def entries(
+    folder: pathlib.Path,
+    target: pathlib.Path | None = None,
+    roster: Sequence[Student] = (),
+    known: Iterable[Person] = (),
+    zone: datetime.tzinfo = datetime.UTC,
+) -> list[Entry]:
+    """The submissions in a folder, by the students' names, each once.
+
+    Args:
+      target: below this, files of one student are put together.
+      known: what platforms called students before.
+      zone: where clocks are that have none.
+    """
+    place = _Place(folder, target, roster, known)
+    metadata = folder / _METADATA
+    if metadata.is_file():
+        place.gradescope(_submitters(metadata, zone))
+    loose: dict[tuple[str, str, str], list[tuple[pathlib.Path, str]]] = {}  # by platform, number and name
+    from_canvas = _is_canvas(folder)
+    for path in _visible(folder):
+        canvas = _CANVAS.fullmatch(path.name) if from_canvas and not path.is_dir() else None
+        moodle = _MOODLE.fullmatch(path.name)
+        if moodle is not None:
+            name = "" if path.is_dir() else moodle["file"]
+            if moodle["kind"] == "file":
+                loose.setdefault(("moodle", moodle["number"], moodle["name"]), []).append((path, name))
+        elif canvas is not None:
+            name = _AGAIN.sub("", canvas["file"])
+            loose.setdefault(("canvas", canvas["number"], canvas["name"]), []).append((path, name))
+        elif path not in place.taken:
+            place.own(path)
+    for (platform, number, name), found in loose.items():
+        place.together(platform, number, name, found)
+    return sorted(place.found.values(), key=lambda e: os.fsencode(e.path.name))
+
+
+def _is_canvas(folder: pathlib.Path) -> bool:
+    """Whether names of files are Canvas': a number is one user's, and `ann_2026_10_hello.py` beside `bob_2026_10_hello.py` is not one."""
+    found = {(m["number"], m["name"]) for p in _visible(folder) if (m := _CANVAS.fullmatch(p.name))}
+    return len({number for number, _ in found}) == len(found)
+
+
+def _visible(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """What lies in a folder of submissions and may be one, in order."""
+    for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
+        ours = path.name in ("course.toml", _METADATA) or path.suffix == ".csv"
+        if not path.name.startswith(_HIDDEN_NAMES) and not (ours and path.is_file()):
+            yield path
+
+
+class _Place:
+    """A folder of submissions, and those that were found in it."""
+
+    def __init__(
+        self, folder: pathlib.Path, target: pathlib.Path | None, roster: Sequence[Student], known: Iterable[Person]
+    ) -> None:
+        self.folder = folder
+        self.target = target
+        if target is not None:
+            self.target = target / hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:8]
+        self.names = Names(roster)
+        self.known = {(p.platform, p.number): p.student for p in known if p.number}
+        self.found: dict[str, Entry] = {}
+        self.taken: set[pathlib.Path] = set()
+
+    def add(
+        self, student: str, path: pathlib.Path, handed_in: float | None = None, person: Person | None = None
+    ) -> None:
+        """Another submission: a student that is there already has a number behind the name."""
+        name, number = student, 2
+        while name in self.found:  # `ann.zip` beside `ann/`, or names that differ in what cannot be seen
+            name, number = f"{student} ({number})", number + 1
+        self.found[name] = Entry(name, path, handed_in, person and person._replace(student=name))
+
+    def own(self, path: pathlib.Path) -> None:
+        """An entry of a course's own: its name is the student's."""
+        name = path.name if path.is_dir() and not path.is_symlink() else files.stem(path.name)
+        student = student_name(name)
+        self.add(self.names.whose(student) or student, path)
+
+    def whose(self, platform: str, number: str, name: str, email: str = "") -> str:
+        """The student that a platform means."""
+        name = student_name(name)
+        found = self.names.whose(f"{platform} {number}", number, email, name) or self.known.get((platform, number), "")
+        if found:
+            return found
+        others = {student for (_, n), student in self.known.items() if n != number}
+        return name if name not in others else f"{name} {number}"
+
+    def together(self, platform: str, number: str, name: str, found: Sequence[tuple[pathlib.Path, str]]) -> None:
+        """The files of one student of a platform's, each with the name that the student gave it."""
+        student = self.whose(platform, number, name)
+        self.known[platform, number] = student
+        person = Person(student, platform, number, student_name(name) if platform == "moodle" else "", "")
+        path = found[0][0]
+        if self.target is not None and not (len(found) == 1 and path.is_dir()):
+            path = self.target / files.file_name(f"{platform} {number}")
+            shutil.rmtree(path, ignore_errors=True)
+            path.mkdir(parents=True)
+            for file, own in found:
+                copy = path / (own or file.name)
+                while copy.exists():  # two versions of one name are for the intake to tell
+                    copy = copy.with_name(f"other {copy.name}")
+                if stat.S_ISREG(file.lstat().st_mode):
+                    shutil.copy2(file, copy)
+                elif file.is_symlink():
+                    copy.symlink_to(os.readlink(file))
+                else:
+                    shutil.copytree(file, copy, symlinks=True)
+        self.add(student, path, None, person)
+
+    def gradescope(self, submitters: dict[str, _Submission]) -> None:
+        """The folders of Gradescope's export, one for each who handed it in."""
+        for name, submission in submitters.items():
+            path = self.folder / name
+            if not path.is_dir() or not submission.people:
+                continue
+            self.taken.add(path)
+            for said in submission.people:
+                number, email, called = (said.get(key, "") for key in ("sid", "email", "name"))
+                student = self.whose("gradescope", number or email, called or email or number, email)
+                self.known["gradescope", number or email] = student
+                person = Person(student, "gradescope", number or email, student_name(called) if called else "", email)
+                self.add(student, path, submission.handed_in, person)
+
+
+class _Submission(NamedTuple):
+    """What Gradescope says of a submission."""
+
+    people: list[dict[str, str]]
+    handed_in: float | None
+
+
+def _submitters(path: pathlib.Path, zone: datetime.tzinfo) -> dict[str, _Submission]:
+    """Who handed in what, by the names of folders: as much of YAML as Gradescope writes of it."""
+    found: dict[str, _Submission] = {}
+    name, key = "", ""
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        if top := re.fullmatch(r"([\w-]+):\s*", line):
+            name, key = top[1], ""
+            found[name] = _Submission([], None)
+        elif name and (own := re.fullmatch(r"  :(\w+):\s*(.*)", line)):
+            key = own[1]
+            if key == "created_at":
+                found[name] = found[name]._replace(handed_in=_time(_scalar(own[2]), zone))
+        elif name and key == "submitters" and (part := re.fullmatch(r"\s*(- |  )\s*:(\w+):\s*(.*)", line)):
+            if part[1] == "- ":
+                found[name].people.append({})
+            if found[name].people:
+                found[name].people[-1][part[2]] = _scalar(part[3])
+    return found
+
+
+def _scalar(text: str) -> str:
+    """A scalar of YAML's on one line."""
+    text = text.strip()
+    if text.startswith('"'):
+        try:
+            value: Any = json.loads(text)
+        except ValueError:
+            return text.strip('"')
+        return value if isinstance(value, str) else text
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return text[1:-1].replace("''", "'")
+    return "" if text in ("null", "~") else text
+
+
+def _time(text: str, zone: datetime.tzinfo) -> float | None:
+    """A time of Gradescope's, in seconds since 1970: `2026-10-01 12:34:56.789000000 Z`."""
+    found = re.fullmatch(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?\s*(Z|[+-]\d\d:?\d\d)?", text)
+    if found is None:
+        return None
+    try:
+        then = datetime.datetime.fromisoformat(f"{found[1]}T{found[2]}{found[4] or ''}")
+    except ValueError:
+        return None
+    then = then if then.tzinfo is not None else then.replace(tzinfo=zone)
+    return then.timestamp() + float(found[3] or 0)
+
+
+def student_name(name: str) -> str:
+    """A name as it is kept: composed, printable."""
+    text = unicodedata.normalize("NFC", os.fsencode(name).decode("utf-8", "replace"))
+    return "".join(c if c.isprintable() else "�" for c in text).strip() or "(no name)"
+
+
+# --- a zip of the class -------------------------------------------------------------------------------------------------
+
+
+def unpacked(
+    path: pathlib.Path, target: pathlib.Path, zone: datetime.tzinfo = datetime.UTC, labs: Sequence[Lab] = ()
+) -> pathlib.Path:
+    """The folder of submissions; a zip of an LMS's is unpacked below `target`: one entry a student. Invalid where it is none.
+
+    Args:
+      zone: where the clock of the zip is, unless it says so.
+      labs: a folder that has one of these in it is a student's, and not the class's.
+    """
+    if path.is_dir():
+        return path
+    try:
+        with path.open("rb") as file:
+            # another zip of this name has a folder of its own: what was handed in then is not in it
+            target = target / hashlib.file_digest(file, "sha256").hexdigest()[:8]
+        with zipfile.ZipFile(path) as archive:
+            infos = archive.infolist()
+            if len(infos) > 200_000 or sum(i.file_size for i in infos) > 16 << 30:
+                raise files.Invalid(f"{path} is larger unpacked than submissions of a class are")
+            target.mkdir(parents=True, exist_ok=True)
+            for info in infos:
+                try:
+                    _unpack(archive, info, target, zone)
+                except _ODD as error:  # one odd file is no reason to grade nobody
+                    if isinstance(error, OSError) and error.errno not in _OF_A_NAME:
+                        raise
+                    said = getattr(error, "strerror", None) or str(error)
+                    print(f"{path}: {files.shown(info.filename)} is left out: {files.shown(said)}", file=sys.stderr)
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise files.Invalid(f"{path} cannot be read as a folder or a zip of submissions: {error}") from None
+    inside = [p for p in target.iterdir() if not p.name.startswith(_HIDDEN_NAMES)]
+    whole = len(inside) == 1 and inside[0].is_dir() and not _MOODLE.fullmatch(inside[0].name)
+    return inside[0] if whole and not _is_a_students(inside[0], labs) else target
+
+
+def _is_a_students(folder: pathlib.Path, labs: Sequence[Lab]) -> bool:
+    """Whether a folder is what one student handed in: a lab lies in it, or files that are called alike."""
+    return any(hint_of(p.name, labs) or p.name.startswith("exercises.") for p in folder.iterdir())
+
+
+# what is odd about one file of a zip: its path, its bytes, a password, its date
+_ODD = (files.Invalid, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError, OSError)
+_OF_A_NAME = (errno.ENAMETOOLONG, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.EINVAL, errno.EILSEQ)
+
+
+def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Path, zone: datetime.tzinfo) -> None:
+    """One file of a zip, whole or not at all, with the time that it says."""
+    place = target / files.safe_path(info.filename)
+    if info.is_dir() or (info.external_attr >> 16) & 0o170000 & ~0o100000:
+        return
+    # whose it is is known, whatever it is
+    target.joinpath(*place.relative_to(target).parts[:-1][:1]).mkdir(exist_ok=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with archive.open(info) as source, place.open("wb") as copy:
+        try:
+            shutil.copyfileobj(source, copy, 1 << 20)
+        except BaseException:
+            place.unlink()
+            raise
+    if then := files.time_of(info, zone):
+        os.utime(place, (then, then))
