@@ -90,7 +90,7 @@ def entries(
 
 
 def _is_canvas(folder: pathlib.Path) -> bool:
-    """Whether names of files are Canvas': a number is one user's, and `ann_2026_10_hello.py` beside `bob_2026_10_hello.py` is not one."""
+    """Whether names of files are Canvas': a number is one user's. A year that all names have is not."""
     found = {(m["number"], m["name"]) for p in _visible(folder) if (m := _CANVAS.fullmatch(p.name))}
     return len({number for number, _ in found}) == len(found)
 
