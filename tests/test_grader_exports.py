@@ -516,7 +516,7 @@ def test_pages_show_markup_as_text_and_feedback_no_hidden_input(class_, tmp_path
     report.write_report(tmp_path, stands(class_))
     pages = {p.parent.name: p.read_text(encoding="utf-8") for p in tmp_path.rglob("*.html")}
     assert len(pages) == 3
-    assert not [name for name, text in pages.items() if "<script" in text]
+    assert {name: text.count("<script") for name, text in pages.items() if "<script" in text} == {tmp_path.name: 1}
     feedback = (tmp_path / "feedback" / f"{file_name(EVIL)}.html").read_text(encoding="utf-8")
     assert "Hidden sentence." in feedback
     assert "0.123" not in feedback
@@ -535,12 +535,6 @@ def test_students_are_told_what_was_taken_and_what_was_passed_over(store, tmp_pa
         assert "00_hello/exercises.py" in text
         assert "only files that end in .py or .ipynb are read" in text
     assert "<script" not in page
-
-
-def test_values_in_pages_are_text_unless_they_are_markup():
-    bold = report.markup("<b>{}</b>", EVIL)
-    assert "<script" not in bold
-    assert report.markup("<p>{}{}</p>", bold, "<i>") == f"<p>{bold}&lt;i&gt;</p>"
 
 
 # --- formats ----------------------------------------------------------------------------------------------------

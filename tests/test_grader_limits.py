@@ -23,6 +23,7 @@ from grading.grader import handed_over, leftovers, records, suspicion, trials
 from grading.grader.grade import Grader
 from grading.grader.inside import worker
 from grading.grader.intake import read_submission
+from grading.grader.patience import TooLongError, patience
 from grading.grader.records import GradeStatus
 from grading.grader.trials import How, Settings
 from grading.grader.workers import Gate
@@ -30,6 +31,7 @@ from grading.shared import ROOT
 from jitkit.kata.engine import run_stablehlo
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.running import Outcome
+from jitkit.kata.engine.statuses import Status
 
 LABS = all_labs()
 
@@ -440,3 +442,37 @@ def test_what_computed_all_the_time_is_not_tried_again_alone(course, monkeypatch
     with course.gate.shared():
         course.outcomes(None, exercise, {}, How(False), alone=lambda: True, wanted=first)
     assert asked == [False, True][: 1 + again]
+
+
+def test_a_verdict_takes_a_second_of_a_processor_at_most_and_the_next_one_is_as_usual():
+    """Two sets of as many values as a set may have, in opposite orders: each is compared with each."""
+    judge = trials.Trials(LABS[:1], Settings(1, "x"))
+    judge.programs = types.SimpleNamespace(run=lambda *_: 0)
+    checks = judge.checks(LABS[0].exercises[0])[:2]
+    name = checks[0][1].name
+    items = [
+        {"is": "list", "items": [{"is": "str", "value": "x" * 5}] * 9 + [{"is": "int", "value": str(i)}]}
+        for i in range(2000)
+    ]
+    right = {"is": "unordered", "items": items}
+    wrong = {"is": "unordered", "items": items[::-1]}
+    small = {"is": "int", "value": "3"}
+    expected = {"values": {name: right, checks[1][1].name: small}, "xla": False}
+    outcomes = [Outcome(name, wrong), Outcome(checks[1][1].name, small)]
+    began = time.thread_time()
+    results = judge.judge(None, checks, outcomes, expected, ())
+    assert [r.status for r in results] == [Status.PROTO, Status.PASS]
+    assert "in a second" in results[0].sentence
+    assert time.thread_time() - began < 3
+
+
+def test_what_is_in_time_is_not_ended_and_an_error_of_its_own_comes_through():
+    with patience(0.2):
+        made = sum(range(1000))
+    time.sleep(0.3)
+    assert made == 499_500
+    with pytest.raises(KeyError), patience(5):
+        raise KeyError("own")
+    with pytest.raises(TooLongError), patience(0.05):
+        while True:
+            made += 1

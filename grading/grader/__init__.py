@@ -1,6 +1,6 @@
 """submissions -> grades: intake, jail, verdicts by value, a store, and what is made of it
 
-commands        `python -m grading grade | report | export | regrade | serve-gradescope | image`
+commands        `python -m grading grade | report | mark | export | regrade | serve-gradescope | image`
 policy          course.toml -> what a course wants
 roster          the CSV files beside it: who is in the course, who asks for another look
 records         what passes from the intake to the store
@@ -32,6 +32,7 @@ selftest        runs the probe: does the jail hold?
 It is judged outside:
 
 verdict         bytes from a worker -> outcome
+patience        a limit of time for a verdict
 stablehlo       programs in answers -> what they compute
 trials          an exercise's functions and its checks -> verdicts
 grade           one submission -> its grades; what the reference computes
@@ -45,8 +46,11 @@ points          points in cents, which add up
 similarity      submissions -> pairs that read alike
 tables          cells, JSON, and what a student is told of a check
 gradebooks      what stands -> Canvas, Moodle, Gradescope, nbgrader
+figures         of the class: labs, exercises, checks, what it believes
+anonymous       what stands -> the same without names
 exports         what stands -> files for other programs; a format is a row
 report          what stands -> pages for the instructor, feedback for students
+pages           their templates, style and script
 
 Where else it runs:
 

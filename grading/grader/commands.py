@@ -1,9 +1,10 @@
-"""`python -m grading grade | report | export | regrade | serve-gradescope | image`"""
+"""`python -m grading grade | report | mark | export | regrade | serve-gradescope | image`"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import getpass
 import os
 import pathlib
 import shutil
@@ -11,10 +12,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jitkit.kata.engine.manifest import Lab
+from jitkit.kata.engine.manifest import Lab, nearest
 
 from ..shared import ROOT
 from . import batch, container, exports, gradescope, handed_over
+from .anonymous import anonymous
 from .bubblewrap import JailError
 from .files import Invalid
 from .grade import Grader
@@ -28,7 +30,7 @@ from .rungs import labs_and_ladder
 from .selftest import self_test
 from .standing import Standing
 from .store import Grade, Store, StoreError
-from .tables import ExportError, told
+from .tables import ExportError, table, told
 from .trials import Settings
 
 ERRORS = (StoreError, PolicyError, JailError, Invalid, ExportError)
@@ -55,7 +57,21 @@ def add_parsers(commands: Any) -> None:
     report.add_argument(
         "--explain", nargs=2, metavar=("STUDENT", "EXERCISE"), help="replay one verdict instead: ann 05.3"
     )
+    report.add_argument(
+        "--anonymous", action="store_true", help="without names, into report-anonymous/; anonymous.csv has them"
+    )
     report.set_defaults(run=_report)
+    mark = commands.add_parser("mark", help="change a mark by hand, or comment on it; what was graded stays beside it")
+    mark.add_argument("grades", type=pathlib.Path, metavar="DIR")
+    mark.add_argument("student", metavar="STUDENT")
+    mark.add_argument("exercise", metavar="EXERCISE", help="05.3; a rung of the ladder is 05")
+    mark.add_argument("--points", type=float, metavar="P", help="what it counts now, lateness and all")
+    mark.add_argument(
+        "--reason", default="", metavar="TEXT", help="why: needed with --points and --withdraw; students see it"
+    )
+    mark.add_argument("--comment", metavar="TEXT", help="a sentence for the student; the last one stays")
+    mark.add_argument("--withdraw", action="store_true", help="what was graded counts again")
+    mark.set_defaults(run=_mark)
     export = commands.add_parser(
         "export",
         help="write the grades for other programs",
@@ -252,8 +268,48 @@ def _report(arguments: argparse.Namespace) -> int:
     if arguments.explain:
         return _explain(arguments)
     with Store(arguments.grades) as store, _sentences():
-        page = write_report(arguments.grades / "report", Standing.of(store))
+        standing = Standing.of(store)
+        if arguments.anonymous:
+            standing, names = anonymous(standing, store.meta("seed"))
+            page = write_report(arguments.grades / "report-anonymous", standing)
+            (arguments.grades / "anonymous.csv").write_text(
+                table([("student", "called"), *names.items()]), encoding="utf-8"
+            )
+        else:
+            page = write_report(arguments.grades / "report", standing)
     print(f"{page}: the class. {page.parent / 'feedback'}: a page for each student, to be handed out.")
+    return 0
+
+
+def _mark(arguments: argparse.Namespace) -> int:
+    with Store(arguments.grades, write=True) as store:
+        standing = Standing.of(store)
+        exercises = standing.titles
+        if arguments.student not in standing.students:
+            near = nearest(arguments.student, standing.students)
+            raise LookupError(f"there is no student {arguments.student!r}" + (f"; is it {near!r}?" if near else ""))
+        if arguments.exercise not in exercises:
+            raise LookupError(f"there is no exercise {arguments.exercise!r}")
+        before = next((m for m in reversed(standing.marks) if m[1:3] == (arguments.student, arguments.exercise)), None)
+        points, reason, comment = arguments.points, arguments.reason.strip(), arguments.comment
+        if points is not None and not 0 <= points < float("inf"):
+            raise ExportError(f"--points is {points:g}: it is a number from 0 on")
+        if (points is not None or arguments.withdraw) and not reason:
+            raise ExportError("a mark is changed for a reason: --reason TEXT")
+        if points is None and comment is None and not arguments.withdraw:
+            raise ExportError("say --points P, --comment TEXT or --withdraw")
+        if points is None and not arguments.withdraw and before is not None:
+            points, reason = before.points, reason or before.reason
+        comment = comment if comment is not None else before.comment if before is not None else ""
+        store.mark(arguments.student, arguments.exercise, points, reason, comment, getpass.getuser())
+        records = Standing.of(store).records
+    now = next(
+        (r for r in records if (r.grade.student, r.grade.exercise) == (arguments.student, arguments.exercise)), None
+    )
+    print(
+        f"{arguments.student} {arguments.exercise}: "
+        + ("noted." if now is None else f"{now.points} of {now.max:g} points. {now.by_hand}")
+    )
     return 0
 
 
@@ -284,6 +340,11 @@ def _explain(arguments: argparse.Namespace) -> int:
             print(f"  {name}: {value}")
         for flag in found.flags:
             print(f"  flag: {flag}")
+        for m in standing.marks:
+            if (m.student, m.exercise) == (student, exercise):
+                print(
+                    f"  by hand, {m.at}, {m.by}: {'as graded' if m.points is None else f'{m.points:g}'}. {m.reason}. {m.comment}"
+                )
         again = _replayed(store, standing, g)
     for check in g.checks:
         print(f"  {check['status']:5} {check['name']}{' (hidden)' if check['hidden'] else ''}: {check['about']}")

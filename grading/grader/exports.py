@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from jitkit.kata.engine.junit import Case, Suite, junit
 
+from .figures import to_statistics
 from .gradebooks import to_canvas, to_gradescope, to_moodle, to_nbgrader
 from .records import PASS, GradeStatus
 from .standing import Record, Standing
@@ -112,6 +113,7 @@ EXPORTS: dict[str, Export] = {
     "gradescope": Export("Gradescope's results.json, a file a student", write=to_gradescope, default="DIR/gradescope"),
     "junit": Export("JUnit XML: a suite for each exercise of each student, with hidden checks: for you", text=to_junit),
     "junit-students": Export("the same without hidden checks: for logs that students see", text=to_junit_for_students),
+    "statistics": Export("figures of the class: labs, exercises, checks, as a table", text=to_statistics),
     "nbgrader": Export(
         "points, check by check, into your course's gradebook", write=to_nbgrader, default="gradebook.db"
     ),

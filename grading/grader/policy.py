@@ -137,6 +137,10 @@ class Policy(NamedTuple):
             return 0.0
         return max(0.0, 1.0 - days * self.percent_a_day / 100)
 
+    def is_extra(self, lab: str) -> bool:
+        """Whether a lab counts on top."""
+        return self.of_lab.get(lab, LabPolicy()).extra
+
     def points(self, exercise: Exercise) -> float:
         """The part of an exercise in its lab."""
         own = self.of_exercise.get(exercise.id, ExercisePolicy()).points

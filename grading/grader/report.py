@@ -1,243 +1,344 @@
 """what stands -> pages: one for the class, one for each student, and feedback that may be handed out
 
-Pages are plain HTML without a script; whatever comes from a submission is text in them, since a page is `Markup`, which escapes.
+The pages are templates of jinja2's, in `pages/`, which escape whatever they are given. Those of students have no script; that of the class
+has one, which sorts and filters its table, and its hash is in the page, so that a browser runs no other.
 """
 
 from __future__ import annotations
 
+import base64
 import collections
 import datetime
-import html
+import functools
+import hashlib
+import importlib
 import pathlib
 import statistics
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from jitkit.kata.engine.manifest import Lab
 from jitkit.kata.engine.statuses import Status
 
+from . import figures
 from .files import file_name
 from .records import NAMES, PASS, GradeStatus
+from .roster import Student
 from .similarity import similar
 from .standing import Record, Standing, totals
 from .store import HandIn
-from .tables import told
+from .tables import ExportError, told
 
-_STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}"
-    "table{border-collapse:collapse}td,th{padding:.2rem .7rem;text-align:left;border-bottom:1px solid #ccc;vertical-align:top}"
-    "td.n{text-align:right}pre{white-space:pre-wrap;background:#f4f4f4;padding:.5rem;overflow-wrap:anywhere}"
-    ".bar{background:#3571a3;height:1rem}.warn{background:#fff3cd;padding:.5rem}"
-    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}pre{background:#282828}.warn{background:#554400}}"
-)
-
-_UNUSUAL = {NAMES[status] for status in (Status.PROTO, Status.LIMIT, Status.TIME)}  # a person should look
-_WRONG = {NAMES[status] for status in (Status.FAIL, Status.CRASH)}
+_PAGES = pathlib.Path(__file__).with_name("pages")
+_UNUSUAL = {NAMES[status] for status in (Status.PROTO, Status.LIMIT)}  # a person should look
+_SLOW = NAMES[Status.TIME]
+_WORD_FOR_WORD = "word for word"
+_MOST_PAIRS = 50
+_FILTERS = {"alarm": "to look at", "late": "late", "alike": "alike", "by-hand": "by hand", "missing": "never handed in"}
 
 
-class Markup(str):
-    """HTML. Pages are made of nothing else, and `markup` alone makes it: of text it makes text, whoever wrote that."""
+class View(NamedTuple):
+    """What stands, with what all pages ask of it."""
 
-    __slots__ = ()
+    standing: Standing
+    students: Mapping[str, Student]
+    titles: Mapping[str, str]
 
-
-def markup(form: str, *values: object) -> Markup:
-    """Puts values into HTML, in the order of its `{}`; what is not Markup is escaped."""
-    return Markup(form.format(*(v if isinstance(v, Markup) else _escaped(v) for v in values)))
-
-
-def joined(parts: Iterable[Markup]) -> Markup:
-    """One after the other."""
-    return Markup("".join(parts))
+    @classmethod
+    def of(cls, standing: Standing) -> View:
+        """Looked up once."""
+        return cls(standing, standing.students, standing.titles)
 
 
-def _escaped(text: object) -> str:
-    return html.escape("".join(c if c.isprintable() or c == "\n" else "�" for c in str(text)))
+class Group(NamedTuple):
+    """A reason to look, and the students with the exercises that it is about."""
+
+    reason: str
+    students: Mapping[str, list[str]]
+
+
+@functools.cache
+def _templates() -> Any:
+    """The templates. ExportError without jinja2."""
+    try:
+        jinja2: Any = importlib.import_module("jinja2")
+    except ImportError:
+        raise ExportError(
+            'pages need jinja2, which is not installed; in your clone: pip install -e ".[grader]"'
+        ) from None
+
+    def clean(value: Any) -> Any:
+        """Text without what is not printable."""
+        if not isinstance(value, str) or hasattr(value, "__html__"):
+            return value
+        return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in value)
+
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_PAGES), autoescape=True, finalize=clean, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    made.globals["page_name"] = page_name
+    return made
 
 
 def write_report(folder: pathlib.Path, standing: Standing) -> pathlib.Path:
     """Writes `index.html`, a page for each student for the instructor, and `feedback/` for students; returns the first."""
-    handins = standing.last_handins()
+    view, handins = View.of(standing), standing.all_handins()
     pages, feedback = folder / "students", folder / "feedback"
     pages.mkdir(parents=True, exist_ok=True)
     feedback.mkdir(parents=True, exist_ok=True)
     for student, own in standing.by_student().items():
         for place, everything in ((pages, True), (feedback, False)):
-            page = student_page(student, own, standing, everything, handins.get(student, ()))
-            (place / _page_name(student)).write_text(page, encoding="utf-8")
+            page = student_page(student, own, view, everything, handins.get(student, ()))
+            (place / page_name(student)).write_text(page, encoding="utf-8")
     index = folder / "index.html"
-    index.write_text(class_page(standing), encoding="utf-8")
+    index.write_text(class_page(view), encoding="utf-8")
     return index
 
 
-def _page_name(student: str) -> str:
+def page_name(student: str) -> str:
+    """The file of a student's page."""
     return f"{file_name(student)}.html"
 
 
+def _number(value: float | None) -> str:
+    return "\u2013" if value is None else f"{value:g}"
+
+
+# --- a student ------------------------------------------------------------------------------------------------------------
+
+
 def student_page(
-    student: str, records: Sequence[Record], standing: Standing, everything: bool, handins: Sequence[HandIn] = ()
-) -> Markup:
+    student: str, records: Sequence[Record], view: View, everything: bool, handins: Sequence[HandIn] = ()
+) -> str:
     """A student's verdicts. Without `everything`, hidden checks are told by their sentence and verdict only, and no flag is."""
-    parts = [markup("<h1>{}</h1>", student), _warned(standing.warning), markup("<p>{}</p>", _points(records))]
+    standing = view.standing
+    labs: dict[str, list[Record]] = {}
+    for r in records:
+        if r.grade.lab is not None:
+            labs.setdefault(r.grade.lab, []).append(r)
+    titles = {lab.number: lab.title for lab in standing.labs}
+    points = [r.points for r in records]
+    shown = [
+        {
+            "number": lab, "title": titles.get(lab, ""), "when": _when(student, lab, own, standing, handins),
+            "points": _number(_sum(r.points for r in own)), "max": _number(_sum(r.max for r in own)),
+            "exercises": [_exercise(r, view, everything) for r in own],
+        }
+        for lab, own in labs.items()
+    ]  # fmt: skip
+    most = _sum(r.max for r in records if not standing.policy.is_extra(r.grade.lab or ""))
+    zone = standing.policy.timezone
+    rows = [
+        {"when": _time(h.handed_in, zone), "lab": h.lab or "nothing was run", "taken": "; ".join(h.taken) or "nothing"}
+        for h in reversed(handins)
+    ]
+    return str(
+        _templates().get_template("student.html").render(
+            title=student, name=view.students[student].name if student in view.students else "", warning=standing.warning,
+            script_hash="", everything=everything, total=_number(_sum(points)), most=_number(most), labs=shown,
+            fault=any(p is None for p in points), said=[_of_all(r) for r in records if r.grade.exercise is None or _is_older(r)][:1],
+            next=_next_step(records, view), handins=rows,
+            passed=dict.fromkeys(pair for h in handins[-1:] for pair in h.passed),
+        )
+    )  # fmt: skip
+
+
+def _is_older(record: Record) -> bool:
+    return any(flag.startswith("a later submission") for flag in record.flags)
+
+
+def _of_all(record: Record) -> str:
+    """What is to be said of a submission as a whole."""
+    if record.grade.exercise is None:
+        return f"{record.grade.outcome}: {record.grade.sentence}"
+    return "Your last submission could not be run: these are the points of the one before."
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    found = list(values)
+    return None if any(v is None for v in found) else round(sum(v or 0.0 for v in found), 2)
+
+
+def _time(seconds: float, zone: datetime.tzinfo) -> str:
+    return datetime.datetime.fromtimestamp(seconds, zone).strftime("%Y-%m-%d %H:%M %Z") if seconds else ""
+
+
+def _when(student: str, lab: str, records: Sequence[Record], standing: Standing, handins: Sequence[HandIn]) -> str:
+    """When a lab was handed in and was due, which attempt it was, and what lateness leaves of it."""
+    zone = standing.policy.timezone
+    own = [h for h in handins if h.lab == lab]
+    due = standing.policy.due(student, lab)
+    if not records[0].grade.handed_in:
+        return ""
+    words = [f"Handed in {_time(records[0].grade.handed_in, zone)}"]
+    if len(own) > 1:
+        counts = "the best one counts" if standing.policy.attempts == "best" else "the last one counts"
+        words.append(f"{len(own)} times in all, {counts}")
+    if due is not None:
+        words.append(f"due {due.astimezone(zone):%Y-%m-%d %H:%M %Z}")
+    late = records[0].late
+    if late and due is not None:
+        days = (records[0].grade.handed_in - due.timestamp()) / 86_400
+        full = _sum(
+            p.max for r in records for p, c in zip(r.parts, r.grade.checks, strict=False) if c["status"] == PASS
+        )
+        words.append(f"{days:.1f} days {late} of the {full:g} points of what passed")
+    return "; ".join(words) + "."
+
+
+def _exercise(record: Record, view: View, everything: bool) -> dict[str, Any]:
+    standing = view.standing
+    g = record.grade
+    passed = sum(c["status"] == PASS for c in g.checks)
+    right = bool(g.checks) and passed == len(g.checks)
+    what = f"{passed} of {len(g.checks)} pass" if g.checks else str(g.outcome)
+    lines = [
+        {
+            "status": c["status"], "passed": c["status"] == PASS, "about": c["about"], "hidden": c["hidden"],
+            "told": _told(c, everything), "points": _number(p.points), "max": _number(p.max),
+        }
+        for c, p in zip(g.checks, record.parts, strict=False)
+    ]  # fmt: skip
+    marks = [m for m in standing.marks if (m.student, m.exercise) == (g.student, g.exercise)]
+    return {
+        "id": g.exercise, "title": view.titles.get(g.exercise or "", ""), "points": _number(record.points), "max": _number(record.max),
+        "checks": "by hand" if record.mark is not None and not g.checks else what, "color": "good" if right else "bad" if g.checks else "",
+        "by_hand": record.by_hand, "sentence": f"{g.outcome}: {g.sentence}" if g.outcome != GradeStatus.OK else g.sentence,
+        "flags": [f for f in record.flags if f != record.late], "rows": [] if g.sentence else lines,
+        "requests": [r for r in standing.policy.requests if (r.student, r.exercise) == (g.student, g.exercise)],
+        "history": [f"{m.at[:10]} {m.by}: {'as graded' if m.points is None else f'{m.points:g}'} ({m.reason}) {m.comment}" for m in marks],
+    }  # fmt: skip
+
+
+def _told(check: dict[str, Any], everything: bool) -> str:
+    if check["status"] == PASS or (check["hidden"] and not everything):
+        return ""
+    return told(check | {"hidden": False} if everything else check)
+
+
+def _next_step(records: Sequence[Record], view: View) -> str:
+    """What a student may do next: the first exercise that does not pass."""
     for r in records:
         g = r.grade
-        title = g.exercise if g.exercise is not None else "The submission"
-        parts.append(markup("<h2>{}: {} of {}</h2>", title, _number(r.points), _number(r.max)))
-        if g.outcome != GradeStatus.OK or g.sentence:
-            parts.append(markup("<p>{}: {}</p>", g.outcome, g.sentence))
-        if everything and r.flags:
-            parts.append(markup("<p class=warn>A person should look: {}</p>", "; ".join(r.flags)))
-        if g.checks and not g.sentence:
-            parts.append(_table(("verdict", "check"), (_check_row(c, everything) for c in g.checks)))
-    if handins:
-        parts.append(_taken(handins, standing.policy.timezone))
-    return _page(student, parts)
+        failed = sum(c["status"] != PASS for c in g.checks)
+        if g.exercise is not None and (failed or not g.checks) and r.mark is None and g.outcome != GradeStatus.INFRA:
+            title = view.titles.get(g.exercise, "")
+            what = f"{failed} of {len(g.checks)} checks do not pass yet" if g.checks else "it could not be run"
+            if g.lab is not None and g.lab.isdigit():
+                return f"{g.exercise} ({title}), {what}. `jitkit check {g.exercise}` shows them, and `jitkit hint {g.exercise}` helps."
+            return f"rung {g.exercise} ({title}), {what}."
+    return ""
 
 
-def _taken(handins: Sequence[HandIn], zone: datetime.tzinfo) -> Markup:
-    """What was taken of the last hand-in of each lab, and what was passed over."""
-    rows = (
-        markup(
-            "<tr><td>{}<td>{}<td>{}",
-            h.lab or "",
-            "; ".join(h.taken) or "nothing",
-            datetime.datetime.fromtimestamp(h.handed_in, zone).strftime("%Y-%m-%d %H:%M %Z"),
-        )
-        for h in handins
-    )
-    passed = dict.fromkeys(pair for h in handins[-1:] for pair in h.passed)
-    over = _table(("passed over", "why"), (markup("<tr><td>{}<td>{}", path, why) for path, why in passed))
-    return markup("<h2>What was handed in</h2>{}{}", _table(("lab", "taken", "written"), rows), over)
+# --- the class ------------------------------------------------------------------------------------------------------------
 
 
-def _check_row(check: dict[str, Any], everything: bool) -> Markup:
-    row = markup("<tr><td>{}<td>{}{}", check["status"], check["about"], " (hidden)" if check["hidden"] else "")
-    if check["status"] == PASS or (check["hidden"] and not everything):
-        return row
-    return markup("{}<pre>{}</pre>", row, told(check | {"hidden": False} if everything else check))
-
-
-def class_page(standing: Standing) -> Markup:
-    """The overview."""
-    records = standing.records
+def class_page(view: View) -> str:
+    """The overview: who has what, what needs a person's eye, how it went."""
+    standing, records = view.standing, view.standing.records
+    by_student = standing.by_student()
     sums = totals(records)
-    numbers = sorted({lab for found in sums.values() for lab in found})
-    names = {s.id: s.name for s in standing.policy.roster}
-    rows = (
-        markup(
-            "<tr><td>{}<td>{}{}", _link(student), names.get(student, ""), joined(_cell(found.get(n)) for n in numbers)
+    labs = sorted({lab for found in sums.values() for lab in found})
+    most_of = {lab: max(found[lab][1] for found in sums.values() if lab in found) for lab in labs}
+    most = _sum(points for lab, points in most_of.items() if not standing.policy.is_extra(lab)) or 0.0
+    pairs = similar(records)[:_MOST_PAIRS]
+    alike = {name for p in pairs for name in (p.one, p.other)}
+    open_ = [r for r in standing.policy.requests if not r.answer and not _is_answered(r.student, r.exercise, standing)]
+    asks = {r.student for r in open_}
+    script = (_PAGES / "table.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    names = {id: s.name for id, s in view.students.items()}
+    rows: list[dict[str, Any]] = []
+    for id in view.students:
+        own = by_student.get(id, [])
+        found = sums.get(id, {})
+        total = _sum(points for points, _ in found.values()) if own else None
+        kinds = _kinds(own, id in alike, id in asks)
+        part = total / most if total is not None and most else None
+        rows.append({
+            "id": id, "name": names[id], "there": bool(own), "total": "" if not own else _number(total),
+            "part": "" if part is None else f"{part:.4f}", "percent": "" if part is None else f"{100 * part:.0f}",
+            "labs": [_number(found[lab][0]) if lab in found else "" for lab in labs], "kinds": list(kinds),
+            "handed_in": _time(max((r.grade.handed_in for r in own), default=0.0), standing.policy.timezone)[:16],
+            "chips": [{"text": text, "color": "bad" if k == "alarm" else "warn" if k == "late" else "soft"} for k, text in kinds.items()],
+        })  # fmt: skip
+    parts = figures.of_class(standing)
+    kinds_there = {kind for row in rows for kind in row["kinds"]}
+    return str(
+        _templates().get_template("class.html").render(
+            title="The class", warning=standing.warning, script_hash=f"'sha256-{digest}'",
+            names=names, course=f"Points: {'the best' if standing.policy.attempts == 'best' else 'the last'} hand-in of each lab. ",
+            now=datetime.datetime.now(standing.policy.timezone).strftime("%Y-%m-%d %H:%M %Z"), rows=rows,
+            missing=len(standing.missing),
+            median=statistics.median(parts) if parts else None, looked_at=sum("alarm" in row["kinds"] for row in rows),
+            filters=[(value, text) for value, text in _FILTERS.items() if value in kinds_there], labs=labs, most=_number(most),
+            lab_titles={lab.number: lab.title for lab in standing.labs}, most_of={k: _number(v) for k, v in most_of.items()},
+            alarms=_groups(records, _alarms), slow=_groups(records, _slow), copies=_groups(records, _copies),
+            late=_groups(records, lambda r: [r.late] if r.late else []),
+            requests=standing.policy.requests, marks=standing.marks, pairs=pairs, bins=_bins(parts), lab_figures=figures.of_labs(standing),
+            hardest=sorted(figures.of_exercises(standing), key=lambda s: s.mean)[:10], checks=figures.of_checks(standing)[:15],
+            beliefs=figures.beliefs(records),
         )
-        for student, found in sums.items()
-    )
-    parts = [
-        markup("<h1>The class</h1>{}", _warned(standing.warning)),
-        markup("<p>{} students, {} labs.</p>", len(sums), len(numbers)),
-        markup("<h2>Points</h2>{}", _histogram(sums)),
-        markup("<h2>What needs a person's eye</h2>{}", _eye(records)),
-        markup("<h2>The hardest exercises</h2>{}", _hardest(records, standing.labs)),
-        markup("<h2>What the class believes</h2>{}", _misconceptions(records)),
-        markup("<h2>Submissions that read alike</h2>{}", _alike(records)),
-        markup("<h2>Students</h2>{}", _table(("student", "name", *numbers), rows)),
+    )  # fmt: skip
+
+
+def _is_answered(student: str, exercise: str, standing: Standing) -> bool:
+    return any((m.student, m.exercise) == (student, exercise) for m in standing.marks)
+
+
+def _kinds(records: Sequence[Record], alike: bool, asks: bool) -> dict[str, str]:
+    """What there is about a student, each with the words of a chip."""
+    if not records:
+        return {"missing": "never handed in"}
+    found = {}
+    reasons = [text for r in records for text in _alarms(r)]
+    if reasons or asks:
+        found["alarm"] = (
+            "asks for another look" if asks and not reasons else f"{len(dict.fromkeys(reasons))} to look at"
+        )
+    if any(r.late for r in records):
+        found["late"] = "late"
+    if alike or any(_copies(r) for r in records):
+        found["alike"] = "alike"
+    if any(r.mark is not None for r in records):
+        found["by-hand"] = "by hand"
+    return found
+
+
+def _alarms(record: Record) -> list[str]:
+    """Why a person should look: neither lateness nor likeness, which have their own parts of the page."""
+    g = record.grade
+    found = [f for f in record.flags if f != record.late and _WORD_FOR_WORD not in f]
+    if g.outcome != GradeStatus.OK:
+        found.append(f"{g.outcome}: {g.sentence}")
+    found += sorted({f"{c['status']} in a check" for c in g.checks if c["status"] in _UNUSUAL})
+    return found
+
+
+def _slow(record: Record) -> list[str]:
+    return [c["about"] for c in record.grade.checks if c["status"] == _SLOW]
+
+
+def _copies(record: Record) -> list[str]:
+    return [f for f in record.flags if _WORD_FOR_WORD in f]
+
+
+def _groups(records: Iterable[Record], reasons: Any) -> list[Group]:
+    """Records by what is to be said of them, what few have first, each with the students, and these with their exercises."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for r in records:
+        for reason in reasons(r):
+            own = found.setdefault(reason, {}).setdefault(r.grade.student, [])
+            if r.grade.exercise is not None:
+                own.append(r.grade.exercise)
+    return [
+        Group(reason, students) for reason, students in sorted(found.items(), key=lambda item: (len(item[1]), item[0]))
     ]
-    return _page("The class", parts)
 
 
-def _cell(points: tuple[float | None, float] | None) -> Markup:
-    return markup("<td class=n>{}", _number(points[0] if points is not None else None))
-
-
-def _link(student: str) -> Markup:
-    return markup('<a href="students/{}">{}</a>', _page_name(student), student)
-
-
-def _table(head: Iterable[str], rows: Iterable[Markup], instead: str = "") -> Markup:
-    """A table; `instead` stands there where it has no row."""
-    body = joined(rows)
-    if not body:
-        return markup("<p>{}</p>", instead)
-    return markup("<table><tr>{}{}</table>", joined(markup("<th>{}", name) for name in head), body)
-
-
-def _histogram(sums: dict[str, dict[str, tuple[float | None, float]]]) -> Markup:
-    parts = []
-    for found in sums.values():
-        points, most = sum(p or 0.0 for p, _ in found.values()), sum(m for _, m in found.values())
-        parts.append(points / most if most else 0.0)
+def _bins(parts: Sequence[float]) -> list[dict[str, Any]]:
+    """How many students have how much of the points, in tenths."""
     if not parts:
-        return markup("<p>There are none.</p>")
-    bins = collections.Counter(min(9, int(10 * part)) for part in parts)
-    most = max(bins.values())
-    form = "<tr><td>{}&ndash;{} %<td class=n>{}<td><div class=bar style='width:{}rem'></div>"
-    rows = (markup(form, 10 * i, 10 * i + 10, bins[i], f"{20 * bins[i] / most:.1f}") for i in range(10))
-    median = f"{100 * statistics.median(parts):.0f}"
-    return markup("<table>{}</table><p>Median {} % of the points that could be had.</p>", joined(rows), median)
-
-
-def _eye(records: Iterable[Record]) -> Markup:
-    rows = []
-    for r in records:
-        reasons = [*r.flags]
-        if r.grade.outcome != GradeStatus.OK:
-            reasons.append(f"{r.grade.outcome}: {r.grade.sentence}")
-        reasons += sorted({f"{c['status']} in {c['name']}" for c in r.grade.checks if c["status"] in _UNUSUAL})[:3]
-        if reasons:
-            link = _link(r.grade.student)
-            rows.append(markup("<tr><td>{}<td>{}<td>{}", link, r.grade.exercise or "", "; ".join(reasons)))
-    return _table(("student", "exercise", "why"), rows, "Nothing.")
-
-
-def _hardest(records: Iterable[Record], labs: Sequence[Lab]) -> Markup:
-    titles = {e.id: e.title for lab in labs for e in lab.exercises}
-    parts: dict[str, list[float]] = {}
-    for r in records:
-        if r.grade.exercise is not None and r.points is not None and r.max:
-            parts.setdefault(r.grade.exercise, []).append(r.points / r.max)
-    means = sorted((statistics.fmean(found), id) for id, found in parts.items())[:10]
-    form = "<tr><td>{} {}<td class=n>{} %"
-    rows = (markup(form, id, titles.get(id, ""), f"{100 * mean:.0f}") for mean, id in means)
-    return _table(("exercise", "mean"), rows, "None yet.")
-
-
-def _misconceptions(records: Iterable[Record]) -> Markup:
-    """A check that fails is against a misconception; one check is no proof that it is this one."""
-    count: collections.Counter[tuple[str, str]] = collections.Counter()
-    for r in records:
-        if r.grade.sentence:
-            continue
-        failed = (c for c in r.grade.checks if c["status"] in _WRONG)
-        believed = dict.fromkeys(text for c in failed for text in c["against"])
-        count.update((r.grade.exercise or "", text) for text in believed)
-    rows = (markup("<tr><td class=n>{}<td>{}<td>{}", n, id, text) for (id, text), n in count.most_common(20))
-    return _table(("students", "exercise", "fail a check against"), rows, "Nothing stands out.")
-
-
-def _alike(records: Sequence[Record]) -> Markup:
-    form = "<tr><td>{}<td>{}<td>{}<td class=n>{} %"
-    pairs = similar(records)[:50]
-    rows = [markup(form, p.one, p.other, ", ".join(p.exercises), f"{100 * p.alike:.0f}") for p in pairs]
-    note = "Runs of tokens with names made equal, without those that many have. It is a reason to look, and no proof."
-    table = _table(("one", "other", "exercises", "shared"), rows, "None.")
-    return markup("<p>{}</p>{}", note, table) if rows else table
-
-
-def _points(records: Sequence[Record]) -> str:
-    if any(r.points is None for r in records):
-        return "Not all of it has a score yet: the grader had a fault."
-    return f"{sum(r.points or 0.0 for r in records):g} of {sum(r.max for r in records):g} points."
-
-
-def _warned(warning: str) -> Markup:
-    return markup("<p class=warn>{}</p>", warning) if warning else Markup()
-
-
-def _number(value: float | None) -> Markup:
-    return markup("&ndash;") if value is None else markup("{}", f"{value:g}")
-
-
-def _page(title: str, parts: Iterable[Markup]) -> Markup:
-    head = (
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        "<title>{}</title><style>{}</style>{}\n"
-    )
-    return markup(head, title, Markup(_STYLE), joined(parts))
+        return []
+    count = collections.Counter(max(0, min(9, int(10 * part))) for part in parts)
+    return [{"count": count[i], "width": f"{100 * count[i] / max(count.values()):.1f}"} for i in range(10)]

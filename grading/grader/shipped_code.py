@@ -235,11 +235,11 @@ def reduced(source: str, name: str, strip: bool) -> ast.Module:
 
 
 def _as_entry(node: ast.stmt, name: str) -> ast.stmt:
-    """The check of a name without its decorator, called `ENTRY`; any other statement as it is."""
-    if not isinstance(node, ast.FunctionDef) or node.name != name or not _is_check(node):
+    """A check without its decorator, that of a name called `ENTRY`; any other statement as it is."""
+    if not isinstance(node, ast.FunctionDef) or not _is_check(node):
         return node
     entry = copy.copy(node)
-    entry.name = ENTRY
+    entry.name = ENTRY if node.name == name else node.name
     entry.decorator_list = [d for d in node.decorator_list if not _is_mark(d)]
     return entry
 
@@ -264,7 +264,9 @@ def _binds(node: ast.stmt) -> set[str]:
 
 
 def _uses(node: ast.stmt) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    """The names in a statement, but for those of the decorator that makes it a check: its sentence stays here."""
+    marks = {n for d in getattr(node, "decorator_list", []) if _is_mark(d) for n in ast.walk(d)}
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n not in marks}
 
 
 def _is_check(node: ast.stmt) -> bool:

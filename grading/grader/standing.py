@@ -122,6 +122,11 @@ class Standing(NamedTuple):
         return UNSANDBOXED if self.sandbox == NONE else ""
 
     @property
+    def titles(self) -> dict[str, str]:
+        """The titles of all exercises."""
+        return {e.id: e.title for lab in self.labs for e in lab.exercises}
+
+    @property
     def missing(self) -> list[Student]:
         """Who is on the roster and never handed in."""
         there = {r.grade.student for r in self.records}
@@ -149,6 +154,13 @@ class Standing(NamedTuple):
         for handin in self.handins:
             found.setdefault(handin.student, {})[handin.lab] = handin
         return {student: sorted(last.values(), key=lambda h: h.id) for student, last in found.items()}
+
+    def all_handins(self) -> dict[str, list[HandIn]]:
+        """Everything that was handed in, in order, by student."""
+        found: dict[str, list[HandIn]] = {}
+        for handin in self.handins:
+            found.setdefault(handin.student, []).append(handin)
+        return found
 
     def by_student(self) -> dict[str, list[Record]]:
         """Groups the records by student."""

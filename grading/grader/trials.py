@@ -13,6 +13,7 @@ case.
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
@@ -35,6 +36,7 @@ from ..shared import hidden_checks
 from . import rungs
 from .bubblewrap import JAX, JAXLIB, NUMPY, JailError
 from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Worker
+from .patience import TooLongError, patience
 from .records import Item
 from .shipped_code import CheckFile, ShippedCode
 from .stablehlo import MOST_TIMEOUTS, Programs
@@ -46,6 +48,8 @@ _NOT_TRIED = "It was not tried: two checks before it did not end."
 _EXECUTABLES_SECONDS = 60.0
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
 _TOGETHER_SECONDS = 2.0  # of a check beside others: one that takes longer has its full time in a process of its own
+_VERDICT_SECONDS = 1.0  # of a processor, for the comparison of an answer
+_SHORT = 1 << 14  # an answer that nothing can be done with for a second, and that needs no thread that looks
 _COMPUTES = 0.5  # of a check's seconds by the clock: what computed for so long comes to no end
 _WAITED_FOR_NOTHING = 0.9  # the share of these for which it had a processor
 
@@ -348,9 +352,15 @@ class Trials:
                 if outcome.value is not None:
                     right_value = expected["values"][check.name]
                     tries -= self.programs.run(workers, outcome.value, right_value, tries, deadline)
-                results.append(self.assessor.judge(check, right, outcome, frozenset(own)))
+                short = outcome.value is None or len(json.dumps(outcome.value)) < _SHORT
+                with contextlib.nullcontext() if short else patience(_VERDICT_SECONDS):
+                    result = self.assessor.judge(check, right, outcome, frozenset(own))
+                results.append(result)
             except JailError:
                 raise
+            except TooLongError:
+                sentence = "Its answer cannot be compared with the right one in a second."
+                results.append(CheckResult(check, Status.PROTO, sentence, None, None, outcome.output, outcome.seconds))
             except Exception as error:  # a value that the comparison cannot read: it is the student's
                 sentence = f"The result cannot be read: {type(error).__name__}."
                 results.append(CheckResult(check, Status.FAIL, sentence, None, None, outcome.output, outcome.seconds))

@@ -1,0 +1,60 @@
+"""what stands -> the same without names, for who is to judge the work and not the student
+
+A student is called by six letters and digits that only this folder of grades gives. Names that stand in what students wrote or printed are
+taken out where they are the student's own; others cannot be known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable
+
+from .standing import Record, Standing
+
+
+def anonymous(standing: Standing, secret: str) -> tuple[Standing, dict[str, str]]:
+    """The same with other names, and these, by student."""
+    names = {
+        id: "student " + hmac.digest(secret.encode(), id.encode("utf-8", "replace"), hashlib.sha256).hex()[:6]
+        for id in standing.students
+    }
+    hide = {id: _hider(id, s.name, s.email) for id, s in standing.students.items()}
+
+    def shown(record: Record) -> Record:
+        student = record.grade.student
+        without = hide[student]
+        checks = tuple({k: without(v) if isinstance(v, str) else v for k, v in c.items()} for c in record.grade.checks)
+        grade = record.grade._replace(
+            student=names[student], sentence=without(record.grade.sentence), checks=checks, path=""
+        )
+        return record._replace(grade=grade, flags=tuple(map(without, record.flags)))
+
+    handins = []
+    for h in standing.handins:
+        without = hide.get(h.student, str)
+        passed = tuple((without(path), without(why)) for path, why in h.passed)
+        taken = tuple(map(without, h.taken))
+        handins.append(h._replace(student=names.get(h.student, "student"), taken=taken, passed=passed))
+    marks = tuple(m._replace(student=names.get(m.student, "student")) for m in standing.marks)
+    policy = standing.policy
+    policy = policy._replace(
+        roster=tuple(s._replace(id=names.get(s.id, "student"), name="", email="") for s in policy.roster),
+        requests=tuple(r._replace(student=names.get(r.student, "student")) for r in policy.requests),
+        of_student={names.get(id, "student"): own for id, own in policy.of_student.items()},
+    )
+    records = sorted(
+        map(shown, standing.records), key=lambda r: (r.grade.student, r.grade.lab or "", r.grade.exercise or "")
+    )
+    return standing._replace(records=records, policy=policy, handins=tuple(handins), marks=marks, people=()), names
+
+
+def _hider(*names: str) -> Callable[[str], str]:
+    """Takes names out of a text: whole, and each of their words that has three letters or more."""
+    words = {word for name in names for word in (name, *re.split(r"[\W_]+", name)) if len(word) > 2}
+    if not words:
+        return str
+    longest = sorted(words, key=len, reverse=True)
+    pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, longest))})(?![^\W_])", re.IGNORECASE)
+    return lambda text: pattern.sub("...", text)
