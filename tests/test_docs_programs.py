@@ -258,10 +258,13 @@ def test_the_course_of_the_instructors_page_is_read(tmp_path):
     [block] = [block for block in BLOCKS if block.page == "docs/instructors.md" and block.language == "toml"]
     (tmp_path / "course.toml").write_text(block.text)
     (tmp_path / "roster.csv").write_text("student,name,email\nann,Ann,ann@example.org\n")
+    (tmp_path / "requests.csv").write_text("student,exercise,request,answer\nann,02.4,It is right.,\n")
     policy = read_policy(tmp_path / "course.toml", all_labs())
     assert policy.labs == ("00", "02")
     assert (policy.percent_a_day, policy.most_days, policy.limits.seconds) == (10, 5, 10)
     assert policy.of_lab["02"].points == 20
+    assert policy.due("ann", "02").month == 3
+    assert [r.request for r in policy.requests] == ["It is right."]
 
 
 # --- commands ---------------------------------------------------------------------------------------------------------
