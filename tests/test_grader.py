@@ -299,9 +299,14 @@ def test_a_mended_check_is_graded_again_and_an_old_grade_stands_until_then(tmp_p
     assert command("report", tmp_path / "out", "--explain", MIXED[0].name, "00.1") == 0
     assert "Replayed now: the same verdicts." in capsys.readouterr().out
     assert command("export", tmp_path / "out", "--to", "json") == 0
-    assert json.loads(capsys.readouterr().out)["grades"][0] == {
-        "student": "right", "lab": "00", "exercise": "00.1", "points": 1.0, "max": 1.0, "outcome": "OK", "flags": [],
+    data = json.loads(capsys.readouterr().out)["grades"][0]
+    checks = data.pop("checks")
+    assert data == {
+        "student": "right", "lab": "00", "exercise": "00.1", "points": 1.0, "max": 1.0, "outcome": "OK", "flags": [], "counts": 1.0,
+        "by_hand": None,
     }  # fmt: skip
+    assert {c["status"] for c in checks} == {"PASS"}
+    assert round(sum(c["points"] for c in checks), 2) == round(sum(c["max"] for c in checks), 2) == 1.0
 
 
 def test_without_walls_every_export_says_so(tmp_path, capsys):
