@@ -20,7 +20,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Any
 
 from ..base.util import unzip2
 from .guessing import Guesses, everywhere, written
@@ -37,6 +37,7 @@ from .paths import (
     tree_leaves_with_path,
 )
 from .registry import (
+    Partial,
     flatten_one_level,
     flatten_one_level_with_keys,
     is_tree_node,
@@ -50,7 +51,16 @@ from .registry import (
     register_static,
 )
 from .skeletons import skeleton
-from .treedef import LEAF, PyTreeDef, make_flat_node, make_node, same_node
+from .treedef import (
+    LEAF,
+    PyTreeDef,
+    make_flat_node,
+    make_node,
+    same_node,
+    treedef_children,
+    treedef_is_leaf,
+    treedef_is_strict_leaf,
+)
 
 __all__ = [
     "DictKey",
@@ -367,21 +377,6 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     return PyTreeDef.from_node_data_and_children(default_registry, (tuple, None), treedefs)
 
 
-def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """The structures of the children."""
-    return treedef.children()
-
-
-def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """Whether a structure has a single node: a leaf, None, or an empty container."""
-    return treedef.num_nodes == 1
-
-
-def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
-    """Whether a structure is a leaf."""
-    return treedef is LEAF
-
-
 class _Registry:
     """The one registry as an object, for code that asks JAX's `default_registry`."""
 
@@ -401,44 +396,3 @@ class _Registry:
 
 
 default_registry = _Registry()
-
-
-# --- Partial ------------------------------------------------------------------------------------------------
-
-
-class _HashableCallableShim:
-    """A callable in a box, for `functools.partial` not to look inside; calls and equality go through."""
-
-    def __init__(self, fun: Callable[..., Any]) -> None:
-        self.fun = fun
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.fun(*args, **kwargs)
-
-    def __hash__(self) -> int:
-        return hash(self.fun)
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self.fun == (other.fun if isinstance(other, _HashableCallableShim) else other))
-
-    def __repr__(self) -> str:
-        return f"_HashableCallableShim({self.fun!r})"
-
-
-class Partial(functools.partial[Any]):
-    """A `functools.partial` that is a node: its arguments are children, and its function is metadata.
-
-    So it can be an argument of a jitted function: the bound arguments are traced, the function is static.
-    """
-
-    def __new__(cls, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Self:
-        """Box a `func` that is a partial itself: merged into one, its arguments would be children, too."""
-        boxed = _HashableCallableShim(func) if isinstance(func, functools.partial) else func
-        return super().__new__(cls, boxed, *args, **kwargs)
-
-
-register_pytree_node(
-    Partial,
-    lambda node: ((node.args, node.keywords), node.func),
-    lambda func, children: Partial(func, *children[0], **children[1]),
-)

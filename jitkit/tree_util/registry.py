@@ -11,10 +11,11 @@ JAX: jax/_src/tree_util.py:register_pytree_node
 from __future__ import annotations
 
 import collections
+import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from ..base.late_rooms import Slots
 from ..base.util import safe_zip
@@ -251,6 +252,47 @@ register(
         _flatten_defaultdict,
         lambda data, children: collections.defaultdict(data[0], safe_zip(data[1], children)),
     )
+)
+
+
+# --- Partial ------------------------------------------------------------------------------------------------
+
+
+class _HashableCallableShim:
+    """A callable in a box, for `functools.partial` not to look inside; calls and equality go through."""
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        self.fun = fun
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fun(*args, **kwargs)
+
+    def __hash__(self) -> int:
+        return hash(self.fun)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.fun == (other.fun if isinstance(other, _HashableCallableShim) else other))
+
+    def __repr__(self) -> str:
+        return f"_HashableCallableShim({self.fun!r})"
+
+
+class Partial(functools.partial[Any]):
+    """A `functools.partial` that is a node: its arguments are children, and its function is metadata.
+
+    So it can be an argument of a jitted function: the bound arguments are traced, the function is static.
+    """
+
+    def __new__(cls, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Self:
+        """Box a `func` that is a partial itself: merged into one, its arguments would be children, too."""
+        boxed = _HashableCallableShim(func) if isinstance(func, functools.partial) else func
+        return super().__new__(cls, boxed, *args, **kwargs)
+
+
+register_pytree_node(
+    Partial,
+    lambda node: ((node.args, node.keywords), node.func),
+    lambda func, children: Partial(func, *children[0], **children[1]),
 )
 
 

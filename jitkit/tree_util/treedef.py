@@ -306,3 +306,18 @@ def make_flat_node(node_type: NodeType, data: Any, count: int) -> PyTreeDef:
             _flat.clear()
         found = _flat[node_type, data, count] = make_node(node_type, data, (LEAF,) * count)
     return found
+
+
+def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """The structures of the children."""
+    return treedef.children()
+
+
+def treedef_is_leaf(treedef: PyTreeDef) -> bool:
+    """Whether a structure has a single node: a leaf, None, or an empty container."""
+    return treedef.num_nodes == 1
+
+
+def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
+    """Whether a structure is a leaf."""
+    return treedef is LEAF
