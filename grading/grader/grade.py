@@ -26,25 +26,11 @@ from jitkit.kata.engine.verdicts import CheckResult
 from jitkit.runtime.compiling import cpu_features
 
 from ..shared import shares
-from . import rungs
+from . import records, rungs
 from .bubblewrap import JailError
 from .files import shown
 from .holes import LATE
-from .records import (
-    NAMES,
-    PASS,
-    GradeRow,
-    GradeStatus,
-    HandInRow,
-    Item,
-    ItemStatus,
-    LabRead,
-    Reading,
-    Result,
-    ResultRow,
-    reading,
-)
-from .records import item as empty_item
+from .records import NAMES, PASS, GradeRow, GradeStatus, HandInRow, Item, ItemStatus, LabRead, Reading, Result, reading
 from .trials import RUN_WITH_JAX, How, Settings, Trials, place_of
 from .workers import Workers
 
@@ -58,7 +44,7 @@ class Graded(NamedTuple):
     """What is written for one submission: rows for the tables `results`, `grades` and `handins`, and what went wrong on our side."""
 
     student: str
-    results: list[ResultRow]
+    results: list[records.ResultRow]
     grades: list[GradeRow]
     handins: list[HandInRow]
     troubles: tuple[str, ...] = ()
@@ -166,7 +152,7 @@ class Grader(Trials):
         fits = all(t in self.shipped.codes or t.module.startswith(LATE) for t in exercise.targets)
         patch = marshal.dumps({"functions": codes, "helpers": []}) if fits else b""
         whole, part = (base64.b64encode(data).decode("ascii") for data in (marshal.dumps(modules), patch))
-        return empty_item(ItemStatus.READY) | {"modules": whole, "patch": part}
+        return records.item(ItemStatus.READY) | {"modules": whole, "patch": part}
 
     # --- a submission --------------------------------------------------------------------------------------------------
 
@@ -310,7 +296,7 @@ class Grader(Trials):
             raise JailError(f"{path} was changed while it was graded")
         return again
 
-    def stored(self, key: str, exercise: Exercise, item: Item, result: Result) -> ResultRow:
+    def stored(self, key: str, exercise: Exercise, item: Item, result: Result) -> records.ResultRow:
         """A row of the table of results."""
         return {
             "key": key, "exercise": exercise.id, "code": item["digest"], "checks_version": self.version(exercise),
