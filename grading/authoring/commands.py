@@ -10,8 +10,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from jitkit.kata.engine.manifest import Lab, ManifestError, all_labs
+from jitkit.kata.engine.manifest import Lab, all_labs
 from jitkit.kata.engine.processes import Forks
+from jitkit.kata.engine.toml_table import ManifestError
 from jitkit.kata.engine.verdicts import Assessor
 
 from ..shared import ROOT

@@ -1,6 +1,6 @@
 """The engine: functions of a learner -> verdict. It knows no workspace and no screen.
 
-manifest        labs/NN_name/lab.toml -> Lab
+manifest        labs/NN_name/lab.toml -> Lab; `toml_table`: a TOML file whose errors name their place
 checking        what a lab's `checks.py` is written with; `mutants`: what its `mutants.py` is
 submission      files of a learner -> functions; `old_places`: where what they import is today; `own_names`: what their names mean
 splice          functions of a learner -> `jitkit` with them in place; `source_edit`: the same as text

@@ -12,18 +12,14 @@ import functools
 import os
 import pathlib
 import re
-import tomllib
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .submission import Target
+from .toml_table import ManifestError, TomlTable
 
 _ID = re.compile(r"\d\d\.\d")
 _FOLDER = re.compile(r"(\d\d)_\w+")
-
-
-class ManifestError(Exception):
-    """A `lab.toml` that does not say what it must: which file, and what is missing or wrong."""
 
 
 class Exercise(NamedTuple):
@@ -136,43 +132,47 @@ def nearest(word: str, words: Iterable[str]) -> str:
 def read_lab(folder: pathlib.Path) -> Lab:
     """The lab in a folder."""
     file = folder / "lab.toml"
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise ManifestError(f"{file}: {error}") from None
-    reader = _Reader(f"{file}", data)
-    experiment = None
-    if "experiment" in data:
-        part = _Reader(f"{file}, [experiment]", data["experiment"])
-        experiment = Experiment(part.text("question"), part.texts("options"), part.text("answer"), part.number("right"))
-        if experiment.right > len(experiment.options):
-            raise ManifestError(f"{part.place}: `right` should be the number of an option")
-    exercises = tuple(_exercise(file, i, item) for i, item in enumerate(data.get("exercise", ())))
-    lab = Lab(
-        folder, reader.text("title"), reader.text("stage"), reader.text("summary"), reader.number("minutes"),
-        experiment, exercises,
-    )  # fmt: skip
+    with TomlTable.of_file(file) as table:
+        lab = Lab(
+            folder, table.text("title"), table.text("stage"), table.text("summary"), table.number("minutes"),
+            next(map(_experiment, table.tables("experiment")), None), tuple(map(_exercise, table.tables("exercise"))),
+        )  # fmt: skip
     _check(lab, file)
     return lab
 
 
-def _exercise(file: pathlib.Path, i: int, item: dict[str, Any]) -> Exercise:
-    reader = _Reader(f"{file}, exercise {item.get('id', i + 1)}", item)
-    hints = reader.texts("hints")
-    if len(hints) != 3:
-        raise ManifestError(f"{reader.place}: `hints` are three: a question, the concept, a skeleton")
-    return Exercise(
-        id=reader.text("id"),
-        title=reader.text("title"),
-        targets=tuple(map(reader.target, reader.texts("targets"))),
-        points=reader.number("points"),
-        task=reader.text("task"),
-        hints=(hints[0], hints[1], hints[2]),
-        why=reader.text("why"),
-        mistakes=reader.texts("mistakes"),
-        jax=reader.text("jax"),
-        uses_xla=bool(item.get("uses_xla", False)),
-    )
+def _experiment(table: TomlTable) -> Experiment:
+    with table:
+        found = Experiment(table.text("question"), table.texts("options"), table.text("answer"), table.number("right"))
+        if found.right > len(found.options):
+            raise table.error("`right` should be the number of an option")
+    return found
+
+
+def _exercise(table: TomlTable) -> Exercise:
+    with table:
+        hints = table.texts("hints")
+        if len(hints) != 3:
+            raise table.error("`hints` are three: a question, the concept, a skeleton")
+        return Exercise(
+            id=table.text("id"),
+            title=table.text("title"),
+            targets=tuple(_target(table, text) for text in table.texts("targets")),
+            points=table.number("points"),
+            task=table.text("task"),
+            hints=(hints[0], hints[1], hints[2]),
+            why=table.text("why"),
+            mistakes=table.texts("mistakes"),
+            jax=table.text("jax"),
+            uses_xla=table.flag("uses_xla"),
+        )
+
+
+def _target(table: TomlTable, text: str) -> Target:
+    try:
+        return Target.parse(text)
+    except ValueError as error:
+        raise table.error(str(error)) from None
 
 
 def _check(lab: Lab, file: pathlib.Path) -> None:
@@ -182,35 +182,3 @@ def _check(lab: Lab, file: pathlib.Path) -> None:
             raise ManifestError(f"{file}: the id {id!r} should be like {lab.number}.1")
     if len(set(lab.ids)) < len(lab.ids) or len(set(names)) < len(names):
         raise ManifestError(f"{file}: an id, or a target's name, occurs twice")
-
-
-class _Reader:
-    """Reads a table of a TOML file, and names the place of what is missing or of a wrong type."""
-
-    def __init__(self, place: str, data: dict[str, Any]) -> None:
-        self.place = place
-        self.data = data
-
-    def text(self, key: str) -> str:
-        value = self.data.get(key)
-        if not isinstance(value, str) or not value.strip():
-            raise ManifestError(f"{self.place}: `{key}` should be a text")
-        return value.strip()
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.data.get(key)
-        if not isinstance(value, list) or not value or not all(isinstance(x, str) for x in value):
-            raise ManifestError(f"{self.place}: `{key}` should be a list of texts")
-        return tuple(x.strip("\n") for x in value)
-
-    def number(self, key: str) -> int:
-        value = self.data.get(key)
-        if type(value) is not int or value < 1:
-            raise ManifestError(f"{self.place}: `{key}` should be a positive whole number")
-        return value
-
-    def target(self, text: str) -> Target:
-        try:
-            return Target.parse(text)
-        except ValueError as error:
-            raise ManifestError(f"{self.place}: {error}") from None

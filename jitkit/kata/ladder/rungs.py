@@ -10,10 +10,10 @@ from __future__ import annotations
 import functools
 import pathlib
 import re
-import tomllib
 from typing import NamedTuple
 
-from ..engine.manifest import ManifestError, labs_folder
+from ..engine.manifest import labs_folder
+from ..engine.toml_table import TomlTable
 
 _FOLDER = re.compile(r"(\d\d)_\w+")
 _SECTION = re.compile(r"^# === (\d\d) ", re.MULTILINE)
@@ -70,14 +70,15 @@ def all_rungs() -> tuple[Rung, ...]:
 
 
 def _read(folder: pathlib.Path) -> Rung:
-    path = folder / "rung.toml"
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    with TomlTable.of_file(folder / "rung.toml") as table:
         return Rung(
-            folder, data["title"], data["size"], data["names"], tuple(h.strip() for h in data["hints"]), data["jax"]
+            folder,
+            table.text("title"),
+            table.number("size"),
+            table.text("names"),
+            table.texts("hints"),
+            table.text("jax"),
         )
-    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
-        raise ManifestError(f"{path} does not say what it must: {error!r}") from None
 
 
 def solution_file() -> pathlib.Path:

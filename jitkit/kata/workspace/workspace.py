@@ -19,10 +19,11 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..engine.manifest import Exercise, Lab, ManifestError, all_labs, nearest
+from ..engine.manifest import Exercise, Lab, all_labs, nearest
 from ..engine.running import LearnerSource, parsed
 from ..engine.statuses import Status
 from ..engine.submission import SpliceError, is_stub
+from ..engine.toml_table import ManifestError
 from ..engine.verdicts import Verdict
 from ..problems import Problem, WrongUsage
 from .state import Progress, State, StateFile
