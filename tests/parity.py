@@ -540,6 +540,29 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
         "never built but of arrays",
     ),
     ("an array as metadata of a class", "an error that names no class", "the same error names the class"),
+    (
+        "`_cache_size()` of a function that another jitted one calls with constants only",
+        "one more for each trace that it was called in",
+        "signatures that it was called with outside of traces",
+    ),
+    (
+        "`repr` of an array that was donated or deleted",
+        "RuntimeError: Array has been deleted",
+        "`Array(float32[3], deleted)`, for debuggers and messages; its values raise the error",
+    ),
+    ("`device_put` of a tracer that has escaped", "InvalidInputException", "UnexpectedTracerError, with its line"),
+    (
+        "`vmap` of `device_put`, leaves of which have their axes at different places",
+        "AssertionError",
+        "each keeps its own",
+    ),
+    ("`nansum(x, dtype='float64')` without x64 mode", "a warning about `nanprod`", "the warning about `nansum`"),
+    ("`scan(length=-1)`", "MLIRError: Invalid type", "ValueError, which names `length`"),
+    (
+        "`scan(unroll=1.0)`, or another number that is not whole",
+        "TypeError about `dynamic_slice`, or about shapes",
+        "TypeError, which names `unroll`",
+    ),
 )
 
 

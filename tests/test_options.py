@@ -293,3 +293,54 @@ def test_types_for_annotations_are_those_of_jax():
 
     assert members(jitkit.typing.ArrayLike) == members(jax.typing.ArrayLike) - {"TypedNdArray", "LiteralArray"}
     assert members(jitkit.typing.DTypeLike) == members(jax.typing.DTypeLike)
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        lambda jax: jax.debug_nans(True),
+        lambda jax: jax.default_device(jax.devices()[0]),
+        lambda jax: jax.default_device("cpu"),
+        lambda jax: jax.default_device(None),
+        lambda jax: jax.enable_x64(True),
+        lambda jax: jax.default_matmul_precision("float32"),
+        lambda jax: jax.numpy_rank_promotion("raise"),
+        lambda jax: jax.numpy_dtype_promotion("strict"),
+        lambda jax: jax.log_compiles(False),
+        lambda jax: jax.explain_cache_misses(False),
+        lambda jax: jax.checking_leaks(),
+    ],
+)
+@same_as_jax
+def test_which_contexts_a_function_is_traced_anew_for(jax, jnp, context):
+    traces, inner_traces = [], []
+    inner = jax.jit(lambda x: inner_traces.append(1) or x * 2)
+    f = jax.jit(lambda x: traces.append(1) or inner(x) + 1)
+    f(1.0)
+    with context(jax):
+        f(1.0), inner(1.0)
+    f(1.0)
+    with context(jax):
+        f(1.0)
+    return len(traces), len(inner_traces), f._cache_size(), inner._cache_size()
+
+
+def test_explain_names_the_context():
+    f = jitkit.jit(lambda x: x + 1)
+    f(1.0)
+    with jitkit.default_device(jitkit.devices()[0]):
+        f(1.0)
+    assert "the option default_device: None before, CpuDevice(id=0) now" in str(jitkit.explain(f))
+    with jitkit.debug_nans(True):
+        f(1.0)
+    last = str(jitkit.explain(f)).rsplit("\n\n", 1)[-1]
+    assert "debug_nans: False before, True now" in last
+    assert "traced" not in last or "neither traced" in last
+
+
+def test_a_nan_is_found_in_what_was_traced_before():
+    f = jitkit.jit(lambda x: jitkit.numpy.log(x))
+    f(-1.0)
+    with jitkit.debug_nans(True), pytest.raises(FloatingPointError, match="nan"):
+        f(-1.0)
+    assert np.isnan(f(-1.0))

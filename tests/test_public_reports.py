@@ -2,9 +2,11 @@
 
 import math
 
+import jax
 import numpy as np
 import pytest
 
+import jitkit
 from tests.twin import same_as_jax
 
 
@@ -207,3 +209,34 @@ def test_values_under_derivatives_are_there_as_in_jax(jax, jnp, asks):
         error_of(lambda: jax.jit(jax.grad(f))(x)),
         error_of(lambda: jax.vmap(jax.grad(f))(x[None])),
     ]
+
+
+# --- arguments that make no sense -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unroll", [1.0, 2.0, 1.5, np.float32(2)])
+def test_a_number_of_steps_at_once_is_whole(unroll):
+    def scan(lib):
+        return lib.lax.scan(lambda c, x: (c + x, x), 0, lib.numpy.arange(4), unroll=unroll)
+
+    with pytest.raises(TypeError):
+        scan(jax)
+    with pytest.raises(TypeError, match=rf"`unroll` must be a `bool` or a non-negative `int`, got .*{float(unroll)}"):
+        scan(jitkit)
+
+
+@pytest.mark.parametrize("unroll", [True, False, 0, 1, 3, np.int64(2), np.uint8(4)])
+@same_as_jax
+def test_whole_numbers_of_all_kinds_are_steps_at_once(jax, jnp, unroll):
+    return jax.lax.scan(lambda c, x: (c + x, c), 0, jnp.arange(4), unroll=unroll)
+
+
+@pytest.mark.parametrize("output", [False, True])
+def test_a_length_is_not_negative(output):
+    def step(carry, _):
+        return carry + 1, carry if output else None
+
+    with pytest.raises(ValueError, match=r"scan got `length` argument of -1: a number of steps is 0 or more"):
+        jitkit.lax.scan(step, 0, None, length=-1)
+    with pytest.raises(ValueError, match="disagrees with leading axis sizes"):
+        jitkit.lax.scan(step, 0, np.arange(3), length=-1)

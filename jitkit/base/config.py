@@ -48,9 +48,12 @@ class Options:
     debug_key_reuse: bool
     no_execution: bool
     axis_env: tuple[tuple[Hashable, int], ...]  # no option: the named axes around
+    default_device: Any  # no option: what a block of `default_device` was told
 
 
-_KEY_OPTIONS = tuple(field.name for field in dataclasses.fields(Options) if field.name != "axis_env")
+_KEY_OPTIONS = tuple(
+    field.name for field in dataclasses.fields(Options) if field.name not in ("axis_env", "default_device")
+)
 
 
 class _Option(NamedTuple):
@@ -218,10 +221,12 @@ class ThreadState:
         "__weakref__",
         "axis_env",
         "compile_time",
+        "default_device",
         "key",
         "name_stack",
         "options",
         "overrides",
+        "run_options",
         "source",
         "trace",
         "warned",
@@ -235,20 +240,30 @@ class ThreadState:
         self.source: Any = None  # the SourceInfo of the equation that is being traced anew, if one is
         self.axis_env: tuple[tuple[Hashable, int], ...] = ()
         self.warned = False  # has the library warned since this was set to False?
+        self.default_device: Any = None
         self.refresh()
         with _lock:
             _states.add(self)
 
     def refresh(self) -> None:
-        """Recompute `options` and `key` after an option has changed."""
+        """Recompute `options`, those that tracing reads, `run_options`, and `key` after an option has changed."""
         merged = _globals | self.overrides
-        values = (*[merged[name] for name in _KEY_OPTIONS], self.axis_env)
-        self.options = _interned.setdefault(values, Options(*values))
+        values = (*[merged[name] for name in _KEY_OPTIONS], self.axis_env, self.default_device)
+        self.run_options = _interned.setdefault(values, Options(*values))
+        self.options = of_traces(self.run_options)
         self.refresh_key()
 
     def refresh_key(self) -> None:
         """Recompute `key` after the current trace has changed."""
-        self.key: Options | None = self.options if self.trace is None and not self.options.disable_jit else None
+        self.key: Options | None = self.run_options if self.trace is None and not self.options.disable_jit else None
+
+
+def of_traces(options: Options) -> Options:
+    """The options without those that only runs read: what is traced for one value of `debug_nans` is good for the other."""
+    if not options.debug_nans:
+        return options
+    values = tuple(field.name != "debug_nans" and getattr(options, field.name) for field in dataclasses.fields(options))
+    return _interned.setdefault(values, Options(*values))
 
 
 class _Local(threading.local):
@@ -330,6 +345,19 @@ def named_axis(name: Hashable, size: int) -> Iterator[None]:
         yield
     finally:
         state.axis_env = before
+        state.refresh()
+
+
+@contextlib.contextmanager
+def default_device(device: Any) -> Iterator[None]:
+    """In the block, functions are traced for a default device that was named: they may ask for it."""
+    state = local.state
+    before, state.default_device = state.default_device, device
+    state.refresh()
+    try:
+        yield
+    finally:
+        state.default_device = before
         state.refresh()
 
 

@@ -181,20 +181,25 @@ def _dtype_and_weakness(x: Any) -> tuple[DType, bool]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _promote(x64: bool, mode: str, *operands: tuple[DType, bool]) -> tuple[DType, bool]:
-    """The dtype and the weakness of an operation on operands with these dtypes and weaknesses."""
+def _promote(x64: bool, mode: str, *operands: tuple[DType, bool]) -> tuple[DType, bool, DType | None]:
+    """The dtype and the weakness of an operation on operands with these dtypes and weaknesses; and what the dtype was narrowed
+    from, if it was: of values that were made in x64 mode.
+    """
+    wide: Node | None = None
     dtypes = tuple(dict.fromkeys(operand for operand, _ in operands))
     weak = all(weak for _, weak in operands)
     if len(dtypes) == 1 and not weak:
         result = dtypes[0]  # extended dtypes, which are not in the lattice, take this way
     elif weak and (mode == "standard" or len(operands) == 1):
         # Weak values do have widths, of which the widest wins as it does among strong ones.
-        result = narrowed(x64, least_upper_bound(x64, *dtypes))
+        wide = least_upper_bound(x64, *dtypes)
+        result = narrowed(x64, wide)
     else:
-        bound = _bound(x64, mode, *dict.fromkeys(_node(operand, weak) for operand, weak in operands))
-        weak = _is_weak_node(bound)
-        result = narrowed(x64, bound)
-    return result, weak and result != np.bool_
+        wide = _bound(x64, mode, *dict.fromkeys(_node(operand, weak) for operand, weak in operands))
+        weak = _is_weak_node(wide)
+        result = narrowed(x64, wide)
+    was_narrowed = wide is not None and not _is_weak_node(wide) and wide != result
+    return result, weak and result != np.bool_, np.dtype(wide) if was_narrowed else None
 
 
 def _node(operand: DType, weak: bool) -> Node:
@@ -208,7 +213,10 @@ def lattice_result_type(*args: Any) -> tuple[DType, bool]:
     Unlike in `result_type`, a weak result has the width of its operands, not the default one.
     """
     options = config.local.state.options
-    return _promote(options.enable_x64, options.numpy_dtype_promotion, *map(_dtype_and_weakness, args))
+    result, weak, wide = _promote(options.enable_x64, options.numpy_dtype_promotion, *map(_dtype_and_weakness, args))
+    if wide is not None:
+        dtype(wide)  # which warns
+    return result, weak
 
 
 # What `result_type` said of two operands, by the options that count, dtypes and weaknesses: a few hundred entries.
@@ -246,10 +254,12 @@ def _result_type(args: tuple[Any, ...]) -> tuple[DType, bool]:
     options = config.local.state.options
     x64, mode = options.enable_x64, options.numpy_dtype_promotion
     operands = [_dtype_and_weakness(default_float_dtype() if arg is None else arg) for arg in args]
-    result, weak = _promote(x64, mode, *operands)
+    result, weak, wide = _promote(x64, mode, *operands)
     if weak:
         result = narrowed(x64, _DEFAULT_BY_KIND[kinds[result]])
-    if len(operands) == 2:
+    if wide is not None:
+        dtype(wide)  # which warns, each time
+    elif len(operands) == 2:
         _answers[x64, mode, *operands[0], *operands[1]] = result, weak
     return result, weak
 

@@ -38,7 +38,7 @@ from ..tree_util import PyTreeDef, nodes_apart, note_keys, same_key
 
 # What a difference costs. `DISPATCHES`: only to find out how the arguments get to the device.
 TRACES, COMPILES, DISPATCHES = 2, 1, 0
-_WEIGHTS = {"jit options": COMPILES, "device": COMPILES, "host": DISPATCHES}
+_WEIGHTS = {"jit options": COMPILES, "debug_nans": COMPILES, "device": COMPILES, "host": DISPATCHES}
 
 SEARCHED = 256  # records by age in which the closest is looked for
 _COMPARED = 256  # leaves compared for it
@@ -178,7 +178,7 @@ class Change(NamedTuple):
     @property
     def weight(self) -> int:
         """What the difference costs."""
-        return _WEIGHTS.get(self.kind, TRACES)
+        return _WEIGHTS.get(self.name if self.kind == "option" else self.kind, TRACES)
 
 
 def closest(

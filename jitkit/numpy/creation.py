@@ -107,7 +107,7 @@ def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
             if type(x) in (float, complex):  # as a literal it prints as it is written
                 return lax._convert_element_type(x, dtypes.canonical_scalar_dtype(type(x)), True)
             return as_array(x)
-        if type(x) is int or type(x) is float:
+        if type(x) in (int, float, complex):
             np.asarray(x, dtype)  # raises where the number does not fit, which a conversion would wrap
         return lax._convert_element_type(x, dtype, False)
     if isinstance(x, np.ndarray):

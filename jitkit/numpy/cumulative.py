@@ -40,7 +40,9 @@ def _cumulative(
         a = where_(lax.ne(a, a), a.dtype.type(nan_as), a)
     if dtype is None:
         widens = promote_integers or a.dtype == np.bool_
-        computed = result = dtypes.canonicalize_dtype(promote_integer_dtype(a.dtype) if widens else a.dtype)
+        given = promote_integer_dtype(a.dtype) if widens else a.dtype
+        # converted to on the way in, and on the way out: each may warn
+        computed, result = (dtypes.check_and_canonicalize_user_dtype(given, "convert_element_type") for _ in range(2))
     else:
         computed = result = dtypes.check_and_canonicalize_user_dtype(dtype, name)
         if result == np.bool_:

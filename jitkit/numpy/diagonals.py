@@ -114,6 +114,8 @@ def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     refuse_out("trace", out)
     if canonicalize_axis(axis1, a.ndim) == canonicalize_axis(axis2, a.ndim):
         raise ValueError(f"axis1 and axis2 can not be same. axis1={axis1} and axis2={axis2}")
+    if dtype is not None:
+        dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "trace")
     shape = a.shape
     a = moveaxis(a, (axis1, axis2), (-2, -1))
     a = where(eye(shape[axis1], shape[axis2], k=offset, dtype=bool), a, zeros_like(a))

@@ -65,6 +65,11 @@ def nanmax(
     )
 
 
+def _checked_dtype(name: str, dtype: Any) -> Any:
+    """The dtype that a function of this name was asked for, canonical; None stays None."""
+    return None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, name)
+
+
 @jit(static_argnames=("axis", "dtype", "keepdims"))
 def nansum(
     a: Any,
@@ -76,6 +81,7 @@ def nansum(
     where: Any = None,
 ) -> Any:
     """The sum over `axis` with nan counting as 0."""
+    dtype = _checked_dtype("nansum", dtype)
     return _nan_reduction(
         a, "nansum", reductions.sum, 0, False, axis, keepdims, where, dtype=dtype, out=out, initial=initial
     )
@@ -92,6 +98,7 @@ def nanprod(
     where: Any = None,
 ) -> Any:
     """The product over `axis` with nan counting as 1."""
+    dtype = _checked_dtype("nanprod", dtype)
     return _nan_reduction(
         a, "nanprod", reductions.prod, 1, False, axis, keepdims, where, dtype=dtype, out=out, initial=initial
     )
@@ -130,8 +137,7 @@ def nanvar(
     """The variance over `axis` of the elements that are not nan."""
     a = ensure_arraylike("nanvar", a)
     where = check_where("nanvar", where)
-    if dtype is not None:
-        dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "nanvar")
+    dtype = _checked_dtype("nanvar", dtype)
     refuse_out("nanvar", out)
     computed, result_dtype = variance_dtypes(a.dtype, dtype)
     a = convert(a, computed)
@@ -160,6 +166,7 @@ def nanstd(
 ) -> Any:
     """The square root of `nanvar`."""
     a = ensure_arraylike("nanstd", a)
+    dtype = _checked_dtype("nanstd", dtype)
     refuse_out("nanstd", out)
     return lax.sqrt(nanvar(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean))
 

@@ -86,7 +86,10 @@ class _Promoter:
         ranks = [None if rank is None or aval.ndim == rank else _rank_raiser(rank - aval.ndim) for aval in avals]
         plan = dtype, conversions if any(conversions) else None, ranks if any(ranks) else None
         options = config.local.state.options
-        if options.numpy_rank_promotion != "warn":  # the warning is to be given each time
+        # Warnings, of ranks and of values that were made in x64 mode, are to be given each time.
+        if options.numpy_rank_promotion != "warn" and all(
+            dtypes.canonicalize_dtype(aval.dtype) == aval.dtype for aval in avals
+        ):
             if len(self._plans) >= _PLAN_LIMIT:
                 self._plans.clear()
             self._plans[options, *[_signature(x) for x in args]] = plan
@@ -127,7 +130,7 @@ def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
         return None
     if type(x) in (bool, int, float, complex) and not weak:
         return dtype.type if dtypes.issubdtype(dtype, np.inexact) else lambda value: np.asarray(value).astype(dtype)[()]
-    python_type = dtypes.scalar_type_of(dtype)
+    python_type = dtypes.python_type_of(dtype)
     if (
         type(x) in (bool, int, float)
         and dtype == dtypes.canonical_scalar_dtype(python_type)

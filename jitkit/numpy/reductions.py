@@ -175,12 +175,15 @@ def _reduction(
 
 
 def _reduction_dtypes(kind: _Kind, given: Any, asked: Any, promote_integers: bool) -> tuple[Any, Any]:
-    """The dtypes to reduce in, and to return."""
+    """The dtypes to reduce in, and to return. Each is converted to, with a warning where x64 mode is off and it has 64 bits."""
     if asked is not None:
-        result = dtypes.check_and_canonicalize_user_dtype(asked, kind.name)
-        return result, result
-    result = dtypes.canonicalize_dtype(promote_integer_dtype(given) if promote_integers else given)
-    return upcast_f16(result) if kind.widens else result, result
+        return dtypes.check_and_canonicalize_user_dtype(asked, kind.name), _converted_to(asked)
+    result = promote_integer_dtype(given) if promote_integers else given
+    return _converted_to(upcast_f16(result) if kind.widens else result), _converted_to(result)
+
+
+def _converted_to(dtype: Any) -> Any:
+    return dtypes.check_and_canonicalize_user_dtype(dtype, "convert_element_type")
 
 
 # Without the rarer options, each axis has a function of its own, so that an eager call has one argument, which is dispatched fastest

@@ -45,14 +45,12 @@ def _mean(
     where = check_where("mean", where)
     refuse_out("mean", out)
     result = (
-        dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(a.dtype))
-        if dtype is None
-        else dtypes.check_and_canonicalize_user_dtype(dtype, "mean")
+        dtypes.to_inexact_dtype(a.dtype) if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "mean")
     )
     computed = upcast_f16(result) if upcast_f16_for_computation and dtypes.issubdtype(result, np.inexact) else result
     count = number_of(a, axis, keepdims, where, computed)
     total = reductions.sum(a, axis, dtype=computed, keepdims=keepdims, where=where)
-    return convert(lax.div(total, count), result)
+    return convert(lax.div(total, count), dtypes.check_and_canonicalize_user_dtype(result, "astype"))
 
 
 def number_of(a: Any, axis: Any, keepdims: bool, where: Any, dtype: Any) -> Any:

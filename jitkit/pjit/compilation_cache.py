@@ -72,7 +72,7 @@ class Entry:
         run = runner_of_all(executable, out_tree, leaf_keys)
         if executable.donates:
             run = _without_views(run)
-        options = config.local.state.options  # which are part of the entry's key
+        options = config.local.state.run_options  # which are part of the entry's key
         if options.no_execution:
             run = _refused(executable.name)
         self.run = _checked(run, executable.name) if options.debug_nans else run

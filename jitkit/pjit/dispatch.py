@@ -56,9 +56,9 @@ def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[st
             return trace.process_primitive(primitive, args, params)
     keys = tuple([x._key if type(x) is Array else _key_of(x) for x in args])
     key = (
-        (config.local.state.options, primitive, keys, *params.items())
+        (config.local.state.run_options, primitive, keys, *params.items())
         if params
-        else (config.local.state.options, primitive, keys)
+        else (config.local.state.run_options, primitive, keys)
     )
     entry = _programs.entries.get(key)
     if entry is None:

@@ -261,7 +261,7 @@ class Jitted(Traceable):
         The error then says which one, and has the traceback of the user's line. A jitted function that is called on the way
         does the same, and says so, as JAX does.
         """
-        options = config.local.state.options
+        options = config.local.state.run_options
         if options.debug_nans and not options.disable_jit:
             print(_DE_OPTIMIZED)
             try:
@@ -354,7 +354,7 @@ class Jitted(Traceable):
 
     def donated(self, arguments: Arguments) -> tuple[bool, ...]:
         """Which leaves are donated; with `debug_nans`, which may need them again, none."""
-        if config.local.state.options.debug_nans:
+        if config.local.state.run_options.debug_nans:
             return ()
         return api_util.donated_leaves(self.options.spec, arguments)
 

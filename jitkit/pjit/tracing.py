@@ -111,7 +111,7 @@ class Traceable:
         """
         mine = self.options.sharing()
         alike = [(o.spec, table) for o, table in self.cache.tables.items() if o.sharing() == mine]
-        return len({(spec, key) for spec, table in alike for key in table.signatures()})
+        return len({(spec, config.of_traces(key[0]), key[1:]) for spec, table in alike for key in table.signatures()})
 
     # --- what they are made of ------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class Traceable:
     ) -> CallRecord:
         """Leave the story of a call that the cache did not know. `start` is the time when it began."""
         seconds = time.perf_counter() - start
-        record = record_call(self.fun, self.options, config.local.state.options, arguments, tree, keys, names)
+        record = record_call(self.fun, self.options, config.local.state.run_options, arguments, tree, keys, names)
         known = self.cache.known_records(self.table)
         record = self.cache.misses.add(
             self.fun, record, known, traced=was_traced, compiled=was_compiled, seconds=seconds

@@ -72,11 +72,8 @@ def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffe
     if not core.is_of_arrays(aval):
         x = np.zeros(core.physical_aval(aval).shape, bool)
     aval = core.physical_aval(aval)
-    if type(x) is np.ndarray and x.dtype == aval.dtype:
-        value = x
-    else:
-        with np.errstate(over="ignore"):  # what does not fit is inf
-            value = np.asarray(x, aval.dtype)
+    # a number that does not fit is inf, of which numpy warns
+    value = x if type(x) is np.ndarray and x.dtype == aval.dtype else np.asarray(x, aval.dtype)
     owners = sharding_devices(sharding)
     if len(owners) > 1:
         with jax().enable_x64(True):  # JAX halves 64-bit values, unless its own switch is on, which need not be ours

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ..base import config
 from ..core import dtypes
 from ..tree_util import tree_leaves, tree_map
 from . import executing
@@ -95,7 +96,7 @@ def process_indices(backend: str | None = None) -> list[int]:
 
 @contextmanager
 def default_device(new_val: Any = None) -> Iterator[None]:
-    """Create arrays in the block on `new_val`: a device, or the name of a platform.
+    """Create arrays in the block on `new_val`: a device, or the name of a platform. What is called there is traced for it anew.
 
     NotImplementedError unless it is the default device already: others are reached by `device_put`.
     """
@@ -106,4 +107,5 @@ def default_device(new_val: Any = None) -> Iterator[None]:
                 f"default_device: {wanted} is not the device of new arrays, {device_of_new_arrays()}, and jitkit "
                 "cannot change that. Pass arrays through device_put, or set the environment variable JAX_PLATFORMS."
             )
-    yield
+    with config.default_device(new_val):
+        yield

@@ -13,10 +13,13 @@ from __future__ import annotations
 import collections
 import functools
 import operator
+import types
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Self, TypeVar
 
+from ..base import traceback_util
 from ..base.late_rooms import Slots
 from ..base.util import safe_zip
 from .key_entries import DictKey, KeyEntry
@@ -48,8 +51,17 @@ leaf_types: set[type] = set()  # the types in `node_types` that are known to be 
 _MOST_TYPES = 4096
 
 
+# What gives its items once, or is a view of them, and was probably meant to be a tuple.
+_ITERATED: tuple[type, ...] = (
+    types.GeneratorType, map, zip, filter, enumerate, reversed, type({}.values()),
+    *(type(iter(x)) for x in ([], (), set[int](), {}, {}.values(), {}.items())),
+)  # fmt: skip
+
+
 class _NodeTypes(dict[type, NodeType | None]):
-    """The NodeType of a type, or None. Remembers all answers, for named tuples and leaves too."""
+    """The NodeType of a type, or None. Remembers all answers, for named tuples and leaves too; but not those for iterators,
+    since it warns of each.
+    """
 
     def __missing__(self, cls: type) -> NodeType | None:
         if len(self) >= _MOST_TYPES:  # classes made on the fly must not be held for ever
@@ -59,9 +71,22 @@ class _NodeTypes(dict[type, NodeType | None]):
         if node_type is None:
             node_type = foreign.node_type(cls)
         if node_type is None:
+            if issubclass(cls, _ITERATED):
+                _warn_of_iterator(cls)
+                return None
             leaf_types.add(cls)
         self[cls] = node_type
         return node_type
+
+
+def _warn_of_iterator(cls: type) -> None:
+    warnings.warn(
+        f"Python iterable type '{cls.__name__}' is treated as a leaf in PyTree. Use is_leaf to suppress this warning if you want "
+        "this behavior. In a future version of JAX, this will become an error.\n"
+        "Make a tuple or a list of it, whose items are leaves.",
+        DeprecationWarning,
+        stacklevel=traceback_util.stacklevel(),
+    )
 
 
 node_types = _NodeTypes()

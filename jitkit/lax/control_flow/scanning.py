@@ -18,6 +18,7 @@ JAX: jax/_src/lax/control_flow/loops.py:scan
 from __future__ import annotations
 
 import builtins
+import operator
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -233,7 +234,8 @@ def scan(
 
     Raises:
       TypeError: `f` is no function, does not return a pair, or returns another type of carry.
-      ValueError: `xs` do not say one length, or not the one given; `unroll` is negative.
+      TypeError: `unroll` is not a whole number.
+      ValueError: `xs` do not say one length, or not the one given; `length` or `unroll` is negative.
     """
     if not callable(f):
         raise TypeError("lax.scan: f argument should be a callable.")
@@ -355,14 +357,21 @@ def traced_length(length: core.Tracer) -> ConcretizationTypeError:
 
 
 def steps_at_once(unroll: Any, length: int) -> int:
-    """`unroll` as a number of steps; 0 is all of them."""
+    """`unroll` as a number of steps; 0 is all of them. ValueError for a negative one, or for a negative number of all steps."""
+    if length < 0:
+        raise ValueError(f"scan got `length` argument of {length}: a number of steps is 0 or more.")
     message = "The `unroll` argument to `scan` expects a concrete `int` or `bool` value."
     steps: int = core.concrete_or_error(_as_it_is, unroll, message)
     if isinstance(steps, bool):
         return builtins.max(length, 1) if steps else 1
     if steps < 0:
         raise ValueError("`unroll` must be a `bool` or a non-negative `int`.")
-    return steps
+    try:
+        return operator.index(steps)
+    except TypeError:
+        raise TypeError(
+            f"`unroll` must be a `bool` or a non-negative `int`, got {steps!r} of type {type(steps)}."
+        ) from None
 
 
 def _as_it_is(x: Any) -> Any:
