@@ -1,7 +1,10 @@
 """A compiled program refuses at each call what it refuses at the first."""
 
+import numpy as np
 import pytest
 from twin import raised, same_as_jax
+
+import jitkit
 
 
 def cold_and_warm(make, good, wrong):
@@ -75,3 +78,45 @@ def test_arguments_beside_trees_are_refused(jax, jnp, size):
         lambda c: c(tree),
         [lambda c: c(tree, s=2.0), lambda c: c(tree, 2.0), lambda c: c({**tree, "more": 1.0}), lambda c: c(t=tree)],
     )
+
+
+# --- arrays that are gone ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@same_as_jax
+def test_which_error_a_deleted_argument_is_depends_on_the_first_call(jax, jnp, compiled):
+    """As long as the first call of a program failed, JAX looks at arguments itself; afterwards XLA does."""
+    found = []
+
+    def donating():
+        f = jax.jit(lambda x, y: x + y, donate_argnums=0)
+        return f.lower(jnp.ones(3), jnp.ones(3)).compile() if compiled else f
+
+    def gone():
+        x = jnp.ones(3)
+        x.delete()
+        return x
+
+    def call(f, x):
+        try:
+            f(x, jnp.ones(3))
+        except (RuntimeError, ValueError) as error:
+            found.append((type(error).__name__, str(error).split("\n")[0][:40]))
+        else:
+            found.append("well")
+
+    well, failed = donating(), donating()
+    for x in (jnp.ones(3), gone(), jnp.ones(3), gone()):
+        call(well, x)
+    for x in (gone(), gone(), jnp.ones(3), gone(), gone()):
+        call(failed, x)
+    return found
+
+
+def test_compiled_programs_look_for_nans_where_they_are_asked_to():
+    compiled = jitkit.jit(jitkit.numpy.log).lower(1.0).compile()
+    assert np.isnan(compiled(-1.0))
+    with jitkit.debug_nans(True), pytest.raises(FloatingPointError):
+        compiled(-1.0)
+    assert np.isnan(compiled(-1.0))

@@ -262,7 +262,9 @@ def of_traces(options: Options) -> Options:
     """The options without those that only runs read: what is traced for one value of `debug_nans` is good for the other."""
     if not options.debug_nans:
         return options
-    values = tuple(field.name != "debug_nans" and getattr(options, field.name) for field in dataclasses.fields(options))
+    values: tuple[Any, ...] = tuple(
+        False if field.name == "debug_nans" else getattr(options, field.name) for field in dataclasses.fields(options)
+    )
     return _interned.setdefault(values, Options(*values))
 
 

@@ -62,13 +62,15 @@ def all_alive(values: Sequence[Any]) -> bool:
 
 class Entry:
     """How to run one signature: `run` takes the leaves of a call whose keys are the entry's, and returns the
-    result's tree. `direct` says how the dispatcher does it by itself, where it can.
+    result's tree. `direct` says how the dispatcher does it by itself, where it can. `is_warm` says that the first run went well:
+    JAX looks at the arguments of all calls after one that failed.
     """
 
-    __slots__ = ("direct", "executable", "run")
+    __slots__ = ("direct", "executable", "is_warm", "run")
 
     def __init__(self, executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> None:
         self.executable = executable
+        self.is_warm: bool | None = None  # before the first run
         run = runner_of_all(executable, out_tree, leaf_keys)
         if executable.donates:
             run = _without_views(run)
@@ -386,9 +388,13 @@ def register_clearable(cache: Any) -> None:
 register_clearable(replaying.known)
 
 
-def run_entry(entry: Entry, leaves: Sequence[Any], warm: bool = False) -> Any:
+def run_entry(entry: Entry, leaves: Sequence[Any]) -> Any:
     """Run an entry on leaves of all kinds; a failure is told in terms of the arguments."""
     try:
-        return entry.run(leaves)
+        result = entry.run(leaves)
     except (RuntimeError, ValueError) as error:
-        raise explain_failure(error, leaves, entry.executable.consts, warm) from None
+        entry.is_warm = bool(entry.is_warm)
+        raise explain_failure(error, leaves, entry.executable.consts, entry.is_warm) from None
+    if entry.is_warm is None:
+        entry.is_warm = True
+    return result

@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import core
 from ..base import config, late_rooms
+from ..compiler.compiler import explain_failure
 from ..compiler.placement import placed_as_asked, placement_of
 from ..compiler.program import Program, compile_program
 from ..core import Primitive, Tracer
@@ -69,7 +70,10 @@ def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[st
                 if len(_programs.entries) >= _LIMIT:
                     _programs.entries.clear()
                 _programs.entries[key] = entry
-    return compilation_cache.run_entry(entry, args)
+    try:
+        return entry.run(args)
+    except (RuntimeError, ValueError) as error:
+        raise explain_failure(error, args, entry.executable.consts) from None
 
 
 def _key_of(x: Any) -> Any:

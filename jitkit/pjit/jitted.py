@@ -127,7 +127,8 @@ class Jitted(Traceable):
                     try:
                         return run(leaves)
                     except (RuntimeError, ValueError) as error:
-                        raise explain_failure(error, leaves, entry.executable.consts, warm=self.staged) from None
+                        warm = self.staged and bool(entry.is_warm)
+                        raise explain_failure(error, leaves, entry.executable.consts, warm) from None
                 except (TypeError, OverflowError, FloatingPointError) as error:
                     better = self.better_error(error, args, kwargs)
                     if better is error:
@@ -197,18 +198,20 @@ class Jitted(Traceable):
         except Exception as error:
             values = [static.value for _, static in arguments.statics]
             raise argument_errors.incomparable_static(values, error) from None
-        is_warm = entry is not None
         if entry is None:
             entry = self.first_call(key, arguments, leaves, tree, keys)
         elif self.table.crowded:
             self.table.touch(key, entry)
+        result = run_entry(entry, leaves)
+        if not entry.is_warm:
+            return result
         is_flat = len(key) == 1 + len(keys)
         if is_flat and len(keys) <= 1 and not kwargs:
             x = args[0] if args else None
             asked_for = (x.shape, x.dtype) if type(x) is _ndarray else keys[0] if keys else ()
             self.table.make_quick(key[0], asked_for, entry)
         self.learn(arguments.arity, tuple(kwargs), tree, is_flat)
-        return run_entry(entry, leaves, is_warm)
+        return result
 
     def learn(self, arity: int, names: tuple[str, ...], tree: PyTreeDef, is_flat: bool) -> None:
         """Where two calls of a form had one structure, write the function that will find the entries of further ones."""

@@ -33,7 +33,7 @@ from ..tree_util import (
     tree_flatten_with_path,
     tree_unflatten,
 )
-from .compilation_cache import Entry, Table
+from .compilation_cache import Entry, Table, run_entry
 from .lookup import write_look_up
 
 if TYPE_CHECKING:  # imported when somebody compiles for a target
@@ -339,14 +339,16 @@ class Compiled(_Stage):
         try:
             found: tuple[Entry, Sequence[Any]] | None
             try:
-                found = self._look_up(config.local.state.options, args, kwargs)
+                found = self._look_up(config.local.state.run_options, args, kwargs)
             except Exception:  # arguments of new kinds, or wrong ones
                 found = None
-            entry, leaves = found or self._checked(args, kwargs)
+            if found is None:
+                return run_entry(*self._checked(args, kwargs))
+            entry, leaves = found
             try:
                 return entry.run(leaves)
             except (RuntimeError, ValueError) as error:
-                raise explain_failure(error, [*leaves, *self._executable.consts]) from None
+                raise explain_failure(error, leaves, self._executable.consts, bool(entry.is_warm)) from None
         except BaseException as error:
             traceback_util.filter_traceback(error)
             raise
@@ -367,7 +369,7 @@ class Compiled(_Stage):
         entry = Entry(self._executable, self._program.out_tree, keys)
         if len(self._table.entries) >= _MOST_KINDS:
             self._table.entries.clear()
-        self._table.entries[config.local.state.options, self._program.in_tree, (), *keys] = entry
+        self._table.entries[config.local.state.run_options, self._program.in_tree, (), *keys] = entry
         return entry, leaves
 
     def _check_placement(self, leaves: Sequence[Any]) -> None:

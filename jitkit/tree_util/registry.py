@@ -52,10 +52,11 @@ _MOST_TYPES = 4096
 
 
 # What gives its items once, or is a view of them, and was probably meant to be a tuple.
+_GONE_OVER: tuple[Any, ...] = ([], (), {1}, {}, {}.values(), {}.items())
 _ITERATED: tuple[type, ...] = (
-    types.GeneratorType, map, zip, filter, enumerate, reversed, type({}.values()),
-    *(type(iter(x)) for x in ([], (), set[int](), {}, {}.values(), {}.items())),
-)  # fmt: skip
+    *(types.GeneratorType, map, zip, filter, enumerate, reversed, type({}.values())),
+    *(type(iter(x)) for x in _GONE_OVER),
+)
 
 
 class _NodeTypes(dict[type, NodeType | None]):
