@@ -71,6 +71,10 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)", _OTHER_SENTENCE),
     (r"((.*: )?iterative\.bicgstab|complex64: iterative\.cg)", "JAX has the constants of the solver in another order"),
     (
+        r"(?!(bool|empty|0-d|weak|a list|None): )(.*: )?jnp\.(diagonal|diag)\(q",
+        "of a square, JAX takes the diagonal in another way for one of its compilers",
+    ),
+    (
         r"(.*: )?(jnp\.linalg\.slogdet|random\.orthogonal|nn\.initializers\.(delta_)?orthogonal)",
         "JAX takes the diagonal in another way for one of its compilers",
     ),
@@ -557,6 +561,17 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
         "each keeps its own",
     ),
     ("`nansum(x, dtype='float64')` without x64 mode", "a warning about `nanprod`", "the warning about `nansum`"),
+    (
+        "arguments that a jitted function was given away (`donate_argnums`) by `grad`, `vmap` or `jvp` that run at once",
+        "deleted",
+        "kept",
+    ),
+    (
+        "`custom_jvp(f, nondiff_argnums=0)`, `custom_vjp` likewise",
+        "no argument is left out: 0 is taken for nothing",
+        "TypeError: a tuple of positions is wanted",
+    ),
+    ("`jacrev(f, argnums=())`", "ValueError: Too few leaves", "`()`"),
     ("`scan(length=-1)`", "MLIRError: Invalid type", "ValueError, which names `length`"),
     (
         "`scan(unroll=1.0)`, or another number that is not whole",

@@ -240,3 +240,105 @@ def test_a_length_is_not_negative(output):
         jitkit.lax.scan(step, 0, None, length=-1)
     with pytest.raises(ValueError, match="disagrees with leading axis sizes"):
         jitkit.lax.scan(step, 0, np.arange(3), length=-1)
+
+
+# --- positions of arguments, of odd kinds ---------------------------------------------------------------------------------
+
+POSITIONS = [
+    1,
+    (1,),
+    [1],
+    {1},
+    range(1, 2),
+    np.array([1]),
+    np.int32(1),
+    1.0,
+    "1",
+    None,
+    (0, 0),
+    5,
+    -1,
+    -5,
+    (0, "a"),
+    True,
+    (0.0,),
+]
+
+
+def product(x, y, n=2):
+    return x * y * n
+
+
+@pytest.mark.parametrize("positions", POSITIONS, ids=repr)
+@same_as_jax
+def test_static_positions_of_all_kinds(jax, jnp, positions):
+    """`checkpoint` looks at them when it is called, and `make_jaxpr` counts back from what is passed."""
+    return [
+        error_of(lambda: jax.checkpoint(product, static_argnums=positions)(2.0, 3.0)),
+        error_of(lambda: jax.grad(jax.checkpoint(product, static_argnums=positions))(2.0, 3.0)),
+        error_of(lambda: jax.grad(jax.checkpoint(product, static_argnums=positions), 1)(2.0, 3.0)),
+        error_of(lambda: str(jax.make_jaxpr(product, static_argnums=positions)(2.0, 3.0))),
+        error_of(lambda: jax.jit(product, static_argnums=positions)(2.0, 3.0)),
+    ]
+
+
+@pytest.mark.parametrize("positions", POSITIONS, ids=repr)
+@same_as_jax
+def test_positions_to_differentiate_by_of_all_kinds(jax, jnp, positions):
+    return [
+        error_of(lambda name=name: getattr(jax, name)(product, argnums=positions)(2.0, 3.0))
+        for name in ("grad", "jacfwd", "jacrev", "hessian")
+    ]
+
+
+@pytest.mark.parametrize(
+    "positions", [(1,), [1], {1}, range(1, 2), None, (), [], (np.int64(1),), "1", 1, 1.0, (0, "a"), (0.0,)]
+)
+@same_as_jax
+def test_positions_that_a_custom_rule_does_not_differentiate(jax, jnp, positions):
+    def class_of(call):
+        """Of what is no position JAX's Python says one thing or another."""
+        try:
+            return call()
+        except Exception as error:
+            return type(error).__name__
+
+    def jvp():
+        f = jax.custom_jvp(product, nondiff_argnums=positions)
+        f.defjvp(lambda *args: (args[-2][0] * 2.0, args[-1][0] * 5.0))
+        return f(2.0, 3.0), jax.grad(f)(2.0, 3.0)
+
+    def vjp():
+        f = jax.custom_vjp(product, nondiff_argnums=positions)
+        f.defvjp(lambda *args: (product(*args), None), lambda *args: (args[-1],) * 2)
+        return f(2.0, 3.0)
+
+    return class_of(jvp), class_of(vjp)
+
+
+@pytest.mark.parametrize("names", ["n", ("n",), ["n"], {"n"}, "zz", (1,), b"n"], ids=repr)
+@same_as_jax
+def test_names_that_a_custom_rule_does_not_differentiate(jax, jnp, names):
+    def rule():
+        f = jax.custom_jvp(product, nondiff_argnames=names)
+        f.defjvp(lambda *args: (args[-2][0] * 2.0, args[-1][0] * 5.0))
+        return f(2.0, 3.0, 4)
+
+    return error_of(rule)
+
+
+def test_a_position_without_a_tuple_is_refused_by_custom_rules():
+    """JAX takes 0 for none, in silence."""
+    for decorator in (jitkit.custom_jvp, jitkit.custom_vjp):
+        with pytest.raises(TypeError, match="'int' object is not iterable"):
+            decorator(product, nondiff_argnums=0)
+
+
+@pytest.mark.parametrize(
+    "place", ["all", "0", b"1", 1, [0, 2], np.int8(1), 1.5, [True, False, True, False], 9, slice(1, 3)], ids=repr
+)
+@same_as_jax
+def test_what_is_deleted(jax, jnp, place):
+    return error_of(lambda: jnp.delete(jnp.arange(4.0), place)), error_of(
+        lambda: jnp.insert(jnp.arange(4.0), place, 7.0)
+    )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import Any, NamedTuple
@@ -210,11 +211,17 @@ def dce_of_call(
 # --- the arguments of a call -----------------------------------------------------------------------------------------
 
 
-def numbers_of(fun: Callable[..., Any], argnums: Sequence[int], argnames: Sequence[str] | str) -> tuple[int, ...]:
-    """The positions of arguments that are given by position or by name, in order."""
+def numbers_of(
+    fun: Callable[..., Any], argnums: Sequence[int] | None, argnames: Sequence[str] | str
+) -> tuple[int, ...]:
+    """The positions of arguments that are given by position or by name, in order. TypeError for what are no ints, or no names."""
     argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    for name in argnames:
+        if not isinstance(name, str):
+            raise TypeError(f"argument is not a string: {name}")
+    positions = () if argnums is None else map(operator.index, argnums)
     names = list(inspect.signature(fun).parameters) if argnames else []
-    return tuple(sorted({names.index(name) for name in argnames if name in names}.union(argnums)))
+    return tuple(sorted({names.index(name) for name in argnames if name in names}.union(positions)))
 
 
 def by_position(

@@ -290,22 +290,12 @@ def checkpoint(
         prevent_cse = tuple(prevent_cse)
     if not isinstance(prevent_cse, (tuple, bool)):
         raise TypeError(f"prevent_cse must be a bool or tuple of bools, got type(prevent_cse)={type(prevent_cse)!r}")
-    positions = (static_argnums,) if type(static_argnums) is int else static_argnums
-    if type(positions) is not tuple or not all(type(i) is int for i in positions):
-        raise TypeError(
-            "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` must be an int, tuple of ints or, bool, but got "
-            f"value {static_argnums}"
-        )
+    given: Any = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
 
     @functools.wraps(fun)
     @traceback_util.api_boundary
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not all(-len(args) <= i < len(args) for i in positions):
-            raise ValueError(
-                "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take integer values greater than or "
-                f"equal to `-len(args)` and less than `len(args)`, but got {positions}, while `len(args)` = {len(args)}"
-            )
-        statics = {i % len(args): args[i] for i in positions}
+        statics = {i % len(args): args[i] for i in _positions(given, len(args))}
         dynamic = tuple(x for i, x in enumerate(args) if i not in statics)
         leaves, in_tree = tree_flatten(with_stand_ins_in((dynamic, kwargs)))
 
@@ -333,6 +323,27 @@ def checkpoint(
         return tree_unflatten(traced.out_tree, outs)
 
     return call
+
+
+def _positions(given: Any, count: int) -> tuple[int, ...]:
+    """The static arguments of a call with `count` of them. TypeError and ValueError for what is no tuple of such ints."""
+    for i in given:
+        if not i >= -count:
+            raise ValueError(
+                "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to -len(args) "
+                f"and less than len(args), but got value {i} for len(args) == {count}."
+            )
+    if type(given) is not tuple or not all(type(i) is int for i in given):
+        raise TypeError(
+            "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` must be an int, tuple of ints or, bool, but got "
+            f"value {given}"
+        )
+    if any(i >= count for i in given):
+        raise ValueError(
+            "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take integer values greater than or "
+            f"equal to `-len(args)` and less than `len(args)`, but got {given}, while `len(args)` = {count}"
+        )
+    return given
 
 
 class _Static:

@@ -106,8 +106,9 @@ def jacrev(
         y, pullback, *aux = vjp(fun_of_some, *some, has_aux=has_aux)
         check_output("jacrev", y, holomorphic)
         rows = vmap(pullback)(basis_of(y))
-        example = tuple(some) if isinstance(numbers, tuple) else some[0]
-        rows = rows if isinstance(numbers, tuple) else rows[0]
+        is_one = isinstance(argnums, int)  # and not of numpy's: a tuple of one, as in JAX
+        example = some[0] if is_one else tuple(some)
+        rows = rows[0] if is_one else rows
         by_argument = tree_map(lambda x, block: split_like(y, 0, block, x), example, rows)
         jacobian_tree = tree_transpose(tree_structure(example), tree_structure(y), by_argument)
         return (jacobian_tree, *aux) if has_aux else jacobian_tree

@@ -51,6 +51,8 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
         return concatenate([a[(*before, slice(0, place))], a[(*before, slice(place + 1, None))]], axis=axis)
     if isinstance(obj, slice):
         obj, assume_unique_indices = arange(size)[obj], True
+    if isinstance(obj, str | bytes):
+        dtypes.dtype(obj)  # a TypeError
     check_arraylike("delete", a, obj)
     if core.has_jax_array(obj):
         obj = obj.__jax_array__()

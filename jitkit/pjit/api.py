@@ -6,9 +6,10 @@ JAX: jax/_src/api.py:make_jaxpr
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, cast
 
 from ..base import config, traceback_util
 from ..signature import api_util
@@ -33,8 +34,17 @@ def make_jaxpr(
     """
     if not callable(fun):
         raise TypeError(f"the first argument must be callable\nmake_jaxpr takes a function, got {fun!r}.")
-    spec = api_util.resolve_spec(fun, static_argnums, None, None, None)
-    jitted = Jitted(fun, JitOptions(spec, False, Inline.AUTO, ()))
+
+    def jitted_with(positions: int | Sequence[int]) -> Jitted:
+        spec = api_util.resolve_spec(fun, positions, None, None, None)
+        return Jitted(fun, JitOptions(spec, False, Inline.AUTO, ()))
+
+    jitted = jitted_with(static_argnums)
+    try:
+        given: tuple[int, ...] = (operator.index(cast(int, static_argnums)),)
+    except TypeError:
+        given = () if static_argnums is None else tuple(cast(Sequence[int], static_argnums))
+    counts_back = any(i < 0 for i in given)
 
     @functools.wraps(fun)
     @traceback_util.api_boundary
@@ -42,7 +52,9 @@ def make_jaxpr(
         with ExitStack() as axes:
             for name, size in axis_env or ():
                 axes.enter_context(config.named_axis(name, size))
-            traced = jitted.trace(*args, **kwargs)
+            # from the end of what is passed, unlike `jit`, which counts parameters
+            this = jitted_with([i + len(args) if i < 0 else i for i in given]) if counts_back else jitted
+            traced = this.trace(*args, **kwargs)
         return (traced.jaxpr, traced.out_info) if return_shape else traced.jaxpr
 
     for attribute in ("__name__", "__qualname__"):

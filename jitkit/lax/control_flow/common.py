@@ -129,10 +129,13 @@ def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
 
 def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
     """What the user's function calls each input; empty for inputs that it does not see."""
-    args = body.view(*skeleton(in_tree, range(in_tree.num_leaves)))
+    places = [
+        object() for _ in range(in_tree.num_leaves)
+    ]  # found again by their addresses: static values may be anything
+    args = body.view(*skeleton(in_tree, places))
     names = api_util.argument_names(body.user, Arguments(args, {}, (), len(args)))
-    name_of_input = dict(zip(tree_leaves(args), names, strict=True))
-    return tuple(name_of_input.get(i, "") for i in range(in_tree.num_leaves))
+    name_of_input = {id(leaf): name for leaf, name in zip(tree_leaves(args), names, strict=True)}
+    return tuple(name_of_input.get(id(place), "") for place in places)
 
 
 def avals_of(leaves: Sequence[Any]) -> list[Any]:
