@@ -34,6 +34,7 @@ from .base.switches import enable_x64 as enable_x64
 from .base.switches import named_call as named_call
 from .base.switches import named_scope as named_scope
 from .base.switches import no_execution as no_execution
+from .base.switches import no_tracing as no_tracing
 from .base.switches import numpy_dtype_promotion as numpy_dtype_promotion
 from .base.switches import numpy_rank_promotion as numpy_rank_promotion
 from .core import ensure_compile_time_eval as ensure_compile_time_eval

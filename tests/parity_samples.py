@@ -997,6 +997,7 @@ ANSWERS = {
         clear_caches: [f := jax.jit(mul), f(1.0, 2.0), jax.clear_caches(), f._cache_size()][3]
         within(jax.debug_nans(True), lambda: jnp.log(-jnp.ones(1)))
         within(jax.no_execution(True), lambda: jax.jit(lambda a: a)(1.0))
+        within(jax.no_tracing(True), lambda: jax.jit(lambda a: a)(1.0))
         jax.default_backend()
         within(jax.default_device(jax.devices()[0]), lambda: jnp.ones(2))
         within(jax.default_matmul_precision("high"), lambda: str(jax.make_jaxpr(jnp.dot)(jnp.ones(2), jnp.ones(2))))

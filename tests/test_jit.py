@@ -1134,6 +1134,15 @@ def test_nothing_is_run_where_that_is_forbidden(jax, jnp):
 
 
 @same_as_jax
+def test_nothing_is_traced_where_that_is_forbidden(jax, jnp):
+    f = jax.jit(lambda x: x + 1)
+    results = [f(1.0)]
+    with jax.no_tracing():
+        results += [f(2.0), raised(f, 1), raised(jax.jit(lambda x: x), 1.0)]
+    return results, f(1)
+
+
+@same_as_jax
 def test_a_token_outside_of_programs_can_be_printed(jax, jnp):
     token = jax.lax.create_token()
     return "Token object" in repr(token), "Token object" in str(jax.lax.after_all(token, token))

@@ -564,7 +564,8 @@ TEXTS = {
         (
             "Unrecognized config option: enable_x46\n"
             "The options are enable_x64, disable_jit, numpy_dtype_promotion, numpy_rank_promotion, "
-            "default_matmul_precision, debug_nans, debug_key_reuse, no_execution, log_compiles, explain_cache_misses, check_tracer_leaks, "
+            "default_matmul_precision, debug_nans, debug_key_reuse, no_execution, no_tracing, log_compiles, "
+            "explain_cache_misses, check_tracer_leaks, "
             "traceback_filtering, compilation_cache_dir, compilation_cache_max_size, cc, errors_page, platforms, "
             "jit_cache_size, default_prng_impl, threefry_partitionable."
         ),

@@ -145,6 +145,7 @@ _OPTIONS = {
         _Option("debug_nans", False, _boolean, "raise FloatingPointError where a result holds a nan"),
         _Option("debug_key_reuse", False, _boolean, "raise KeyReuseError where a random key is used twice"),
         _Option("no_execution", False, _boolean, "raise RuntimeError where a compiled program would run"),
+        _Option("no_tracing", False, _boolean, "raise RuntimeError where a jitted function would be traced"),
         _Option("log_compiles", False, _boolean, "log each trace, lowering and compilation with its time"),
         _Option("explain_cache_misses", False, _boolean, "log why each call missed the cache"),
         _Option("check_tracer_leaks", False, _boolean, "raise where a tracer outlives its trace"),

@@ -52,6 +52,13 @@ def no_execution(new_val: bool = True) -> AbstractContextManager[None]:
     return config.override(no_execution=new_val)
 
 
+def no_tracing(new_val: bool = True) -> AbstractContextManager[None]:
+    """Raise RuntimeError in the block where a function made by `jit` would be traced, and so compiled: it shows a call that the
+    cache does not know.
+    """
+    return config.override(no_tracing=new_val)
+
+
 def default_matmul_precision(new_val: Any) -> AbstractContextManager[None]:
     """The precision of dot products and convolutions in the block: "highest" or "float32", "high" or "tensorfloat32",
     "default" or "bfloat16", or the name of an algorithm.

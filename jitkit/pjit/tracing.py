@@ -170,7 +170,13 @@ class Traceable:
     def trace_now(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
     ) -> TracedCall:
-        """Run the function on tracers of these types, and report how long it took."""
+        """Run the function on tracers of these types, and report how long it took. RuntimeError with the option `no_tracing`."""
+        if config.value("no_tracing"):
+            raise RuntimeError(
+                f"re-tracing function {api_util.source_of(self.fun)} for `jit`, but 'no_tracing' is set\n"
+                "The cache does not know this call. `jitkit.explain_cache_misses()`, or `jitkit.explain(f)` after a call without "
+                "`no_tracing`, says why."
+            )
         start = time.perf_counter()
         info = DebugInfo("jit", api_util.source_of(self.fun), names)
         traced = trace_call(self.fun, arguments, tree, avals, info)

@@ -101,3 +101,13 @@ def negative(jk, rng):
         return x * float(n)
 
     return {"result": jk.jit(f, static_argnums=-1)(floats(rng, 2), 3), "traces": traces}
+
+
+# JAX up to 0.12 gives the first one's numbers: its key has no static positions.
+@program("09", "Two jits of one function, of which other arguments are static, are two.")
+def two_jits(jk, rng):
+    def f(a, b):
+        return a * 10.0 + b
+
+    first, second, x = jk.jit(f, static_argnums=0), jk.jit(f, static_argnums=1), floats(rng, 2)
+    return [first(3, x), second(x, 3), first(3, x)]
