@@ -23,11 +23,12 @@ import pytest
 import wording
 from jax._src import tree_util as jax_internal
 
+import jitkit
 from jitkit import tree as our_tree
 from jitkit import tree_util as ours
 from jitkit.tree_util import compiled, guessing
 from jitkit.tree_util import treedef as our_treedef
-from jitkit.tree_util.compiled import compile_put_together, compile_take_apart, key_paths
+from jitkit.tree_util.compiled import compile_put_together, compile_take_apart, key_paths, patience
 from jitkit.tree_util.guessing import AFTER, Guesses
 
 theirs = jax.tree_util
@@ -1296,11 +1297,43 @@ def test_metadata_of_structures_that_come_often_do_not_live_on() -> None:
 
 def test_a_text_that_would_be_too_long_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     names = written_texts(monkeypatch)
+    monkeypatch.setattr(compiled, "_MOST_LINES", 1000)
     tree = {f"k{i}": {f"name_{i}": [i, None]} for i in range(400)}
     leaves, treedef = ours.tree_flatten(tree)
     assert compile_take_apart(treedef)(tree) is None
-    assert compile_put_together(treedef)(leaves) == tree
+    for _ in range(50):
+        assert ours.tree_map(lambda x: x, tree) == tree
+        assert compile_put_together(treedef)(leaves) == tree
     assert names == []
+
+
+def test_a_long_text_is_written_once_its_structure_has_come_as_often_as_pays_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = written_texts(monkeypatch)
+    tree = {f"l{i}": {f"name_{i}": [i, None], "p": (Custom(i, i, data="x"), Point(i, i))} for i in range(300)}
+    expected = [i for i in sorted(range(300), key=str) for _ in range(5)]
+    treedef = ours.tree_structure(tree)
+    uses = patience(treedef)
+    assert AFTER < uses < 100
+    for i in range(uses + 3):
+        leaves, again = ours.tree_flatten(tree)
+        assert again is treedef
+        assert leaves == expected
+        assert repr(ours.tree_unflatten(treedef, leaves)) == repr(treedef.unflatten(leaves))
+        assert "take_apart" not in names or i >= uses // 2 - 1, "flattening and unflattening count"
+    assert {"take_apart", "put_together"} <= set(names)
+
+
+def test_a_jitted_function_looks_long_trees_up_by_written_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = written_texts(monkeypatch)
+    tree = {f"l{i}": {f"name_{i}": [float(i), None], "p": Point(i, 2.0)} for i in range(150)}
+    jitted = jitkit.jit(lambda t: ours.tree_leaves(t)[3])
+    for _ in range(40):
+        assert float(jitted(tree)) == ours.tree_leaves(tree)[3]
+    assert "look_up" in names
+    tree["l7"]["p"] = Point(7, None)
+    assert float(jitted(tree)) == ours.tree_leaves(tree)[3], "another structure is another entry"
 
 
 def test_paths_that_nodes_have_a_say_in_are_not_kept() -> None:

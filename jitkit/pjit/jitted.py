@@ -43,7 +43,7 @@ from ..runtime.array import Array
 from ..signature import api_util, argument_errors
 from ..signature.api_util import Arguments, CallForm
 from ..tree_util import PyTreeDef, flatten_by, tree_flatten, tree_structure
-from ..tree_util.guessing import Guesses
+from ..tree_util.guessing import Guesses, is_due
 from .calling import Direct, in_dtype
 from .compilation_cache import Entry, TracedCall, run_entry
 from .function import PjitFunction
@@ -216,7 +216,7 @@ class Jitted(Traceable):
     def learn(self, arity: int, names: tuple[str, ...], tree: PyTreeDef, is_flat: bool) -> None:
         """Where two calls of a form had one structure, write the function that will find the entries of further ones."""
         form = (arity, *names) if names else arity
-        if self.seen.get(form) is tree:
+        if self.seen.get(form) is tree and is_due(tree, 0):
             if len(self.look_ups) >= _MOST_FORMS:
                 self.look_ups.clear()
             look_up = write_look_up(self.table, self.form(arity, *names), tree, is_flat)

@@ -22,8 +22,9 @@ For the structure `({'a': *, 'b': None}, [(*, *), (*, *), (*, *)])` this is writ
 
 That is what `jit` does to functions, done to a treedef: specialise for what was seen, guard it, and fall back where the guard
 fails. What comes more than once, such as the layer of a model, has a function of its own, and leaves side by side are taken in
-one piece. So the text is as long as what is different in a structure. Longer ones than `_MOST_LINES` are not written: to
-compile a line takes Python 20 us, the time in which 200 leaves are taken apart.
+one piece. So the text is as long as what is different in a structure. To compile a line takes Python 20 us, so what is longer than
+`_MANY_LINES` is written only for a structure that has come so often that it has taken as much time without, and what is longer
+than `_MOST_LINES` never.
 
 JAX: jax/_src/tree_util.py:tree_flatten
 """
@@ -33,19 +34,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .guessing import TakeApart, writers
+from .guessing import TakeApart, writers, written
 from .key_entries import KeyPath
 from .nodes import DataclassNode, DictNode, NamedTupleNode, NodeType, NoneNode, RegisteredNode, SequenceNode
 from .registry import leaf_types
 from .treedef import LEAF, PyTreeDef, fingerprint
 
 PutTogether = Callable[[Iterable[Any]], Any]
-_MOST_LINES = 512  # of one text
+_MANY_LINES = 512  # of one text, that are written at once
+_MOST_LINES = 16384
+_LINES_A_USE = 100  # that are compiled in the time that they save at one use
 _MOST_PATHS = 16384  # that are kept for a structure
 _MANY = 24  # leaves side by side that are taken in one piece
 _SEVERAL = 3  # nodes of one structure side by side that are gone through in a loop
 _DEEPEST = 24  # nodes in each other in one function: Python's parser takes no more than 200 brackets
-_MOST_LEVELS = 128
+_MOST_LEVELS = 256
 _SMALL = 8  # nodes that are written again where they come again
 
 
@@ -218,11 +221,15 @@ class Source:
             size, end = children[0].num_leaves, start + treedef.num_leaves
             of_leaves = f"leaves[{start}:{end}]"
             part = f"leaves[{start} + i * {size}:{start + size} + i * {size}]"
-            sequence = (
-                of_leaves
-                if children[0] is LEAF
-                else f"[{self._putter(children[0])}({part}) for i in range({len(children)})]"
-            )
+            if children[0] is LEAF:
+                return self._node_of_sequence(treedef, of_leaves)
+            inner = Source(self.shape, self.constants, self.looks_at_keys)
+            inner._texts, inner._functions = self._texts, self._functions
+            tree = inner.put_together(children[0], 0, depth + 1) if 0 < size <= _MANY else ""
+            if tree and len(inner.leaves) == size:  # a call less for each of them
+                each = f"({', '.join(inner.leaves)},) in zip(*[iter({of_leaves})] * {size})"
+                return self._node_of_sequence(treedef, f"[{tree} for {each}]")
+            sequence = f"[{self._putter(children[0])}({part}) for i in range({len(children)})]"
             return self._node_of_sequence(treedef, sequence)
         parts = []
         for child in children:
@@ -318,8 +325,27 @@ def _fingerprint_or_none(data: Any) -> tuple[Any] | None:
         return None
 
 
+def patience(treedef: PyTreeDef) -> int:
+    """How often a structure has to come before functions are written for it."""
+    lines = Shape(treedef).lines
+    return 0 if lines <= _MANY_LINES else lines // _LINES_A_USE
+
+
 def compile_put_together(treedef: PyTreeDef) -> PutTogether:
-    """`treedef.unflatten` as a function that is three times as fast. The number of leaves must be right."""
+    """`treedef.unflatten` as a function that is three times as fast: at once, or after some calls, where it is long. The number of
+    leaves must be right.
+    """
+    if not patience(treedef):
+        return _put_together(treedef)
+
+    def put_together(leaves: Iterable[Any]) -> Any:
+        by_text: PutTogether | None = written("put_together", treedef, 0)
+        return treedef.unflatten(leaves) if by_text is None else by_text(leaves)
+
+    return put_together
+
+
+def _put_together(treedef: PyTreeDef) -> PutTogether:
     shape = Shape(treedef)
     if shape.is_too_long:
         return treedef.unflatten
@@ -351,5 +377,6 @@ def _paths_into(paths: list[KeyPath], path: KeyPath, treedef: PyTreeDef) -> bool
 
 
 writers.guess = _guess
-writers.put_together = compile_put_together
+writers.put_together = _put_together
+writers.patience = patience
 writers.paths = key_paths

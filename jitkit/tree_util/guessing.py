@@ -4,7 +4,8 @@ Nearly every tree has the structure of one that came before: the parameters of a
 structure is can be guessed from the root, and a guess is sooner checked than a structure is found: functions that are written
 for it (`compiled`) take 400 leaves apart in 30 us, JAX's C++ in 60, `flatten_into` in 200.
 
-To write them takes Python milliseconds, so only a structure that came `AFTER` times has them, and only as long as it lives.
+To write them takes Python milliseconds, so only a structure that came `AFTER` times has them, and only as long as it lives; one of
+thousands of different parts, for which it takes a tenth of a second, has to come more often (`is_due`).
 A program whose trees change all the time pays for the look at the root, and no more.
 
 JAX: jax/_src/tree_util.py:tree_flatten
@@ -31,20 +32,35 @@ class _Writers(Slots):
     guess: Callable[[PyTreeDef], TakeApart | None]  # tree -> leaves, or None for a tree of another structure
     put_together: Callable[[PyTreeDef], Any]  # as many leaves as there must be -> tree
     paths: Callable[[PyTreeDef], Any]  # the key paths of the leaves, a list
+    patience: Callable[[PyTreeDef], int]  # how often a structure has to come before anything is written for it
 
 
 writers = _Writers()
 
 
-def written(what: str, treedef: PyTreeDef, after: int = AFTER) -> Any:
-    """What is written for a structure: `guess`, `put_together` or `paths`. None until it was asked `after` times."""
+def is_due(treedef: PyTreeDef, after: int = AFTER) -> bool:
+    """Note that a structure has come, and say whether it has come often enough for functions to be written for it: `after` times,
+    and if it is long, as often as takes as much time as to write them (`compiled.patience`).
+    """
     texts: dict[str, Any] | None = treedef.written
     if texts is None:
         treedef.uses += 1
         if treedef.uses <= after:
+            return False
+        texts = treedef.written = {"patience": writers.patience(treedef)}
+    if treedef.uses < texts["patience"]:
+        treedef.uses += 1
+        return False
+    return True
+
+
+def written(what: str, treedef: PyTreeDef, after: int = AFTER) -> Any:
+    """What is written for a structure: `guess`, `put_together` or `paths`. None until that is due."""
+    texts: dict[str, Any] | None = treedef.written
+    if texts is None or what not in texts:
+        if not is_due(treedef, after) or treedef.written is None:
             return None
-        texts = treedef.written = {}
-    if what not in texts:
+        texts = treedef.written
         texts[what] = getattr(writers, what)(treedef)
     return texts[what]
 
