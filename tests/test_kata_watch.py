@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import queue
+import select
 import subprocess
 import sys
 import threading
@@ -26,6 +28,7 @@ from jitkit.kata.engine.submission import Target
 from jitkit.kata.screens.keys import keys_of
 from jitkit.kata.speed import save_to_verdict, save_to_verdict_figure
 from jitkit.kata.verbs import watch
+from jitkit.kata.workspace import changes
 from jitkit.kata.workspace.workspace import fingerprint
 
 __all__ = ["learner"]  # a fixture
@@ -145,6 +148,94 @@ def test_keys_come_from_a_pipe_as_lines():
     assert keys == ["h", "\n", "q"]
     with keys_of(None) as next_key:
         assert next_key() == ""
+
+
+# --- what it waits for --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def waiting(tmp_path, monkeypatch):
+    """What waits for a folder, and is told by the system, where that can, or after a minute."""
+    monkeypatch.setattr(changes, "_BACKSTOP", 60.0)
+    with contextlib.closing(changes.Changes(lambda: [tmp_path])) as made:
+        yield made
+
+
+def ends_after(waiting, action):
+    """Whether a wait that has begun ends soon after an action."""
+    waiter = threading.Thread(target=waiting.wait, daemon=True)
+    waiter.start()
+    time.sleep(0.05)
+    action()
+    waiter.join(20)
+    return not waiter.is_alive()
+
+
+def test_a_wait_ends_when_somebody_says_so(waiting):
+    assert ends_after(waiting, waiting.wake)
+    waiting.wake()
+    waiting.wait()  # said before: it does not begin
+
+
+def test_a_wait_ends_with_what_can_be_read(waiting):
+    read, write = os.pipe()
+    waiting.streams.append(read)
+    assert ends_after(waiting, lambda: os.write(write, b"q"))
+
+
+def test_a_wait_ends_with_each_way_to_save_a_file(waiting, tmp_path):
+    file = tmp_path / "exercises.py"
+
+    def replace():
+        (tmp_path / ".new").write_text("x = 3")
+        os.replace(tmp_path / ".new", file)
+
+    ways = [
+        lambda: file.write_text("x = 1"),
+        lambda: file.write_text("x = 2"),
+        replace,
+        lambda: os.utime(file),
+        file.unlink,
+    ]
+    for way in ways:
+        assert ends_after(waiting, way)
+        while select.select([waiting._inotify.descriptor] if waiting._inotify else [], [], [], 0.1)[0]:
+            waiting.wait()  # a save is several events
+
+
+def test_a_folder_that_comes_later_is_watched_from_the_next_look_on(tmp_path, monkeypatch):
+    folder = tmp_path / "later"
+    monkeypatch.setattr(changes, "_BACKSTOP", 0.01)
+    with contextlib.closing(changes.Changes(lambda: [folder])) as made:
+        made.wait()
+        folder.mkdir()
+        made.wait()
+        monkeypatch.setattr(changes, "_BACKSTOP", 60.0)
+        assert ends_after(made, lambda: (folder / "exercises.py").write_text("x = 1"))
+
+
+def test_without_events_it_looks_often_while_somebody_works_and_less_often_later(tmp_path, monkeypatch):
+    monkeypatch.setattr(changes._Inotify, "start", lambda: None)
+    with contextlib.closing(changes.Changes(lambda: [tmp_path])) as made:
+        made.wait()  # looks, though nobody says anything
+        assert made._pause() == changes._EAGER
+        made.active -= 2 * changes._AT_WORK
+        assert made._pause() == changes._IDLE
+        made.wake()
+        made.wait()
+        assert made._pause() == changes._EAGER
+
+
+def test_a_save_of_the_same_size_within_a_tick_of_the_clock_is_another_stamp(tmp_path):
+    file = tmp_path / "exercises.py"
+    file.write_text("x = 1")
+    before, times = watch._stamp(file), (file.stat().st_atime_ns, file.stat().st_mtime_ns)
+    (tmp_path / "new").write_text("x = 2")
+    os.replace(tmp_path / "new", file)  # as editors save
+    os.utime(file, ns=times)
+    after = watch._stamp(file)
+    assert before[:2] == after[:2], "time and size do not tell"
+    assert before != after
 
 
 # --- the processes beside it ----------------------------------------------------------------------------------------

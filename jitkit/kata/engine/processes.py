@@ -24,8 +24,8 @@ from typing import Any
 from . import stacks
 
 _PRELOAD = ("numpy.random", "ml_dtypes")
-_PRELOAD_WITH_XLA = (*_PRELOAD, "jax.devices")
-_PRELOAD_TO_FORK = (*_PRELOAD, "jax")
+_PRELOAD_WITH_XLA = (*_PRELOAD, "xla")
+_PRELOAD_TO_FORK = (*_PRELOAD, "jaxlib.xla_client")  # and no client, whose threads a copy does not have
 # An interrupt at the keyboard is for the one who talks to the learner, and it ends the others.
 _IN_A_GROUP_OF_ITS_OWN: dict[str, Any] = (
     {"start_new_session": True} if os.name == "posix" else {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
@@ -37,7 +37,7 @@ class Process:
 
     Args:
       uses_xla: it starts XLA, ahead of its request.
-      machine: for the ladder, the path of its `xla.py`, which is loaded in the place of jax.
+      machine: for the ladder, the path of its `xla.py`, which is loaded in the place of jaxlib.
       optimised: XLA takes its time to compile, as for users; what is checked is what programs compute.
     """
 

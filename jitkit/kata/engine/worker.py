@@ -312,17 +312,16 @@ def _load_beside(name: str) -> ModuleType:
 
 
 def _preload(name: str) -> None:
-    """Import a module ahead of the request; `jax.devices` stands for jax with its backend, which takes as long again, and with a
-    first program compiled, which takes as long as the next three; a path is the ladder's `xla`.
+    """Import a module ahead of the request; `xla` stands for jaxlib with a first program compiled, which takes as long as the next
+    three; a path is the ladder's `xla`.
     """
     if name.endswith(".py"):
         _load_beside("climbing").warm_up(name)
         return
-    module = importlib.import_module("jax" if name == "jax.devices" else name)
-    if name == "jax.devices":
-        device = module.devices()[0]
-        options = importlib.import_module("jaxlib.xla_client").CompileOptions()
-        device.client.compile_and_load(_SMALL_PROGRAM, [device], options)
+    module = importlib.import_module("jaxlib.xla_client" if name == "xla" else name)
+    if name == "xla":
+        client = module.make_cpu_client()
+        client.compile_and_load(_SMALL_PROGRAM, client.local_devices()[:1], module.CompileOptions())
 
 
 def _send(frames: IO[str], frame: dict[str, Any]) -> None:

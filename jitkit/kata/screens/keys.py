@@ -11,22 +11,24 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
+from ..workspace.changes import Changes
+
 ENTER = "\n"
 
 
 @contextlib.contextmanager
-def keys_of(stream: TextIO | None) -> Iterator[Callable[[], str]]:
+def keys_of(stream: TextIO | None, changes: Changes | None = None) -> Iterator[Callable[[], str]]:
     """Within the block, the function that is yielded returns the next key, or "" when there is none. Of a pipe, the first letter
-    of each line is one; a line of a terminal that gives no single keys, too."""
+    of each line is one; a line of a terminal that gives no single keys, too. Who waits for `changes` hears of keys."""
     if stream is None:
         yield lambda: ""
     elif stream.isatty() and sys.platform == "win32":
         yield _windows_key
     elif stream.isatty():
-        with _single_keys(stream) as next_key:
+        with _single_keys(stream, changes) as next_key:
             yield next_key
     else:
-        yield _letters_of_lines(stream)
+        yield _letters_of_lines(stream, changes)
 
 
 def _windows_key() -> str:
@@ -35,7 +37,7 @@ def _windows_key() -> str:
 
 
 @contextlib.contextmanager
-def _single_keys(stream: TextIO) -> Iterator[Callable[[], str]]:
+def _single_keys(stream: TextIO, changes: Changes | None) -> Iterator[Callable[[], str]]:
     """A terminal of POSIX, which hands over each key for the time of the block."""
     try:
         termios: Any = importlib.import_module("termios")
@@ -43,27 +45,35 @@ def _single_keys(stream: TextIO) -> Iterator[Callable[[], str]]:
         select: Any = importlib.import_module("select")
         before = termios.tcgetattr(stream.fileno())
     except (ImportError, OSError, ValueError):
-        yield _letters_of_lines(stream)
+        yield _letters_of_lines(stream, changes)
         return
+    heard = [] if changes is None else changes.streams
 
     def next_key() -> str:
         ready, _, _ = select.select([stream], [], [], 0)
-        return os.read(stream.fileno(), 1).decode(errors="replace").replace("\r", ENTER) if ready else ""
+        letter = os.read(stream.fileno(), 1) if ready else b""
+        if ready and not letter:  # the terminal is gone, and would be ready for ever
+            heard[:] = []
+        return letter.decode(errors="replace").replace("\r", ENTER)
 
+    heard.append(stream.fileno())
     try:
         tty.setcbreak(stream.fileno())
         yield next_key
     finally:
+        heard[:] = []
         termios.tcsetattr(stream.fileno(), termios.TCSADRAIN, before)
 
 
-def _letters_of_lines(stream: TextIO) -> Callable[[], str]:
+def _letters_of_lines(stream: TextIO, changes: Changes | None) -> Callable[[], str]:
     letters: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def listen() -> None:
         with contextlib.suppress(OSError, ValueError):
             for line in stream:
                 letters.put(line.strip()[:1] or ENTER)
+                if changes is not None:
+                    changes.wake()
 
     threading.Thread(target=listen, daemon=True).start()
 

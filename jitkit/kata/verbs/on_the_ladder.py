@@ -8,7 +8,6 @@ import json
 import pathlib
 import random
 import sys
-import time
 from collections.abc import Sequence
 
 from ..engine.processes import Spare
@@ -24,9 +23,9 @@ from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.display import MARKS, hanging, show_failure, show_line, show_output, show_program
 from ..screens.keys import ENTER, keys_of
 from ..screens.terminal import Screen
+from ..workspace.changes import Changes
 
 _NOT_RUN = ("○", "not run", "dim")
-_POLL = 0.05  # seconds between two looks at the files
 _SEEDS = 1 << 16
 _OTHER_NUMBERS = (
     "Rung {number} {title} is right about the numbers that it is always asked about first, and not about others. They are drawn by chance: "
@@ -255,7 +254,11 @@ def watch(arguments: argparse.Namespace) -> int:
     place, screen = here(), Screen.of(sys.stdout)
     rung = place.current()
     screen.line(f"Watching {place.name}. You are at {rung.number} {rung.title}: ladder/{rung.folder.name}.md", "bold")
-    with keys_of(sys.stdin) as next_key, contextlib.closing(Spare(str(machine_file()))) as spare:
+    with (
+        contextlib.closing(Changes(lambda: _folders(place))) as changes,
+        keys_of(sys.stdin, changes) as next_key,
+        contextlib.closing(Spare(str(machine_file()))) as spare,
+    ):
         seen = ""
         while True:
             key = next_key()
@@ -273,7 +276,15 @@ def watch(arguments: argparse.Namespace) -> int:
                     screen.text(str(problem), 2, "yellow")
                 screen.line("h hint · s show · Enter check again · q quit", "dim")
                 Climber(place.kept).prepare(spare, _up_to(place.furthest()))
-            time.sleep(_POLL)
+            changes.wait()
+
+
+def _folders(place: Place) -> set[pathlib.Path]:
+    """Where its files are, or will be."""
+    try:
+        return {place.package.folder, *(file.parent for file in place.package.files)}
+    except (Problem, OSError):
+        return set()
 
 
 def _fingerprint(place: Place) -> str:

@@ -1,8 +1,8 @@
 """`jitkit watch`: on save, the verdict on the exercise that changed
 
-It asks for the times of the files, fifty times a second, since that works on every system, in containers and on network drives.
-A save is read when it is complete; the exercise is the one whose functions, or whose helpers, are others than before. It
-stays on that exercise until another is changed. While the verdict is read, a process for the next one gets ready.
+It sleeps until a file is written, or a key pressed (`workspace.changes`), and asks for the times of the files then. A save is read
+when it is complete; the exercise is the one whose functions, or whose helpers, are others than before. It stays on that exercise
+until another is changed. While the verdict is read, a process for the next one gets ready.
 """
 
 from __future__ import annotations
@@ -26,27 +26,28 @@ from ..screens.display import MARKS, show_messages, show_progress, show_report
 from ..screens.experiment import show_experiment
 from ..screens.keys import ENTER, keys_of
 from ..screens.terminal import Screen
+from ..workspace.changes import Changes
 from ..workspace.course import Course, Report
 from ..workspace.workspace import Look, Workspace, fingerprint
 from .check import show_passed
 from .hint import show_next_hint
 from .show import show_task
 
-_POLL = 0.01  # seconds
-_POLL_RUNNING = 0.005  # while a check runs, whose end is waited for
 _SETTLE = 0.005  # after the time of a file has changed: an editor may write it in two steps
 _KEYS = "h hint · s show · Enter check again · n next · p plot · q quit"
 
 _ERASE = ("\x7f", "\x08")
 
-Stamp = tuple[int, int]
+Stamp = tuple[
+    int, int, int, int
+]  # time, size, inode, and the time of the inode: a coarse clock may miss a save, and not all of them
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Watch until the learner has had enough."""
     screen = Screen.of(sys.stdout)
     workspace = Workspace.find()
-    with keys_of(sys.stdin) as next_key, contextlib.closing(Watch(workspace, screen)) as watch:
+    with contextlib.closing(Watch(workspace, screen)) as watch, keys_of(sys.stdin, watch.changes) as next_key:
         return watch.run(next_key)
 
 
@@ -64,6 +65,7 @@ class Watch:
         self.stop = Stop()
         self.preparing: concurrent.futures.Future[None] | None = None
         self.look = workspace.look()
+        self.changes = Changes(lambda: {workspace.file_of(lab).parent for lab in workspace.labs})
         self.stamps = self.read_stamps()
         self.lab, self.exercise = self.look.current()
         self.waiting: list[tuple[Lab, Exercise]] = []  # written in the same save, to be checked after this one
@@ -76,6 +78,7 @@ class Watch:
         self.pool.shutdown(wait=True, cancel_futures=True)
         self.beside.shutdown(wait=True, cancel_futures=True)
         self.spare.close()
+        self.changes.close()
 
     def run(self, next_key: Callable[[], str]) -> int:
         """Until `q`, or an interrupt."""
@@ -93,7 +96,7 @@ class Watch:
             if self.running is not None and self.running.done():
                 self.show(self.running)
             if not changed:
-                time.sleep(_POLL if self.running is None else _POLL_RUNNING)
+                self.changes.wait()
 
     # --- what happens ---------------------------------------------------------------------------------------------
 
@@ -176,7 +179,7 @@ class Watch:
                 line += key
                 self.screen.echo(key)
             if not key:
-                time.sleep(_POLL)
+                self.changes.wait()
 
     # --- checks -----------------------------------------------------------------------------------------------------
 
@@ -185,7 +188,12 @@ class Watch:
         self.earlier = []
         self.stop.set()
         self.stop = Stop()
+        self.check()
+
+    def check(self) -> None:
+        """Have the exercise checked beside the loop, which hears of the end."""
         self.running = self.pool.submit(self.course.check, self.lab, self.exercise, self.stop)
+        self.running.add_done_callback(lambda done: self.changes.wake())
 
     def show(self, done: concurrent.futures.Future[Report]) -> None:
         """Show a verdict, and get ready for the next one."""
@@ -197,7 +205,7 @@ class Watch:
         if self.waiting:
             self.earlier.append(report)
             (self.lab, self.exercise), *self.waiting = self.waiting
-            self.running = self.pool.submit(self.course.check, self.lab, self.exercise, self.stop)
+            self.check()
             return
         # what is to be mended comes last
         reports = sorted([*self.earlier, report], key=lambda report: not report.passed)
@@ -251,7 +259,7 @@ class Watch:
     # --- files ------------------------------------------------------------------------------------------------------
 
     def read_stamps(self) -> dict[str, Stamp | None]:
-        """Time and size of each lab's file."""
+        """What tells of a save, of each lab's file."""
         return {lab.number: _stamp(self.workspace.file_of(lab)) for lab in self.workspace.labs}
 
     def changed_labs(self) -> list[Lab]:
@@ -303,4 +311,4 @@ def _stamp(path: os.PathLike[str]) -> Stamp | None:
         status = os.stat(path)
     except OSError:
         return None
-    return status.st_mtime_ns, status.st_size
+    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns

@@ -1,0 +1,115 @@
+"""folders -> the moment at which something in them was written, or a key was pressed
+
+Whoever watches files may ask for their times fifty times a second, which is 2 % of a core while nobody does anything. Linux tells by
+itself (inotify): then one sleeps until it does, and looks twice a second all the same, since a file on a network drive is
+written by another system. Where it does not tell, one looks often as long as somebody works, and less often afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import pathlib
+import select
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+_BACKSTOP = 0.5  # seconds between two looks, where the system tells
+_EAGER, _IDLE = 0.01, 0.1  # where it does not: while somebody works, and later
+_AT_WORK = 120.0  # seconds after a save or a key
+
+# linux/inotify.h: written, attributes, closed after writing, moved from and to, created, deleted
+_EVENTS = 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200
+
+
+class Changes:
+    """Waits for what may have happened. `wake` ends the waiting, from any thread; what can be read from a descriptor of `streams`
+    ends it, too.
+
+    Args:
+      folders: gives the folders in which files are watched, each time that it is asked: they may come and go.
+    """
+
+    def __init__(self, folders: Callable[[], Iterable[pathlib.Path]]) -> None:
+        self.folders = folders
+        self.streams: list[int] = []
+        self.active = time.monotonic()
+        self._read, self._write = os.pipe()
+        for end in (self._read, self._write):
+            os.set_blocking(end, False)
+        self._inotify = _Inotify.start()
+        self._watch()
+
+    def close(self) -> None:
+        """Let go of what the system was asked for."""
+        for descriptor in (self._read, self._write):
+            os.close(descriptor)
+        if self._inotify is not None:
+            self._inotify.close()
+
+    def wake(self) -> None:
+        """End the waiting, now or the next one."""
+        with contextlib.suppress(BlockingIOError, OSError):  # full: it ends anyway
+            os.write(self._write, b".")
+
+    def wait(self) -> None:
+        """Wait until something may have happened, but not long."""
+        if sys.platform == "win32":  # where `select` knows sockets only
+            time.sleep(self._pause())
+            _drain(self._read)
+            return
+        told_by = [self._read, *self.streams, *([] if self._inotify is None else [self._inotify.descriptor])]
+        ready: Sequence[int] = select.select(told_by, [], [], self._pause())[0]
+        if ready:
+            self.active = time.monotonic()
+            _drain(self._read)
+        if self._inotify is not None:
+            _drain(self._inotify.descriptor)
+            self._watch()
+
+    def _pause(self) -> float:
+        if self._inotify is not None:
+            return _BACKSTOP
+        return _EAGER if time.monotonic() - self.active < _AT_WORK else _IDLE
+
+    def _watch(self) -> None:
+        """Have the system watch the folders that there are now. One that it watches already is no new one."""
+        if self._inotify is not None:
+            for folder in self.folders():
+                self._inotify.watch(folder)
+
+
+class _Inotify:
+    """Linux's events of files, which Python has no module for."""
+
+    def __init__(self, library: ctypes.CDLL, descriptor: int) -> None:
+        self.library = library
+        self.descriptor = descriptor
+
+    @classmethod
+    def start(cls) -> _Inotify | None:
+        """None where the system has none, or gives no more of them."""
+        if sys.platform != "linux":
+            return None
+        try:
+            library = ctypes.CDLL(None)
+            descriptor = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        except (OSError, AttributeError):
+            return None
+        return cls(library, descriptor) if descriptor >= 0 else None
+
+    def watch(self, folder: pathlib.Path) -> None:
+        """Hear of what happens in a folder. One that is not there, or too many of them, is looked at twice a second all the same."""
+        self.library.inotify_add_watch(self.descriptor, os.fsencode(folder), _EVENTS)
+
+    def close(self) -> None:
+        """Hear no more."""
+        os.close(self.descriptor)
+
+
+def _drain(descriptor: int) -> None:
+    with contextlib.suppress(BlockingIOError):
+        while os.read(descriptor, 65536):
+            pass
