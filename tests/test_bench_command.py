@@ -45,7 +45,7 @@ def test_a_name_is_for_pitfalls_only(capsys):
     assert "takes no name" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("what", ["seeds", "eager", "pitfalls", "scaling"])
+@pytest.mark.parametrize("what", ["seeds", "eager", "pitfalls", "scaling", "growth"])
 def test_a_word_that_no_row_contains_lists_the_rows(what, capsys):
     assert run(what, "--only", "warp drive") == problems.USAGE
     assert "no row is called 'warp drive'; there are:\n  " in capsys.readouterr().err
@@ -166,7 +166,7 @@ class Text(list):
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
-@pytest.mark.parametrize("what", ["seeds", "peers", "eager", "pitfalls", "scaling"])
+@pytest.mark.parametrize("what", ["seeds", "peers", "eager", "pitfalls", "scaling", "growth"])
 def test_the_head_fits_narrow_terminals_in_ascii_and_without_colour(what, width):
     stream = Text()
     screen = Screen(stream, width=width, interactive=False, color=False, unicode=False)

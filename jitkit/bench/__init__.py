@@ -7,7 +7,9 @@ JAX as a user does. In the order of reading:
     plotting                               the look of all figures
     notebook, calls                        `timed`, `compare`, `misses`, with their figures in `notebook_figures`, `calls_figure`
     peers, peers_rows, peers_derivatives,
-    peers_ladder, from_scratch             `jitkit bench peers`, with its figures in `peers_figures`
+    peers_large, peers_ladder,
+    from_scratch                           `jitkit bench peers`, with its figures in `peers_figures`
+    peers_growth                           `jitkit bench growth`, with its figure in `peers_growth_figure`
     eager, numba_programs                  `jitkit bench eager`, with its figure in `eager_figure`
     scaling, growth                        `jitkit bench scaling`, with its figure in `scaling_figure`
     seeds, claims                          `jitkit bench seeds`, with its figure in `seeds_figure`

@@ -15,7 +15,7 @@ jax = runtime.jax()  # and not by `import`: plugins for accelerators that are no
 
 class Library(NamedTuple):
     """What a program needs of a library: `jit`, its numpy, its lax, its trees; what forgets all that is compiled; and
-    `value_and_grad` and `vmap`.
+    `value_and_grad`, `vmap` and `jvp`.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Library(NamedTuple):
     clear_caches: Any
     value_and_grad: Any
     vmap: Any
+    jvp: Any
 
     def array(self, x: Any) -> Any:
         """A value as an array of this library, on the device."""
@@ -41,8 +42,11 @@ OURS = Library(
     jitkit.clear_caches,
     jitkit.value_and_grad,
     jitkit.vmap,
+    jitkit.jvp,
 )
-THEIRS = Library("jax", jax.jit, jax.numpy, jax.lax, jax.tree_util, jax.clear_caches, jax.value_and_grad, jax.vmap)
+THEIRS = Library(
+    "jax", jax.jit, jax.numpy, jax.lax, jax.tree_util, jax.clear_caches, jax.value_and_grad, jax.vmap, jax.jvp
+)
 LIBRARIES = (OURS, THEIRS)
 
 

@@ -146,3 +146,49 @@ def network_data(
 
     params = {"w1": normal(inputs, hidden), "b1": normal(hidden), "w2": normal(hidden, outputs), "b2": normal(outputs)}
     return params, normal(rows, inputs)
+
+
+def transformer(jnp: Any, lax: Any, heads: int = 4) -> Callable[[Any, Any, Any], Any]:
+    """The loss of a transformer: of params for each block, of a text as vectors, and of the right classes. A new function each time."""
+
+    def normed(x: Any, scale: Any, shift: Any) -> Any:
+        centred = x - jnp.mean(x, axis=-1, keepdims=True)
+        return centred * lax.rsqrt(jnp.var(x, axis=-1, keepdims=True) + 1e-5) * scale + shift
+
+    def attention(params: Any, x: Any) -> Any:
+        length, width = x.shape
+        q, k, v = [(x @ params[n]).reshape(length, heads, width // heads).transpose(1, 0, 2) for n in ("q", "k", "v")]
+        scores = q @ k.transpose(0, 2, 1) / jnp.sqrt(width // heads)
+        powers = jnp.exp(jnp.where(jnp.tril(jnp.ones((length, length), bool)), scores, -1e9))
+        shares = powers / jnp.sum(powers, axis=-1, keepdims=True)
+        return (shares @ v).transpose(1, 0, 2).reshape(length, width) @ params["o"]
+
+    def transformer(blocks: Any, x: Any, classes: Any) -> Any:
+        for params in blocks:
+            x = x + attention(params, normed(x, params["s1"], params["b1"]))
+            hidden = jnp.tanh(normed(x, params["s2"], params["b2"]) @ params["w1"] + params["c1"])
+            x = x + hidden @ params["w2"] + params["c2"]
+        logits = x - jnp.log(jnp.sum(jnp.exp(x), axis=-1, keepdims=True))
+        return -jnp.mean(jnp.take_along_axis(logits, classes[:, None], axis=-1))
+
+    return transformer
+
+
+def transformer_data(blocks: int, length: int = 16, width: int = 32) -> tuple[Any, Any, Any]:
+    """Parameters, a text and classes for a `transformer`, as numpy arrays."""
+    rng = np.random.default_rng(0)
+    square, row = (width, width), (width,)
+    shapes: dict[str, tuple[int, ...]] = {"q": square, "k": square, "v": square, "o": square}
+    shapes |= {"w1": (width, 4 * width), "c1": (4 * width,), "w2": (4 * width, width), "c2": row}
+    shapes |= {"s1": row, "b1": row, "s2": row, "b2": row}
+    params = [
+        {name: rng.standard_normal(shape, dtype=np.float32) * np.float32(0.1) for name, shape in shapes.items()}
+        for _ in range(blocks)
+    ]
+    return params, rng.standard_normal((length, width), dtype=np.float32), np.arange(length, dtype=np.int32) % width
+
+
+def tree_of_parts(leaves: int) -> dict[str, Any]:
+    """A tree with about this many leaves, of parts of which no two are alike: lists of several lengths, tuples, None."""
+    parts = range(leaves // 5)
+    return {f"part{i}": {f"w{i}": 1.0, f"b{i}": (2.0, None), "s": [3.0] * (i % 5), "t": (4.0,)} for i in parts}

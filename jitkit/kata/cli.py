@@ -46,6 +46,7 @@ BENCHMARKS = {
     "eager": "six programs op by op and jitted, with numpy and numba",
     "pitfalls": "what recompiles and why, each beside its mend",
     "scaling": "cost against size, with fitted slopes",
+    "growth": "jitkit beside JAX, as things grow",
     "kata": "from a save to the verdict",
 }
 

@@ -17,6 +17,7 @@ from jitkit.bench.benchmark import Benchmark
 from jitkit.bench.eager import Eager
 from jitkit.bench.machine import busy, in_words
 from jitkit.bench.peers import Peers
+from jitkit.bench.peers_growth import Growth
 from jitkit.bench.pitfalls import BY_NAME
 from jitkit.bench.pitfalls.measured import Pitfalls
 from jitkit.bench.pitfalls.source import sources
@@ -84,6 +85,7 @@ def make_benchmark(arguments: argparse.Namespace) -> Benchmark:
         "peers": Peers,
         "eager": Eager,
         "scaling": Scaling,
+        "growth": Growth,
         "kata": SaveToVerdict,
     }
     return kinds[arguments.what](**options)
