@@ -87,6 +87,28 @@ def test_one_hot_agrees_with_jax():
     )
 
 
+@pytest.mark.parametrize("axis", ["i", ("i",), "j", (), (0, 1), None])
+@pytest.mark.parametrize("num_classes", [3, 4])
+def test_each_element_of_a_named_axis_computes_its_part_of_one_hot(axis, num_classes):
+    def outcome(lib):
+        def program(x):
+            return lib.vmap(lambda _: lib.nn.one_hot(x, num_classes, axis=axis), axis_name="i")(np.ones(3))
+
+        try:
+            return str(lib.make_jaxpr(program)(np.int32([0, 2, 5]))), np.asarray(program(np.int32([0, 2, 5]))).tolist()
+        except Exception as error:
+            return type(error).__name__, str(error).splitlines()[0]
+
+    assert outcome(jitkit) == outcome(jax)
+
+
+def test_smooth_functions_of_a_weakly_typed_complex_number_are_weakly_typed():
+    for name in ("softplus", "mish", "log_sigmoid"):
+        ours, theirs = (lib.make_jaxpr(getattr(lib.nn, name))(1.5j) for lib in (jitkit, jax))
+        assert str(ours) == str(theirs)
+        assert ours.out_avals[0].weak_type == theirs.out_avals[0].weak_type
+
+
 def test_every_function_of_jax_nn_is_there_but_for_those_that_need_a_gpu_or_random_numbers():
     missing = {name for name in dir(jax.nn) if not name.startswith("_")} - set(dir(jitkit.nn))
     assert missing == {"get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul"}

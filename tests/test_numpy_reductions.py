@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy
 import ml_dtypes
 import numpy as np
 import pytest
 from numpy_oracle import accepted, check, check_error
 from tails import one_in
+
+import jitkit
 
 REDUCTIONS = [
     "sum", "prod", "max", "min", "all", "any", "mean", "var", "std", "ptp", "amax", "amin", "nansum",
@@ -172,3 +176,11 @@ def test_the_rarer_reductions_agree_with_jax():
             ("cumulative_sum from 0", lambda jnp, x: jnp.cumulative_sum(x, axis=1, include_initial=True), MATRIX),
         ]
     )
+
+
+@pytest.mark.parametrize("name", [*POSITIONS, "nanargmax", "nanargmin"])
+def test_an_axis_that_is_not_there_is_refused_with_the_class_that_it_has_in_jax(name):
+    for lib in (jitkit.numpy, jax.numpy):
+        for x, axis in ((MATRIX, 2), (MATRIX, -3), (np.float32(1), 0)):
+            with pytest.raises(IndexError):
+                getattr(lib, name)(x, axis=axis)

@@ -84,6 +84,7 @@ def test_other_orders_agree_with_jax():
             ("diff twice", lambda jnp, x: jnp.diff(x, 2, axis=0), MATRIX),
             ("diff with ends", lambda jnp, x: jnp.diff(x, prepend=0, append=x[:1]), VECTOR),
             ("diff of bools", lambda jnp, x: jnp.diff(x), BOOLS),
+            ("diff of bools with a weak end", lambda jnp, x: jnp.diff(x, prepend=0), BOOLS),
         ]
     )
 
@@ -136,6 +137,8 @@ def test_splitting_and_repeating_agree_with_jax():
                 VECTOR,
                 np.int32([1, 2, 0, 1, 1]),
             ),
+            ("repeat a number along an axis", lambda jnp, x: jnp.repeat(x, 2, axis=0), 1.0),
+            ("repeat a number up to a length", lambda jnp, x: jnp.repeat(x, 2, axis=5, total_repeat_length=3), 1.0),
             ("resize", lambda jnp, x: jnp.resize(x, (3, 4)), VECTOR),
         ]
     )

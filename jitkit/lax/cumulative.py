@@ -27,6 +27,7 @@ from .elementwise import abs, add, complex, exp, imag, log1p, lt, max, min, mul,
 from .reducers import scalar_reducer
 from .reduction import max_identity, min_identity, prod_identity, sum_identity
 from .selection import select
+from .utils import scalar_of_type
 
 
 def logaddexp(x1: Any, x2: Any) -> Any:
@@ -42,14 +43,14 @@ def logaddexp(x1: Any, x2: Any) -> Any:
         infinite_or_nan = ne(delta, delta)  # inf - inf is nan, and the sum is right there
         return select(infinite_or_nan, add(x1, x2), add(greater, log1p(exp(neg(abs(delta))))))
     if dtypes.issubdtype(dtype, np.complexfloating):
-        delta = sub(add(x1, x2), mul(greater, dtype.type(2)))
+        delta = sub(add(x1, x2), mul(greater, scalar_of_type(greater, 2)))
         out = add(greater, log1p(exp(delta)))
         return complex(real(out), _wrap_between_pi(imag(out)))
     raise ValueError(f"logaddexp requires floating-point or complex inputs; got {dtype}")
 
 
 def _wrap_between_pi(angle: Any) -> Any:
-    pi, two_pi, zero = (angle.dtype.type(value) for value in (math.pi, 2 * math.pi, 0))
+    pi, two_pi, zero = (scalar_of_type(angle, value) for value in (math.pi, 2 * math.pi, 0))
     turned = rem(add(angle, pi), two_pi)
     return sub(select(lt(turned, zero), add(turned, two_pi), turned), pi)
 

@@ -58,6 +58,8 @@ def axis_size(axis_name: Any) -> int:
     """The number of elements along a named axis, or along several. NameError for an unknown name."""
     known = dict(config.local.state.axis_env)
     for name in _axes(axis_name):
+        if isinstance(name, int):
+            raise ValueError(f"axis {name} is out of bounds for array of dimension 0")
         if name not in known:
             raise NameError(f"unbound axis name: {name}\nThe name is given by `vmap(f, axis_name={name!r})` around.")
     return math.prod(known[name] for name in _axes(axis_name))

@@ -300,8 +300,11 @@ def standardize(
     return jnp.subtract(x, mean) * lax.rsqrt(variance + epsilon)
 
 
-def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
-    """A new axis of size `num_classes`, with 1 at the position that `x` gives and 0 elsewhere; all 0 where there is no such position."""
+def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> Any:
+    """A new axis of size `num_classes`, with 1 at the position that `x` gives and 0 elsewhere; all 0 where there is no such position.
+
+    `axis` may be the name of an axis of `vmap`, which has `num_classes` elements: each computes its own. ValueError for another size.
+    """
     num_classes = concrete_index(num_classes, "The error arose in jax.nn.one_hot argument `num_classes`.")
     x = jnp.asarray(x)
     if not dtypes.issubdtype(x.dtype, np.integer):
@@ -314,8 +317,16 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
 
 
 @jit(static_argnames=("num_classes", "dtype", "axis"))
-def _one_hot(x: Any, num_classes: int, *, dtype: Any, axis: int) -> Any:
-    position = canonicalize_axis(axis, x.ndim + 1)
+def _one_hot(x: Any, num_classes: int, *, dtype: Any, axis: Any) -> Any:
+    try:
+        position = canonicalize_axis(axis, x.ndim + 1)
+    except TypeError:  # a name
+        size = lax.axis_size(axis)
+        if num_classes != size:
+            raise ValueError(
+                f"Expected num_classes to match the size of axis {axis}, but {num_classes} != {size}"
+            ) from None
+        return jnp.asarray(x == lax.axis_index(axis), dtype=dtype)
     spread = lax.expand_dims(x, (axis,))
     classes = lax.broadcasted_iota(x.dtype, [num_classes if i == position else 1 for i in range(spread.ndim)], position)
     return (spread == classes).astype(dtype)

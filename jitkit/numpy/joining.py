@@ -228,7 +228,9 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
     a = asarray(a)
     if axis is None:
         a, axis = a.ravel(), 0
-    axis = canonicalize_axis(concrete_index(axis, "'axis' argument of jnp.repeat()"), a.ndim)
+    axis = concrete_index(axis, "'axis' argument of jnp.repeat()")
+    if a.ndim:
+        axis = canonicalize_axis(axis, a.ndim)
     if total_repeat_length is None:
         repeats = core.concrete_or_error(
             np.asarray,
@@ -236,10 +238,14 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
             "When jit-compiling jnp.repeat, the total number of repeats must be static. To fix this, either specify a "
             "static value for `repeats`, or pass a static value to `total_repeat_length`.",
         )
+        if a.ndim == 0:
+            return _repeat_number(a, np.ravel(repeats), int(np.sum(repeats)))
         if repeats.ndim == 0:
             return _repeat_all(a, operator.index(repeats[()]), axis)
         repeats = np.broadcast_to(np.ravel(repeats), [a.shape[axis]])
         total_repeat_length = int(np.sum(repeats))
+    elif a.ndim == 0:
+        return _repeat_number(a, ravel(repeats), total_repeat_length)
     else:
         repeats = broadcast_to(ravel(repeats), [a.shape[axis]])
     if total_repeat_length == 0:
@@ -250,6 +256,14 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
     starts = cumsum(roll(repeats, shift=1).at[0].set(0))
     begins = zeros([total_repeat_length], dtype="int32").at[starts].add(1)
     return take(a, cumsum(begins) - 1, axis=axis)
+
+
+def _repeat_number(a: Any, repeats: Any, times: int) -> Any:
+    if repeats.shape != (1,):
+        raise ValueError(
+            "`repeat` with a scalar parameter `a` is only implemented for scalar values of the parameter `repeats`."
+        )
+    return full([times], a)
 
 
 def _repeat_all(a: Any, times: int, axis: int) -> Any:

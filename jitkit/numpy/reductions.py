@@ -351,7 +351,10 @@ def _position(name: str, operation: Callable[..., Any], a: Any, axis: int | None
     kept = list(range(a.ndim)) if axis is None else [axis]
     if axis is None:
         a, axis = a.ravel(), 0
-    axis = canonicalize_axis(axis, a.ndim)
+    try:
+        axis = canonicalize_axis(axis, a.ndim)
+    except ValueError as error:
+        raise IndexError(str(error)) from None  # the class that it has in JAX
     if a.shape[axis] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     result = operation(a, axis, dtypes.default_int_dtype())

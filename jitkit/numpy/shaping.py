@@ -18,7 +18,7 @@ from ..core import dtypes
 from ..lax.utils import canonicalize_axis, canonicalize_shape, index_tuple
 from ..pjit.jit import inlined, jit
 from .creation import array, asarray
-from .promotion import broadcast_to
+from .promotion import broadcast_to, promote_dtypes
 from .reductions import static_axes
 from .util import as_array, check_arraylike, concrete_index, ensure_arraylike
 
@@ -296,8 +296,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     ends = [None if end is None else _end_piece(end, arr.shape, axis) for end in (prepend, append)]
     pieces = [piece for piece in (ends[0], arr, ends[1]) if piece is not None]
     if len(pieces) > 1:
-        dtype = dtypes.result_type(*pieces)
-        arr = lax.concatenate([piece.astype(dtype) for piece in pieces], axis)
+        arr = lax.concatenate(promote_dtypes(*pieces), axis)
     before = (slice(None),) * axis
     difference = operator.ne if arr.dtype == np.bool_ else operator.sub
     for _ in range(n):
