@@ -22,8 +22,10 @@ import parity_samples
 
 # Shard: the aliases of its modules.
 MODULES = {
+    "jax.numpy": ("jnp",),
     "jax.numpy.linalg": ("jnp.linalg",),
     "jax.numpy.fft": ("jnp.fft",),
+    "jax.nn": ("nn", "nn.initializers"),
     "jax.scipy.special": ("special",),
     "jax.scipy, the rest, and jax.ops": ("iterative", "ndimage", "integrate", "ops"),
 }

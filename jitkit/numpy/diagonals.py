@@ -83,7 +83,8 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     if a.ndim < 2:
         raise ValueError("diagonal requires an array of at least two dimensions.")
     offset = concrete_index(offset, "'offset' argument of jnp.diagonal()")
-    length = max(0, min(a.shape[axis1] + min(offset, 0), a.shape[axis2] - max(offset, 0)))
+    rows, columns = (a.shape[canonicalize_axis(axis, a.ndim)] for axis in (axis1, axis2))
+    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     a = moveaxis(a, (axis1, axis2), (-2, -1))
     i = arange(length)
     j = arange(abs(offset), abs(offset) + length)
