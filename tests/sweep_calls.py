@@ -20,6 +20,8 @@ import numpy as np
 import parity
 import parity_samples
 
+import jitkit
+
 # Shard: the aliases of its modules.
 MODULES = {
     "jax.numpy": ("jnp",),
@@ -170,36 +172,26 @@ def calls(module: str) -> list[Call]:
 
 
 # Calls of `scipy.stats` that are not made of a signature.
-_STATS = """
-stats.multivariate_normal.pdf(x, v, q)
-stats.multivariate_normal.logpdf(x, v, q)
-stats.multivariate_normal.logpdf(v, 0.5, 2.0)
-stats.dirichlet.pdf(v, jnp.abs(w))
-stats.dirichlet.logpdf(y / 8, jnp.abs(v[:2]))
-stats.multinomial.pmf(j[0], 3, jnp.abs(v) / 4)
-stats.multinomial.logpmf(j[0], 3, jnp.abs(v) / 4)
-stats.mode(x)
-stats.mode(j, axis=1)
-stats.rankdata(x)
-stats.rankdata(x, "min", axis=1)
-stats.sem(x)
-stats.gaussian_kde(v)(w)
-stats.gaussian_kde(x).evaluate(y[:, :2])
-stats.gaussian_kde(v, weights=jnp.abs(w)).logpdf(w)
-stats.gaussian_kde(v, bw_method=0.5).integrate_box_1d(-1.0, 1.0)
-"""
+_STATS = (
+    "stats.multivariate_normal.pdf(x, v, q)",
+    "stats.multivariate_normal.logpdf(x, v, q)",
+    "stats.multivariate_normal.logpdf(v, 0.5, 2.0)",
+)
 
 
 def _of_distributions() -> list[str]:
-    """A call of each function of each distribution of one number."""
-    texts = list(filter(None, _STATS.splitlines()))
-    for family, module in vars(jax.scipy.stats).items():
-        if not inspect.ismodule(module) or family.startswith("_") or any(f"stats.{family}." in text for text in texts):
+    """A call of each function of each distribution of one number, of those that both have."""
+    texts = list(_STATS)
+    for family, ours in vars(jitkit.scipy.stats).items():
+        module = getattr(jax.scipy.stats, family, None)
+        if not inspect.ismodule(module) or any(f"stats.{family}." in text for text in _STATS):
             continue
-        for name, function in vars(module).items():
-            if not name.startswith("_") and callable(function):
-                required = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
-                texts.append(f"stats.{family}.{name}({', '.join(['x', 'y', 'v', 's'][: len(required)])})")
+        for name in sorted(
+            name for name in dir(ours) if not name.startswith("_") and callable(getattr(module, name, None))
+        ):
+            parameters = inspect.signature(getattr(module, name)).parameters.values()
+            required = [parameter for parameter in parameters if parameter.default is parameter.empty]
+            texts.append(f"stats.{family}.{name}({', '.join(['x', 'y', 'v', 's'][: len(required)])})")
     return texts
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from .. import core, lax
 from ..base.jax_version import since
-from ..core import dtypes
 from ..lax.utils import canonicalize_axis, canonicalize_shape, index_tuple
 from ..pjit.jit import inlined, jit
 from .creation import array, asarray
