@@ -39,6 +39,8 @@ from .base.switches import numpy_dtype_promotion as numpy_dtype_promotion
 from .base.switches import numpy_rank_promotion as numpy_rank_promotion
 from .core import ensure_compile_time_eval as ensure_compile_time_eval
 from .core import typeof as typeof
+from .core.references import Ref as Ref
+from .core.references import new_ref as new_ref
 from .custom_derivatives import closure_convert as closure_convert
 from .custom_derivatives import custom_gradient as custom_gradient
 from .custom_derivatives import custom_jvp as custom_jvp

@@ -27,6 +27,7 @@ import all_rooms
 import jax
 import jax.flatten_util
 import jax.ops
+import jax.scipy.fft
 import jax.scipy.integrate
 import jax.scipy.linalg
 import jax.scipy.ndimage
@@ -143,6 +144,7 @@ MODULES = {
     "sla": ("scipy.linalg", "jitkit.scipy.linalg"),
     "iterative": ("scipy.sparse.linalg", "jitkit.scipy.sparse.linalg"),
     "ndimage": ("scipy.ndimage", "jitkit.scipy.ndimage"),
+    "cosine": ("scipy.fft", "jitkit.scipy.fft"),
     "integrate": ("scipy.integrate", "jitkit.scipy.integrate"),
     "ops": ("ops", "jitkit.ops"),
     "random": ("random", "jitkit.random"),

@@ -95,7 +95,7 @@ NOT_COMPARED = (
     "checkpoint", "checkpoint_policies", "closure_convert", "custom_gradient", "custom_vjp", "hessian", "jacfwd",
     "jacobian", "jacrev", "remat",
     # by tests/test_as_jax.py
-    "Device", "NamedSharding", "P", "make_mesh", "pmap", "shard_map",
+    "Ref", "new_ref", "Device", "NamedSharding", "P", "make_mesh", "pmap", "shard_map",
     # by tests/test_scipy_linalg.py
     "conv_general_shape_tuple", "conv_transpose_shape_tuple", "conv_general_dilated_patches", "conv_general_dilated_local",
     "load", "save", "savez",  # by tests/test_numpy_editing.py
@@ -437,6 +437,18 @@ PROGRAMS = {
         ndimage.map_coordinates(j, [v, w], 1, cval=2)
         ndimage.map_coordinates(x, [v], 1)
         ndimage.map_coordinates(x, [v, w], 2)
+    """,
+    "cosine": """
+        cosine.dct(x)
+        cosine.dct(x, axis=0, n=4, norm="ortho")
+        cosine.dct(x, type=3)
+        cosine.dctn(x)
+        cosine.dctn(x, s=(3, 4), norm="ortho")
+        cosine.dctn(img, axes=(0, 1, 2, 3))
+        cosine.idct(x)
+        cosine.idct(x, axis=0, norm="ortho")
+        cosine.idctn(x)
+        cosine.idctn(x, s=(1, 2, 3))
     """,
     "integrate": """
         integrate.trapezoid(x)

@@ -19,8 +19,31 @@ from . import refusals
 # module of JAX's: name in it -> our module and name
 _NAMES: dict[str, dict[str, str]] = {
     "jax._src": {},
+    "jax._src.ad_util": {"stop_gradient_p": "jitkit.lax:stop_gradient_p"},  # lineax
+    "jax._src.checkify": {  # flax
+        name: f"jitkit.experimental.checkify:{name}" for name in ("Error", "JaxException", "Out", "checkify", "user_checks")
+    },
     "jax._src.compiler": {},  # chex: its `restrict_backends` looks here for a function to restrict, and finds none
-    "jax._src.traceback_util": {"api_boundary": "jitkit.base.traceback_util:api_boundary"},  # flax
+    "jax._src.core": {  # flax (for floats of 8 bits), numpyro
+        name: f"jitkit.core:{name}" for name in ("ShapedArray", "physical_aval", "trace_state_clean")
+    },
+    "jax._src.dispatch": {},  # equinox looks for a function that waits at exit, and does without
+    "jax._src.dtypes": {  # equinox, flax (for floats of 8 bits)
+        "TypePromotionError": "jitkit.dtypes:TypePromotionError",
+        "extended": "jitkit.dtypes:extended",
+        "finfo": "jitkit.dtypes:finfo",
+        "supports_inf": "jitkit.core.element_types:supports_inf",
+        "DType": "jitkit.numpy:dtype",
+        "ExtendedDType": "jitkit.core.element_types:ExtendedDType",
+    },
+    "jax._src.flatten_util": {"ravel_pytree": "jitkit.flatten_util:ravel_pytree"},  # blackjax
+    "jax._src.state": {},
+    "jax._src.state.types": {"AbstractRef": "jitkit.core.references:AbstractRef"},  # flax
+    "jax._src.tree_util": {"_registry": "jitkit.tree_util.registry:registered"},  # flax
+    "jax._src.traceback_util": {  # flax, equinox
+        "api_boundary": "jitkit.base.traceback_util:api_boundary",
+        "register_exclusion": "jitkit.extend.source_info_util:register_exclusion",
+    },
     "jax._src.literals": {},  # equinox
     "jax.version": {"__version__": "jitkit:__version__", "__version_info__": "jitkit:__version_info__"},
 }  # fmt: skip
@@ -33,7 +56,7 @@ def module(name: str) -> types.ModuleType | None:
         return None
     if name not in _made:
         made = _made[name] = types.ModuleType(name, f"Names of `{name}` that libraries take: see `{__name__}`.")
-        if name == "jax._src":
+        if any(other.startswith(f"{name}.") for other in _NAMES):
             made.__path__ = []
         vars(made)["__getattr__"] = _look_up(name)
     return _made[name]

@@ -55,6 +55,20 @@ def attach(package: str) -> None:
     vars(module).update(__getattr__=load, __dir__=lambda: sorted({*vars(module), *places()}))
 
 
+def hand_on(module: str, **places: str) -> None:
+    """Give a module names that it has in JAX, and that are written in rooms above it, `room:name`, when they are asked for."""
+
+    def load(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=None)
+        room, _, original = places[name].partition(":")
+        found = vars(sys.modules[module])[name] = getattr(import_room(room), original)
+        return found
+
+    names = vars(sys.modules[module])
+    names.update(__getattr__=load, __dir__=lambda: sorted({*names, *places}))
+
+
 def import_room(name: str, package: str | None = None) -> Any:
     """The module. One that fails raises its own error; an AttributeError, which Python would take for a missing name, as an
     ImportError.

@@ -21,23 +21,23 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from . import config
-from .traceback_util import is_own_file
+from .traceback_util import is_hidden_file
 
 
-class _OwnFiles(dict[str, bool]):
-    """`is_own_file` of each file that was met: it is asked once a frame, in every equation."""
+class _HiddenFiles(dict[str, bool]):
+    """`is_hidden_file` of each file that was met: it is asked once a frame, in every equation."""
 
     def __missing__(self, filename: str) -> bool:
-        self[filename] = is_own_file(filename)
+        self[filename] = is_hidden_file(filename)
         return self[filename]
 
 
-_own_file = _OwnFiles()
+_hidden_file = _HiddenFiles()
 
 
 def forget_files() -> None:
-    """Ask `is_own_file` anew: more files may be hidden than before."""
-    _own_file.clear()
+    """Ask `is_hidden_file` anew: more files may be hidden than before."""
+    _hidden_file.clear()
 
 
 class SourceInfo:
@@ -73,7 +73,7 @@ UNKNOWN = SourceInfo(None, 0, ())
 def user_frame(skip: int = 1) -> FrameType | None:
     """The innermost frame on the stack that is not jitkit's own. The `skip` innermost ones are known to be."""
     frame: FrameType | None = sys._getframe(skip)
-    while frame is not None and _own_file[frame.f_code.co_filename]:
+    while frame is not None and _hidden_file[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
 
@@ -85,7 +85,7 @@ def in_loop() -> bool:
     frame = user_frame(2)
     while frame is not None:
         code = frame.f_code
-        if not is_own_file(code.co_filename):
+        if not is_hidden_file(code.co_filename):
             if _is_of_a_library(code.co_filename):
                 return False
             if any(first <= frame.f_lasti <= last for first, last in _loops(code)):

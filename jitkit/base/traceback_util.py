@@ -44,20 +44,27 @@ _FRAME = r'  File "([^"\n]*)", line \d+, in (.*)\n'  # in a traceback that is te
 
 @functools.lru_cache(maxsize=4096)
 def is_own_file(filename: str) -> bool:
-    """Whether code of this file is jitkit's own, and so hidden. (Code objects as keys would hash slowly.)"""
+    """Whether code of this file is jitkit's own. (Code objects as keys would hash slowly.)"""
     path = os.path.normcase(os.path.abspath(filename))
     if path.startswith(_PACKAGE):
         return not path.startswith(_CALLERS) or path in _STOPWATCHES
-    return path.startswith(tuple(_hidden))
+    return False
 
 
-_hidden: list[str] = []  # folders of libraries that count as ours: their frames are not the user's
+_hidden: list[str] = []  # files and folders of libraries
 
 
-def hide_files_below(folder: str) -> None:
-    """Let the files below a folder count as jitkit's own: a library asks for it whose frames say nothing to its users."""
-    _hidden.append(os.path.normcase(os.path.abspath(folder)) + os.sep)
-    is_own_file.cache_clear()
+@functools.lru_cache(maxsize=4096)
+def is_hidden_file(filename: str) -> bool:
+    """Whether frames of this file are left out of what users see: jitkit's own, and those of libraries that asked for it."""
+    path = os.path.normcase(os.path.abspath(filename))
+    return is_own_file(filename) or any(path == each or path.startswith(each + os.sep) for each in _hidden)
+
+
+def hide_files(path: str) -> None:
+    """Hide the frames of a file, or of all files below a folder: a library asks for it whose frames say nothing to its users."""
+    _hidden.append(os.path.normcase(os.path.abspath(path)))
+    is_hidden_file.cache_clear()
 
 
 def stacklevel() -> int:
@@ -67,7 +74,7 @@ def stacklevel() -> int:
     config.local.state.warned = True
     level = 1
     frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and is_own_file(frame.f_code.co_filename):
+    while frame is not None and is_hidden_file(frame.f_code.co_filename):
         frame = frame.f_back
         level += 1
     return level
@@ -122,7 +129,7 @@ def filter_text(text: str, entry: str) -> str:
 
     def visible(block: re.Match[str]) -> str:
         frames = list(re.finditer(_FRAME, block[0]))
-        ours = [is_own_file(frame[1]) for frame in frames]
+        ours = [is_hidden_file(frame[1]) for frame in frames]
         entries = [i for i, frame in enumerate(frames) if ours[i] and frame[2] == entry]
         first = entries[-1] if entries else 0
         return "".join(frame[0] for i, frame in enumerate(frames) if i >= first and not ours[i])
@@ -187,7 +194,7 @@ def _without_own_frames(traceback: types.TracebackType | None) -> types.Tracebac
     """The traceback without jitkit's frames; the very same object where it has none."""
     kept: types.TracebackType | None = None
     for node in reversed(list(_nodes(traceback))):
-        if not is_own_file(node.tb_frame.f_code.co_filename):
+        if not is_hidden_file(node.tb_frame.f_code.co_filename):
             kept = _in_front_of(kept, node)
     return kept
 

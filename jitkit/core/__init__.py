@@ -7,6 +7,7 @@ Comes in: an operation and its operands. Goes out: whatever the current trace ma
     tracer           what stands for a value meanwhile, and the trace that it belongs to
     dtypes           the types of elements: the door of `element_types`, `default_types` (32 bits) and `promotion`
     operators        `x + y`, `x[i]`, `x.sum()`: what Array and Tracer share
+    references       names of what can be written to, which is not here
     effects          what an operation does besides returning results
 
 JAX: jax/_src/core.py:Primitive
@@ -14,10 +15,9 @@ JAX: jax/_src/core.py:Primitive
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from ..base import late_rooms
 from .avals import AbstractToken as AbstractToken
+from .avals import AbstractValue as AbstractValue
 from .avals import ShapedArray as ShapedArray
 from .avals import abstract_token as abstract_token
 from .avals import is_of_arrays as is_of_arrays
@@ -53,6 +53,5 @@ from .tracer import value_if_known as value_if_known
 
 pytype_aval_mappings = aval_of_type  # JAX's name, under which libraries enter types of their own
 
-# Slots: JAX has `eval_jaxpr` and `Atom` in its `core`, ours stand in `jaxpr`, one room up, which puts them here.
-eval_jaxpr: Callable[..., list[Any]]
-Atom: Any
+# What stands in `jaxpr`, one room up, is in JAX's `core`.
+late_rooms.hand_on(__name__, eval_jaxpr="jitkit.jaxpr:eval_jaxpr", Atom="jitkit.jaxpr:Atom")

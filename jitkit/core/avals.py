@@ -32,7 +32,13 @@ class _Places(Slots):
 places = _Places()
 
 
-class ShapedArray:
+class AbstractValue:
+    """What is known of a value before it is computed: the class of all avals."""
+
+    __slots__ = ()
+
+
+class ShapedArray(AbstractValue):
     """The type of an array: shape (tuple of ints), dtype, and `weak_type` (does the dtype give way in
     promotion?).
     """
@@ -127,7 +133,7 @@ def is_of_arrays(aval: Any) -> bool:
     return aval is not abstract_token and aval.dtype != dtypes.float0
 
 
-class AbstractToken:
+class AbstractToken(AbstractValue):
     """The type of a token, which orders effects: it carries no data."""
 
     shape: ClassVar[tuple[int, ...]] = ()

@@ -18,12 +18,14 @@ from __future__ import annotations
 
 
 class Effect:
-    """One kind of effect: its name, and whether the operations that have it keep their order."""
+    """One kind of effect: its name, and whether the operations that have it keep their order. A library's own class of effects
+    is called without a name.
+    """
 
     __slots__ = ("name", "ordered")
 
-    def __init__(self, name: str, ordered: bool = False) -> None:
-        self.name = name
+    def __init__(self, name: str = "", ordered: bool = False) -> None:
+        self.name = name or type(self).__name__
         self.ordered = ordered
 
     def __repr__(self) -> str:

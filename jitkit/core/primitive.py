@@ -162,13 +162,25 @@ class Primitive:
     in them, alive.
     """
 
-    __slots__ = ("__weakref__", "_memo", "_shape_rule", "effects", "multiple_results", "name", "pure_shape_rule")
+    __slots__ = (
+        "__weakref__",
+        "_memo",
+        "_shape_rule",
+        "effects",
+        "impl",
+        "multiple_results",
+        "name",
+        "pure_shape_rule",
+    )
 
     def __init__(self, name: str, multiple_results: bool = False, pure_shape_rule: bool = True) -> None:
         self.name = name
         self.multiple_results = multiple_results
         self.pure_shape_rule = pure_shape_rule
         self.effects: Callable[[dict[str, Any]], Effects] | None = None  # params -> effects; None: there are none
+        self.impl: Callable[..., Any] | None = (
+            None  # a library's function for values, in the place of a compiled program
+        )
         self._shape_rule: Callable[..., Any] | None = None
         self._memo: dict[Any, Any] = {}
 
@@ -178,6 +190,18 @@ class Primitive:
         """
         self._shape_rule = rule
         return rule
+
+    def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
+        """Set what is done where there is no trace: `impl(*values, **params)` returns the results. Ours have none: they are compiled.
+
+        Only libraries set one, and their shape rules may print and count. So these are asked each time from here on.
+        """
+        self.impl, self.pure_shape_rule = impl, False
+        return impl
+
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters that `bind` takes, from those of an equation: they are the same."""
+        return params
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
         """The avals of the results."""

@@ -1,7 +1,10 @@
 """The names that JAX keeps in `jax.experimental`: `io_callback` and `enable_x64` stand here, the rest in modules
 
     checkify     checks of known values; those within traced code are not here yet
+    hijax        names for types of libraries' own that have state, which are not here
+    layout       names for how arrays lie in memory, which XLA chooses here
     shard_map    `shard_map` under its older name
+    sparse       names for sparse matrices, which are not here
 
 JAX: jax/_src/callback.py:io_callback
 """

@@ -6,7 +6,7 @@ JAX: jax/_src/checkify.py:check
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from ..base.errors import JaxRuntimeError
 from ..core import is_concrete
@@ -17,27 +17,31 @@ _NOT_YET = (
 )
 
 
-class ErrorCategory:
+class JaxException(Exception):
     """What a check looks for."""
 
 
-class FailedCheckError(ErrorCategory):
+Out = TypeVar("Out")
+ErrorCategory = type[JaxException]
+
+
+class FailedCheckError(JaxException):
     """A `check` of the user's."""
 
 
-class NaNError(ErrorCategory):
+class NaNError(JaxException):
     """A nan."""
 
 
-class OOBError(ErrorCategory):
+class OOBError(JaxException):
     """An index out of bounds."""
 
 
-class DivisionByZeroError(ErrorCategory):
+class DivisionByZeroError(JaxException):
     """A division by zero."""
 
 
-ErrorSet = frozenset[type[ErrorCategory]]
+ErrorSet = frozenset[ErrorCategory]
 user_checks: ErrorSet = frozenset({FailedCheckError})
 nan_checks: ErrorSet = frozenset({NaNError})
 index_checks: ErrorSet = frozenset({OOBError})

@@ -10,7 +10,7 @@ import contextlib
 from ..base import source_info
 from ..base.source_info import SourceInfo, current, summarize
 from ..base.switches import named_scope
-from ..base.traceback_util import hide_files_below
+from ..base.traceback_util import hide_files
 
 __all__ = ["SourceInfo", "current", "extend_name_stack", "new_source_info", "register_exclusion", "summarize"]
 
@@ -21,8 +21,8 @@ def new_source_info() -> SourceInfo:
 
 
 def register_exclusion(path: str) -> None:
-    """Leave the files below a folder out of tracebacks, and of the places that equations are said to come from."""
-    hide_files_below(path)
+    """Leave a file, or those below a folder, out of tracebacks, and of the places that equations are said to come from."""
+    hide_files(path)
     source_info.forget_files()
 
 

@@ -2,6 +2,8 @@
 
     partial_eval    function + avals -> Jaxpr: the trace that writes equations down
     replaying       rule + types of its operands -> the equations it writes, without asking it again
+    partial_values  function + some values -> values + a Jaxpr of the rest, as libraries ask for it
+    library_rules   rules of libraries' primitives as ours are called
     batching        operation on elements -> operation on batches: the trace of `vmap`
     vmap            function of elements -> function of batches: the axes of its arguments and results
     ad              function + tangents -> tangents; its rules stand in the tables of `ad_rules`

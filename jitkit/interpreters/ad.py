@@ -31,12 +31,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import core
+from ..base import late_rooms
 from ..core import Primitive, Trace, Tracer
 from ..jaxpr import Jaxpr, jaxpr_as_fun, remembered
 from ..runtime import array
 from . import partial_eval
 from .ad_rules import JvpRule, Zero, instantiate_zeros, is_float0, primitive_jvps, tangent_aval, zero_tangent
 from .replaying import replayed
+
+_RULES = "jitkit.interpreters.ad_rules"
+late_rooms.hand_on(
+    __name__, UndefinedPrimal=f"{_RULES}:UndefinedPrimal", add_tangents=f"{_RULES}:add_tangents", defbilinear=f"{_RULES}:defbilinear",
+    defjvp=f"{_RULES}:defjvp_without_result", defjvp2=f"{_RULES}:defjvp", deflinear2=f"{_RULES}:deflinear",
+    is_undefined_primal=f"{_RULES}:is_undefined", primitive_transposes=f"{_RULES}:primitive_transposes",
+)  # fmt: skip
 
 
 class DualTracer(Tracer):

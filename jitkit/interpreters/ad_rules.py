@@ -53,6 +53,15 @@ class Zero:
     def __init__(self, aval: Any) -> None:
         self.aval = aval
 
+    @staticmethod
+    def from_primal_value(x: Any) -> Zero:
+        """The tangent of a value that does not change."""
+        return zero_tangent(x)
+
+    def instantiate(self) -> Any:
+        """The tangent as an array."""
+        return instantiate_zeros(self)
+
     def __repr__(self) -> str:
         return f"Zero({self.aval})"
 
@@ -136,6 +145,15 @@ def defjvp(primitive: Primitive, *shares: Share | None) -> None:
     A share is only asked where the operand's tangent is no Zero.
     """
     primitive_jvps[primitive] = functools.partial(sum_of_shares, primitive, shares)
+
+
+def defjvp_without_result(primitive: Primitive, *shares: Share | None) -> None:
+    """The same where a share is not told the result: `share(tangent, *operands, **params)`, as JAX's `defjvp` has it."""
+    defjvp(primitive, *[share and _without_result(share) for share in shares])
+
+
+def _without_result(share: Share) -> Share:
+    return lambda tangent, out, *operands, **params: share(tangent, *operands, **params)
 
 
 def sum_of_shares(

@@ -39,6 +39,7 @@ from ..core import Primitive
 from ..core.tracer import Trace, Tracer
 from ..jaxpr import Jaxpr, eval_jaxpr, remembered
 from . import partial_eval, replaying
+from .library_rules import BatchingRules
 
 Dim = int | None  # where the batch axis of a value is; None: the value is the same for all elements
 Vals = Sequence[Any]
@@ -224,7 +225,9 @@ def bdim_at_front(x: Any, dim: Dim, size: int) -> Any:
 # rule(axis, vals, dims, **params) -> result and where its batch axis is; lists of them for `multiple_results`. At
 # least one operand is a batch, but for `higher_order` primitives.
 BatchingRule = Callable[..., tuple[Any, Any]]
-primitive_batchers: dict[Primitive, BatchingRule] = {}
+primitive_batchers: dict[Primitive, BatchingRule] = BatchingRules(lambda axis: ())
+fancy_primitive_batchers: dict[Primitive, BatchingRule] = BatchingRules(lambda axis: (axis,), primitive_batchers)
+axis_primitive_batchers = BatchingRules(lambda axis: (axis.size, axis.name, None), primitive_batchers)
 higher_order: set[Primitive] = set()
 
 

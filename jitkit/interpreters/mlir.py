@@ -40,11 +40,12 @@ from .. import core
 from ..core import Primitive, ShapedArray
 from ..core.effects import Effect, ordered_effects
 from ..jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from .library_rules import lower_fun
 from .mlir_module import FIRST_DEVICE, Function, Module, Origin
 from .mlir_text import dense, element_type, quoted, scalar_text, symbol_text, tensor_type, to_numpy, type_of
 
 __all__ = [
-    "FIRST_DEVICE", "HOISTED_BYTES", "Function", "LoweringContext", "LoweringRule", "Module", "element_type", "lower_function",
+    "FIRST_DEVICE", "HOISTED_BYTES", "Function", "LoweringContext", "LoweringRule", "Module", "element_type", "lower_fun", "lower_function",
     "lower_main", "lowering_rule", "rank_polymorphic", "register_lowering", "tensor_type", "to_numpy", "type_of",
 ]  # fmt: skip
 
@@ -56,11 +57,12 @@ _rules: dict[Primitive, LoweringRule] = {}
 rank_polymorphic: set[Primitive] = set()
 
 
-def register_lowering(*primitives: Primitive) -> Callable[[LoweringRule], LoweringRule]:
+def register_lowering(*primitives: Any) -> Callable[[LoweringRule], LoweringRule]:
     """Decorator: the rule that lowers these primitives. It is called as `rule(ctx, *operand_names,
     **params)`.
 
-    It returns the name of the result, or a list of names when the primitive has `multiple_results`.
+    It returns the name of the result, or a list of names when the primitive has `multiple_results`. Libraries give
+    the rule as the last argument, as to JAX's function of this name.
     """
 
     def register(rule: LoweringRule) -> LoweringRule:
@@ -68,6 +70,9 @@ def register_lowering(*primitives: Primitive) -> Callable[[LoweringRule], Loweri
             _rules[primitive] = rule
         return rule
 
+    if len(primitives) > 1 and not isinstance(primitives[-1], Primitive):
+        rule, primitives = primitives[-1], primitives[:-1]
+        register(rule)
     return register
 
 

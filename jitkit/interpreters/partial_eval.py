@@ -28,13 +28,18 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..base import config, errors, source_info
+from ..base import config, errors, late_rooms, source_info
 from ..core import Primitive, dtypes
 from ..core.effects import no_effects
 from ..core.operators import Operators
 from ..core.tracer import Trace, Tracer
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from ..tree_util import tree_flatten, tree_unflatten
+
+_PARTIAL_VALUES = "jitkit.interpreters.partial_values"
+late_rooms.hand_on(
+    __name__, PartialVal=f"{_PARTIAL_VALUES}:PartialVal", trace_to_jaxpr_nounits=f"{_PARTIAL_VALUES}:trace_to_jaxpr_nounits"
+)  # fmt: skip
 
 # Primitives that may leave no equation have a rule: rule(trace, operand tracers, params) returns the result, or
 # NotImplemented when the application is to be recorded like any other.

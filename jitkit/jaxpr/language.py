@@ -24,7 +24,6 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from .. import core
 from ..base import config
 from ..base.late_rooms import Slots
 from ..base.rich_display import RichDisplay
@@ -312,9 +311,6 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
         for var in dead:
             del env[var]
     return [read(atom) for atom in jaxpr.outvars]
-
-
-core.eval_jaxpr, core.Atom = eval_jaxpr, Atom
 
 
 def literal_value(literal: Literal) -> Any:

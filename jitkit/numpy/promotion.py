@@ -223,6 +223,12 @@ def promote_dtypes_inexact(*args: Any) -> list[Any]:
     return [convert(x, dtypes.to_inexact_dtype(dtype), weak) for x in args]
 
 
+def promote_dtypes_complex(*args: Any) -> list[Any]:
+    """Like `promote_dtypes`, to a complex dtype."""
+    dtype, weak = _common_type(args)
+    return [convert(x, dtypes.to_complex_dtype(dtype), weak) for x in args]
+
+
 def promote_dtypes_numeric(*args: Any) -> list[Any]:
     """Like `promote_dtypes`, with bool becoming the default integer type."""
     dtype, weak = _common_type(args)

@@ -7,6 +7,7 @@ reading:
     special                          functions that have names of their own
     stats                            distributions, which are made of these
     linalg                           matrices
+    fft                              cosine transforms
     sparse                           systems of equations, solved step by step
     ndimage, integrate               arrays read between their elements; integrals of samples
 

@@ -1,3 +1,4 @@
+from . import fft as fft
 from . import integrate as integrate
 from . import linalg as linalg
 from . import ndimage as ndimage

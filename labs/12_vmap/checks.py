@@ -80,7 +80,7 @@ def the_same_for_all(jk, rng):
     rules, asked = jk.interpreters.batching.primitive_batchers, []
     known = dict(rules)
     for primitive, rule in known.items():
-        rules[primitive] = lambda *xs, r=rule, p=primitive, **params: asked.append(p.name) or r(*xs, **params)
+        rules.update({primitive: lambda *xs, r=rule, p=primitive, **params: asked.append(p.name) or r(*xs, **params)})
 
     def f(x, a):
         b = jk.lax.exp(jk.lax.sin(a))

@@ -1,0 +1,51 @@
+"""Rules as libraries write them for JAX -> rules as ours are called
+
+A library that defines a primitive enters its batching rule in one of JAX's tables, and makes its lowering of a function.
+
+JAX: jax/_src/interpreters/mlir.py:lower_fun
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core import Primitive, set_current_trace
+from ..jaxpr import DebugInfo
+from .partial_eval import trace_to_jaxpr
+
+
+class BatchingRules(dict[Primitive, Callable[..., Any]]):
+    """A table of batching rules, called as `rule(axis, vals, dims, **params)`, for libraries to enter theirs: `table[primitive] = rule`.
+
+    JAX has three tables, whose rules are told nothing of the axis, or its size and name, or all. `told` has the first arguments of such
+    a rule; it is kept in the table `into`, which is this one if not given.
+    """
+
+    def __init__(
+        self, told: Callable[[Any], tuple[Any, ...]], into: dict[Primitive, Callable[..., Any]] | None = None
+    ) -> None:
+        super().__init__()
+        self._told, self._into = told, self if into is None else into
+
+    def __setitem__(self, primitive: Primitive, rule: Callable[..., Any]) -> None:
+        told = self._told
+        self._into.update(
+            {primitive: lambda axis, vals, dims, **params: rule(*told(axis), tuple(vals), tuple(dims), **params)}
+        )
+
+
+def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Callable[..., Any]:
+    """A lowering rule that writes the equations of `fun`, a function of JAX's operations that takes operands and parameters."""
+
+    def rule(ctx: Any, *operands: str, **params: Any) -> Any:
+        def results(*xs: Any) -> list[Any]:
+            out = fun(*xs, **params)
+            return list(out) if multiple_results else [out]
+
+        with set_current_trace(None):
+            jaxpr = trace_to_jaxpr(results, ctx.avals_in, DebugInfo("lower_fun", getattr(fun, "__name__", "fun")))
+        names = ctx.inline(jaxpr, operands)
+        return names if multiple_results else names[0]
+
+    return rule

@@ -1,0 +1,76 @@
+"""function + values of which some are known -> what it returns: values where they are known, and a jaxpr for the rest
+
+Operations whose operands are all known are done at once, in the trace around; the others are written down. What is nested, such as a
+loop or a jitted function, is one operation here: all that it returns is unknown if one operand is. (JAX looks inside.)
+
+JAX: jax/_src/interpreters/partial_eval.py:trace_to_jaxpr_nounits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import core
+from ..core import Primitive
+from ..jaxpr import DebugInfo, Jaxpr
+from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack
+
+
+class PartialVal(tuple[Any, Any]):
+    """A value that is known, `(None, value)`, or of which the type is known, `(aval, None)`."""
+
+    @classmethod
+    def known(cls, value: Any) -> PartialVal:
+        """That of a value."""
+        return cls((None, value))
+
+    @classmethod
+    def unknown(cls, aval: Any) -> PartialVal:
+        """That of a type."""
+        return cls((aval, None))
+
+    def is_known(self) -> bool:
+        """Whether there is a value."""
+        return self[0] is None
+
+
+class _PartialTrace(DynamicJaxprTrace):
+    """Writes down what depends on an argument that is unknown."""
+
+    __slots__ = ()
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Bind the primitive in the trace around, if no operand is one of this trace's tracers; otherwise write an equation."""
+        if any(_is_of(self, x) for x in args):
+            return super().process_primitive(primitive, args, params)
+        with core.set_current_trace(self.parent):
+            return primitive.bind(*args, **params)
+
+
+def _is_of(trace: _PartialTrace, x: Any) -> bool:
+    return type(x) is DynamicJaxprTracer and x._trace is trace
+
+
+def trace_to_jaxpr_nounits(
+    fun: Any, pvals: Sequence[PartialVal], instantiate: bool | Sequence[bool] = False
+) -> tuple[Jaxpr, list[PartialVal], Sequence[Any]]:
+    """Call a wrapped function, of flat lists, on values of which some are known.
+
+    Returns a jaxpr from the unknown arguments to the unknown results, a PartialVal for each result, and the jaxpr's constants. Results
+    that `instantiate` asks for are results of the jaxpr, too, where they are known.
+    """
+    call: Callable[..., Sequence[Any]] = fun.call_wrapped
+    debug_info = getattr(fun, "debug_info", None) or DebugInfo("trace_to_jaxpr_nounits", "fun")
+    trace = _PartialTrace(core.current_trace(), debug_info)
+    try:
+        with core.set_current_trace(trace), empty_name_stack():
+            outs = call(*[value if aval is None else trace.new_arg(aval) for aval, value in pvals])
+            asked = instantiate if isinstance(instantiate, Sequence) else [instantiate] * len(outs)
+            outs = [trace.to_tracer(x) if ask else x for x, ask in zip(outs, asked, strict=True)]
+            unknown = [x for x in outs if _is_of(trace, x)]
+            jaxpr = trace.to_jaxpr(unknown, debug_info)
+        found = [PartialVal.unknown(x.aval) if _is_of(trace, x) else PartialVal.known(x) for x in outs]
+    finally:
+        trace.end()
+    return jaxpr, found, jaxpr.consts
