@@ -24,7 +24,7 @@ class JAXSparse:
     @classmethod
     def fromdense(cls, *args: Any, **kwargs: Any) -> NoReturn:
         """NotImplementedError."""
-        return cls(*args, **kwargs)
+        cls(*args, **kwargs)
 
 
 class BCOO(JAXSparse):
