@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import core
-from ..core import Primitive
+from ..core import Primitive, Trace
 from ..jaxpr import DebugInfo, Jaxpr
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack
 
@@ -39,6 +39,10 @@ class _PartialTrace(DynamicJaxprTrace):
     """Writes down what depends on an argument that is unknown."""
 
     __slots__ = ()
+
+    def __init__(self, parent: Trace | None, debug_info: DebugInfo) -> None:
+        super().__init__(parent, debug_info)
+        self.writer = None if parent is None else parent.writer  # what is known is not written down here
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Bind the primitive in the trace around, if no operand is one of this trace's tracers; otherwise write an equation."""
