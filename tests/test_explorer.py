@@ -28,8 +28,9 @@ import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
 from jitkit.base import whole_file
-from jitkit.explorer import bundle, by_line, calls, compiling, equations, fates, hlo, jax_calls, machine, stablehlo
+from jitkit.explorer import bundle, by_line, calls, compiling, equations, hlo, jax_calls, machine, rounding, stablehlo
 from jitkit.explorer.api import exploration, explore, subject_of
+from jitkit.explorer.equation import Equation
 from jitkit.explorer.listing import Listing, owners
 from jitkit.kata import cli, problems
 from jitkit.kata.verbs import explore as explore_command
@@ -253,8 +254,8 @@ ENTRY %main (x: f32[4,4]) -> f32[4,4] {
 
 def test_a_result_in_a_smaller_type_than_was_written_is_told():
     subject = subject_of(lambda x: jnp.sin(x @ x), (spec(4, 4),), {})
-    assert fates.rounded(subject.equations, hlo.read(ROUNDED)) == {"0": "bf16"}
-    assert fates.rounded(subject.equations, hlo.read(ROUNDED.replace("bf16", "f32"))) == {}
+    assert rounding.rounded(subject.equations, hlo.read(ROUNDED)) == {"0": "bf16"}
+    assert rounding.rounded(subject.equations, hlo.read(ROUNDED.replace("bf16", "f32"))) == {}
 
 
 def test_a_loop_s_equations_are_linked_through_its_regions():
@@ -360,8 +361,13 @@ ENTRY %main (x: f32[4,8], y: f32[4]) -> (f32[8], f32[8,4], f32[8]) {
 """
 
 
+def whose_results(results):
+    """Five equations, of which some make the results at these places."""
+    return [Equation(None, None, None, tuple(at for at, number in results.items() if number == n)) for n in range(5)]
+
+
 def test_what_has_no_name_is_linked_by_what_its_value_is_or_by_all_that_reads_it():
-    read = hlo.read(NAMELESS, {0: 4})
+    read = hlo.read(NAMELESS, whose_results({0: 4}))
 
     def of(word):
         [row] = [
@@ -390,7 +396,7 @@ def test_a_copy_of_an_argument_is_linked_to_all_that_reads_it():
     text = NAMELESS.replace("tuple(%n, %odd, %r)", "tuple(%n, %sum, %r)").replace(
         "  %odd = f32[8,4]{0,1} negate(%wide)\n", ""
     )
-    read = hlo.read(text, {0: 4, 1: 1})
+    read = hlo.read(text, whose_results({0: 4, 1: 1}))
     for word in ("y.1", "wide"):
         [row] = rows_with({"lines": read.listing.lines}, f"{word} =")
         assert (read.listing.equations[row], read.listing.notes[row]) == ([1, 2], "copies an argument")
@@ -543,7 +549,7 @@ ENTRY %main (a: f32[4,6], b: f32[6,2]) -> f32[4,2] {
 def test_what_an_asynchronous_copy_moves_is_of_the_line_that_it_is_for():
     read = hlo.read(FETCHED)
     compilers = 4 * (4 * 4 * 6) + 4 * (6 * 2 + 4 * 2) + 1000
-    table = by_line.table(read.kernels, read.flops, {0: 5}, read.copies, compilers)
+    table = by_line.table(read.kernels, read.flops, {0: 5}, read.copies, {"bytes accessed": compilers})
     [line] = table["lines"]
     assert (line["row"], len(line["kernels"]), line["bytes"], line["copied"]) == (5, 1, 4 * (24 + 12 + 8), 2 * 4 * 24)
     assert table["kernels"] == 1

@@ -184,6 +184,56 @@ def test_a_named_scope_is_part_of_the_operations_name():
     assert "jit(f)/layer/sin" in jk.jit(f).lower(1.0).as_text(debug_info=True)
 
 
+def scoped(jax, jnp):
+    """A function in which each kind of equation stands in a scope, and its gradient."""
+
+    @jax.jit
+    def inner(x):
+        return jnp.sin(x) * 2
+
+    def one(x):
+        with jax.named_scope("A"):
+            y = jax.nn.relu(inner(x))
+        y = jnp.clip(jax.nn.relu(y), 0, 1)
+        with jax.named_scope("L"):
+            y = jax.lax.cond(y.sum() > 0, lambda z: z + 1, jnp.tan, y)
+            y = jax.lax.while_loop(lambda c: c.sum() < 1, jnp.exp, y)
+        return jax.vmap(jnp.tanh)(jax.checkpoint(jnp.log)(y)).sum()
+
+    def slopes(x):
+        def loss(x):
+            with jax.named_scope("B"):
+                return (jax.nn.softplus(jnp.sin(x) * inner(x))).sum()
+
+        with jax.named_scope("G"):
+            return jax.grad(loss)(x)
+
+    return one, slopes
+
+
+def test_the_names_of_instructions_are_jax_s():
+    """In HLO, where XLA has joined those of calls and of what is in the functions that they call."""
+    for ours, theirs in zip(scoped(jk, jnp), scoped(jax, jax.numpy), strict=True):
+        found = [
+            set(re.findall(r'op_name="(jit\([^"]*)"', lib.jit(f).lower(x).compile().as_text()))
+            for lib, f, x in ((jk, ours, jnp.ones(3)), (jax, theirs, jax.numpy.ones(3)))
+        ]
+        assert found[0] == found[1] - {"jit(one)/L/while/while"}  # a part of its name that XLA wrote twice
+
+
+def test_what_a_loop_s_body_does_is_named_within_the_loop_s_scope():
+    def names(lib, numpy):
+        def f(x):
+            with lib.named_scope("L"):
+                return lib.grad(lambda x: lib.lax.scan(lambda c, t: (numpy.cos(c) * t, None), x.sum(), x)[0])(x)
+
+        text = lib.jit(f).lower(numpy.ones(3)).compile().as_text()
+        return set(re.findall(r'op_name="([^"]*closed_call/[^"]*)"', text))
+
+    assert names(jk, jnp) == names(jax, jax.numpy)
+    assert any("/transpose(jvp())/while/body/closed_call/" in name for name in names(jk, jnp))
+
+
 @same_as_jax
 def test_lowering_for_another_platform_needs_no_device_of_it(jax, jnp):
     text = jax.jit(lambda x: x + 1).trace(jnp.ones(3)).lower(lowering_platforms=("tpu",)).as_text()

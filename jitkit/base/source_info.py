@@ -56,6 +56,23 @@ class SourceInfo:
         return None if self.code is None else _resolve(self.code, self.instruction)
 
 
+class Transform(str):
+    """The name of a transformation in a name stack: it is written around the scope that stands behind it."""
+
+    __slots__ = ()
+
+
+def scopes_of(stack: tuple[str, ...]) -> list[str]:
+    """The scopes of a name stack as they are written: `["G", "transpose(jvp(B))"]`."""
+    found: list[str] = []
+    for name in reversed(stack):
+        if isinstance(name, Transform):
+            found[:1] = [f"{name}({found[0] if found else ''})"]
+        else:
+            found.insert(0, name)
+    return found
+
+
 class Position(NamedTuple):
     """A resolved place: 1-based line and column, and the name of the function there."""
 
@@ -129,11 +146,29 @@ def current(skip: int = 0) -> SourceInfo:
     again = state.source
     if again is not None:
         stack = state.name_stack
-        return again if not stack else SourceInfo(again.code, again.instruction, stack + again.name_stack)
+        return again if not stack else SourceInfo(again.code, again.instruction, _joined(stack, again.name_stack))
     frame = user_frame(skip + 2)
     if frame is None:
         return UNKNOWN
     return SourceInfo(frame.f_code, frame.f_lasti, state.name_stack)
+
+
+def _joined(stack: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
+    """The scopes of an equation that is traced anew within these. What is transposed has been written within the same ones."""
+    around = stack[:-1]
+    return stack + own[len(around) :] if type(stack[-1]) is Transform and own[: len(around)] == around else stack + own
+
+
+@contextlib.contextmanager
+def transform(name: str) -> Iterator[None]:
+    """Name what is recorded in the block by a transformation: `jvp(A)`, where it is in the scope A."""
+    state = config.local.state
+    before = state.name_stack
+    state.name_stack = (*before, Transform(name))
+    try:
+        yield
+    finally:
+        state.name_stack = before
 
 
 @contextlib.contextmanager

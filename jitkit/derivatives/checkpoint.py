@@ -76,12 +76,12 @@ def _(
     """What is computed again must not be found to be computed already: a barrier hides where it comes from."""
     hidden = (prevent_cse,) * len(args) if isinstance(prevent_cse, bool) else prevent_cse
     if not (differentiated and any(hidden)):
-        return ctx.lower_region(jaxpr, list(args))
+        return ctx.lower_region(jaxpr, list(args), "checkpoint")
     seen, behind = partition_list(hidden, args)
     types = ", ".join(type_of(aval) for aval in compress(ctx.avals_in, hidden))
     found = ctx.emit_text(f"stablehlo.optimization_barrier {', '.join(behind)} : {types}", len(behind))
     names = [found] if len(behind) == 1 else [f"{found}#{i}" for i in range(len(behind))]
-    return ctx.lower_region(jaxpr, merge_lists(hidden, seen, names))
+    return ctx.lower_region(jaxpr, merge_lists(hidden, seen, names), "checkpoint")
 
 
 def _preventing(

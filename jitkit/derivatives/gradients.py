@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
-from ..base import errors, traceback_util
+from ..base import errors, source_info, traceback_util
 from ..core import dtypes
 from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval
 from ..interpreters.ad_linearize import LinearProgram
@@ -263,7 +263,8 @@ def jvp(
     for x, t in zip(leaves, tangent_leaves, strict=True):
         _check_tangent(core.typeof(x), core.typeof(t))
     flat = _Flat(fun, tree, has_aux)
-    outs, out_tangents = ad.jvp(flat, leaves, list(map(_as_zero, tangent_leaves)), flat.aux)
+    with source_info.transform("jvp"):
+        outs, out_tangents = ad.jvp(flat, leaves, list(map(_as_zero, tangent_leaves)), flat.aux)
     made = [instantiate_zeros(t) for t in out_tangents]
     return flat.unflatten(outs), flat.unflatten(made), *flat.unflatten_aux()
 
@@ -336,7 +337,8 @@ def _linearize(
         core.typeof(x)
     flat = _Flat(fun, tree, has_aux)
     info = DebugInfo("linearize", api_util.source_of(fun))
-    outs, program = ad_linearize.linearize(flat, leaves, info, flat.aux)
+    with source_info.transform("jvp"):
+        outs, program = ad_linearize.linearize(flat, leaves, info, flat.aux)
     return flat, leaves, outs, program
 
 
@@ -429,7 +431,8 @@ def _pull_back(
     jaxpr = program.jaxpr
     inputs = [UndefinedPrimal(aval) for aval in jaxpr.in_avals]
     given_cts = [ct for ct, nonzero in zip(cts, program.nonzero, strict=True) if nonzero]
-    arg_cts = ad_transpose.backward_pass(jaxpr, residuals, inputs, given_cts)
+    with source_info.transform("transpose"):
+        arg_cts = ad_transpose.backward_pass(jaxpr, residuals, inputs, given_cts)
     return tree_unflatten(in_tree, [instantiate_zeros(ct) for ct in arg_cts])
 
 
@@ -469,7 +472,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
             raise TypeError(f"cotangent type does not match function output, expected {jaxpr.out_avals} but got {cts}")
         inputs = [UndefinedPrimal(aval) for aval in avals]
         try:
-            arg_cts = ad_transpose.backward_pass(jaxpr, consts, inputs, cts)
+            with source_info.transform("transpose"):
+                arg_cts = ad_transpose.backward_pass(jaxpr, consts, inputs, cts)
         except (AttributeError, TypeError) as error:  # a rule was given two linear operands, and is linear in one
             raise TypeError(
                 f"linear_transpose takes a linear function, and {info.func_src_info} is not one."

@@ -20,6 +20,8 @@ In the order of reading:
     machine        LLVM IR, PTX, bundles -> Listing
     values         which equations compute a value that is there already
     fates          why nothing is left of an equation, and how that is known
+    made_of        what XLA has merged, or recognised as a whole -> the equations in it
+    rounding       which results have a smaller type than was written
     compiling      StableHLO -> answers of the compilers, at the same time, kept by content
     calls          a run -> its calls: what each took, and why it missed
     jax_calls      the same of JAX's jit, in JAX's words

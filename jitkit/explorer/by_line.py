@@ -64,12 +64,15 @@ def table(
     flops: Mapping[int | None, int],
     rows_of: Mapping[int, int],
     copies: Sequence[Kernel] = (),
-    compilers: float | None = None,
+    compilers: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """By row of the Python listing; `rows_of` has that of each equation. What is of no line known has the row None.
 
-    `compilers` is the compiler's own estimate of all bytes: what it has beyond these kernels and copies is `besides`.
+    `compilers` are the compiler's own estimates: what it has beyond these kernels and copies is `besides`, in bytes, and
+    `flops_besides`.
     """
+    estimates = compilers or {}
+    their_bytes, their_flops = estimates.get("bytes accessed"), estimates.get("flops")
     lines: dict[int | None, dict[str, Any]] = {}
 
     def line(row: int | None) -> dict[str, Any]:
@@ -99,8 +102,11 @@ def table(
         "kernels": len(kernels),
         "bytes": moved,
         "copied": copied,
-        "besides": None if compilers is None else round(compilers) - moved - copied,
+        "besides": None if their_bytes is None else round(their_bytes) - moved - copied,
         "flops": sum(flops.values()),
+        "flops_besides": None
+        if their_flops is None
+        else round(their_flops + max(0, estimates.get("transcendentals", 0))) - sum(flops.values()),
         "untold": sum(kernel.untold for kernel in kernels),
         "lines": [lines[row] for row in sorted(lines, key=lambda row: (row is None, row or 0))],
     }

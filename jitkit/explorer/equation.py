@@ -20,6 +20,11 @@ class Place(NamedTuple):
     code: Any = None
 
 
+def file_in(source: str | None) -> str:
+    """The file in `f at /path/file.py:12`, or nothing."""
+    return (source or "").partition(" at ")[2].rpartition(":")[0]
+
+
 class Dialect(Protocol):
     """What is different between a jaxpr of ours and one of JAX's."""
 
@@ -34,6 +39,9 @@ class Dialect(Protocol):
 
     def place(self, eqn: Any) -> Place | None:
         """Where the user wrote it."""
+
+    def is_library_s(self, inner: Any) -> bool:
+        """Whether a jaxpr is that of a function of the library itself, such as `relu`."""
 
     def is_literal(self, atom: Any) -> bool:
         """Whether an operand is a scalar that is written into the program."""

@@ -14,6 +14,7 @@ JAX: jax/_src/source_info_util.py:NameStack
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,17 +23,31 @@ from .equation import Dialect, Equation
 from .values import find_operands, find_same, jaxprs_of
 
 _MARK = re.compile(r"eqn~(\d+)")
-_SCOPE = re.compile(r"eqn~\d+/")
+_SCOPE = re.compile(r"eqn~\d+/|eqn~\d+(?=\))")  # `jvp(eqn~3)/sin` is in no scope of the user's
 
 
-def numbers_in(name: str) -> list[int]:
-    """The equations that a location or an `op_name` names, each once. Of scopes inside of each other, the innermost."""
-    found = {}
-    for path in name.split(";"):
-        marks = _MARK.findall(path)
-        if marks:
-            found[int(marks[-1])] = True
-    return list(found)
+def numbers_in(name: str, equations: Sequence[Equation] = ()) -> list[int]:
+    """The equations that a location or an `op_name` names, each once. Of scopes inside of each other, the innermost; with the
+    `equations`, of what a function did at its second call, that call, where the function's own lines are those of its first one.
+    """
+    return list(dict.fromkeys(_one_of(marks, equations) for marks in paths_in(name)))
+
+
+def paths_in(name: str) -> list[list[int]]:
+    """The equations in each of the paths of a name, from the outermost to the innermost."""
+    paths = [list(map(int, _MARK.findall(path))) for path in name.split(";")]
+    return [marks for marks in paths if marks]
+
+
+def _one_of(marks: list[int], equations: Sequence[Equation]) -> int:
+    """XLA writes the name of a call before those of what it inlines. A function that is called again is traced once: what a library
+    function does has the line of its first call then.
+    """
+    for outer, inner in itertools.pairwise(marks):
+        first = equations[inner].parent if inner < len(equations) else None
+        if first is not None and first != outer and equations[inner].place == equations[first].place:
+            return outer
+    return marks[-1]
 
 
 def without_marks(text: str) -> str:
@@ -52,10 +67,12 @@ def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
         if inner is None:
             return type(value)(mark(item, parent) for item in value) if type(value) in (tuple, list) else value
         eqns = []
+        around = equations[parent].place if parent is not None else None
+        # a function of the library is traced once, and keeps the line of whoever called it first, in another program perhaps
+        borrowed = around is not None and dialect.is_library_s(inner)
         for eqn in inner.eqns:
             number = len(equations)
-            around = equations[parent].place if parent is not None else None  # of what JAX keeps traced, inside
-            equations.append(Equation(eqn, parent, dialect.place(eqn) or around))
+            equations.append(Equation(eqn, parent, around if borrowed else dialect.place(eqn) or around))
             params = {name: mark(param, number) for name, param in eqn.params.items()}
             marked = equations[number].eqn = dialect.marked(eqn, params, f"eqn~{number}")
             eqns.append(marked)

@@ -15,13 +15,13 @@ JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from . import made_of
 from .equation import Equation
 from .hlo import Fused, elements_of
-from .links import Key
+from .links import OPERANDS, Key
 from .values import only_reshapes
 
 # What says how elements are arranged, in StableHLO and in HLO.
@@ -29,11 +29,9 @@ _ARRANGING = frozenset({
     "broadcast", "reshape", "transpose", "convert", "copy", "slice", "reverse", "bitcast", "bitcast-convert", "dynamic-reshape",
     "copy-start", "copy-done", "slice-start", "slice-done", "optimization-barrier", "opt-barrier",
 })  # fmt: skip
-# what an operation writes for itself, and is not it
-_OPERANDS = frozenset({"constant", "broadcast", "iota", "parameter"})
 _PRODUCTS = {"dot": {"dot", "convolution", "custom-call"}, "convolution": {"convolution", "custom-call"}}
 _MERELY_MOVED = {"bitcast": "the same bytes, read in another shape: nothing is moved"}
-_FLOAT = re.compile(r"\b(?:f|bf)(\d+)")
+_COMMUTE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor", "dot", "convolution", "custom-call"})
 _MOST_CANDIDATES, _MOST_SOURCES = 64, 1000  # that are looked at for one equation
 
 
@@ -44,29 +42,13 @@ def fates(
     `like`, the equation that it is told by, and `row`, that of an instruction.
 
     `wrote` has what each wrote into StableHLO, `left` what the compiler made of it; `inside` the equations in each equation's jaxprs,
-    of which it lives on.
+    of which it lives on. The instructions that equations have turned out to be in are linked to them, in `left`.
     """
-    return _Fates(equations, wrote, left, inside).found
-
-
-def rounded(equations: Sequence[Equation], left: Fused) -> dict[str, str]:
-    """By number of each equation whose result is computed or kept in a smaller type than it was written in: that type."""
-    found: dict[str, str] = {}
-    for at, instruction in left.links.data.at.items():
-        rule = left.links.rules.get(at, "")
-        numbers = left.links.own.get(at) or (left.links.exact.get(at, []) if rule.startswith("its value") else [])
-        if len(numbers) != 1 or instruction.opcode in _OPERANDS:
-            continue
-        [number] = numbers
-        written, kept = _FLOAT.search(equations[number].results), _FLOAT.match(instruction.type)
-        if (
-            written
-            and kept
-            and int(kept[1]) < int(written[1])
-            and elements_of(instruction.type) == _size(equations[number])
-        ):
-            found[str(number)] = kept[0]
-    return found
+    found = _Fates(equations, wrote, left, inside)
+    left.credit(found.kernels, "made of what lies between")
+    left.credit(found.products, "several products at once")
+    left.credit(found.others, "does the same to the same")
+    return found.found
 
 
 class _Fates:
@@ -92,7 +74,7 @@ class _Fates:
         for at in self._rows:
             instruction = self._data.at[at]
             self._alike.setdefault((instruction.opcode, elements_of(instruction.type)), []).append(at)
-        is_there = [self._is_it(number) for number in range(len(equations))]
+        is_there = [number in self._links.around or self._is_it(number) for number in range(len(equations))]
         self._gone = {
             number
             for number in range(len(equations))
@@ -104,6 +86,12 @@ class _Fates:
                 now = self._renamed(number)
                 if now is not None:
                     self._is_now[number] = now
+        lost = self._gone - self._is_now.keys()
+        self.kernels = made_of.own_kernels(equations, lost, self._links)
+        self.products = made_of.products(equations, self._is_product, self._named, self._links)
+        merged = [*self.kernels.items(), *self.products.items()]
+        self._is_in = {number: at for at, numbers in reversed(merged) for number in numbers}
+        self.others = {at: [number] for number, at in self._is_now.items() if not self._is_there_as(at)}
         self.found: dict[str, dict[str, Any]] = {}
         for number in range(len(equations)):
             fate = self._fate(number) if number in self._gone else self._rewritten(number)
@@ -121,13 +109,25 @@ class _Fates:
         opcodes, wrote = self._opcodes(number), self._wrote.get(number, set())
         if wrote <= {"constant"}:
             return bool(opcodes)
-        return bool(opcodes - (_OPERANDS if wrote - _ARRANGING - _OPERANDS else {"constant"} - wrote))
+        return bool(opcodes - (OPERANDS if wrote - _ARRANGING - OPERANDS else {"constant"} - wrote))
 
     def _arranges(self, number: int) -> bool:
         """Whether an equation only says how elements are arranged."""
         if self._wrote.get(number, set()) - {"constant"} <= _ARRANGING:
             return number not in self._inside
         return only_reshapes(self._equations[number].primitive, self._equations[number].eqn)
+
+    def _is_product(self, number: int) -> bool:
+        return bool(self._wrote.get(number, set()) & _PRODUCTS.keys())
+
+    def _is_there_as(self, at: Key) -> bool:
+        """Whether an instruction can be one of the equations whose name it has."""
+        opcode = self._data.at[at].opcode
+        return any(
+            opcode in _PRODUCTS.get(each, {each})
+            for n in self._links.own.get(at, ())
+            for each in self._wrote.get(n, ())
+        )
 
     def _twins(self, number: int) -> list[int]:
         """The equations that compute the same, and are there."""
@@ -146,11 +146,11 @@ class _Fates:
         return wrote | shapes | {"bitcast"} | ({"copy"} if "transpose" in wrote else set())
 
     def _rewritten(self, number: int) -> dict[str, Any] | None:
-        wrote = self._wrote.get(number, set()) - _ARRANGING - _OPERANDS
+        wrote = self._wrote.get(number, set()) - _ARRANGING - OPERANDS
         if number in self._inside or len(wrote) != 1:
             return None
         [own] = wrote
-        opcodes = self._opcodes(number) - _ARRANGING - _OPERANDS
+        opcodes = self._opcodes(number) - _ARRANGING - OPERANDS
         if (
             len(opcodes) != 1
             or own in ("custom-call", "composite")
@@ -212,7 +212,7 @@ class _Fates:
 
     def _renamed(self, number: int) -> Key | None:
         """The instruction that does to the operands of an equation what it does, under the name of a neighbour."""
-        for opcode in self._wrote.get(number, set()) - _ARRANGING - _OPERANDS:
+        for opcode in self._wrote.get(number, set()) - _ARRANGING - OPERANDS:
             for each in _PRODUCTS.get(opcode, {opcode}):
                 for at in self._alike.get((each, _size(self._equations[number])), [])[:_MOST_CANDIDATES]:
                     if self._reads_the_same(at, number):
@@ -222,11 +222,18 @@ class _Fates:
     def _by_the_data(self, number: int) -> dict[str, Any] | None:
         """By what reads its operand now, or does to its operands what it does."""
         equation = self._equations[number]
+        if number in self._is_in:
+            at = self._is_in[number]
+            others = [n for n in (self.kernels | self.products)[at] if n != number]
+            if not others:
+                return self._told("renamed", "renamed", f"is now {at[1]}{self._owner(at)}", row=at)
+            how = f"one product with that of {self._line(others[0])}"
+            if at in self.kernels:
+                how = f"a kernel of the compiler's own, with {len(others)} other{'s' * (len(others) != 1)}"
+            return self._told("renamed", "merged", f"is in {at[1]}, {how}", row=at)
         if number in self._is_now:
             at = self._is_now[number]
-            named = [self._equations[each] for each in self._links.own.get(at, ())[:1]]
-            owner = f", which has the name of the {named[0].primitive}{self._lines_of(at)}" if named else ""
-            return self._told("renamed", "renamed", f"is now {at[1]}{owner}", row=at)
+            return self._told("renamed", "renamed", f"is now {at[1]}{self._owner(at)}", row=at)
         if not self._arranges(number):
             return None
         sources = self._sources(number)
@@ -248,7 +255,7 @@ class _Fates:
 
     def _guess(self, number: int) -> dict[str, Any]:
         equation = self._equations[number]
-        for opcode in self._wrote.get(number, set()) - _OPERANDS or self._wrote.get(number, set()):
+        for opcode in self._wrote.get(number, set()) - OPERANDS or self._wrote.get(number, set()):
             for at in self._alike.get((opcode, _size(equation)), [])[:_MOST_CANDIDATES]:
                 lines = {self._equations[each].place for each in self._links.exact.get(at, ())}
                 if equation.place in lines and number not in self._links.own.get(at, ()):
@@ -332,12 +339,18 @@ class _Fates:
         return None
 
     def _reads_the_same(self, at: Key, number: int) -> bool:
-        """Whether an instruction has the operands of an equation, in any order."""
-        asked = [origins for origins in self._equations[number].operands if origins]
-        return bool(asked) and all(
-            any(self._reaches(operand, self._through(origins)) is not None for operand in self._data.operands[at])
-            for origins in asked
-        )
+        """Whether an instruction has the operands of an equation: in its order, but for operations whose order does not matter."""
+        asked, reads = self._equations[number].operands, self._data.operands[at]
+
+        def has(operands: Iterable[Key], origins: frozenset[int]) -> bool:
+            sources = self._through(origins)
+            return any(self._reaches(operand, sources) is not None for operand in operands)
+
+        if len(asked) == len(reads) and self._data.at[at].opcode not in _COMMUTE:
+            pairs = zip(asked, reads, strict=True)
+            return any(asked) and all(has([operand], origins) for origins, operand in pairs if origins)
+        is_reduced = "reduce" in self._data.at[at].opcode  # it reads where it begins, too
+        return any(asked) and (len(asked) == len(reads) or is_reduced) and all(has(reads, o) for o in asked if o)
 
     # --- in words ---
 
@@ -354,6 +367,10 @@ class _Fates:
     def _line(self, number: int) -> str:
         place = self._equations[number].place
         return f"line {place.line}" if place else "no line of yours"
+
+    def _owner(self, at: Key) -> str:
+        named = [self._equations[each] for each in self._links.called[at][:1]]
+        return f", which has the name of the {named[0].primitive}{self._lines_of(at)}" if named else ""
 
     def _lines_of(self, at: Key) -> str:
         numbers = self._links.own.get(at, [])

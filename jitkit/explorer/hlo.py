@@ -15,11 +15,12 @@ JAX: jax/_src/stages.py:Compiled.as_text
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..targets.hlo import Instruction, Program, called
 from . import by_line
+from .equation import Equation
 from .equations import without_marks
 from .links import AS_WRITTEN, PLUMBING, Key, Links, end_of_operands, operands
 from .listing import Listing
@@ -30,6 +31,7 @@ _NOT_COUNTED = PLUMBING | {
     "fusion", "while", "conditional", "call", "reduce", "dot", "convolution", "sort", "scatter", "async-start",
     "async-done", "partition-id", "replica-id", "opt-barrier", "slice-start", "slice-done",
 }  # fmt: skip
+_SLICES = frozenset({"slice", "dynamic-slice", "gather"})  # they read no more of an array than they give
 _METADATA = re.compile(r', metadata=\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}')
 _SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
 _LIST = re.compile(r"lhs_contracting_dims=\{([\d,]*)\}")
@@ -52,22 +54,75 @@ class Linked(NamedTuple):
     guessed: int
 
 
-class Fused(NamedTuple):
-    """A listing of a program, and what is known of its links."""
+class Fused:
+    """A listing of a program, and what is known of its links; `rows` are those of instructions in the listing.
 
-    listing: Listing
-    linked: Linked
-    links: Links
-    rows: dict[Key, int]  # in the listing
-    kernels: list[by_line.Kernel]
-    copies: list[by_line.Kernel]  # asynchronous ones
-    flops: dict[int | None, int]  # by equation; None has those of what is linked to none
+    `kernels` and `copies` (asynchronous ones) are what runs on its own; `flops` are by equation, None for what is linked to none.
+    """
+
+    def __init__(self, listing: Listing, links: Links, rows: dict[Key, int], program: Program, costs: _Costs) -> None:
+        self.listing, self.links, self.rows = listing, links, rows
+        self._program, self._costs = program, costs
+
+    def credit(self, found: Mapping[Key, list[int]], rule: str) -> None:
+        """Link instructions to equations that they have turned out to be, whatever they are called."""
+        for at, numbers in found.items():
+            for each in self.links.credit(at, numbers, rule):
+                row = self.rows[each]
+                self.listing.equations[row] = list(self.links.exact[each])
+                self.listing.guesses.pop(row, None)
+            row = self.rows[at]
+            self.listing.notes[row] = " · ".join(filter(None, [self.listing.notes.get(row, ""), rule]))
+
+    @property
+    def linked(self) -> Linked:
+        """How many operations are linked, and how."""
+        links = self.links
+        computing = [at for at in self.rows if links.data.at[at].opcode not in PLUMBING]
+        exact = sum(bool(links.exact[at]) for at in computing)
+        by_rule = sum(at in links.rules for at in computing)
+        return Linked(len(computing), exact, exact - by_rule, sum(at in links.guesses for at in computing))
+
+    @property
+    def kernels(self) -> list[by_line.Kernel]:
+        """What runs on its own."""
+        return [
+            by_line.Kernel(
+                self.rows[at], self.links.exact[at], self._costs.moved(name, each), in_loop, self._costs.untold(each)
+            )
+            for name, each, in_loop in by_line.launched(self._program)
+            if not by_line.is_copy(each)
+            for at in [(name, each.name)]
+        ]
+
+    @property
+    def copies(self) -> list[by_line.Kernel]:
+        """Asynchronous copies: read once, and written once."""
+        return [
+            by_line.Kernel(self.rows[at], self.links.exact[at], 2 * bytes_of(each.type), in_loop, False)
+            for name, each, in_loop in by_line.launched(self._program)
+            if by_line.is_copy(each)
+            for at in [(name, each.name)]
+        ]
+
+    @property
+    def flops(self) -> dict[int | None, int]:
+        """Those of each equation."""
+        found: dict[int | None, int] = {}
+        for name, each in self._costs.counted():
+            its: list[int | None] = [*self.links.exact[name, each.name]] or [None]
+            total = self._costs.flops(name, each)
+            shares = its if (name, each.name) in self.links.shared else its[:1]
+            for place, number in enumerate(shares):  # what is left over is the first one's
+                part = total // len(shares) + (total % len(shares) if place == 0 else 0)
+                found[number] = found.get(number, 0) + part
+        return found
 
 
-def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
-    """A program as a tree of instructions. `results` has the equation that makes each of the function's results, by its place."""
+def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
+    """A program as a tree of instructions. `equations` are those that it was made of."""
     program = Program(text)
-    links = Links(program, results or {})
+    links = Links(program, equations)
     costs = _Costs(program)
     found = Listing("hlo")
     shown: set[str] = set()
@@ -104,28 +159,7 @@ def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
     if program.entry:
         found.add(f"ENTRY {program.entry}")
         write(program.entry, 1)
-    rows = [
-        (name, instruction)
-        for name in shown
-        for instruction in program.computations[name]
-        if instruction.opcode not in PLUMBING
-    ]
-    exact = sum(bool(links.exact[name, instruction.name]) for name, instruction in rows)
-    by_rule = sum((name, instruction.name) in links.rules for name, instruction in rows)
-    guessed = sum((name, instruction.name) in links.guesses for name, instruction in rows)
-    kernels, copies = [], []
-    for name, instruction, in_loop in by_line.launched(program):
-        at = name, instruction.name
-        if by_line.is_copy(instruction):  # read once, and written once
-            copies.append(by_line.Kernel(row_of[at], links.exact[at], 2 * bytes_of(instruction.type), in_loop, False))
-            continue
-        moved, untold = costs.moved(name, instruction), costs.untold(instruction)
-        kernels.append(by_line.Kernel(row_of[at], links.exact[at], moved, in_loop, untold))
-    flops: dict[int | None, int] = {}
-    for name, instruction in costs.counted():
-        first = next(iter(links.exact[name, instruction.name]), None)
-        flops[first] = flops.get(first, 0) + costs.flops(name, instruction)
-    return Fused(found, Linked(len(rows), exact, exact - by_rule, guessed), links, row_of, kernels, copies, flops)
+    return Fused(found, links, row_of, program, costs)
 
 
 def _line(instruction: Instruction) -> str:
@@ -199,11 +233,55 @@ class _Costs:
         return self._types[computation]
 
     def moved(self, computation: str, instruction: Instruction) -> int:
-        """Bytes of the operands and results of an instruction, each once."""
+        """Bytes of the operands and results of an instruction, each once; of what is only sliced, those of the slices."""
         types = self.types(computation)
-        return bytes_of(instruction.type) + sum(
-            bytes_of(types.get(each, "")) for each in dict.fromkeys(operands(instruction))
-        )
+        reads = dict.fromkeys(operands(instruction))
+        if instruction.opcode == "fusion":
+            return self._moved_by_fusion(instruction)
+        if instruction.opcode in _SLICES:
+            rest = [bytes_of(types.get(each, "")) for each in list(reads)[1:]]
+            return 2 * bytes_of(instruction.type) + sum(rest)
+        if instruction.opcode == "dynamic-update-slice":  # the rest of the array stays where it is
+            update, *starts = [bytes_of(types.get(each, "")) for each in list(reads)[1:]]
+            return 2 * update + sum(starts)
+        return bytes_of(instruction.type) + sum(bytes_of(types.get(each, "")) for each in reads)
+
+    def _moved_by_fusion(self, instruction: Instruction) -> int:
+        body = [each for name in called(instruction) for each in self._program.computations.get(name, ())]
+        by_name = {each.name: each for each in body}
+        readers: dict[str, list[Instruction]] = {}
+        for each in body:
+            for name in dict.fromkeys(operands(each)):
+                readers.setdefault(name, []).append(each)
+
+        def read(each: Instruction) -> int:
+            """Of a parameter, the bytes that are read: those of slices, where nothing else reads it."""
+            whole, sliced = bytes_of(each.type), 0
+            waiting = [each.name]
+            while waiting:
+                name = waiting.pop()
+                for reader in readers.get(name, ()):
+                    if reader.opcode == "bitcast" and not reader.is_root:
+                        waiting.append(reader.name)
+                    elif reader.opcode in _SLICES and operands(reader)[0] == name:
+                        sliced += bytes_of(reader.type)
+                    elif reader.opcode != "dynamic-update-slice" or operands(reader)[0] != name:
+                        return whole
+            return min(whole, sliced)
+
+        def written(each: Instruction | None) -> int:
+            while each is not None and each.opcode == "bitcast":
+                each = by_name.get(operands(each)[0])
+            if each is None:
+                return 0
+            if each.opcode == "tuple":
+                return sum(written(by_name.get(name)) for name in operands(each))
+            place = by_name.get(operands(each)[1]) if each.opcode == "dynamic-update-slice" else None
+            return bytes_of(each.type if place is None else place.type)
+
+        parameters = [each for each in body if each.opcode == "parameter"]
+        root = next((each for each in body if each.is_root), None)
+        return sum(map(read, parameters)) + written(root)
 
     def counted(self) -> Iterator[tuple[str, Instruction]]:
         """What may do arithmetic, `(computation, instruction)`: all that runs, each once, but for what runs something else."""
@@ -241,7 +319,9 @@ class _Costs:
             first, second, *_ = [*(types.get(each, "") for each in operands(instruction)), "", ""]
             if instruction.opcode == "convolution":
                 return 0 if self.untold(instruction) else _flops_of_convolution(instruction, second)
-            return elements_of(first) if instruction.opcode == "reduce" else _flops_of_dot(instruction, first)
+            if instruction.opcode == "reduce":  # of n elements that become one, n - 1 are added to another
+                return max(0, elements_of(first) - elements_of(instruction.type.partition("]")[0] + "]"))
+            return _flops_of_dot(instruction, first)
         return 0 if instruction.opcode in _NOT_COUNTED else elements_of(instruction.type)
 
     def _flops_in(self, computation: str) -> int:

@@ -17,14 +17,17 @@ JAX: jax/_src/source_info_util.py:NameStack
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from ..targets.hlo import Instruction, Program, called
-from .equations import numbers_in
+from .equation import Equation
+from .equations import numbers_in, paths_in
 
 Key = tuple[str, str]  # of an instruction: its computation, and its name
 
 PLUMBING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
+# what an operation writes for itself, and is not it
+OPERANDS = frozenset({"constant", "broadcast", "iota", "parameter"})
 _MOVES = frozenset({
     "copy", "copy-start", "copy-done", "bitcast", "transpose", "reshape", "convert", "broadcast", "get-tuple-element", "slice-start",
     "slice-done", "opt-barrier",
@@ -43,20 +46,24 @@ _NAME = re.compile(r"%([\w.<>-]+)")
 class Links:
     """By instruction: `exact` has its equations, `rules` says by which rule they are known without a name, `guesses` has what
     they may be. `own` has what an instruction that computes or moves something is called itself (a fusion is called as its last
-    one is, so it is left out), `data` where values come from.
+    one is, so it is left out), `called` what the names alone say, `data` where values come from; `around` are the equations in whose
+    scopes others stand, `shared` the instructions whose arithmetic is that of all their equations.
     """
 
-    def __init__(self, program: Program, results: Mapping[int, int]) -> None:
+    def __init__(self, program: Program, equations: Sequence[Equation]) -> None:
         self.exact: dict[Key, list[int]] = {}
         self.rules: dict[Key, str] = {}
         self.guesses: dict[Key, list[int]] = {}
         self._program = program
-        self._results = results
+        self._equations = equations
+        self._results = {place: number for number, each in enumerate(equations) for place in each.returned_at}
+        self.around: set[int] = set()
+        self.shared: set[Key] = set()
         self._inside_of: dict[str, list[int]] = {}
         self.data = Data(program)
         self.own: dict[Key, list[int]] = {}
         lent = self._take_names()
-        called_so = dict(self.exact)
+        self.called = called_so = dict(self.exact)
         self._take_from_inside()
         order = self._callers_first()
         for name in order:
@@ -88,7 +95,9 @@ class Links:
         for name, body in self._program.computations.items():
             for instruction in body:
                 own = _OP_NAME.search(instruction.rest)
-                numbers = numbers_in(own[1]) if own else []
+                numbers = numbers_in(own[1], self._equations) if own else []
+                if own:
+                    self.around.update(number for path in paths_in(own[1]) for number in path[:-1])
                 is_lent = positions and self._is_turned(name) and not _POSITION.search(instruction.rest)
                 if is_lent:
                     lent[name, instruction.name] = numbers
@@ -165,7 +174,7 @@ class Links:
         source = self.data.moved(at)
         if source and self.exact[source] and self.data.at[source].opcode != "parameter":
             return self.exact[source], "its value, moved or rounded"
-        readers = self._readers(at)
+        readers = self.readers(at)
         if readers and len(readers) == 1:
             return readers, "only this equation reads it"
         if not readers or not source:
@@ -175,7 +184,7 @@ class Links:
         of_the_program = source[0] == self._program.entry and self.data.at[source].opcode == "parameter"
         return (readers, "copies an argument") if of_the_program else None
 
-    def _readers(self, at: Key) -> list[int] | None:
+    def readers(self, at: Key) -> list[int] | None:
         """The equations of all that reads a value, through what has no name; None where it goes where it is not followed."""
         found: dict[int, bool] = {}
         seen = {at}
@@ -202,6 +211,21 @@ class Links:
             return []
         returned = self.data.operands[last] if self.data.at[last].opcode == "tuple" else [last]
         return [self._results[place] for place, each in enumerate(returned) if each == value and place in self._results]
+
+    def credit(self, at: Key, numbers: list[int], rule: str) -> list[Key]:
+        """Link an instruction to other equations than its name says. Returns what has other links since: it, and what runs it."""
+        self.exact[at], self.rules[at] = numbers, rule
+        self.guesses.pop(at, None)
+        self.shared.update([at] if len(numbers) > 1 else [])
+        changed = [at]
+        for caller in self.data.callers.get(at[0], ()):
+            if self.data.at[caller].opcode in _RUNS:
+                body = self._program.computations[at[0]]
+                inside = [(at[0], each.name) for each in body if each.opcode not in PLUMBING]
+                of_all = dict.fromkeys(n for each in inside for n in self.exact[each])
+                changed += self.credit(caller, list(of_all), self.rules.get(caller, ""))
+                self.shared.discard(caller)
+        return changed
 
     def _guess(self, name: str, body: Sequence[Instruction]) -> None:
         """By the data: from those that read a value to the one that makes it, and then the other way."""

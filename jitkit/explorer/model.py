@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..targets import Target
-from . import by_line, fates, hlo, machine, source, stablehlo
+from . import by_line, fates, hlo, machine, rounding, source, stablehlo
 from . import equations as numbering
 from .equation import Place
 from .listing import Listing
@@ -110,7 +110,7 @@ def _target(
     head = {"name": target.name, "chip": target.chip, "code": target.code}
     if "error" in answer:
         return head | {"reason": answer["reason"], "error": answer["error"]}
-    read = hlo.read(answer["hlo"], {place: n for n, each in enumerate(subject.equations) for place in each.returned_at})
+    read = hlo.read(answer["hlo"], subject.equations)
     code = machine.listing(target.platform, answer["code"], read.listing)
     return head | {
         "compiler": answer["compiler"],
@@ -123,10 +123,8 @@ def _target(
         "hlo": read.listing.as_data(),
         "machine": code.as_data(),
         "fates": fates.fates(subject.equations, wrote, read, inside),
-        "rounded": fates.rounded(subject.equations, read),
-        "by_line": by_line.table(
-            read.kernels, read.flops, rows_of, read.copies, answer["cost"]["numbers"].get("bytes accessed")
-        ),
+        "rounded": rounding.rounded(subject.equations, read),
+        "by_line": by_line.table(read.kernels, read.flops, rows_of, read.copies, answer["cost"]["numbers"]),
     }
 
 

@@ -18,7 +18,7 @@ from ..jaxpr.printer import JaxprPpSettings, pp_toplevel_jaxpr
 from ..pjit.function import is_jitted
 from ..pjit.jit import jit
 from . import equations
-from .equation import Equation, Place
+from .equation import Equation, Place, file_in
 from .listing import Listing, owners
 from .subject import Failure, Subject, argument, cut_short
 
@@ -39,6 +39,10 @@ class _OurDialect:
 
     def place(self, eqn: Any) -> Place | None:
         return _place(eqn.source_info)
+
+    def is_library_s(self, inner: Any) -> bool:
+        file = file_in(inner.debug_info.func_src_info)
+        return bool(file) and traceback_util.is_own_file(file)
 
     def is_literal(self, atom: Any) -> bool:
         return isinstance(atom, Literal)

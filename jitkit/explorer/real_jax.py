@@ -25,7 +25,7 @@ from typing import Any
 
 from ..base import traceback_util
 from . import equations
-from .equation import Equation, Place
+from .equation import Equation, Place, file_in
 from .listing import Listing, owners
 from .subject import Failure, Subject, argument, cut_short
 
@@ -62,6 +62,10 @@ class _JaxDialect:
 
     def place(self, eqn: Any) -> Place | None:
         return _place(eqn.source_info.traceback)
+
+    def is_library_s(self, inner: Any) -> bool:
+        file = file_in(getattr(inner.debug_info, "func_src_info", None))
+        return bool(file) and _is_jax(file)
 
     def is_literal(self, atom: Any) -> bool:
         return isinstance(atom, self.core.Literal)

@@ -36,7 +36,7 @@ from ..jaxpr import (
 )
 from .ad import DualTrace
 from .ad_rules import JvpRule, Zero, instantiate_zeros, tangent_aval, zero_tangent
-from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
+from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack
 
 # The linearisation of one operation: its results, and a function from the tangents of its operands, of which some may
 # be Zero, to those of the results. The function is called under the trace that writes tangents down.
@@ -264,7 +264,7 @@ def linearize_jaxpr(
     try:
         inputs = [primal_trace.new_arg(aval) for aval in jaxpr.in_avals]
         tracers = [trace.new_arg(x, tangent_aval(x.aval)) if nz else x for x, nz in zip(inputs, nonzero, strict=True)]
-        with core.set_current_trace(trace):
+        with core.set_current_trace(trace), empty_name_stack():
             outs, tangents = trace.pairs(jaxpr_as_fun(jaxpr)(*tracers))
             tangents = [instantiate_zeros(t) if i else t for t, i in zip(tangents, always, strict=True)]
         sources = [*jaxpr.consts, *inputs]
@@ -356,7 +356,7 @@ def split_jaxpr(
         inputs = [
             (unknown_trace if u else known_trace).new_arg(aval) for aval, u in zip(jaxpr.in_avals, unknown, strict=True)
         ]
-        with core.set_current_trace(trace):
+        with core.set_current_trace(trace), empty_name_stack():
             outs = jaxpr_as_fun(jaxpr)(*inputs)
         always = instantiate or (False,) * len(outs)
         is_later = [inst or trace.is_tangent(x) for x, inst in zip(outs, always, strict=True)]

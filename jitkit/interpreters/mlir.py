@@ -41,7 +41,7 @@ from ..core import Primitive, ShapedArray
 from ..core.effects import Effect, ordered_effects
 from ..jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from .library_rules import lower_fun
-from .mlir_module import FIRST_DEVICE, Function, Module, Origin
+from .mlir_module import FIRST_DEVICE, Function, Module, Origin, joined
 from .mlir_text import dense, element_type, quoted, scalar_text, symbol_text, tensor_type, to_numpy, type_of
 
 __all__ = [
@@ -263,9 +263,9 @@ class LoweringContext:
         afterwards.
         """
         before = self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack
-        if scope:
-            scopes = self.origin[1].source_info.name_stack if self.origin and not self._inlining else ()
-            self.name_stack = "/".join([self.name_stack, *scopes, scope])
+        # with the scopes of the equation, unless a region around this one has them
+        is_next = self.origin is not None and self.origin[0] == self.name_stack
+        self.name_stack = joined(self.name_stack, self.origin[1] if self.origin and is_next else None, scope)
         if own_lines is not None:
             self._inlining = not own_lines
         try:
@@ -345,7 +345,7 @@ class LoweringContext:
     def call_jaxpr(self, name: str, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
         """Call a jaxpr as a private function of the module; the names of its results.
 
-        The function is written the first time (`lower_function`, with the name stack `{ours}/jit({name})`) and kept in
+        The function is written the first time (`lower_function`, with an empty name stack) and kept in
         the module's `function_of_jaxpr` under `(name, jaxpr)`, for all later calls. Its operands are, in this order: the
         latest token of each of its `ordered` effects, the large constants in its `hoisted`, and `args`. A constant that
         it needs is an argument of our function, too: `take_hoisted` gives its name here, from its key and its type. The
@@ -353,7 +353,7 @@ class LoweringContext:
         """
         function = self.module.function_of_jaxpr.get((name, jaxpr))
         if function is None:
-            function = lower_function(self.module, name, jaxpr, f"{self.name_stack}/jit({name})")
+            function = lower_function(self.module, name, jaxpr, "")
             self.module.function_of_jaxpr[name, jaxpr] = function
         tokens = [self.tokens[effect] for effect in function.ordered]
         hoisted = function.hoisted.items()

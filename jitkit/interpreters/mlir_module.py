@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.source_info import scopes_of
 from ..core.effects import Effect
 from ..jaxpr import JaxprEqn
 from .mlir_text import quoted, symbol_text
@@ -25,17 +26,25 @@ _WHOLE_NUMBERS = re.compile(r"[<x]u?i\d+>$")  # the type of a tensor of them
 # Where a line comes from: the functions around its equation ("jit(f)/jit(g)"), and the equation. It is put into words
 # only when they are asked for.
 Origin = tuple[str, JaxprEqn]
+_AS_WRITTEN = {"scan": "while"}  # what the operation of a primitive is called, where that is not the primitive's name
 
 
 def origin_text(origin: Origin) -> str:
     """The location as MLIR writes it, with the name that profiles and HLO show, and the Python line."""
     name_stack, eqn = origin
-    scopes = "".join(f"{scope}/" for scope in eqn.source_info.name_stack)
-    name = quoted(f"{name_stack}/{scopes}{eqn.primitive.name}")
+    # XLA, which inlines calls, writes the name of the call before the names of what is in the function
+    own = eqn.primitive.name
+    name = quoted(joined(name_stack, eqn, f"jit({eqn.params['name']})" if own == "jit" else _AS_WRITTEN.get(own, own)))
     position = eqn.source_info.position
     if position is None:
         return f'loc("{name}")'
     return f'loc(fused["{name}", "{quoted(position.file)}":{position.line}:{position.column}])'
+
+
+def joined(name_stack: str, eqn: JaxprEqn | None, own: str) -> str:
+    """A name within the scopes of an equation, and within a name stack: `jit(f)/A/jvp(B)/sin`."""
+    scopes = scopes_of(eqn.source_info.name_stack) if eqn is not None else ()
+    return "/".join(filter(None, (name_stack, *scopes, own)))
 
 
 def location_suffix(line: str, origin: Origin | None, numbers: dict[str, int]) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..base import traceback_util
+from ..base import source_info, traceback_util
 from ..signature import api_util
 from ..tree_util import (
     PyTreeDef,
@@ -100,7 +100,8 @@ def vmap(
                 f"to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}"
             )
         args, kwargs = partial_eval.with_stand_ins_in((args, kwargs))
-        return call_on_batches(called, args, kwargs, in_axes, out_axes, axis_name, axis_size)
+        with source_info.transform("vmap"):
+            return call_on_batches(called, args, kwargs, in_axes, out_axes, axis_name, axis_size)
 
     mapped.__doc__ = _documentation(fun)
     return mapped

@@ -196,7 +196,7 @@ def pp_eqn_plain(
     if params is None:
         params = dict(sorted(eqn.params.items()))
     position = _position(eqn) if settings.source_info else None
-    scope = f"[{'/'.join(eqn.source_info.name_stack)}]" if settings.name_stack else None
+    scope = f"[{'/'.join(source_info.scopes_of(eqn.source_info.name_stack))}]" if settings.name_stack else None
     # In this order, for it decides who gets which name.
     results = pp_vars(eqn.outvars, context, types=settings.print_shapes)
     brackets = [pp_param(name, value, context, settings) for name, value in params.items()]

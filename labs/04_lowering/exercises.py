@@ -216,12 +216,12 @@ class LoweringContext:
     def call_jaxpr(self, name: str, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
         """Call a jaxpr as a private function of the module; the names of its results.
 
-        The function is written the first time (`lower_function`, with the name stack
-        `{ours}/jit({name})`) and kept in the module's `function_of_jaxpr` under `(name, jaxpr)`,
-        for all later calls. Its operands are, in this order: the latest token of each of its
-        `ordered` effects, the large constants in its `hoisted`, and `args`. A constant that it
-        needs is an argument of our function, too: `take_hoisted` gives its name here, from its key
-        and its type. The results begin with new tokens, which `take_tokens` takes.
+        The function is written the first time (`lower_function`, with an empty name stack) and kept
+        in the module's `function_of_jaxpr` under `(name, jaxpr)`, for all later calls. Its operands
+        are, in this order: the latest token of each of its `ordered` effects, the large constants
+        in its `hoisted`, and `args`. A constant that it needs is an argument of our function, too:
+        `take_hoisted` gives its name here, from its key and its type. The results begin with new
+        tokens, which `take_tokens` takes.
         """
         raise NotImplementedError("04.6")
 

@@ -81,7 +81,13 @@ function compilersOwn() {
     element("td", { class: "source" }, "of no line: what the compiler counts in another way"),
     ...compiledTargets.map(({ by_line: all }) => element("td", { class: all.besides ? null : "none" },
       all.besides === null || all.besides === undefined ? "the compiler has no estimate" : all.besides ? `${all.besides < 0 ? "−" : "+"} ${amount(Math.abs(all.besides))}B` : "nothing",
-      element("small", {}, all.besides === null || all.besides === undefined ? "" : `${amount(moved(all) + all.besides)}B in all, by the compiler's own estimate`))))];
+      element("small", {}, beyond(all)))))];
+}
+
+function beyond(all) {
+  const bytes = all.besides === null || all.besides === undefined ? "" : `${amount(moved(all) + all.besides)}B in all, by the compiler's own estimate`;
+  const flops = all.flops_besides ? `${all.flops_besides < 0 ? "−" : "+"} ${amount(Math.abs(all.flops_besides))}flop` : "";
+  return [bytes, flops].filter(Boolean).join(" · ");
 }
 
 export const kernelsOf = (name, row) => lineOf(compiledTargets.find((target) => target.name === name), row)?.kernels.length || 0;

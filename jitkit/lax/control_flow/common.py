@@ -191,4 +191,4 @@ def _(*avals: Any, jaxpr: Jaxpr) -> list[Any]:
 
 @register_lowering(eval_jaxpr_p)
 def _(ctx: LoweringContext, *args: str, jaxpr: Jaxpr) -> list[str]:
-    return ctx.lower_region(jaxpr, args, own_lines=True)
+    return ctx.lower_region(jaxpr, args, "closed_call", own_lines=True)

@@ -38,7 +38,7 @@ from ...interpreters.ad_rules import (
     tangent_aval,
 )
 from ...interpreters.ad_transpose import backward_pass
-from ...interpreters.partial_eval import DynamicJaxprTrace, trace_to_jaxpr
+from ...interpreters.partial_eval import DynamicJaxprTrace, empty_name_stack, trace_to_jaxpr
 from ...jaxpr import (
     Jaxpr,
     convert_constvars_jaxpr,
@@ -170,7 +170,7 @@ def hoist(jaxpr: Jaxpr, consts: list[Any], num_residuals: int) -> tuple[Jaxpr, l
     count = len(jaxpr.outvars) - num_residuals
     try:
         others = [rest.new_arg(aval) for aval in jaxpr.in_avals[len(consts) :]]
-        with core.set_current_trace(trace):
+        with core.set_current_trace(trace), empty_name_stack():
             outs = jaxpr_as_fun(jaxpr)(*consts, *others)
         known = [not trace.is_tangent(x) for x in outs[count:]]
         stacked, values = partition_list(known, outs[count:])

@@ -1,0 +1,106 @@
+"""equations that are gone + links -> the instructions that they are in, under another's name or none
+
+XLA keeps one name of what it merges, and none of what it recognises as a whole. What such an instruction is made of is told by what
+it reads, and by what reads it:
+
+- *a kernel of the compiler's own*, a custom call without a name: libtpu's `online-softmax`. It is made of the equations that lie between
+  the values that it reads and the equations that read it.
+- *a product of several*: products of one operand with several others are one product with all of these, side by side. It has the name of
+  the first; the others' operands are among what was put together.
+
+JAX: jax/_src/lax/lax.py:dot_general_p
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from .equation import Equation
+from .links import Key, Links
+
+_PRODUCTS = frozenset({"dot", "convolution", "custom-call"})
+
+
+def own_kernels(equations: Sequence[Equation], gone: Collection[int], links: Links) -> dict[Key, list[int]]:
+    """By custom call without a name: the equations that it was made of, where they are exactly what lies between."""
+    found: dict[Key, list[int]] = {}
+    for at, instruction in links.data.at.items():
+        if instruction.opcode != "custom-call" or links.called[at]:
+            continue
+        inputs = _origins(at, links)
+        between = _between(equations, gone, inputs, links.readers(at) or []) if inputs else set()
+        if between:
+            found[at] = sorted(between)
+    return found
+
+
+def _origins(at: Key, links: Links) -> set[int]:
+    """The equations (or arguments: the i-th is `~i`) whose values an instruction reads."""
+    found: set[int] = set()
+    for operand in links.data.operands[at]:
+        for each in links.data.above(operand):
+            argument = links.data.argument(each)
+            found.update([] if argument is None else [~argument])
+            found.update(links.own.get(each, ()))
+    return found
+
+
+def _between(equations: Sequence[Equation], gone: Collection[int], inputs: set[int], sinks: Sequence[int]) -> set[int]:
+    """What is gone, on all ways from the inputs to the sinks; empty where a way begins elsewhere."""
+    found: set[int] = set()
+    waiting = [origin for sink in sinks for origins in equations[sink].operands for origin in origins if origin in gone]
+    while waiting:
+        number = waiting.pop()
+        if number in found:
+            continue
+        found.add(number)
+        for origin in {each for origins in equations[number].operands for each in origins}:
+            if origin in inputs:
+                continue
+            if origin not in gone:
+                return set()
+            waiting.append(origin)
+    return found
+
+
+def products(
+    equations: Sequence[Equation], is_product: Callable[[int], bool], named: Mapping[int, Sequence[Key]], links: Links
+) -> dict[Key, list[int]]:
+    """By product: the equations that it is, where its name does not say so. `named` has the instructions of each equation's name.
+
+    A product of the name of another kind of equation, which that one cannot be, is of the equation whose operands it reads.
+    """
+    found: dict[Key, list[int]] = {}
+    opcodes = {at: each.opcode for at, each in links.data.at.items() if each.opcode in _PRODUCTS}
+    lost = [n for n, _ in enumerate(equations) if is_product(n) and not any(at in opcodes for at in named.get(n, ()))]
+    for at in opcodes if lost else ():
+        called = links.called[at]
+        reads = [_gathered(operand, links) for operand in links.data.operands[at]]
+        for number in lost:
+            asked = [origins for origins in equations[number].operands if origins]
+            if called and len(asked) == 2 and all(any(origins & read for read in reads) for origins in asked):
+                found.setdefault(at, [n for n in called if is_product(n)]).append(number)
+    for at in [*found]:  # a product that was cut along the axis that is summed over
+        for reader in links.data.read_by(links.data.beyond(at)) or ():
+            for each in (reader, *(links.data.read_by(reader) or ())):
+                numbers = links.called[each]
+                reduces = any(equations[number].primitive.startswith("reduce_") for number in numbers)
+                if links.data.at[each].opcode == "reduce" and not reduces:
+                    found[each] = found[at]
+    return found
+
+
+def _gathered(at: Key, links: Links) -> set[int]:
+    """The equations and arguments whose values an operand has, side by side or alone."""
+    found: set[int] = set()
+    waiting, seen = [at], set()
+    while waiting:
+        for each in links.data.above(waiting.pop()):
+            argument = links.data.argument(each)
+            found.update([] if argument is None else [~argument])
+            own = links.called.get(each, [])
+            found.update(own)
+            if each not in seen and links.data.at[each].opcode == "concatenate":
+                seen.add(each)
+                waiting += links.data.operands[each]
+    return found

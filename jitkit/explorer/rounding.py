@@ -1,0 +1,36 @@
+"""equations + optimised HLO -> which results are computed, or kept, in a smaller type than they were written in
+
+JAX: jax/_src/lax/lax.py:DotAlgorithmPreset
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .equation import Equation
+from .hlo import Fused, elements_of
+from .links import OPERANDS
+
+_FLOAT = re.compile(r"\b(?:f|bf)(\d+)")
+
+
+def rounded(equations: Sequence[Equation], left: Fused) -> dict[str, str]:
+    """By number of each equation whose result is computed or kept in a smaller type than it was written in: that type."""
+    found: dict[str, str] = {}
+    for at, instruction in left.links.data.at.items():
+        rule = left.links.rules.get(at, "")
+        numbers = left.links.own.get(at) or (left.links.exact.get(at, []) if rule.startswith("its value") else [])
+        if len(numbers) != 1 or instruction.opcode in OPERANDS:
+            continue
+        [number] = numbers
+        written, kept = _FLOAT.search(equations[number].results), _FLOAT.match(instruction.type)
+        if (
+            written
+            and kept
+            and int(kept[1]) < int(written[1])
+            and elements_of(instruction.type)
+            == sum(getattr(var.aval, "size", 0) for var in equations[number].eqn.outvars)
+        ):
+            found[str(number)] = kept[0]
+    return found

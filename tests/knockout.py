@@ -1,0 +1,459 @@
+"""An oracle for the Explorer that looks at no names: knock an equation out, compile again, and see which instructions change.
+
+Instructions of two programs are compared by what they compute: opcode, type, attributes, and the same of all that they read, up to
+the arguments. Of an equation `e` two other programs are compiled.
+
+- *without its operands*: `e` reads new arguments. What is `e`, or comes after it, changes; all else stays.
+- *without its results*: what reads `e` reads new arguments, and `e` is returned. What comes after `e` changes; `e` stays.
+
+So an instruction is of `e` where it changes in the first and stays in the second. Where it stays in the first, it has nothing to do with
+`e`, whatever it is called. Where it changes in both, it comes after `e`, or XLA has made it of `e` and of what reads it.
+What is said of a removed equation is tried in the same way: the value that is said to be its own is put in its place, and the
+compiled program has to be the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+
+from jitkit.compiler import compiler
+from jitkit.compiler.placement import default_placement
+from jitkit.explorer import equations as numbering
+from jitkit.explorer import fates, hlo, ours, stablehlo
+from jitkit.interpreters import mlir
+from jitkit.jaxpr import Jaxpr, Literal, Var
+from jitkit.targets.hlo import Program, called
+
+CALLS = {
+    "jit": "jaxpr",
+    "remat2": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+}
+PLUMBING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "copy"})
+RUNS = frozenset({"fusion", "call"})
+RUNS_OTHERS = RUNS | {"while", "conditional", "async-start"}
+MOVES = frozenset(
+    {"copy", "bitcast", "transpose", "reshape", "convert", "broadcast", "get-tuple-element", "fusion", "parameter"}
+)
+OF_OTHERS = RUNS | {"while", "conditional"}  # what they do is what the instructions in them do
+COMMUTE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor"})
+
+
+def compiled(jaxpr):
+    """The optimised HLO of a jaxpr on this CPU, and its StableHLO with locations."""
+    module = mlir.lower_main("f", jaxpr, "cpu")
+    options = (("xla_backend_optimization_level", 0),)  # of LLVM, which comes after what is looked at
+    loaded = compiler.compile_module("f", module, default_placement().devices, options)
+    return loaded.hlo_modules()[0].to_string(), module.text(debug_info=True)
+
+
+# --- what an instruction computes -----------------------------------------------------------------------------
+
+ATTRIBUTES = re.compile(
+    r', (?:metadata|backend_config|frontend_attributes|origin)=\{(?:[^{}"]|"(?:[^"\\]|\\.)*"|\{[^{}]*\})*\}'
+)
+REFERENCES = re.compile(
+    r"(?:calls|to_apply|body|condition|true_computation|false_computation)=%?[\w.<>-]+|(?:branch_computations|called_computations)=\{[^}]*\}"
+)
+LAYOUT = re.compile(r"\{[\d,]*(?::[^}]*)?\}")
+
+
+class Cones:
+    """By instruction of a program: a number that says what it computes."""
+
+    def __init__(self, text):
+        self.program = Program(text)
+        self.at = {(name, each.name): each for name, body in self.program.computations.items() for each in body}
+        self.roots = {
+            name: (name, each.name) for name, body in self.program.computations.items() for each in body if each.is_root
+        }
+        self.callers = {}
+        for at, each in self.at.items():
+            for inner in called(each):
+                self.callers.setdefault(inner, []).append(at)
+        self.known = {}
+
+    def operands(self, at):
+        return [(at[0], each) for each in hlo.operands(self.at[at])]
+
+    def of(self, at, element=None):
+        key = at, element
+        if key not in self.known:
+            self.known[key] = hash(("in a circle", at[0]))
+            self.known[key] = hash(self._what(at, element))
+        return self.known[key]
+
+    def _what(self, at, element):
+        each = self.at[at]
+        operands = self.operands(at)
+        if each.opcode == "parameter":
+            return self._parameter(at, element)
+        if each.opcode == "get-tuple-element":
+            return self.of(operands[0], int(re.search(r"index=(\d+)", each.rest)[1]))
+        if each.opcode == "tuple":
+            return self.of(operands[element]) if element is not None else ("tuple", *map(self.of, operands))
+        if each.opcode in ("bitcast", "copy"):
+            return self.of(operands[0])
+        if each.opcode in RUNS:
+            return self.of(self.roots[called(each)[0]], element)
+        if each.opcode == "while":
+            body = next(name for name in called(each) if f"body=%{name}" in each.rest or f"body={name}" in each.rest)
+            ends = [self.of(self.roots[name]) for name in called(each) if name != body]
+            return ("while", self.of(operands[0], element), self.of(self.roots[body], element), *ends)
+        if each.opcode == "conditional":
+            return ("conditional", self.of(operands[0]), *[self.of(self.roots[name], element) for name in called(each)])
+        rest = each.rest[hlo.end_of_operands(each.rest) + 1 :]
+        rest = LAYOUT.sub("", REFERENCES.sub("", ATTRIBUTES.sub("", rest)))
+        inner = [self.of(self.roots[name]) for name in called(each) if name in self.roots]
+        text = each.rest[: hlo.end_of_operands(each.rest)] if each.opcode == "constant" else ""
+        reads = [self.of(one) for one in operands if one in self.at]
+        reads = sorted(reads) if each.opcode in COMMUTE else reads
+        return each.opcode, LAYOUT.sub("", each.type), text, rest, element, *inner, *reads
+
+    def _parameter(self, at, element):
+        number = int(self.at[at].rest.partition(")")[0])
+        callers = self.callers.get(at[0], [])
+        if at[0] == self.program.entry:
+            return "argument", number, element
+        caller = callers[0] if len(callers) == 1 else None
+        opcode = self.at[caller].opcode if caller else "applied"
+        if opcode in RUNS:
+            return self.of(self.operands(caller)[number], element)
+        if opcode == "while":
+            return "carry", element, self.of(self.operands(caller)[0], element)
+        if opcode == "conditional":
+            return self.of(self.operands(caller)[1 + called(self.at[caller]).index(at[0])], element)
+        return "applied to", number, element
+
+    @functools.cached_property
+    def all(self):
+        return {self.of(at) for at, each in self.at.items() if each.opcode not in PLUMBING | OF_OTHERS}
+
+    def behind(self, at):
+        """What an instruction that moves a value has it from."""
+        each = self.at[at]
+        if each.opcode == "fusion":
+            return self.roots[called(each)[0]]
+        if each.opcode == "parameter" and at[0] != self.program.entry:
+            return self.operands(self.callers[at[0]][0])[int(each.rest.partition(")")[0])]
+        return self.operands(at)[0]
+
+    def depends(self, at, seen=None):
+        """Whether an instruction depends on an argument."""
+        seen = {at} if seen is None else seen | {at}
+        each = self.at[at]
+        if each.opcode == "parameter":
+            callers = self.callers.get(at[0], [])
+            return at[0] == self.program.entry or any(self.depends(one, seen) for one in callers if one not in seen)
+        return any(self.depends(one, seen) for one in self.operands(at) if one in self.at and one not in seen)
+
+    def result(self, place):
+        """What the program returns at a place."""
+        root = self.roots[self.program.entry]
+        return self.of(root, place) if self.at[root].type.startswith("(") else self.of(root)
+
+    @functools.cached_property
+    def whole(self):
+        """What the program computes: its results."""
+        return self.of(self.roots[self.program.entry])
+
+
+# --- knocking out ---------------------------------------------------------------------------------------------
+
+
+class Knock:
+    """A jaxpr with some equations' operands, or results, replaced by new arguments. What was there is returned, so that it lives.
+
+    `operands` are pairs of an equation's number and an operand's; `results` numbers of equations.
+    """
+
+    def __init__(self, number_of, operands=(), results=(), keep=True):
+        self.keep = keep
+        self.number_of, self.operands, self.results = number_of, set(operands), set(results)
+        self.done = {}
+
+    def __call__(self, jaxpr):
+        inner, fresh, kept = self.inside(jaxpr)
+        return inner.replace(invars=[*inner.invars, *fresh], outvars=[*inner.outvars, *kept])
+
+    def concerns(self, jaxpr):
+        for eqn in jaxpr.eqns:
+            number = self.number_of[id(eqn)]
+            if number in self.results or any(number == each for each, _ in self.operands):
+                return True
+            if any(self.concerns(each) for each in inner_jaxprs(eqn)):
+                return True
+        return False
+
+    def inside(self, jaxpr):
+        """The jaxpr, the new variables that it reads, and what is to be returned besides."""
+        if id(jaxpr) in self.done:
+            return self.done[id(jaxpr)]
+        fresh, kept, env, eqns = [], [], {}, []
+
+        def read(atom):
+            return atom if isinstance(atom, Literal) else env.get(atom, atom)
+
+        for eqn in jaxpr.eqns:
+            number = self.number_of[id(eqn)]
+            invars = [read(atom) for atom in eqn.invars]
+            for place, atom in enumerate(invars):
+                if (number, place) in self.operands:
+                    new = Var(atom.aval)
+                    fresh.append(new)
+                    kept += [] if isinstance(atom, Literal) else [atom]
+                    invars[place] = new
+            eqn = eqn.replace(invars=invars)
+            if any(self.concerns(each) for each in inner_jaxprs(eqn)):
+                eqn, more, out = self.nested(eqn)
+                fresh += more
+                kept += out
+            eqns.append(eqn)
+            if number in self.results:
+                for var in eqn.outvars:
+                    env[var] = Var(var.aval)
+                    fresh.append(env[var])
+                    kept += [var] if self.keep else []
+        self.done[id(jaxpr)] = jaxpr.replace(eqns=eqns, outvars=[read(atom) for atom in jaxpr.outvars]), fresh, kept
+        return self.done[id(jaxpr)]
+
+    def nested(self, eqn):
+        name, params = eqn.primitive.name, eqn.params
+        if name in CALLS:
+            inner, fresh, kept = self.inside(params[CALLS[name]])
+            outer, out = [Var(v.aval) for v in fresh], [Var(atom.aval) for atom in kept]
+            inner = inner.replace(invars=[*inner.invars, *fresh], outvars=[*inner.outvars, *kept])
+            changed = {CALLS[name]: inner}
+            if "donated_invars" in params:
+                changed["donated_invars"] = (False,) * len(inner.invars)
+            return (
+                eqn.replace(invars=[*eqn.invars, *outer], outvars=[*eqn.outvars, *out], params=params | changed),
+                outer,
+                out,
+            )
+        if name == "scan":
+            inner, fresh, kept = self.inside(params["jaxpr"])
+            at = params["num_consts"]
+            outer = [Var(v.aval) for v in fresh]
+            out = [Var(atom.aval.update(shape=(params["length"], *atom.aval.shape))) for atom in kept]
+            inner = inner.replace(
+                invars=[*inner.invars[:at], *fresh, *inner.invars[at:]], outvars=[*inner.outvars, *kept]
+            )
+            eqn = eqn.replace(
+                invars=[*eqn.invars[:at], *outer, *eqn.invars[at:]], outvars=[*eqn.outvars, *out],
+                params=params | {"jaxpr": inner, "num_consts": at + len(fresh)},
+            )  # fmt: skip
+            return eqn, outer, out
+        if name == "while":
+            cond, of_cond, _ = self.inside(params["cond_jaxpr"])
+            body, of_body, kept = self.inside(params["body_jaxpr"])
+            first, second = params["cond_nconsts"], params["body_nconsts"]
+            seen, outer, starts = ([Var(v.aval) for v in many] for many in (of_cond, of_body, kept))
+            more = [[Var(v.aval) for v in kept] for _ in range(2)]
+            cond = cond.replace(invars=[*cond.invars[:first], *of_cond, *cond.invars[first:], *more[0]])
+            body = body.replace(
+                invars=[*body.invars[:second], *of_body, *body.invars[second:], *more[1]],
+                outvars=[*body.outvars, *kept],
+            )
+            given = eqn.invars
+            out = [Var(v.aval) for v in kept]
+            eqn = eqn.replace(
+                invars=[*given[:first], *seen, *given[first : first + second], *outer, *given[first + second :], *starts],
+                outvars=[*eqn.outvars, *out],
+                params=params
+                | {"cond_jaxpr": cond, "body_jaxpr": body}
+                | {"cond_nconsts": first + len(seen), "body_nconsts": second + len(outer)},
+            )  # fmt: skip
+            return eqn, [*seen, *outer, *starts], out
+        assert name == "cond", name
+        parts = [self.inside(each) for each in params["branches"]]
+        fresh = [[Var(v.aval) for v in new] for _, new, _ in parts]
+        out = [[Var(atom.aval) for atom in kept] for _, _, kept in parts]
+        other = [[Var(atom.aval) for atom in kept] for _, _, kept in parts]  # what the other branches return
+        branches = []
+        for i, (inner, _, kept) in enumerate(parts):
+            ins = [
+                [*(parts[j][1] if i == j else [Var(v.aval) for v in new]), *[Var(v.aval) for v in other[j]]]
+                for j, new in enumerate(fresh)
+            ]
+            outs = [kept if i == j else ins[j][len(fresh[j]) :] for j in range(len(parts))]
+            branches.append(
+                inner.replace(
+                    invars=[*inner.invars, *itertools.chain(*ins)], outvars=[*inner.outvars, *itertools.chain(*outs)]
+                )
+            )
+        outer = [v for new, spare in zip(fresh, other, strict=True) for v in [*new, *spare]]
+        outs = list(itertools.chain(*out))
+        eqn = eqn.replace(
+            invars=[*eqn.invars, *outer], outvars=[*eqn.outvars, *outs], params=params | {"branches": tuple(branches)}
+        )
+        return eqn, outer, outs
+
+
+def inner_jaxprs(eqn):
+    for value in eqn.params.values():
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, Jaxpr):
+                yield item
+
+
+def replaced(jaxpr, number_of, number, value):
+    """The jaxpr in which what reads an equation reads `value(its operands)` instead: an atom for each result."""
+
+    def inside(jaxpr):
+        eqns, env = [], {}
+
+        def read(atom):
+            return atom if isinstance(atom, Literal) else env.get(atom, atom)
+
+        for eqn in jaxpr.eqns:
+            own = number_of[id(eqn)]
+            params = {
+                name: tuple(map(deep, item)) if isinstance(item, tuple) else deep(item)
+                for name, item in eqn.params.items()
+            }
+            eqns.append(eqn.replace(invars=[read(atom) for atom in eqn.invars], params=params))
+            if own == number:
+                env.update(zip(eqn.outvars, value(eqn, eqns), strict=True))
+        return jaxpr.replace(eqns=eqns, outvars=[read(atom) for atom in jaxpr.outvars])
+
+    def deep(item):
+        return inside(item) if isinstance(item, Jaxpr) and holds(item, number_of, number) else item
+
+    return inside(jaxpr)
+
+
+def holds(jaxpr, number_of, number):
+    return any(
+        number_of[id(eqn)] == number or any(holds(each, number_of, number) for each in inner_jaxprs(eqn))
+        for eqn in jaxpr.eqns
+    )
+
+
+# --- the verdicts ---------------------------------------------------------------------------------------------
+
+
+class Trial:
+    """A traced program, what the Explorer says of it on this CPU, and what knocking out says to that."""
+
+    def __init__(self, function, args):
+        traced = ours.jit(function).trace(*args)
+        self.jaxpr, self.equations = numbering.numbered(traced._program.jaxpr, ours._OurDialect())
+        self.number_of = {id(each.eqn): number for number, each in enumerate(self.equations)}
+        self.text, self.stablehlo = compiled(self.jaxpr)
+        self.cones = Cones(self.text)
+        self.known = {}
+        self.read = hlo.read(self.text, self.equations)
+        written = stablehlo.written(stablehlo.listing(self.stablehlo))
+        self.fates = fates.fates(self.equations, written, self.read, numbering.descendants(self.equations))
+
+    def without_operands(self, *numbers):
+        places = [(n, i) for n in numbers for i in range(len(self.equations[n].eqn.invars))]
+        return self._knocked("operands", numbers, operands=places)
+
+    def without_results(self, *numbers):
+        return self._knocked("results", numbers, results=numbers)
+
+    def without(self, *numbers):
+        return self._knocked("all", numbers, results=numbers, keep=False)
+
+    def _knocked(self, what, numbers, **knock):
+        if (what, numbers) not in self.known:
+            self.known[what, numbers] = Cones(compiled(Knock(self.number_of, **knock)(self.jaxpr))[0])
+        return self.known[what, numbers]
+
+    def alike(self, number):
+        """Equations that XLA may have merged with this one: of the same primitive. Their shapes may differ, by reshapes between."""
+        this = self.equations[number].primitive
+        return [n for n, each in enumerate(self.equations) if n != number and each.primitive == this]
+
+    def links(self):
+        """The instructions that compute something and are surely linked, in the order of the program."""
+        for at, instruction in self.cones.at.items():
+            applied = all(self.cones.at[each].opcode not in RUNS_OTHERS for each in self.cones.callers.get(at[0], [at]))
+            if instruction.opcode not in PLUMBING | OF_OTHERS and (at[0] == self.cones.program.entry or not applied):
+                yield from [at] if self.read.links.exact.get(at) else []
+
+    def link(self, at):
+        """Whether an instruction is of the equations that it is linked to: right, wrong, or merged: made of them and of what reads them."""
+        numbers = self.read.links.exact[at]
+        if self.read.links.rules.get(at, "").startswith("its value"):
+            while self.cones.at[at].opcode in MOVES:
+                at = self.cones.behind(at)
+        return self.is_of(at, numbers)
+
+    def is_of(self, at, numbers):
+        """The verdict on an instruction."""
+        numbers, cone = tuple(numbers), self.cones.of(at)
+        if not self.cones.depends(at):  # a constant: it is there for them, or for others, too
+            return "right" if cone not in self.without(*numbers).all else "untold"
+        if cone in self.without_operands(*numbers).all:
+            twins = tuple(n for number in numbers for n in self.alike(number) if n not in numbers)
+            both = (*numbers, *twins)
+            return (
+                "right"
+                if twins and not (cone in self.without_operands(*both).all and cone in self.without(*both).all)
+                else "wrong"
+            )
+        if cone in self.without_results(*numbers).all:
+            return "right"
+        for other in self.readers(numbers):
+            if cone not in self.without_operands(other).all and cone in self.without_results(other).all:
+                return "wrong"
+        return "merged"
+
+    def readers(self, numbers):
+        return [
+            n
+            for n, each in enumerate(self.equations)
+            if n not in numbers and any(set(numbers) & made for made in each.operands)
+        ]
+
+    # --- reasons ---
+
+    def same(self, number, value):
+        """Whether the program stays the same when `value` of an equation is put in the place of its results."""
+        try:
+            return Cones(compiled(replaced(self.jaxpr, self.number_of, number, value))[0]).whole == self.cones.whole
+        except (KeyError, ValueError):  # the value stands elsewhere: in another jaxpr, or behind it
+            return False
+
+    def reason(self, number):
+        """Whether what is surely said of an equation that is not there holds."""
+        fate, eqn = self.fates[str(number)], self.equations[number].eqn
+        rule, like = fate["rule"], fate.get("like")
+        if rule == "dead":
+            changed = self.without_results(number)
+            return all(changed.result(i) == self.cones.result(i) for i in range(len(self.jaxpr.outvars)))
+        if rule == "duplicate":
+            first, second = sorted((number, like))
+            return self.same(second, lambda *_: self.equations[first].eqn.outvars)
+        if rule == "cancels":
+            outer, inner = (number, like) if self.equations[number].unchanged else (like, number)
+            return self.same(outer, lambda *_: [self.equations[inner].eqn.invars[0]])
+        if rule in ("changes nothing", "no operation"):
+            return any(
+                self.same(number, lambda new, _, i=i: [new.invars[i]])
+                for i, atom in enumerate(eqn.invars)
+                if (atom.aval.shape, atom.aval.dtype) == (eqn.outvars[0].aval.shape, eqn.outvars[0].aval.dtype)
+            )
+        if rule == "constant":
+            return not any(origin < 0 for origin in self.origins(number))
+        at = next(at for at, row in self.read.rows.items() if row == fate["row"])
+        if rule == "merged":
+            return self.cones.of(at) not in self.without_operands(number).all
+        while self.cones.at[at].opcode in ("bitcast", "copy") and rule == "renamed":
+            return True  # nothing is computed there
+        return self.is_of(at, [number]) != "wrong"
+
+    def origins(self, number):
+        found, waiting = set(), [number]
+        while waiting:
+            for made in self.equations[waiting.pop()].operands:
+                waiting += [each for each in made - found if each >= 0]
+                found |= made
+        return found
