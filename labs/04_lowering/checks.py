@@ -579,8 +579,8 @@ def tokens_of_two_effects(jk, rng):
 
 @check(
     "04.6",
-    "Each line of a function says through which functions it is reached.",
-    against=["a function is called from nowhere", "names of lines do not matter"],
+    "The lines of a function are named within it: XLA writes the name of each call before them.",
+    against=["a function belongs to who called it first", "a function's lines begin with its name"],
 )
 def name_stacks(jk, rng):
     inner = jk.jit(lambda x: jk.numpy.sin(x) * 2.0)
@@ -590,7 +590,7 @@ def name_stacks(jk, rng):
         return inner(x) + 1.0
 
     text = text_of(jk, lambda x: jk.numpy.cos(outer(x)), floats(rng, int(rng.integers(2, 9))), debug_info=True)
-    return sorted(set(re.findall(r'"(jit\([^"]*)"', text)))
+    return sorted(set(re.findall(r'loc\((?:fused\[)?"([^"]*)"', text)))
 
 
 # --- 04.7 Compile -------------------------------------------------------------------------------------------------

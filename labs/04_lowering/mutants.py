@@ -269,7 +269,7 @@ edit(
 def looks_up_by_name(self, name, jaxpr, args):
     function = self.module.function_of_jaxpr.get(name)
     if function is None:
-        function = lower_function(self.module, name, jaxpr, f"{self.name_stack}/jit({name})")
+        function = lower_function(self.module, name, jaxpr, "")
         self.module.function_of_jaxpr[name] = function
     tokens = [self.tokens[effect] for effect in function.ordered]
     consts = [self.function.take_hoisted(key, kind) for key, (_, kind) in function.hoisted.items()]
@@ -300,7 +300,7 @@ edit(
 def knows_jaxprs_only(self, name, jaxpr, args):
     known = self.module.function_of_jaxpr
     if jaxpr not in known:
-        known[jaxpr] = lower_function(self.module, name, jaxpr, f"{self.name_stack}/jit({name})")
+        known[jaxpr] = lower_function(self.module, name, jaxpr, "")
     function = known[jaxpr]
     operands = [self.tokens[effect] for effect in function.ordered]
     operands += [self.function.take_hoisted(key, kind) for key, (_, kind) in function.hoisted.items()]
@@ -316,12 +316,12 @@ edit(
     "for effect in function.ordered]", "for effect in reversed(function.ordered)]", target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 edit(
-    "04.6", "a function is called from nowhere", "An error in the innermost function: how did the program get there?",
-    'f"{self.name_stack}/jit({name})"', 'f"jit({name})"', target="LoweringContext.call_jaxpr",
+    "04.6", "a function belongs to who called it first", "Two scopes call one function. Whose name do its lines have?",
+    'jaxpr, "")', "jaxpr, self.name_stack)", target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 edit(
-    "04.6", "names of lines do not matter", "Which name stack has the context that writes the function?",
-    "LoweringContext(function, name_stack)", 'LoweringContext(function, "")', target="lower_function",
+    "04.6", "a function's lines begin with its name", "Which name stack has the context that writes the function?",
+    "LoweringContext(function, name_stack)", 'LoweringContext(function, f"jit({name})")', target="lower_function",
 )  # fmt: skip
 
 # --- 04.7 Compile -------------------------------------------------------------------------------------------------
@@ -636,7 +636,7 @@ def function_in_small_steps(module, name, jaxpr, name_stack):
 def call_in_small_steps(self, name, jaxpr, args):
     known = self.module.function_of_jaxpr
     if (name, jaxpr) not in known:
-        known[name, jaxpr] = lower_function(self.module, name, jaxpr, self.name_stack + f"/jit({name})")
+        known[name, jaxpr] = lower_function(self.module, name, jaxpr, name_stack="")
     function = known[name, jaxpr]
     operands = [self.tokens[e] for e in function.ordered]
     for key, (_, kind) in function.hoisted.items():
@@ -650,7 +650,7 @@ def call_tries_first(self, name, jaxpr, args):
     try:
         function = self.module.function_of_jaxpr[name, jaxpr]
     except KeyError:
-        function = lower_function(self.module, name, jaxpr, "/".join([self.name_stack, f"jit({name})"]))
+        function = lower_function(self.module, name, jaxpr, str())
         self.module.function_of_jaxpr[name, jaxpr] = function
     large = [self.function.take_hoisted(k, v[1]) for k, v in function.hoisted.items()]
     tokens = [self.tokens[effect] for effect in function.ordered]
