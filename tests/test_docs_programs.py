@@ -52,6 +52,8 @@ SHOWN_ONLY = {  # how a block begins, and why it is not tried
     "values     b = sin a": "a picture made of letters",
     ".-> u8 -> u16": "a picture made of letters",
     "jitkit beside JAX, in one process": "a table that `make benchmarks` writes",
+    "2  Trace   ": "lines of the tour, and tests/test_readme.py has them",
+    "  ✓ pass: What is": "a verdict, and tests/test_readme.py has it",
     "Six programs, op by op": "a table that `make benchmarks` writes",
 }
 

@@ -22,16 +22,61 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def test_the_programs_of_the_readme_run_and_print_what_jax_prints(capsys):
-    assert len(BLOCKS) == 2
-    names = {}
-    exec("\n".join(BLOCKS), names)
+    [program] = BLOCKS
+    exec(program, {})
 
     def selu(x, alpha=1.67, lmbda=1.05):
         return lmbda * jax_numpy.where(x > 0, x, alpha * jax_numpy.exp(x) - alpha)
 
     printed = capsys.readouterr().out
-    assert printed.startswith(f"{jax.make_jaxpr(selu)(jax_numpy.arange(3.0))}\n")
-    assert printed.endswith(" (1000,)\n")
+    assert printed == f"{jax.jit(selu)(jax_numpy.arange(-2.0, 3.0))}\n{jax.make_jaxpr(selu)(jax_numpy.arange(3.0))}\n"
+
+
+def block_of(first):
+    """The block of the README that begins with a line."""
+    [block] = [each for each in README.split("\n```\n") if each.strip().startswith(first)]
+    return [line.strip() for line in block.splitlines() if line.strip()]
+
+
+def test_the_verdict_in_the_readme_is_what_the_command_says(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert cli.main(["start", "my-labs"]) == 0
+    monkeypatch.chdir(tmp_path / "my-labs")
+    file = pathlib.Path("00_hello", "exercises.py")
+    stub = file.read_text(encoding="utf-8")
+    file.write_text(
+        stub.replace('raise NotImplementedError("00.1")', "return jnp.where(x > 0, x, 0.0)"), encoding="utf-8"
+    )
+    capsys.readouterr()
+    assert cli.main(["check", "00.1"]) == 1
+    said = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in block_of("✓ pass") if line not in said] == []
+
+
+def test_the_lines_of_the_tour_in_the_readme_are_the_tour_s():
+    lines = block_of("2  Trace")
+    assert len(lines) == 12
+
+    def selu(x, alpha=1.67, lmbda=1.05):
+        return lmbda * jax_numpy.where(x > 0, x, alpha * jax_numpy.exp(x) - alpha)
+
+    jaxpr = str(jax.make_jaxpr(selu)(jax.ShapeDtypeStruct((1_000_000,), "float32")))
+    assert [line.strip() for line in jaxpr.splitlines()[:4]] == lines[3:7]
+    tour = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "jitkit" / "kata" / "tour").glob("*.py"))
+    plain = " ".join(tour.replace('"', "").split())
+    for sentence in (
+        "Python ran the function once, on a tracer in place of x.", "It saw a type and no numbers",
+        "each operation was written down as an equation.", "Why the last call missed, as jitkit.explain(selu) puts it:",
+    ):  # fmt: skip
+        assert sentence in plain
+        assert sentence in " ".join(lines)
+    f = jitkit.jit(lambda x: x + 1)
+    f(jitkit.numpy.ones(1_000_000))
+    f(jitkit.numpy.ones(500_000))
+    told = " ".join(str(jitkit.explain(f)).split())
+    for sentence in ("x: float32[1000000] before, float32[500000] now", " ".join(lines[-2:])):
+        assert sentence in told
 
 
 def test_every_option_is_in_the_table_with_its_variable():
