@@ -1320,3 +1320,47 @@ def test_objects_that_can_be_called_are_explored_too():
     lit = [line for line, numbers in zip(data["python"]["lines"], data["python"]["equations"], strict=True) if numbers]
     assert lit == ["            return jnp.sin(x)"]
     assert explore(Model(), targets=[]).data["failure"]["type"] == "TypeError"
+
+
+ARGUMENTS = """
+import jitkit.numpy as jnp
+
+def loss(params, xs, n=1, axis=None):
+    x, y = xs
+    for _ in range(n):
+        x = jnp.tanh(x @ params["w"] + params["b"])
+    return ((x - y) ** 2).sum(axis)
+"""
+
+
+def explored_with(tmp_path, capsys, *arguments):
+    (tmp_path / "trees.py").write_text(ARGUMENTS, encoding="utf-8")
+    status = cli.main(["explore", f"{tmp_path / 'trees.py'}:loss", "--json", "--target", "cpu", *arguments])
+    shown = capsys.readouterr()
+    return status, json.loads(shown.out) if status == 0 else shown.err
+
+
+def test_the_command_takes_trees_and_values(tmp_path, capsys):
+    trees = ['{w: f32[8,8], "b": f32[8]}', "(f32[4,8], f32[4,8])"]
+    status, data = explored_with(tmp_path, capsys, "--shapes", *trees, "--static", "n=3", "--static", "axis=0")
+    assert status == 0
+    assert data["signature"] == (
+        "loss(params['b']: float32[8], params['w']: float32[8,8], xs[0]: float32[4,8], xs[1]: float32[4,8])"
+    )
+    assert [each["primitive"] for each in data["equations"]].count("tanh") == 3
+    assert data["equations"][-1]["results"] == "f32[8]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "missing a required argument: 'params'. Give their types: --shapes"),
+        (["--shapes", "{w: f32[8"], "is not a tree of types. Write it as Python does"),
+        (["--shapes", "(f32[8], 3)"], "A value is given by name: --static n=3"),
+        (["--shapes", "f32[8]", "--static", "n"], "'n' is not NAME=VALUE"),
+    ],
+)
+def test_arguments_that_cannot_be_read_say_how_they_are_written(tmp_path, capsys, arguments, said):
+    status, words = explored_with(tmp_path, capsys, *arguments)
+    assert status == 2
+    assert said in " ".join(words.split())

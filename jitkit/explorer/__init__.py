@@ -1,11 +1,9 @@
 """function -> one page: its source, jaxpr, StableHLO, what each compiler made of it, and its calls, all linked
 
     jitkit explore model.py:loss --shapes f32[8,16],f32[16]        writes loss.html
-    jitkit.explore(loss, x, w)                                     shows it in a notebook
 
-Comes in: a function, ours or JAX's, and arguments or their types. Goes out: an HTML file that opens from disk, and the plain
-data in it (`docs/explorer.md`). Equations get numbers, which lowering and XLA carry along; so links are known, not guessed.
-In the order of reading:
+Comes in: a function, ours or JAX's, and arguments or their types. Goes out: an HTML file, and the plain data in it. Equations get numbers,
+which lowering and XLA carry along. In the order of reading:
 
     equations      jaxpr -> numbered equations: which of them are dead, constant, the same
     subject        what is explored

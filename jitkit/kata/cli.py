@@ -102,7 +102,17 @@ def _targets_arguments(parser: argparse.ArgumentParser) -> None:
 def _explore_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("function", metavar="FILE:FUNCTION", help="the function to explore, such as model.py:loss")
     parser.add_argument(
-        "--shapes", metavar="TYPES", nargs="+", help="the types of its arguments, such as f32[1024,1024],f32[8]"
+        "--shapes",
+        metavar="TYPES",
+        nargs="+",
+        help="the types of its arguments, such as f32[1024,1024],f32[8]; a tree as '{\"w\": f32[8,16]}'",
+    )
+    parser.add_argument(
+        "--static",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="an argument that is a value, such as n=3; may be repeated",
     )
     _add_target(parser)
     parser.add_argument(

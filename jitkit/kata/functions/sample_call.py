@@ -9,6 +9,7 @@ import ast
 import functools
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
 import traceback
@@ -50,6 +51,75 @@ def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
         sizes = [int(size) for size in (match["sizes"] or "").split(",") if size.strip()]
         found.append(ShapeDtypeStruct(sizes, _DTYPES[name]))
     return found
+
+
+def parse_arguments(text: str) -> tuple[Any, ...]:
+    """`{"w": f32[8,16], "b": f32[16]}, (f32[8], i32[])` as arguments without values: trees of types, as Python writes dictionaries, lists
+    and tuples; the quotes around keys may be left out. WrongUsage for what cannot be read.
+    """
+    if not re.search(r"[{(]|(?:^|[\s,])\[", text):
+        return tuple(parse_shapes(text))
+    found: list[ShapeDtypeStruct] = []
+
+    def numbered(match: re.Match[str]) -> str:
+        found.extend(parse_shapes(match[0]))
+        return str(len(found) - 1)
+
+    quoted = re.sub(r"(?<=[{,])\s*([A-Za-z_]\w*)\s*:", r'"\1":', text)
+    plain = re.sub(r"(?<![\w\"'])[a-z]\w*\[[\d, ]*\]", numbered, quoted)
+    try:
+        read = ast.literal_eval(f"({plain},)")
+    except (SyntaxError, ValueError):
+        raise WrongUsage(
+            f"{text!r} is not a tree of types. Write it as Python does, and quote it for the shell: --shapes "
+            '\'{"w": f32[8,16], "b": f32[16]}\' f32[4,8]'
+        ) from None
+    return tuple(_with_types(each, found) for each in read)
+
+
+def _with_types(tree: Any, types: Sequence[ShapeDtypeStruct]) -> Any:
+    if isinstance(tree, dict):
+        return {key: _with_types(value, types) for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return type(tree)(_with_types(value, types) for value in tree)
+    if tree is None:
+        return None
+    if type(tree) is not int or not 0 <= tree < len(types):
+        raise WrongUsage(f"{tree!r} is not a type such as f32[8]. A value is given by name: --static n={tree!r}")
+    return types[tree]
+
+
+def parse_static(given: Sequence[str]) -> dict[str, Any]:
+    """`n=3` as `{"n": 3}`: values that the function is traced with. WrongUsage for what Python does not read as one."""
+    found = {}
+    for each in given:
+        name, equals, text = each.partition("=")
+        try:
+            if not equals or not name.isidentifier():
+                raise ValueError
+            found[name] = ast.literal_eval(text)
+        except (SyntaxError, ValueError):
+            raise WrongUsage(
+                f"{each!r} is not NAME=VALUE, with a value as Python writes it: n=3, mode=\"'same'\""
+            ) from None
+    return found
+
+
+def check_bound(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """WrongUsage where a function was given no arguments, and needs some: it says how they are given."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        if not args:
+            name = getattr(function, "__name__", "the function")
+            raise WrongUsage(
+                f"{name}{signature}: {error}. Give their types: --shapes f32[8,16],f32[16]; a tree as '{{\"w\": f32[8,16]}}', "
+                "a value that is not an array as --static n=3. Or --calls: then they are those of a run."
+            ) from None
 
 
 def load_function(where: str) -> Callable[..., Any]:

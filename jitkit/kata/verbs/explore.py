@@ -17,11 +17,12 @@ from jitkit.explorer import calls, jax_calls
 from jitkit.explorer.api import Exploration, exploration, subject_of
 from jitkit.explorer.real_jax import made_by_jax
 from jitkit.pjit.function import is_jitted
+from jitkit.pjit.jit import jit
 from jitkit.targets import TARGETS
 
 from ..functions import of_jax
 from ..functions.compiled import choose
-from ..functions.sample_call import load_function, names_in, parse_shapes
+from ..functions.sample_call import check_bound, load_function, names_in, parse_arguments, parse_static
 from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.terminal import Screen, duration
 
@@ -31,19 +32,21 @@ def run(arguments: argparse.Namespace) -> int:
     start = time.perf_counter()
     chosen = choose(arguments.target or TARGETS)
     file, _, name = arguments.function.rpartition(":")
-    args: tuple[Any, ...] = tuple(parse_shapes(",".join(arguments.shapes))) if arguments.shapes else ()
-    kwargs: dict[str, Any] = {}
+    args = parse_arguments(",".join(arguments.shapes)) if arguments.shapes else ()
+    kwargs = parse_static(arguments.static)
     seen: dict[str, Any] | None = None
     if arguments.calls is not None:
         # What the script prints is not a part of the page's data.
         with contextlib.redirect_stdout(sys.stderr) if arguments.json else contextlib.nullcontext():
             function, found = watch(arguments.function, arguments.calls or file, arguments.jax)
         seen = calls.as_data(found, f"of {arguments.calls or file}, which was run")
-        if not args:
+        if not args and not kwargs:
             latest, args, kwargs = last_arguments(found, name)
             seen["shown"] = latest
     else:
         function = load_function(arguments.function)
+    if seen is None:
+        check_bound(function, args, kwargs)
     is_jax = arguments.jax or made_by_jax(function)
     if not is_jax and of_jax.names_of_jax(function) and not is_jitted(function):
         raise WrongUsage(f"{of_jax.sentence(function, file)}\nOr explore it as JAX's own, with --jax.")
@@ -53,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     with Screen.of(sys.stderr).progress(
         lambda: f"compiling {name} for {', '.join(list(waiting))}" if waiting else f"linking {name}"
     ):
-        subject = subject_of(function, args, kwargs, is_jax)
+        subject = subject_of(with_static(function, arguments.static and kwargs, is_jax), args, kwargs, is_jax)
         subject.name = (
             name  # as it was asked for: a lambda, a partial or another name of a function have their own, or none
         )
@@ -64,6 +67,17 @@ def run(arguments: argparse.Namespace) -> int:
         write(page, arguments.output, time.perf_counter() - start)
     refused = [each for each in page.data["targets"] if each.get("reason", "missing") != "missing"]
     return FAILED if page.data["failure"] or refused else OK
+
+
+def with_static(function: Callable[..., Any], static: dict[str, Any], is_jax: bool) -> Callable[..., Any]:
+    """The function, for which these arguments are values; one that is jitted knows its own."""
+    if not static or is_jitted(function) or made_by_jax(function):
+        return function
+    return (
+        runtime.jax().jit(function, static_argnames=tuple(static))
+        if is_jax
+        else jit(function, static_argnames=tuple(static))
+    )
 
 
 def write(page: Exploration, output: Path | None, seconds: float) -> None:

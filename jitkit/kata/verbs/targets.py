@@ -15,7 +15,7 @@ from jitkit.targets.table import how_to_install
 
 from ..functions import example
 from ..functions.compiled import Outcome, choose, compile_for, signature, trace
-from ..functions.sample_call import load_function, parse_shapes
+from ..functions.sample_call import load_function, parse_arguments, parse_shapes
 from ..problems import FAILED, OK
 from ..screens.chips import lines_of, show_programs
 from ..screens.terminal import Screen
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         given = []
     chosen = choose(arguments.target or TARGETS)
     if arguments.shapes is not None:
-        given = parse_shapes(",".join(arguments.shapes))
+        given = [*parse_arguments(",".join(arguments.shapes))]
     traced = trace(function, given, (arguments.function or "").rpartition(":")[0])
     progress = Screen.of(sys.stderr)
     outcomes: dict[Target, Outcome] = {}
