@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import jitkit
-from jitkit.kata.checking import differentiated, mapped
 from jitkit.kata.engine.plain import Raised
-from jitkit.kata.engine.random_programs import programs, whole
+from jitkit.kata.engine.random_programs import random_programs, whole
 from jitkit.kata.programs.choices import Choices, shorter
+from jitkit.kata.programs.transformed import differentiated, mapped
 
 WRITERS = {
     "vmap": mapped("unary binary scaled reduction moved constant cast product jit branches scan counted repeated"),
@@ -37,7 +37,7 @@ def by_jax(text):
 @pytest.mark.parametrize("name", WRITERS)
 def test_random_programs_compute_what_jax_computes(name):
     rng = np.random.default_rng([7, len(name)])
-    for ran in programs(jitkit, rng, WRITERS[name], 5):
+    for ran in random_programs(jitkit, rng, WRITERS[name], 5):
         assert not isinstance(ran.value, Raised), f"{ran.text}\n{ran.value.error!r}"
         *leaves, _ = ran.value
         for ours, theirs in zip(leaves, by_jax(ran.text), strict=True):
@@ -50,7 +50,7 @@ def test_random_programs_compute_what_jax_computes(name):
 
 def test_hardly_any_program_ends_in_an_error():
     for write in WRITERS.values():
-        found = programs(jitkit, np.random.default_rng(5), write, 60)
+        found = random_programs(jitkit, np.random.default_rng(5), write, 60)
         errors = [f"{ran.text}\n{ran.value.error!r}" for ran in found if isinstance(ran.value, Raised)]
         assert len(errors) <= 1, errors[0]
 

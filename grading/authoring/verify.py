@@ -9,6 +9,7 @@ For each exercise:
     right       right answers that are written in another way pass every check, too
     mutants     three or more plausible wrong answers fail, each on a check that is against its misconception
     planted     a `raise` at the start of the solution makes a check fail: the learner's function is what runs
+    reach       and so it does in one of its random programs, whichever of its functions raises
     secret      no line of the solution is in the lab's folder
 
 Each proof is a process of its own, and there are hundreds: the learners' checks and the hidden ones share it, and it is a copy
@@ -260,10 +261,14 @@ class _Prover:
         """A function that raises is noticed: it is what runs."""
         findings = []
         for target in exercise.targets:
-            found = self.verdict(exercise, {target: _with_body(target, 'raise RuntimeError("planted")')})
+            found = self.verdict(exercise, {target: _with_body(target, 'raise RuntimeError("planted")')}, graded=True)
             if all(result.status == Status.PASS for result in found.results):
                 sentence = f"all checks pass though `{target.name}` raises: it is not run"
                 findings.append(Finding(exercise.id, "planted", sentence))
+            for result in found.results:
+                if result.check.drawn and result.status == Status.PASS:
+                    sentence = f"no random program of {result.check.name} calls `{target.name}`"
+                    findings.append(Finding(exercise.id, "reach", sentence))
         return findings
 
     def mutant(self, exercise: Exercise, mutant: Mutant) -> list[Finding]:

@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from jitkit.kata.checking import check, modules_of_jax, raised
+from jitkit.kata.checking import check, modules_of_jax, of_arrays, of_loops, raised, random_programs
 
 # --- 01.1 Bind a primitive ----------------------------------------------------------------------------------------
 
@@ -504,3 +504,33 @@ def must_be_known(jk, rng):
     index = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(operator.index, x)), 1, parts=["__index__()"])
     truth = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(bool, x, "the flag")), True, parts=["the flag"])
     return known, traced, index, type(getattr(truth, "error", None)).__name__
+
+
+# --- Programs that nobody wrote before ----------------------------------------------------------------------------
+
+NEW = "Programs that nobody wrote before: others at each save."
+
+
+@check("01.1", NEW, drawn=True)
+def programs_1(jk, rng):
+    return random_programs(jk, rng, of_arrays.plain("unary binary moved reduction jit"), 6, types=True)
+
+
+@check("01.2", NEW, drawn=True)
+def programs_2(jk, rng):
+    return random_programs(jk, rng, of_loops.operators, 12, types=True)
+
+
+@check("01.3", NEW, drawn=True)
+def programs_3(jk, rng):
+    return random_programs(jk, rng, of_loops.operators, 12, types=True)
+
+
+@check("01.4", NEW, drawn=True)
+def programs_4(jk, rng):
+    return random_programs(jk, rng, of_loops.operators, 12, types=True)
+
+
+@check("01.5", NEW, drawn=True)
+def programs_5(jk, rng):
+    return random_programs(jk, rng, of_arrays.plain("constant unary binary jit scan constant"), 6, types=True)

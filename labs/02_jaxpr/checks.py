@@ -7,7 +7,7 @@ import weakref
 
 import numpy as np
 
-from jitkit.kata.checking import check, raised
+from jitkit.kata.checking import check, of_arrays, raised, random_programs
 
 
 def vector(rng, size=None):
@@ -690,3 +690,73 @@ def rules(jk, rng):
     finally:
         del staging_rules[mine_p]
     return results, seen, len(program.eqns)
+
+
+# --- Programs that nobody wrote before ----------------------------------------------------------------------------
+
+NEW = "Programs that nobody wrote before: others at each save."
+
+
+@check("02.1", NEW, drawn=True)
+def programs_1(jk, rng):
+    return random_programs(
+        jk,
+        rng,
+        of_arrays.plain(
+            "unary binary scaled reduction moved constant jit branches scan", way="jax.make_jaxpr(f)({args})"
+        ),
+        4,
+        by_numpy=False,
+    )
+
+
+@check("02.2", NEW, drawn=True)
+def programs_2(jk, rng):
+    return random_programs(
+        jk,
+        rng,
+        of_arrays.plain(
+            "unary binary scaled reduction moved constant jit branches scan", way="jax.make_jaxpr(f)({args})"
+        ),
+        4,
+        by_numpy=False,
+    )
+
+
+@check("02.3", NEW, drawn=True)
+def programs_3(jk, rng):
+    return random_programs(
+        jk,
+        rng,
+        of_arrays.plain(
+            "unary binary scaled reduction moved constant jit branches scan", way="jax.make_jaxpr(f)({args})"
+        ),
+        4,
+        by_numpy=False,
+    )
+
+
+@check("02.4", NEW, drawn=True)
+def programs_4(jk, rng):
+    return random_programs(
+        jk,
+        rng,
+        of_arrays.plain(
+            "unary binary scaled reduction moved constant jit branches scan",
+            way="made = jax.make_jaxpr(f)({args})\n(lambda *xs: jax.jaxpr.eval_jaxpr(made, made.consts, *xs))({args})",
+        ),
+        5,
+    )
+
+
+@check("02.7", NEW, drawn=True)
+def programs_7(jk, rng):
+    return random_programs(
+        jk,
+        rng,
+        of_arrays.plain(
+            "unary binary scaled reduction moved constant jit branches scan", way="jax.make_jaxpr(f)({args})"
+        ),
+        4,
+        by_numpy=False,
+    )

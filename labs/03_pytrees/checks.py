@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jitkit.kata.checking import check, raised
+from jitkit.kata.checking import check, of_trees, raised, random_programs
 
 
 def names(rng, count):
@@ -579,3 +579,38 @@ def stopping_by_path(jk, rng):
         with_paths, jk, tree, is_leaf=lambda path, subtree: len(path), is_leaf_takes_path=True, parts=["non-boolean"]
     )
     return with_paths(jk, tree, is_leaf=is_leaf, is_leaf_takes_path=True), asked, tuples, number
+
+
+# --- Programs that nobody wrote before ----------------------------------------------------------------------------
+
+NEW = "Programs that nobody wrote before: others at each save."
+
+
+@check("03.1", NEW, drawn=True)
+def programs_1(jk, rng):
+    return random_programs(jk, rng, of_trees.nodes, 12, by_numpy=False)
+
+
+@check("03.2", NEW, drawn=True)
+def programs_2(jk, rng):
+    return random_programs(jk, rng, of_trees.registered, 8, by_numpy=False)
+
+
+@check("03.3", NEW, drawn=True)
+def programs_3(jk, rng):
+    return random_programs(jk, rng, of_trees.trees("flatten"), 8, by_numpy=False)
+
+
+@check("03.4", NEW, drawn=True)
+def programs_4(jk, rng):
+    return random_programs(jk, rng, of_trees.trees("unflatten"), 8, by_numpy=False)
+
+
+@check("03.5", NEW, drawn=True)
+def programs_5(jk, rng):
+    return random_programs(jk, rng, of_trees.functions_of_leaves, 6, by_numpy=False)
+
+
+@check("03.6", NEW, drawn=True)
+def programs_6(jk, rng):
+    return random_programs(jk, rng, of_trees.trees("paths"), 8, by_numpy=False)

@@ -10,7 +10,7 @@ import re
 import ml_dtypes
 import numpy as np
 
-from jitkit.kata.checking import Stablehlo, check, raised
+from jitkit.kata.checking import Stablehlo, check, of_arrays, raised, random_programs
 
 
 def lowered(jk, f, *arguments):
@@ -726,3 +726,79 @@ def places(jk, rng):
         for committed, kind in itertools.product((False, True), (type(default), Elsewhere)):
             found.append(program.compile_program(some, kind(*default._replace(committed=committed))))
     return [[x if type(x) in (str, bool, list, tuple) else None for x in parts] for parts in found]
+
+
+# --- Programs that nobody wrote before ----------------------------------------------------------------------------
+
+NEW = "Programs that nobody wrote before: others at each save."
+
+
+@check("04.1", NEW, drawn=True, tolerance=1e-4)
+def programs_1(jk, rng):
+    return random_programs(
+        jk,
+        rng,
+        of_arrays.plain(
+            "unary binary constant cast", dtypes=("float32", "int32", "float16", "bool"), way="jax.jit(f)({args})"
+        ),
+        2,
+        graded=20,
+        by_numpy=False,
+    )
+
+
+@check("04.2", NEW, drawn=True, tolerance=1e-4)
+def programs_2(jk, rng):
+    return random_programs(
+        jk, rng, of_arrays.plain("unary binary constant scaled", way="jax.jit(f)({args})"), 2, graded=20, by_numpy=False
+    )
+
+
+@check("04.3", NEW, drawn=True, tolerance=1e-4)
+def programs_3(jk, rng):
+    return random_programs(
+        jk,
+        rng,
+        of_arrays.plain("unary binary scaled reduction moved constant jit branches scan", way="jax.jit(f)({args})"),
+        2,
+        graded=20,
+        by_numpy=False,
+    )
+
+
+@check("04.4", NEW, drawn=True, tolerance=1e-4)
+def programs_4(jk, rng):
+    return random_programs(
+        jk, rng, of_arrays.plain("product moved product", way="jax.jit(f)({args})"), 2, graded=20, by_numpy=False
+    )
+
+
+@check("04.5", NEW, drawn=True, tolerance=1e-4)
+def programs_5(jk, rng):
+    return random_programs(
+        jk,
+        rng,
+        of_arrays.plain("reduction unary reduction", dtypes=("float32", "int32"), way="jax.jit(f)({args})"),
+        2,
+        graded=20,
+        by_numpy=False,
+    )
+
+
+@check("04.6", NEW, drawn=True, tolerance=1e-4)
+def programs_6(jk, rng):
+    return random_programs(
+        jk, rng, of_arrays.plain("jit branches unary", way="jax.jit(f)({args})"), 2, graded=20, by_numpy=False
+    )
+
+
+@check("04.7", NEW, drawn=True, tolerance=1e-4)
+def programs_7(jk, rng):
+    return random_programs(
+        jk,
+        rng,
+        of_arrays.plain("unary binary scaled reduction moved constant jit branches scan", way="jax.jit(f)({args})"),
+        2,
+        graded=20,
+        by_numpy=False,
+    )

@@ -11,7 +11,7 @@ import weakref
 
 import numpy as np
 
-from jitkit.kata.checking import check, raised
+from jitkit.kata.checking import check, of_arrays, of_calls, raised, random_programs
 
 
 def module(jk, name):
@@ -1056,3 +1056,45 @@ def asked_about(jk, rng):
     asked = {}  # once or twice for each call
     f = jit_by(jk, lambda x: asked.setdefault((type(x).__name__, str(x.aval)), x.aval), lambda x: x.reshape(-1, 1))
     return [f(x) for x in (1.5, floats(rng, 2), jk.device_put(floats(rng, 3)))], asked
+
+
+# --- Programs that nobody wrote before ----------------------------------------------------------------------------
+
+NEW = "Programs that nobody wrote before: others at each save."
+
+
+@check("05.1", NEW, drawn=True)
+def programs_1(jk, rng):
+    return random_programs(jk, rng, of_calls.calls(), 5, by_numpy=False)
+
+
+@check("05.2", NEW, drawn=True)
+def programs_2(jk, rng):
+    return random_programs(jk, rng, of_calls.functions, 5, by_numpy=False)
+
+
+@check("05.3", NEW, drawn=True)
+def programs_3(jk, rng):
+    return random_programs(jk, rng, of_calls.tables, 10, by_numpy=False)
+
+
+@check("05.4", NEW, drawn=True, tolerance=1e-4)
+def programs_4(jk, rng):
+    return random_programs(jk, rng, of_calls.calls(runs=True), 2, graded=20, by_numpy=False)
+
+
+@check("05.5", NEW, drawn=True)
+def programs_5(jk, rng):
+    return random_programs(jk, rng, of_calls.misses, 5, by_numpy=False)
+
+
+@check("05.6", NEW, drawn=True)
+def programs_6(jk, rng):
+    return random_programs(
+        jk, rng, of_arrays.plain("jit unary binary constant jit", way="jax.make_jaxpr(f)({args})"), 4, by_numpy=False
+    )
+
+
+@check("05.7", NEW, drawn=True, tolerance=1e-4)
+def programs_7(jk, rng):
+    return random_programs(jk, rng, of_calls.warm, 2, graded=20, by_numpy=False)

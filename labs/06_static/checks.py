@@ -8,7 +8,7 @@ import types
 
 import numpy as np
 
-from jitkit.kata.checking import Unordered, check, modules_of_jax, raised
+from jitkit.kata.checking import Unordered, check, modules_of_jax, of_calls, raised, random_programs
 
 
 def plain(x, y, n, m=1):
@@ -498,3 +498,33 @@ def in_an_error(jk, rng):
     name = f"w{int(rng.integers(99))}"
     f = jk.jit(lambda mode, params, x: x, static_argnums=0)
     return raised(f.trace, "train", {"a": 1.0, name: "text"}, 1.0, parts=[f"at path params['{name}']"])
+
+
+# --- Programs that nobody wrote before ----------------------------------------------------------------------------
+
+NEW = "Programs that nobody wrote before: others at each save."
+
+
+@check("06.1", NEW, drawn=True)
+def programs_1(jk, rng):
+    return random_programs(jk, rng, of_calls.signatures, 6, by_numpy=False)
+
+
+@check("06.2", NEW, drawn=True)
+def programs_2(jk, rng):
+    return random_programs(jk, rng, of_calls.signatures, 6, by_numpy=False)
+
+
+@check("06.3", NEW, drawn=True)
+def programs_3(jk, rng):
+    return random_programs(jk, rng, of_calls.signatures, 6, by_numpy=False)
+
+
+@check("06.4", NEW, drawn=True)
+def programs_4(jk, rng):
+    return random_programs(jk, rng, of_calls.statics, 8, by_numpy=False)
+
+
+@check("06.5", NEW, drawn=True)
+def programs_5(jk, rng):
+    return random_programs(jk, rng, of_calls.misses, 5, by_numpy=False)

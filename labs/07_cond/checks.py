@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitkit.kata.checking import Stablehlo, check, raised
+from jitkit.kata.checking import Stablehlo, check, of_arrays, of_loops, raised, random_programs
 
 
 def scalar(rng):
@@ -544,3 +544,35 @@ def chosen_by_python(jk, rng):
         chosen = [switch(i, [lambda a, b: a - b, lambda a, b: a * b], x, y) for i in (-1, 0, 1, 7)]
         found = [raised(switch, i, branches, x) for i in (0, 1) for branches in ([abs, 3], [3, abs], [abs, 3, abs])]
     return chosen, [(type(e.error).__name__ if hasattr(e, "error") else "no error") for e in found]
+
+
+# --- Programs that nobody wrote before ----------------------------------------------------------------------------
+
+NEW = "Programs that nobody wrote before: others at each save."
+
+
+@check("07.1", NEW, drawn=True)
+def programs_1(jk, rng):
+    return random_programs(jk, rng, of_loops.unsettled("cond"), 8, types=True)
+
+
+@check("07.2", NEW, drawn=True)
+def programs_2(jk, rng):
+    return random_programs(jk, rng, of_loops.unsettled("switch"), 8, types=True)
+
+
+@check("07.3", NEW, drawn=True)
+def programs_3(jk, rng):
+    return random_programs(jk, rng, of_arrays.plain("branches unary binary branches"), 5, types=True)
+
+
+@check("07.4", NEW, drawn=True)
+def programs_4(jk, rng):
+    return random_programs(jk, rng, of_loops.unsettled("cond", "switch"), 8, types=True)
+
+
+@check("07.5", NEW, drawn=True, tolerance=1e-4)
+def programs_5(jk, rng):
+    return random_programs(
+        jk, rng, of_arrays.plain("branches unary binary", way="jax.jit(f)({args})"), 2, graded=20, by_numpy=False
+    )

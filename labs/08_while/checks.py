@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitkit.kata.checking import Stablehlo, check, raised
+from jitkit.kata.checking import Stablehlo, check, of_arrays, of_loops, raised, random_programs
 
 
 def number(rng):
@@ -576,3 +576,40 @@ def names(jk, rng):
     with jk.disable_jit():
         nothing_to_call = raised(jk.lax.fori_loop, 0, 0, 3, 1.0)
     return nothing_to_call, raised(jk.make_jaxpr(f), n, parts=parts), raised(jk.lax.fori_loop, 0, n, 3, 1.0)
+
+
+# --- Programs that nobody wrote before ----------------------------------------------------------------------------
+
+NEW = "Programs that nobody wrote before: others at each save."
+
+
+@check("08.1", NEW, drawn=True)
+def programs_1(jk, rng):
+    return random_programs(jk, rng, of_loops.unsettled("while"), 8, types=True)
+
+
+@check("08.2", NEW, drawn=True)
+def programs_2(jk, rng):
+    return random_programs(jk, rng, of_loops.unsettled("while", "scan", "fori"), 8, types=True)
+
+
+@check("08.3", NEW, drawn=True)
+def programs_3(jk, rng):
+    return random_programs(jk, rng, of_loops.unsettled("while", "scan", "fori"), 8, types=True)
+
+
+@check("08.4", NEW, drawn=True)
+def programs_4(jk, rng):
+    return random_programs(jk, rng, of_arrays.plain("repeated counted constant unary"), 5, types=True)
+
+
+@check("08.5", NEW, drawn=True, tolerance=1e-4)
+def programs_5(jk, rng):
+    return random_programs(
+        jk, rng, of_arrays.plain("repeated counted unary", way="jax.jit(f)({args})"), 2, graded=20, by_numpy=False
+    )
+
+
+@check("08.6", NEW, drawn=True)
+def programs_6(jk, rng):
+    return random_programs(jk, rng, of_loops.unsettled("fori"), 8, types=True)

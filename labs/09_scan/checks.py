@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from jitkit.kata.checking import Stablehlo, check, raised, run_by_numpy
+from jitkit.kata.checking import Stablehlo, check, of_arrays, of_loops, raised, random_programs, run_by_numpy
 
 
 def number(rng):
@@ -551,3 +551,25 @@ def dead_code(jk, rng):
     program = jk.make_jaxpr(f)(row(rng))
     dce = jk.jaxpr.dce_jaxpr
     return [dce(program, used)[0] for used in ([True] + [False] * 4, [False] * 4 + [True], [True] * 5)]
+
+
+# --- Programs that nobody wrote before ----------------------------------------------------------------------------
+
+NEW = "Programs that nobody wrote before: others at each save."
+
+
+@check("09.2", NEW, drawn=True)
+def programs_2(jk, rng):
+    return random_programs(jk, rng, of_loops.unsettled("scan"), 8, types=True)
+
+
+@check("09.3", NEW, drawn=True)
+def programs_3(jk, rng):
+    return random_programs(jk, rng, of_loops.unsettled("scan"), 8, types=True)
+
+
+@check("09.4", NEW, drawn=True, tolerance=1e-4)
+def programs_4(jk, rng):
+    return random_programs(
+        jk, rng, of_arrays.plain("scan scan scan unary", way="jax.jit(f)({args})"), 3, graded=20, by_numpy=False
+    )

@@ -6,7 +6,7 @@ import importlib
 
 import numpy as np
 
-from jitkit.kata.checking import check, differentiated, programs, raised, run_by_numpy
+from jitkit.kata.checking import check, of_arrays, raised, random_programs, run_by_numpy
 
 
 def interpreters(jk):
@@ -962,40 +962,44 @@ NEW = "Derivatives of functions that nobody wrote before: others at each save."
 
 @check("11.1", NEW, drawn=True)
 def programs_1(jk, rng):
-    return programs(
+    return random_programs(
         jk,
         rng,
-        differentiated("reduction unary binary scaled reduction", dtypes=("float32", "float16"), ways=(2, 0)),
+        of_arrays.differentiated("reduction unary binary scaled reduction", dtypes=("float32", "float16"), ways=(2, 0)),
         6,
     )
 
 
 @check("11.2", NEW, drawn=True)
 def programs_2(jk, rng):
-    return programs(
+    return random_programs(
         jk,
         rng,
-        differentiated("unary binary scaled reduction moved jit branches scan", dtypes=("float32",), ways=(2,)),
+        of_arrays.differentiated(
+            "unary binary scaled reduction moved jit branches scan", dtypes=("float32",), ways=(2,)
+        ),
         6,
     )
 
 
 @check("11.3", NEW, drawn=True)
 def programs_3(jk, rng):
-    return programs(
+    return random_programs(
         jk,
         rng,
-        differentiated("unary binary scaled reduction moved jit branches scan", dtypes=("float32",), ways=(4, 5)),
+        of_arrays.differentiated(
+            "unary binary scaled reduction moved jit branches scan", dtypes=("float32",), ways=(4, 5)
+        ),
         6,
     )
 
 
 @check("11.4", NEW, drawn=True)
 def programs_4(jk, rng):
-    return programs(
+    return random_programs(
         jk,
         rng,
-        differentiated(
+        of_arrays.differentiated(
             "unary binary scaled reduction moved jit branches scan", dtypes=("float32", "float16"), ways=(0, 5)
         ),
         6,
@@ -1004,13 +1008,13 @@ def programs_4(jk, rng):
 
 @check("11.5", NEW, drawn=True)
 def programs_5(jk, rng):
-    return programs(
-        jk, rng, differentiated("unary binary scaled reduction moved", dtypes=("float32",), ways=(0, 1, 3)), 6
+    return random_programs(
+        jk, rng, of_arrays.differentiated("unary binary scaled reduction moved", dtypes=("float32",), ways=(0, 1, 3)), 6
     )
 
 
 @check("11.6", NEW, drawn=True)
 def programs_6(jk, rng):
-    return programs(
-        jk, rng, differentiated("scan unary binary product counted scan", dtypes=("float32",), ways=(0, 5)), 6
+    return random_programs(
+        jk, rng, of_arrays.differentiated("scan unary binary product counted scan", dtypes=("float32",), ways=(0, 5)), 6
     )

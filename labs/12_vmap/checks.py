@@ -7,8 +7,7 @@ import itertools
 
 import numpy as np
 
-from jitkit.kata.checking import check, programs, raised, run_by_numpy
-from jitkit.kata.checking import mapped as functions_mapped
+from jitkit.kata.checking import check, of_arrays, raised, random_programs, run_by_numpy
 
 
 def normal(rng, *shape):
@@ -768,34 +767,34 @@ NEW = "Functions that nobody wrote before, under vmap: others at each save."
 
 @check("12.1", NEW, drawn=True)
 def programs_1(jk, rng):
-    return programs(jk, rng, functions_mapped("unary binary scaled reduction moved jit branches scan"), 6)
+    return random_programs(jk, rng, of_arrays.mapped("unary binary scaled reduction moved jit branches scan"), 6)
 
 
 @check("12.2", NEW, drawn=True)
 def programs_2(jk, rng):
-    return programs(jk, rng, functions_mapped("binary unary scaled constant cast"), 6)
+    return random_programs(jk, rng, of_arrays.mapped("binary unary scaled constant cast"), 6)
 
 
 @check("12.3", NEW, drawn=True)
 def programs_3(jk, rng):
-    return programs(jk, rng, functions_mapped("reduction unary moved reduction"), 6)
+    return random_programs(jk, rng, of_arrays.mapped("reduction unary moved reduction"), 6)
 
 
 @check("12.4", NEW, drawn=True)
 def programs_4(jk, rng):
-    return programs(jk, rng, functions_mapped("product moved unary product"), 6)
+    return random_programs(jk, rng, of_arrays.mapped("product moved unary product"), 6)
 
 
 @check("12.5", NEW, drawn=True)
 def programs_5(jk, rng):
-    return programs(jk, rng, functions_mapped("unary moved constant reduction"), 6)
+    return random_programs(jk, rng, of_arrays.mapped("unary moved constant reduction"), 6)
 
 
 @check("12.6", NEW, drawn=True)
 def programs_6(jk, rng):
-    return programs(jk, rng, functions_mapped("branches unary binary constant branches"), 6)
+    return random_programs(jk, rng, of_arrays.mapped("branches unary binary constant branches"), 6)
 
 
 @check("12.7", NEW, drawn=True)
 def programs_7(jk, rng):
-    return programs(jk, rng, functions_mapped("scan unary binary constant counted scan"), 6)
+    return random_programs(jk, rng, of_arrays.mapped("scan unary binary constant counted scan"), 6)

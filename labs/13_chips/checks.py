@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 
-from jitkit.kata.checking import check
+from jitkit.kata.checking import check, of_chips, random_programs
 
 _FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast"}
 
@@ -324,3 +324,28 @@ def no_loops_on_other_chips(jk, rng):
     x = floats(jk, rng.normal(size=int(rng.integers(33, 60))))
     programs = elsewhere(jk, lambda x, rate: (chips(jk).roughness(x), chips(jk).decayed(x, rate)), x, 0.5)
     return {f"a loop on {name}": counted_in(program.as_text())[1] for name, program in programs.items()}
+
+
+# --- Programs that nobody wrote before ----------------------------------------------------------------------------
+
+NEW = "Programs that nobody wrote before: others at each save."
+
+
+@check("13.1", NEW, drawn=True, tolerance=1e-4)
+def programs_1(jk, rng):
+    return random_programs(jk, rng, of_chips.hlo, 10, by_numpy=False)
+
+
+@check("13.2", NEW, drawn=True, tolerance=1e-4)
+def programs_2(jk, rng):
+    return random_programs(jk, rng, of_chips.bytes_moved, 8, by_numpy=False)
+
+
+@check("13.3", NEW, drawn=True, tolerance=1e-4)
+def programs_3(jk, rng):
+    return random_programs(jk, rng, of_chips.polynomials, 5)
+
+
+@check("13.4", NEW, drawn=True, tolerance=1e-4)
+def programs_4(jk, rng):
+    return random_programs(jk, rng, of_chips.scans_of_scalars, 6)

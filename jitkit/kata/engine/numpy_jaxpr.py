@@ -132,7 +132,9 @@ _WITH_PARAMS: dict[str, Callable[..., Any]] = {
     "reduce_sum": _along(np.sum),
     "reshape": _reshape,
     "slice": _slice,
+    "rev": lambda params, x: np.flip(x, tuple(map(int, params["dimensions"]))),
     "squeeze": lambda params, x: np.squeeze(x, tuple(params["dimensions"])),
+    "stack": lambda params, *xs: np.stack(xs, int(params["axis"])),
     "transpose": lambda params, x: x.transpose(params["permutation"]),
 }
 
@@ -180,5 +182,6 @@ _WITH_JAXPRS: dict[str, Callable[[dict[str, Any], Arrays], Arrays]] = {
     "pjit": _jit,
     "remat2": _jit,
     "scan": _scan,
+    "unstack": lambda params, operands: list(np.moveaxis(operands[0], int(params["axis"]), 0)),
     "while": _while,
 }

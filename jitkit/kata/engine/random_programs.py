@@ -2,7 +2,7 @@
 
     @check("12.7", "Programs that nobody wrote before.", drawn=True)
     def programs_7(jk, rng):
-        return programs(jk, rng, mapped("scan unary binary"), 6)
+        return random_programs(jk, rng, of_arrays.mapped("scan unary binary"), 6)
 
 A program is Python: statements, and an expression at the end, whose value is the result. `jax`, `jnp`, `lax` and `np` are there; for
 who runs it by itself, `whole` adds the lines that import them, and prints the result.
@@ -34,17 +34,20 @@ def grade() -> None:
     _graded.append(True)
 
 
-def programs(jk: Any, rng: Any, write: Writer, count: int, graded: int = 150, by_numpy: bool = True) -> list[Ran]:
+def random_programs(
+    jk: Any, rng: Any, write: Writer, count: int, graded: int = 150, by_numpy: bool = True, types: bool = False
+) -> list[Ran]:
     """So many programs of a writer, each with its result, or with the error that it ends in. NotImplementedError is what a function
     raises that is still to be written, and ends all of them.
 
     Args:
       rng: a `numpy.random.Generator`; or `Choices`, and then the one program is written that they are.
       count, graded: how many, for a learner who has saved, and in grading.
+      types: whether weak types of results count, too.
       by_numpy: whether the last expression is a call that is traced, and computed by numpy, with no compiler; if not, it is run as
         it is.
     """
-    evaluate = functools.partial(_traced if by_numpy else _as_it_is, jk)
+    evaluate = functools.partial(_traced, jk, types) if by_numpy else functools.partial(_as_it_is, jk)
     if isinstance(rng, Choices):
         return [_ran(evaluate, write, rng)]
     return [_ran(evaluate, write, Choices.drawn(rng)) for _ in range(graded if _graded else count)]
@@ -54,7 +57,7 @@ def _ran(evaluate: Callable[[str], Any], write: Writer, choices: Choices) -> Ran
     text = write(choices)
     try:
         value = evaluate(text)
-    except NotImplementedError:
+    except (NotImplementedError, ImportError):  # not written yet; or there is no compiler where it runs
         raise
     except Exception as error:
         value = Raised(error)
@@ -71,7 +74,7 @@ def whole(text: str) -> str:
 
 
 def _names(jk: Any) -> dict[str, Any]:
-    return {"__name__": "program", "jax": jk, "jnp": jk.numpy, "lax": jk.lax, "np": np}
+    return {"__name__": "__main__", "jax": jk, "jnp": jk.numpy, "lax": jk.lax, "np": np}
 
 
 def _run_up_to_the_last(text: str, names: dict[str, Any]) -> ast.expr:
@@ -92,12 +95,13 @@ def _as_it_is(jk: Any, text: str) -> Any:
     return _value(_run_up_to_the_last(text, names), names)
 
 
-def _traced(jk: Any, text: str) -> Any:
-    """The leaves of the result, and then the tree that they are in."""
+def _traced(jk: Any, types: bool, text: str) -> Any:
+    """The leaves of the result, maybe whether each is weakly typed, and then the tree that they are in."""
     names = _names(jk)
     call = _run_up_to_the_last(text, names)
     assert isinstance(call, ast.Call), "the last expression is a call"
     fun, arguments = _value(call.func, names), [_value(argument, names) for argument in call.args]
     jaxpr, shapes = jk.make_jaxpr(fun, return_shape=True)(*arguments)
     leaves = run_by_numpy(jaxpr, *jk.tree_util.tree_leaves(arguments))
-    return [*leaves, str(jk.tree_util.tree_structure(shapes))]
+    weak = [bool(aval.weak_type) for aval in jaxpr.out_avals] if types else []
+    return [*leaves, *weak, str(jk.tree_util.tree_structure(shapes))]

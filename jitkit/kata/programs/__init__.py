@@ -2,7 +2,11 @@
 
 choices     where what is random in a program comes from, and how a program gets shorter
 arrays      functions of arrays, line by line, with shapes and dtypes that go together; `nested`: functions in functions, and loops
-transformed such functions under `vmap`, and with their derivatives
+transformed such functions as they are, under `vmap`, and with their derivatives
+loops       loops and choices whose parts may not go together
+trees       programs on trees
+calls       programs that call a jitted function again and again
+chips       programs about what a chip runs
 
 A writer takes `Choices` and returns the text of a program, which learners can run as it is.
 """

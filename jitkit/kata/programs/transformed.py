@@ -26,6 +26,25 @@ def _function(writer: Writer, shapes: Sequence[tuple[int, ...]], dtypes: Sequenc
     return results
 
 
+def plain(
+    operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), way: str = "f({args})"
+) -> Callable[[Choices], str]:
+    """A writer of functions of these operations, called as `way` says: as they are, or traced only."""
+
+    def write(choices: Choices) -> str:
+        writer = Writer(choices, [OPERATIONS[word] for word in operations.split()])
+        count = 1 + choices.below(3)
+        shapes = [choices.of(_SHAPES) for _ in range(count)]
+        kinds = [choices.of(dtypes) for _ in range(count)]
+        _function(writer, shapes, kinds, most)
+        for i, (shape, kind) in enumerate(zip(shapes, kinds, strict=True)):
+            writer.line(f"x{i} = {writer.data(shape, kind)}")
+        writer.line(way.format(args=", ".join(f"x{i}" for i in range(count))))
+        return "\n".join(writer.lines)
+
+    return write
+
+
 def mapped(operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",)) -> Callable[[Choices], str]:
     """A writer of functions of these operations under `vmap`: batch axes anywhere, operands that have none, maybe two of them."""
 

@@ -1,0 +1,254 @@
+"""choices -> programs that call a jitted function again and again: which calls are the same call, and what each of them costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .choices import Choices
+
+_DEFINITIONS = """\
+import collections, dataclasses
+def a_class(way):
+    class P:
+        def __init__(self, x): self.x = x
+        def __repr__(self): return "P"
+    jax.tree_util.register_pytree_node(P, lambda p: ((p.x,), None), lambda _, x: P(*x))
+    return P
+P, Q = a_class(2), a_class(3)
+Pair = collections.namedtuple("Pair", "a b")
+@dataclasses.dataclass(frozen=True)
+class Mode:
+    n: int
+x, y, h, k = np.float32([1, 2, 3]), np.float32([2, 0, 1]), np.float16([1, 2, 3]), np.int32([3, 1, 2])
+log = []
+"""
+_ARGUMENTS = (
+    "x", "y", "x[:2]", "h", "k", "2.0", "3.0", "2", "True", "np.float32(2)", "np.int32(2)", "[x, y]", "(x, y)", "{'a': x, 'b': y}",
+    "{'b': x, 'a': y}", "Pair(x, y)", "P(x)", "Q(x)", "None", "(x, None)", "((x,), y)", "(x, (y,))", "np.ones((3, 1), 'float32')", "1j",
+)  # fmt: skip
+_STATICS = (
+    "-1",
+    "-2",
+    "1",
+    "True",
+    "1.0",
+    "0",
+    "'a'",
+    "('a', 1)",
+    "Mode(1)",
+    "Mode(2)",
+    "None",
+    "2 ** 61 - 2",
+    "frozenset([1])",
+    "0.0",
+    "-0.0",
+)
+
+_KEY = """\
+def key(f, *args, **kwargs):
+    return f._jitted.key_of_call(*f._jitted.signature(args, kwargs))"""
+
+
+def calls(runs: bool = False) -> Callable[[Choices], str]:
+    """A writer of programs that trace (or, with `runs`, run) calls, and note how often Python has run the function after each."""
+
+    def write(choices: Choices) -> str:
+        static = choices.of((None, "static_argnums=1", "static_argnames='n'"))
+        lines = [_DEFINITIONS]
+        parameters = "t" if static is None else "t, n=None"
+        body = "t" if static is None else "(t, repr(n))"
+        lines.append(
+            f"def f({parameters}, **more):\n    log.append(1)\n    return {body.replace(', repr(n))', ')') if runs else 't'}"
+        )
+        options = f", {static}" if static else ""
+        lines.append(f"jitted = [jax.jit(f{options}), jax.jit(f{options})]")
+        pool = [choices.of(_ARGUMENTS) for _ in range(2 + choices.below(3))]
+        values = [choices.of(_STATICS) for _ in range(1 + choices.below(3))]
+        lines += ["found, keys = [], []", _KEY] if not runs else ["found = []"]
+        for _ in range(2 + choices.below(5)):
+            argument, value = choices.of(pool), choices.of(values)
+            given = argument if static is None else f"{argument}, {'n=' if choices.chance(40) else ''}{value}"
+            if choices.chance(20):
+                given += f", more={choices.of(pool)}"
+            which = choices.of((0, 0, 1))
+            around = choices.of(
+                ("", "", "", "with jax.default_matmul_precision('highest'): ", "with jax.enable_x64(True): ")
+            )
+            if runs:
+                lines.append(f"{around}found.append((str(jitted[{which}]({given})), len(log)))")
+            else:
+                traced = f"{around}found.append((str(jitted[{which}].trace({given}).jaxpr.out_avals), len(log)))"
+                lines.append(f"{traced}; keys.append(key(jitted[{which}], {given}))")
+        lines.append("found, [keys.index(one) for one in keys]" if not runs else "found")
+        return "\n".join(lines)
+
+    return write
+
+
+def functions(choices: Choices) -> str:
+    """Programs that jit several functions: of one source, equal ones, some without a hash, some that fail at first."""
+    lines = [_DEFINITIONS]
+    lines.append("""\
+def maker(scale):
+    def g(t):
+        log.append(scale)
+        return t * scale
+    return g
+class Call:
+    def __init__(self, scale): self.scale = scale
+    def __call__(self, t): log.append(self.scale); return t * self.scale
+    def __eq__(self, other): return isinstance(other, Call)
+class Equal(Call):
+    def __hash__(self): return 1
+    def __eq__(self, other): return isinstance(other, Equal) and other.scale == self.scale
+class Fails:
+    def __init__(self): self.times = 0
+    def __call__(self, t):
+        self.times += 1
+        log.append(self.times)
+        if self.times < 2: raise KeyError("not yet")
+        return t
+def tried(f, *args):
+    try: return str(f.trace(*args).jaxpr)
+    except Exception as error: return type(error).__name__""")
+    makers = (
+        "maker(2)",
+        "maker(3)",
+        "Call(2)",
+        "Call(3)",
+        "Equal(2)",
+        "Equal(2)",
+        "Equal(3)",
+        "Fails()",
+        "lambda t: t",
+        "jnp.sin",
+    )
+    count = 1 + choices.below(3)
+    lines += [f"f{i} = {choices.of(makers)}" for i in range(count)]
+    lines.append("found = []")
+    for _ in range(2 + choices.below(4)):
+        i, argument = choices.below(count), choices.of(("x", "y", "2.0", "x[:2]"))
+        lines.append(f"found.append((tried(jax.jit(f{i}), {argument}), list(log)))")
+    lines.append("found")
+    return "\n".join(lines)
+
+
+def misses(choices: Choices) -> str:
+    """Programs that ask why a call was traced."""
+    static = choices.chance(50)
+    lines = [_DEFINITIONS, f"f = jax.jit(lambda t, n=None, **more: t{', static_argnums=1' if static else ''})"]
+    pool = [choices.of(_ARGUMENTS[:21]) for _ in range(2 + choices.below(2))]
+    for _ in range(2 + choices.below(4)):
+        value = f", {choices.of(_STATICS[:10])}" if static else ""
+        more = f", more={choices.of(pool)}" if choices.chance(30) else ""
+        lines.append(f"f.trace({choices.of(pool)}{value}{more})")
+    lines.append(
+        "[(m.reason, m.closest, [(d.kind, d.argument) for d in m.differences]) for m in jax.explain(f).misses]"
+    )
+    return "\n".join(lines)
+
+
+def tables(choices: Choices) -> str:
+    """A bounded table of entries: what is in it after hits and misses."""
+    size = choices.of((2, 1, 3, 4))
+    lines = [
+        "import types",
+        "from jitkit.base import config",
+        "from jitkit.pjit.compilation_cache import Table",
+        "table, story = Table(), []",
+        f"with config.override(jit_cache_size={size}):",
+    ]
+    keys = [choices.below(size + 3) for _ in range(3 + choices.below(12))]
+    lines.append(f"    for number, key in enumerate({keys}):")
+    lines.append("""\
+        entry = table.entries.get((key,))
+        if entry is None:
+            entry = types.SimpleNamespace(executable=object())
+            table.executables[number] = entry.executable
+            table.insert((key,), entry, number)
+        elif table.crowded:
+            table.touch((key,), entry)
+        story.append((list(table.entries), sorted(table.executables), table.crowded))
+repr(story)""")
+    return "\n".join(lines)
+
+
+def warm(choices: Choices) -> str:
+    """Calls of one program with many kinds of arguments: some not used, some donated, numbers of Python, arrays of others."""
+    lines = [_DEFINITIONS]
+    used = choices.of(
+        ("a * 2 + b", "a", "(a, {'b': b})", "b.sum()", "[b, a, a]", "(None, a + 1)", "(a, 3.0)", "a * table[:3]")
+    )
+    donated = choices.of(("", ", donate_argnums=0"))
+    lines.append("table = np.arange(5000.0, dtype='float32')")
+    lines.append(f"f = jax.jit(lambda a, b, unread: {used}{donated})")
+    kinds = (
+        "x",
+        "2.0",
+        "jnp.asarray(x)",
+        "jax.device_put(y)",
+        "True",
+        "h",
+        "np.float32(1.5)",
+        "jnp.ones(3)",
+        "np.asarray(x[::-1])",
+        "7",
+    )
+    unread = ("x", "None", "'no'", "(x, 1)", "{}")[:2]
+    chosen = [choices.of(kinds) for _ in range(2 + choices.below(2))]
+    lines.append("found = []")
+    for _ in range(2 + choices.below(4)):
+        a, b = choices.of(chosen), choices.of(chosen)
+        lines.append(f"found.append(f({a}, {b}, {choices.of(unread)}))")
+    lines.append("[jax.tree.leaves(each) for each in found], str(jax.tree.structure(found)), f._cache_size()")
+    return "\n".join(lines)
+
+
+_TRIED = """\
+def tried(call):
+    try:
+        return call()
+    except (TypeError, ValueError) as error:
+        return type(error).__name__"""
+_SIGNATURES = ("a, b=2", "a, b, c", "a, *rest", "a, b=2, *, c=3", "a, /, b=2", "a, b, **more", "*rest, c=1", "a=1, b=2")
+
+
+def signatures(choices: Choices) -> str:
+    """Functions of many signatures, static arguments by number, by name, by both, and calls by place and by keyword."""
+    signature = choices.of(_SIGNATURES)
+    names = [name for name in ("a", "b", "c", "rest", "more") if name in signature]
+    lines = [
+        _DEFINITIONS,
+        f"def f({signature}):\n    log.append([repr(n) for n in ({', '.join(names)},) if isinstance(n, int)])\n    return x",
+    ]
+    options = []
+    if choices.chance(60):
+        options.append(
+            f"static_argnums={choices.of(('0', '1', '-1', '(0, 1)', '(0, -1)', '()', '(1, 1)', '5', '-3', '2'))}"
+        )
+    if choices.chance(60) or not options:
+        names_ = ("'b'", "'a'", "('a', 'b')", "'c'", "()", "('b', 'b')", "'unknown'", "'rest'", "'more'")
+        options.append(f"static_argnames={choices.of(names_)}")
+    lines.append(_TRIED)
+    lines.append(f"g = tried(lambda: jax.jit(f, {', '.join(options)}))")
+    for _ in range(1 + choices.below(3)):
+        given = [choices.of(("1", "x", "2", "[1]", "-1", "2.5")) for _ in range(choices.below(4))]
+        given += [f"{key}={choices.of(('1', '3', 'y', '-2'))}" for key in ("b", "c", "a", "d") if choices.chance(25)]
+        lines.append(f"if callable(g): log.append(type(tried(lambda: g.trace({', '.join(given)}))).__name__)")
+    lines.append("g if isinstance(g, str) else str(log)")
+    return "\n".join(lines)
+
+
+def statics(choices: Choices) -> str:
+    """Static values beside each other: which are equal, as keys, and which have one hash."""
+    values = [
+        choices.of((*_STATICS, "[1]", "{}", "(1, True)", "(1, 1)", "Mode(1)")) for _ in range(2 + choices.below(4))
+    ]
+    lines = [_DEFINITIONS, "from jitkit.signature.api_util import Static", f"values = [{', '.join(values)}]"]
+    lines.append("made = [Static(value) for value in values]")
+    return "\n".join(
+        [
+            *lines,
+            "[[one == other for other in (*made, *values)] for one in made], [hash(one) == hash(v) for one, v in zip(made, values)], len(set(made))",
+        ]
+    )

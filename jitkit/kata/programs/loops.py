@@ -1,0 +1,115 @@
+"""choices -> programs with a loop or a choice whose parts may not go together: weak types, ints that become floats, other trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .choices import Choices
+
+_STARTS = ("0.0", "0", "x", "np.float32(2)", "x[0]", "1.0", "h", "1", "np.int32(3)", "k")
+_TREES = ("(0, 1.0)", "{'a': 1, 'b': x}", "None", "[x]")
+_NEXT = ("{0}", "{0} * 2", "{0} + 1", "{0} * 0.5", "-{0}", "{0} + x[0]", "{0} + 1")
+_UNLIKE = ("{0} + k[0]", "{1}", "x", "{0} + h[1]", "({0}, {1})", "0", "{0} + x", "{0}.astype('int8')", "{0} > 1")
+_RESULTS = ("{0}", "{0} * 2", "{0} + 1.0", "{1}", "x", "0", "0.0", "h", "({0}, x)", "[{1}]", "None", "{0} + k[0]")
+_HEAD = "x, h, k = np.float32([1, 2, 3]), np.float16([1, 2, 3]), np.int32([3, 1, 2])\n"
+
+
+def unsettled(*kinds: str) -> Callable[[Choices], str]:
+    """A writer of loops (`while`, `fori`, `scan`) and choices (`cond`, `switch`), of which some are refused."""
+
+    def write(choices: Choices) -> str:
+        kind = choices.of(kinds)
+        return _HEAD + (_choice(choices, kind) if kind in ("cond", "switch") else _loop(choices, kind))
+
+    return write
+
+
+def _parts(choices: Choices) -> tuple[list[str], list[str], list[str]]:
+    """Names of the parts of a carry, what they begin as, and what they become."""
+    count = 1 + choices.below(3)
+    names = list("abc"[:count])
+    starts = [choices.of(_TREES if choices.chance(8) else _STARTS) for _ in names]
+    turned = choices.chance(20)
+    after = [
+        choices.of(_UNLIKE if choices.chance(12) else _NEXT).format(
+            names[(i + turned) % count], names[choices.below(count)]
+        )
+        for i in range(count)
+    ]
+    return names, starts, after
+
+
+def _row(values: Sequence[str]) -> str:
+    return f"({', '.join(values)},)"
+
+
+def _loop(choices: Choices, kind: str) -> str:
+    names, starts, after = _parts(choices)
+    turns = choices.of((2, 1, 0, 3))
+    if kind == "while":
+        test = choices.of(("n < {turns}", "(n < {turns}) & (x[0] > 0)", "n != {turns}")).format(turns=turns)
+        lines = [
+            f"def go(s):\n    n, {', '.join(names)}, = s\n    return {test}",
+            f"def step(s):\n    n, {', '.join(names)}, = s\n    return {_row(['n + 1', *after])}",
+            f"(lambda x, h, k: lax.while_loop(go, step, {_row(['0', *starts])}))(x, h, k)",
+        ]
+    elif kind == "fori":
+        lower, upper = choices.of(
+            (("0", str(turns)), ("1", "k[0]"), ("k[1]", "3"), ("np.int8(0)", "2"), ("-1", "k[2]"), ("2", "1"))
+        )
+        extra = choices.of(("", " + i", ""))
+        lines = [
+            f"def step(i, s):\n    {', '.join(names)}, = s\n    return {_row([after[0] + extra, *after[1:]])}",
+            f"(lambda x, h, k: lax.fori_loop({lower}, {upper}, step, {_row(starts)}))(x, h, k)",
+        ]
+    else:
+        row = choices.of(("None", "a", "y", "(y, a)", "{'y': y}"))
+        over, length = choices.of(
+            (("x", ""), ("(x, k)", ""), ("None", f", length={turns}"), ("{'x': x}", ""), ("x[:0]", ""))
+        )
+        reverse = ", reverse=True" if choices.chance(30) else ""
+        lines = [
+            f"def step(s, y):\n    {', '.join(names)}, = s\n    return {_row(after)}, {row}",
+            f"(lambda x, h, k: lax.scan(step, {_row(starts)}, {over}{length}{reverse}))(x, h, k)",
+        ]
+    return "\n".join(lines)
+
+
+def _choice(choices: Choices, kind: str) -> str:
+    operands = [choices.of(("x", "h", "2.0", "x[0]", "k", "3", "(x, k)[1]")) for _ in range(1 + choices.below(2))]
+    names = list("ab"[: len(operands)])
+    first = choices.of(_RESULTS)
+    count = 2 if kind == "cond" else 1 + choices.below(4)
+    results = [choices.of(_RESULTS) if choices.chance(20) else first for _ in range(count)]
+    branches = [f"lambda {', '.join(names)}: {result.format(names[0], names[-1])}" for result in results]
+    if kind == "cond":
+        chooser = choices.of(
+            ("x[0] > 1", "True", "False", "k[0]", "0", "x[2] > 1", "x[0]", "h[0] > 0", "np.bool_(True)", "2", "x > 1")
+        )
+        return f"(lambda x, h, k: lax.cond({chooser}, {', '.join(branches)}, {', '.join(operands)}))(x, h, k)"
+    chooser = choices.of(("k[1]", "0", "k[0]", "-k[0]", "1", "7", "np.int8(1)", "-2", "k[2]", "k[0] * 0", "x[0]"))
+    return f"(lambda x, h, k: lax.switch({chooser}, [{', '.join(branches)}], {', '.join(operands)}))(x, h, k)"
+
+
+_VALUES = (
+    "np.float32([1, 2, 3])", "2", "1.5", "True", "np.int32([3, 1, 2])", "np.float16([1, 2, 3])", "np.asarray([1, 2, 3], jnp.bfloat16)",
+    "np.uint8([1, 2, 3])", "np.int8(2)", "np.array([True, False, True])", "np.float32(2)", "np.float32([[1], [2]])", "1j",
+    "np.int16([1, 2, 3])", "np.uint32(3)", "np.float32([1, 2])", "np.asarray(2, jnp.bfloat16)", "False", "0",
+)  # fmt: skip
+_OPERATORS = ("+", "-", "*", "/", "<", "==", "//", "%", "**", "&", "|", ">=", "^", "!=", "@", "<<")
+
+
+def operators(choices: Choices) -> str:
+    """Operators between arrays and numbers of all types, of which one at least is traced."""
+    one, other, operator = choices.of(_VALUES), choices.of(_VALUES), choices.of(_OPERATORS)
+    ways = (
+        f"(lambda a, b: a {operator} b)({one}, {other})",
+        f"(lambda a: a {operator} {other})({one})",
+        f"(lambda b: {one} {operator} b)({other})",
+    )
+    more = (
+        f"(lambda a, b: jnp.maximum(a, b) + a)({one}, {other})",
+        f"(lambda a, b: jnp.where(a > 0, a, b))({one}, {other})",
+        f"(lambda a: -abs(a))({one})",
+    )
+    return choices.of((*ways, *ways, *more))

@@ -1,0 +1,168 @@
+"""choices -> programs on trees: built-in containers, named tuples, classes that are nodes, and what may be a leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .choices import Choices
+
+_LEAVES = ("1", "'a'", "2.5", "True", "(1).real", "{3}", "b'x'", "Empty()", "0")
+_KEYS = (("'b'", "'a'"), ("10", "2", "1"), ("'x'",), ("True", "0"), ("(1, 2)", "(1,)"), ("1.5", "1"))
+_DEFINITIONS = """\
+import collections, dataclasses
+Point = collections.namedtuple("Point", "x y")
+class Derived(dict): pass
+class Empty:
+    def __repr__(self): return "Empty()"
+@dataclasses.dataclass
+class Layer:
+    w: object
+    b: object = None
+    name: str = "layer"
+jax.tree_util.register_dataclass(Layer, ["w", "b"], ["name"])
+class Box:
+    def __init__(self, *inside): self.inside = inside
+    def __repr__(self): return f"Box{self.inside}"
+jax.tree_util.register_pytree_node(Box, lambda box: (box.inside[::-1], len(box.inside)), lambda n, inside: Box(*inside[::-1]))
+"""
+_OF_TREES: dict[str, Sequence[str]] = {
+    "flatten": (
+        "jax.tree.leaves({0})",
+        "str(jax.tree.structure({0}))",
+        "jax.tree.structure({0}) == jax.tree.structure({1})",
+        "len({{jax.tree.structure({0}), jax.tree.structure({1}), jax.tree.structure({0})}})",
+        "jax.tree.leaves({0}, is_leaf={2})",
+        "str(jax.tree.structure({0}, is_leaf={2}))",
+    ),
+    "unflatten": (
+        "jax.tree.map(lambda x: [x], {0})",
+        "jax.tree.unflatten(jax.tree.structure({0}), range(jax.tree.structure({0}).num_leaves + {3}))",
+        "jax.tree.unflatten(jax.tree.structure({0}), [(i, None) for i in range(jax.tree.structure({0}).num_leaves)])",
+        "jax.tree.unflatten(jax.tree.structure({0}), iter(jax.tree.leaves({0})))",
+        "jax.tree.map(lambda x, y: (x, y), {0}, {0})",
+    ),
+    "paths": (
+        "[(jax.tree_util.keystr(path), leaf) for path, leaf in jax.tree_util.tree_leaves_with_path({0})]",
+        "jax.tree_util.tree_flatten_with_path({0}, is_leaf={2})[0]",
+        "str(jax.tree_util.tree_flatten_with_path({0})[1])",
+        "jax.tree_util.tree_map_with_path(lambda path, x: (len(path), x), {0})",
+    ),
+}
+_STOPS = (
+    "lambda t: isinstance(t, dict)", "lambda t: type(t) is tuple", "lambda t: False", "lambda t: t is None",
+    "lambda t: isinstance(t, (list, Box))", "lambda t: t == []", "lambda t: True",
+)  # fmt: skip
+
+
+def trees(*kinds: str) -> Callable[[Choices], str]:
+    """A writer of programs that take trees apart (`flatten`), put them together (`unflatten`), or name the way to a leaf (`paths`)."""
+
+    def write(choices: Choices) -> str:
+        one = _tree(choices, 3)
+        other = one if choices.chance(30) else _tree(choices, 2)
+        ways = [way for kind in kinds for way in _OF_TREES[kind]]
+        results = [
+            choices.of(ways).format("one", "other", choices.of(_STOPS), choices.of((0, 0, 0, 0, 1, -1)))
+            for _ in range(1 + choices.below(3))
+        ]
+        return f"{_DEFINITIONS}one = {one}\nother = {other}\nrepr(({', '.join(results)},))"
+
+    return write
+
+
+def _tree(choices: Choices, depth: int) -> str:
+    kind = choices.below(9) if depth else 0
+    if kind == 0:
+        return choices.of(_LEAVES)
+    if kind == 1:
+        return choices.of(("None", "()", "[]", "{}"))
+    parts = [_tree(choices, depth - 1) for _ in range(1 + choices.below(3))]
+    if kind in (2, 3):
+        return f"({', '.join(parts)},)" if kind == 2 else f"[{', '.join(parts)}]"
+    if kind in (4, 5):
+        keys = choices.of(_KEYS)
+        if choices.chance(50):
+            keys = keys[::-1]
+        listed = ", ".join(f"{key}: {part}" for key, part in zip(keys, parts, strict=False))
+        return f"{{{listed}}}" if choices.chance(80) or kind == 4 else f"Derived({{{listed}}})"
+    if kind == 6:
+        return f"Point({parts[0]}, {parts[-1]})"
+    return f"Layer({', '.join(parts)[:200]})" if kind == 7 and len(parts) < 3 else f"Box({', '.join(parts)})"
+
+
+def functions_of_leaves(choices: Choices) -> str:
+    """Functions of trees as functions of leaves, called one after the other, also two of them in turn."""
+    lines = [_DEFINITIONS + "from jitkit.tree_util.functions import flatten_fun", "found = []"]
+    count = 1 + choices.below(2)
+    names = []
+    for i in range(count):
+        name = choices.of(("f", "g")) if i else "f"
+        result = choices.of(
+            ("(args, kwargs)", "kwargs", "[args, None]", "len(args)", "dict(kwargs, n=args)", "args[::-1]")
+        )
+        keys = choices.of(((), ("b", "a"), ("scale",)))
+        args, kwargs = [_tree(choices, 1) for _ in range(choices.below(3))], [(key, _tree(choices, 1)) for key in keys]
+        lines.append(f"def {name}(*args, **kwargs): return {result}")
+        given = f"(({', '.join(args)}{',' if args else ''}), {{{', '.join(f'{k!r}: {v}' for k, v in kwargs)}}})"
+        lines.append(f"given{i} = {given}")
+        lines.append(f"flat{i}, tree{i} = flatten_fun({name}, jax.tree.structure(given{i}))")
+        names.append(i)
+    called = [choices.of(names) for _ in range(1 + choices.below(3))]
+    for i in called:
+        lines.append(f"found.append(flat{i}(*jax.tree.leaves(given{i})))")
+        lines.append(f"found.append((flat{i}.__name__, str(tree{i}())))")
+    lines += [f"found.append(str(tree{i}()))" for i in dict.fromkeys(called)]
+    if choices.chance(30):
+        lines.append("def h(x, base, scale): return x, base - scale")
+        lines.append("flat, tree = flatten_fun(h, jax.tree.structure(((10,), dict(scale=7, base=2))))")
+        lines.append("found.append(flat(10, 2, 7))")
+    lines.append("repr(found)")
+    return "\n".join(lines)
+
+
+def registered(choices: Choices) -> str:
+    """What is a node, before and after it is registered, and of what is derived from it."""
+    lines = [_DEFINITIONS, "found = []", "class Late: pass", "class Later(Late): pass"]
+    bases = choices.of(("object", "dict", "list", "tuple", "Point", "Box"))
+    lines.append(f"class Mine({bases}): pass")
+    subjects = (
+        "Late()",
+        "Later()",
+        "Mine()" if bases != "Point" else "Mine(1, 2)",
+        "Point(1, [2])",
+        "Box(1)",
+        "None",
+        "{}",
+    )
+    registrations = ("Late", "Mine", "Later", "Late", "Box")
+    for _ in range(2 + choices.below(4)):
+        if choices.chance(50):
+            cls = choices.of(registrations)
+            lines.append(
+                f"try: jax.tree_util.register_pytree_node({cls}, lambda x: ((1, 2), None), lambda data, x: {len(lines)})"
+            )
+            lines.append("except ValueError as error: found.append('refused')")
+        else:
+            lines.append(f"found.append(len(jax.tree.leaves({choices.of(subjects)})))")
+    lines.append("found")
+    return "\n".join(lines)
+
+
+def keys_of_dicts(choices: Choices) -> str:
+    """Dicts of the same keys, put in in other orders; keys of several types; the structures of both."""
+    keys = choices.of((*_KEYS, ("'10'", "'9'", "'1'"), ("3", "20", "100"), ("-1", "-2"), ("'a'", "'B'")))
+    one = ", ".join(f"{key}: {i}" for i, key in enumerate(keys))
+    other = ", ".join(f"{key}: {i}" for i, key in reversed(list(enumerate(keys))))
+    third = choices.of(("{}", "{1: 0}", "{True: 0}", "{1.0: 0}", "{'a': 0}"))
+    shown = ("jax.tree.leaves(one)", "repr(jax.tree.structure(one))", "jax.tree.structure(one) == jax.tree.structure(other)",
+             "repr(jax.tree.map(lambda x: x + 1, other))", "repr(jax.tree.structure((third, {1: 0}, {True: 5})))",
+             "jax.tree.structure(third) == jax.tree.structure({1: 0})")  # fmt: skip
+    results = [choices.of(shown) for _ in range(1 + choices.below(3))]
+    return f"one, other, third = {{{one}}}, {{{other}}}, {third}\n({', '.join(results)},)"
+
+
+def nodes(choices: Choices) -> str:
+    """Dicts of the same keys, and dataclasses: one level of a tree."""
+    if choices.chance(60):
+        return keys_of_dicts(choices)
+    return trees("flatten", "unflatten")(choices)
