@@ -268,7 +268,8 @@ def backward_pass(
       before: cotangents that the first linear inputs have already.
     """
     if all(type(ct) is Zero for ct in cotangents) and not jaxpr.effects:
-        return [Zero(x.aval) if is_undefined(x) else None for x in inputs]
+        known = iter(before)
+        return [next(known, Zero(x.aval)) if is_undefined(x) else None for x in inputs]
     values, linear = linear_equations(jaxpr, consts, inputs)
     linear_inputs = [var for var, x in zip(jaxpr.invars, inputs, strict=True) if is_undefined(x)]
     totals: dict[Var, Any] = dict(zip(linear_inputs, before, strict=False))

@@ -581,6 +581,61 @@ def stopping_by_path(jk, rng):
     return with_paths(jk, tree, is_leaf=is_leaf, is_leaf_takes_path=True), asked, tuples, number
 
 
+# --- What learners wrote ------------------------------------------------------------------------------------------
+
+
+@check("03.1", "Keys are sorted as they are, and not as they are written.", against=["keys are texts"])
+def numbers_as_keys(jk, rng):
+    keys = [int(n) for n in rng.permutation([2, 10, 9, 100, 33])]
+    return repr(jk.tree_util.tree_structure(dict.fromkeys(keys, 0))), jk.tree_util.tree_leaves({k: k for k in keys})
+
+
+@check(
+    "03.3",
+    "What is empty has no leaves, also where it is asked whether it is one.",
+    against=["what has no children is a leaf"],
+)
+def empty_and_asked(jk, rng):
+    n = numbers(rng, 2)
+    trees = [[(), n[0], {}], {"a": [], "b": (n[1], None)}, (), [[[]]]]
+    return [jk.tree_util.tree_leaves(tree, is_leaf=lambda x: False) for tree in trees]
+
+
+@check(
+    "03.5",
+    "Keyword arguments go by their names, whatever the order of the parameters.",
+    against=["keyword arguments are passed by place"],
+)
+def keywords_by_name(jk, rng):
+    _, in_tree = arguments_tree(jk, 0, scale=0, base=0)
+    flat, _ = jk.tree_util.flatten_fun(lambda x, scale, base: x * scale + base, in_tree)
+    return flat(*numbers(rng, 3))
+
+
+@check(
+    "03.5",
+    "Each function has a memory of its own, two of one name, too.",
+    against=["there is one function", "functions are known by their names"],
+)
+def two_functions(jk, rng):
+    def made(result):
+        def f(x):
+            return result(x)
+
+        return jk.tree_util.flatten_fun(f, arguments_tree(jk, 0)[1])
+
+    (one, one_tree), (other, other_tree) = made(lambda x: [x, x]), made(lambda x: {"a": x})
+    first = raised(other_tree) if one(*numbers(rng, 1)) else None
+    other(*numbers(rng, 1))
+    return first, one_tree(), other_tree()
+
+
+@check("03.6", "What is empty has no leaves, and so no paths.", against=["what is empty has a path"])
+def empty_without_a_path(jk, rng):
+    tree = {"a": [], "b": ((), numbers(rng, 1)[0]), "c": None}
+    return [(jk.tree_util.keystr(path), leaf) for path, leaf in jk.tree_util.tree_flatten_with_path(tree)[0]]
+
+
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
 NEW = "Programs that nobody wrote before: others at each save."

@@ -778,3 +778,97 @@ def from_an_iterator(self, leaves, start):
         return structure.node_type.unflatten(structure.data, tuple(make(c) for c in structure._children))
 
     return make(self)
+
+
+# --- What learners wrote ------------------------------------------------------------------------------------------
+
+edit(
+    "03.1", "keys are texts", "Which comes first, 2 or 10? And `'2'` or `'10'`?",
+    "tuple(sorted(order))", "tuple(sorted(order, key=str))", target="dict_keys",
+)  # fmt: skip
+
+
+@mutant("03.3", "what has no children is a leaf", "How many leaves has an empty list?", target="flatten_until")
+def empty_is_a_leaf(is_leaf, leaves, tree):
+    node_type = None if is_stopped_by(is_leaf(tree)) else node_types[type(tree)]
+    children, data = node_type.flatten(tree) if node_type is not None else ((), None)
+    if node_type is None or (not len(children) and tree is not None):
+        leaves.append(tree)
+        return LEAF
+    return make_node(node_type, data, tuple(flatten_until(is_leaf, leaves, child) for child in children))
+
+
+@mutant("03.5", "keyword arguments are passed by place", "In which order are the leaves of a dict? And the parameters?")
+def by_place_first(fun, in_tree):
+    out_trees = []
+
+    @functools.wraps(fun)
+    def flat_fun(*leaves):
+        args, kwargs = tree_unflatten(in_tree, leaves)
+        try:
+            result = fun(*args, *kwargs.values())
+        except TypeError:
+            result = fun(*args, **kwargs)
+        results, structure = tree_flatten(result)
+        out_trees[:] = [structure]
+        return results
+
+    def out_tree():
+        if not out_trees:
+            raise RuntimeError("The structure of the result is not known before the function was called.")
+        return out_trees[0]
+
+    return flat_fun, out_tree
+
+
+@mutant("03.5", "there is one function", "Two functions were made of leaves. Whose result was the last one?")
+def one_store(fun, in_tree):
+    store = flatten_fun.__dict__.setdefault("store", [])
+
+    @functools.wraps(fun)
+    def flat_fun(*leaves):
+        args, kwargs = tree_unflatten(in_tree, leaves)
+        results, structure = tree_flatten(fun(*args, **kwargs))
+        store[:] = [structure]
+        return results
+
+    def out_tree():
+        if not store:
+            raise RuntimeError("The structure of the result is not known before the function was called.")
+        return store[0]
+
+    return flat_fun, out_tree
+
+
+@mutant("03.5", "functions are known by their names", "Two functions may both be called f. Which one is meant?")
+def store_by_name(fun, in_tree):
+    store = flatten_fun.__dict__.setdefault("stores", {})
+
+    @functools.wraps(fun)
+    def flat_fun(*leaves):
+        args, kwargs = tree_unflatten(in_tree, leaves)
+        results, structure = tree_flatten(fun(*args, **kwargs))
+        store[fun.__name__] = structure
+        return results
+
+    def out_tree():
+        if fun.__name__ not in store:
+            raise RuntimeError("The structure of the result is not known before the function was called.")
+        return store[fun.__name__]
+
+    return flat_fun, out_tree
+
+
+@mutant("03.6", "what is empty has a path", "How many leaves has an empty list? And how many ways lead to them?")
+def empty_gets_a_path(leaves, path, tree, stops):
+    stopped = stops is not None and is_stopped_by(stops(path, tree))
+    node_type = None if stopped else node_types[type(tree)]
+    pairs, data = node_type.flatten_with_keys(tree) if node_type is not None else ((), None)
+    pairs = list(pairs)
+    if node_type is None or not pairs:
+        leaves.append((path, tree))
+    if node_type is None:
+        return LEAF
+    return make_node(
+        node_type, data, tuple(flatten_with_paths_into(leaves, (*path, key), child, stops) for key, child in pairs)
+    )

@@ -78,10 +78,16 @@ def other_types(jk, rng):
     return traces(jk, shuffled(rng, 2 * calls) + shuffled(rng, 2 * turned))
 
 
-@check("05.1", "The values of static arguments are part of a key.", against=["static values are no part of a key"])
+@check(
+    "05.1",
+    "The values of static arguments are part of a key.",
+    against=["static values are no part of a key", "a hash is as good as what it is of"],
+)
 def static_values(jk, rng):
     n, x = int(rng.integers(9)), floats(rng, 3)
-    calls = shuffled(rng, 2 * [((x, n), {}), ((x, n + 1), {}), ((x, float(n)), {}), ((x, n + 0.5), {})])
+    calls = shuffled(
+        rng, 2 * [((x, n), {}), ((x, n + 1), {}), ((x, float(n)), {}), ((x, n + 0.5), {}), ((x, -1), {}), ((x, -2), {})]
+    )
     f = jk.jit(lambda x, n: x * n, static_argnums=1)
     keys = [key_of(jk, f, *args) for args, _ in calls]
     log, found = [], []
@@ -265,7 +271,7 @@ def closures(jk, rng):
 @check(
     "05.2",
     "A function that calls itself without end is stopped at once.",
-    against=["a function that calls itself comes to an end"],
+    against=["a function that calls itself comes to an end", "every function is called f"],
 )
 def recursion(jk, rng):
     log = []
@@ -275,7 +281,12 @@ def recursion(jk, rng):
         log.append(1)
         return f(x) if len(log) < 9 else x
 
-    return raised(f.trace, floats(rng, 3), parts=["Recursively calling f: while it is traced"]), len(log)
+    def descend(x):
+        return g(x)
+
+    g = jk.jit(descend)
+    mine = raised(g.trace, floats(rng, 3), parts=["Recursively calling descend: while it is traced"])
+    return raised(f.trace, floats(rng, 3), parts=["Recursively calling f: while it is traced"]), len(log), mine
 
 
 @check(
@@ -1056,6 +1067,40 @@ def asked_about(jk, rng):
     asked = {}  # once or twice for each call
     f = jit_by(jk, lambda x: asked.setdefault((type(x).__name__, str(x.aval)), x.aval), lambda x: x.reshape(-1, 1))
     return [f(x) for x in (1.5, floats(rng, 2), jk.device_put(floats(rng, 3)))], asked
+
+
+# --- What learners wrote ------------------------------------------------------------------------------------------
+
+
+@check("05.1", "Two classes of one name are two kinds of nodes.", against=["what prints alike is alike"])
+def classes_of_one_name(jk, rng):
+    def made(cls):
+        jk.tree_util.register_pytree_node(cls, lambda p: ((p.x,), None), lambda _, x: cls(*x))
+        return cls
+
+    class P:
+        def __init__(self, x):
+            self.x = x
+
+    first, x = P, floats(rng, 3)
+    second = type("P", (), {"__init__": P.__init__, "__qualname__": P.__qualname__, "__module__": P.__module__})
+    calls = [((cls(x),), {}) for cls in map(made, (first, second))]
+    return traces(jk, shuffled(rng, 2 * calls))
+
+
+@check("05.2", "Each callable without a hash has a cache of its own.", against=["what has no hash is one function"])
+def several_without_a_hash(jk, rng):
+    class Scale:
+        __hash__ = None
+
+        def __init__(self, scale):
+            self.scale = scale
+
+        def __call__(self, x):
+            return x * self.scale
+
+    x = floats(rng, 3)
+    return [jk.jit(Scale(float(scale))).trace(x).jaxpr for scale in floats(rng, 3)]
 
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------

@@ -808,3 +808,47 @@ def closest_with_min_of_pairs(records, record, weight):
         return None, ()
     far, _, best = min(pairs, key=lambda pair: pair[:2])
     return best, far
+
+
+# --- What learners wrote ------------------------------------------------------------------------------------------
+
+
+@mutant(
+    "05.1",
+    "a hash is as good as what it is of",
+    "`hash(-1) == hash(-2)`. What do calls with n=-1 and n=-2 find?",
+    target="Traceable.trace_key",
+)
+def a_hash(self, arguments, tree, avals):
+    return (hash((config.local.state.options, tree, api_util.static_key(arguments.statics), *avals)),)
+
+
+edit(
+    "05.1", "what prints alike is alike", "Two classes may have one name. What does `str` say of their trees?",
+    "tree, api_util", "str(tree), api_util", target="Traceable.trace_key",
+)  # fmt: skip
+
+
+@mutant(
+    "05.2",
+    "what has no hash is one function",
+    "Two callables without a hash multiply by 2, and by 3. Which cache does each of them find?",
+    target="cache_of",
+)
+def one_for_all_without_a_hash(fun):
+    with _caches_lock:
+        try:
+            cache = _caches.get(fun)
+            if cache is None:
+                cache = _caches[fun] = FunctionCache()
+        except TypeError:
+            cache = _caches.get(FunctionCache)
+            if cache is None:
+                cache = _caches[FunctionCache] = FunctionCache()
+    return cache
+
+
+edit(
+    "05.2", "every function is called f", "Whose name should the error about endless recursion have?",
+    "self.cache.tracing(key, self.name)", 'self.cache.tracing(key, "f")', target="Traceable.traced",
+)  # fmt: skip

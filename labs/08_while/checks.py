@@ -578,6 +578,30 @@ def names(jk, rng):
     return nothing_to_call, raised(jk.make_jaxpr(f), n, parts=parts), raised(jk.lax.fori_loop, 0, n, 3, 1.0)
 
 
+# --- What learners wrote ------------------------------------------------------------------------------------------
+
+
+@check(
+    "08.1", "The carry is checked, too, when a part of it was promoted.", against=["who was promoted needs no check"]
+)
+def drift_beside_a_promotion(jk, rng):
+    n, a = np.int32(rng.integers(1, 9)), number(rng)
+
+    def f(x):
+        return jk.lax.while_loop(lambda c: c[0] < a, lambda c: (c[0] + x, c[1] * 0.5), (0, n))
+
+    return raised(jk.make_jaxpr(f), np.float32(1), parts=["while_loop body function carry", "int32[]", "float32[]"])
+
+
+@check("08.2", "The flag is of all values, and not of the last one.", against=["the last value is what is new"])
+def flags(jk, rng):
+    shaped = jk.core.ShapedArray
+    new, old = shaped((), "float32"), shaped((), "int32", True)
+    return [
+        promote(jk, [int(n) for n in rng.integers(9, size=2)], outs) for outs in ([new, old], [old, new], [old] * 2)
+    ]
+
+
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
 NEW = "Programs that nobody wrote before: others at each save."

@@ -681,3 +681,27 @@ def count_by_while_a_class_that_is_called(lower, upper, body_fun, init_val):
         (lower, upper, init_val),
     )
     return whole[2]
+
+
+# --- What learners wrote ------------------------------------------------------------------------------------------
+
+
+@mutant("08.1", "who was promoted needs no check", "One part was promoted. What of the others?")
+def checks_only_what_is_unchanged(cond, body, init_val):
+    init, carry_tree = tree_flatten(init_val)
+    in_tree = treedef_tuple((carry_tree,))
+    traced_cond, traced = trace_both(cond, body, in_tree, avals_of(init))
+    changed = False
+    if len(traced.jaxpr.outvars) == len(init):
+        init, changed = promote_weak_inputs(init, avals_of(init), traced.jaxpr.out_avals)
+        if changed:
+            traced_cond, traced = trace_both(cond, body, in_tree, avals_of(init))
+    if not changed:
+        check_carry("while_loop body", body, in_tree, traced.out_tree, traced)
+    return tree_unflatten(traced.out_tree, bind_while(traced_cond, traced, init))
+
+
+edit(
+    "08.2", "the last value is what is new", "The first of two values was converted, and the second was not. What does the flag say?",
+    "any(new is not old for new, old in zip(promoted, leaves, strict=True))", "bool(leaves) and promoted[-1] is not leaves[-1]",
+)  # fmt: skip

@@ -955,6 +955,135 @@ def most_stacked(program):
     return most
 
 
+# --- What learners wrote ------------------------------------------------------------------------------------------
+
+
+@check(
+    "11.1",
+    "What is nearly the maximum is not the maximum.",
+    against=["what is nearly the largest is the largest", "floats are never equal"],
+)
+def nearly_the_maximum(jk, rng):
+    step = np.float32(10.0 ** -int(rng.integers(4, 6)))
+    near = (np.arange(4) * step).astype("float32")
+    last = np.float32([1.0, 1.0000005, 0.5])
+    return [pairs_of(jk, lambda x: jk.lax.reduce_max(x, (0,)), (x, row(rng, len(x)))) for x in (near, last)]
+
+
+@check("11.1", "The tangent of a float16 is one.", against=["masks are of float32", "a one is of float32"])
+def halves(jk, rng):
+    x, t = row(rng).astype("float16"), row(rng).astype("float16")
+    lax = jk.lax
+    return [
+        pairs_of(jk, f, (x, t))
+        for f in (lax.logistic, lambda x: lax.reduce_max(x, (0,)), lambda x: lax.reduce_min(x, (0,)))
+    ]
+
+
+@check(
+    "11.3",
+    "The tangent of an integer is of dtype float0, and it has one.",
+    against=["a tangent is of the type of its value", "integers have no tangent"],
+)
+def integers_have_tangents_of_no_bytes(jk, rng):
+    n, x, kinds = np.int32(rng.integers(2, 9)), row(rng), []
+
+    def f(n, x):
+        return (x * n).sum()
+
+    def g(n, x):
+        by_n, by_x = jk.grad(f, (0, 1), allow_int=True)(n, x)
+        kinds.append((str(by_n.dtype), str(by_x.dtype)))
+        return by_x
+
+    return run_by_numpy(jk.make_jaxpr(g)(n, x), n, x), kinds
+
+
+@check(
+    "11.4",
+    "An equation of which one result counts is transposed, whatever the others do.",
+    against=["an equation counts if all of its results do"],
+)
+def one_of_several_results(jk, rng):
+    x = row(rng)
+    f = jk.make_jaxpr(jk.grad(lambda x: jk.lax.scan(lambda c, x: (c * 0.5 + x, c * x), 1.0, x)[1].sum()))
+    g = jk.make_jaxpr(jk.grad(lambda x: jk.lax.cond(x[0] > 0, lambda: (x * 2, x), lambda: (x, -x))[1].sum()))
+    return run_by_numpy(f(x), x), run_by_numpy(g(x), x)
+
+
+@check(
+    "11.4", "An operand that an equation reads twice is told twice.", against=["an equation tells each operand once"]
+)
+def read_twice(jk, rng):
+    undefined = interpreters(jk).ad_rules.UndefinedPrimal(jk.core.typeof(np.float32(1)))
+    backward_pass = interpreters(jk).ad_transpose.backward_pass
+    jaxpr = jk.make_jaxpr(lambda x: x + x)(np.float32(1))
+    ct = np.float32(rng.normal())
+    return run_by_numpy(jk.make_jaxpr(lambda ct: backward_pass(jaxpr, [], [undefined], [ct]))(ct), ct)
+
+
+@check(
+    "11.4",
+    "What inputs have before is theirs: of the first *linear* ones, and also where nothing else is told.",
+    against=["what inputs have before goes by their places", "where nobody counts, nothing was before"],
+)
+def begun_before_among_values(jk, rng):
+    x, y = row(rng), row(rng)
+    undefined = interpreters(jk).ad_rules.UndefinedPrimal(jk.core.typeof(x))
+    zero = interpreters(jk).ad_rules.Zero(jk.core.typeof(x))
+    backward_pass = interpreters(jk).ad_transpose.backward_pass
+    jaxpr = jk.make_jaxpr(lambda a, x: x * a)(x, x)
+
+    def f(a, ct, before):
+        told = backward_pass(jaxpr, [], [a, undefined], [ct], before=[before])[1]
+        return told, backward_pass(jaxpr, [], [a, undefined], [zero], before=[before])[1]
+
+    return run_by_numpy(jk.make_jaxpr(f)(x, y, y), x, y, y)
+
+
+@check("11.4", "A cotangent has the dtype of what it is of, float16, too.", against=["sums are of float32"])
+def halves_broadcast(jk, rng):
+    x, y = row(rng).astype("float16"), np.float16(rng.uniform(1, 2))
+    f = jk.make_jaxpr(jk.grad(lambda y, x: (x * y + y).sum(), (0, 1)))
+    g = jk.make_jaxpr(jk.grad(lambda y: jk.lax.scan(lambda c, x: (c * y + x, None), y, x)[0]))
+    return run_by_numpy(f(y, x), y, x), run_by_numpy(g(y), y)
+
+
+@check(
+    "11.5",
+    "Other data are not made arrays: a number of Python's stays one, and a text is welcome.",
+    against=["other data are arrays"],
+)
+def aux_as_it_is(jk, rng):
+    x, kinds = row(rng), []
+
+    def f(x):
+        return x.sum(), {"n": int(rng.integers(9)), "name": "abc", "none": None}
+
+    def g(x):
+        data = jk.grad(f, has_aux=True)(x)[1], jk.value_and_grad(f, has_aux=True)(x)[0][1]
+        kinds.extend((type(both["n"]).__name__, both["name"], both["none"]) for both in data)
+        return x
+
+    jk.make_jaxpr(g)(x)
+    return kinds
+
+
+@check(
+    "11.6",
+    "The sum of what all steps share is as large as one of them: nothing is stacked for it.",
+    against=["cotangents of constants are stacked, and summed up later"],
+)
+def one_sum(jk, rng):
+    n, w = int(rng.integers(5, 9)), row(rng, 30)
+    xs = rng.normal(size=n).astype("float32")
+    program = jk.make_jaxpr(jk.grad(lambda w: jk.lax.scan(lambda c, x: (c + x * w, None), w, xs)[0].sum()))(w)
+    sizes = [
+        aval.size for eqn in program.eqns if eqn.primitive.name == "scan" for aval in (v.aval for v in eqn.outvars)
+    ]
+    return run_by_numpy(program, w), "small" if max(sizes) <= 30 else f"{max(sizes)} numbers of 30"
+
+
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
 NEW = "Derivatives of functions that nobody wrote before: others at each save."

@@ -1065,3 +1065,151 @@ def unbroadcast_with_jnp(aval, ct):
         return jnp.sum(ct)
     axes = tuple(i for i, size in enumerate(aval.shape) if size == 1)
     return jnp.sum(ct, axis=axes, keepdims=True)
+
+
+# --- What learners wrote ------------------------------------------------------------------------------------------
+
+
+@mutant(
+    "11.1",
+    "what is nearly the largest is the largest",
+    "x is [0, 0.0001]. Which of the two is the maximum?",
+    target="jvp_extreme",
+)
+def nearly(g, out, x, *, axes):
+    shape = [1 if i in axes else size for i, size in enumerate(x.shape)]
+    away = sub(x, reshape(out, shape))
+    is_extreme = convert_element_type(mul(away, away) < 1e-6, g.dtype)
+    return div(reduce_sum(mul(g, is_extreme), axes), reduce_sum(is_extreme, axes))
+
+
+@mutant(
+    "11.1",
+    "floats are never equal",
+    "The maximum is one of the elements, bit by bit. What does `isclose` add to that?",
+    target="jvp_extreme",
+)
+def with_isclose(g, out, x, *, axes):
+    shape = [1 if i in axes else size for i, size in enumerate(x.shape)]
+    is_extreme = convert_element_type(jnp.isclose(x, reshape(out, shape)), g.dtype)
+    return div(reduce_sum(mul(g, is_extreme), axes), reduce_sum(is_extreme, axes))
+
+
+edit(
+    "11.1",
+    "masks are of float32",
+    "x and its tangent are of float16. Of which dtype is the mask?",
+    "eq(x, reshape(out, shape)), g.dtype",
+    'eq(x, reshape(out, shape)), "float32"',
+    target="jvp_extreme",
+)
+edit(
+    "11.1",
+    "a one is of float32",
+    "y is of float16. Of which dtype is 1 - y to be?",
+    "sub(constant_like(y, 1), y)",
+    "sub(np.float32(1), y)",
+    target="jvp_logistic",
+)
+edit(
+    "11.3",
+    "a tangent is of the type of its value",
+    "What type has the tangent of an int32?",
+    "tangent_aval(core.get_aval(x))",
+    "core.get_aval(x)",
+    target="linearize",
+)
+edit(
+    "11.3",
+    "integers have no tangent",
+    "`finish` wants an argument for each of `primals`. Does it get one for an integer?",
+    "[trace.new_arg(x, tangent_aval(core.get_aval(x))) for x in primals]",
+    '[trace.new_arg(x, tangent_aval(core.get_aval(x))) if core.get_aval(x).dtype.kind == "f" else x for x in primals]',
+    target="linearize",
+)
+edit(
+    "11.4",
+    "an equation counts if all of its results do",
+    "A scan has a carry that nobody uses, and outputs that count. Is there something to do?",
+    "        given = cts if",
+    "        if any(type(ct) is Zero for ct in cts):\n            continue\n        given = cts if",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "an equation tells each operand once",
+    "In `add x x`, what does x count? What becomes of equal keys of a dict?",
+    "in zip(eqn.invars, transpose_rule(eqn.primitive)(cts, *operands, **params), strict=True):",
+    "in dict(zip(eqn.invars, transpose_rule(eqn.primitive)(cts, *operands, **params), strict=True)).items():",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "what inputs have before goes by their places",
+    "The first input is a value, the second one is linear. Which of the two has the first of `before`?",
+    "dict(zip(linear_inputs, before, strict=False))",
+    "{var: ct for var, ct in zip(jaxpr.invars, before, strict=False) if var in linear_inputs}",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "where nobody counts, nothing was before",
+    "All cotangents are Zero, and an input has one from before. What is its sum?",
+    "next(known, Zero(x.aval))",
+    "Zero(x.aval)",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "sums are of float32",
+    "The operand is of float16. Of which dtype is its cotangent?",
+    "return reduce_sum(ct, range(len(shape)))",
+    'return reduce_sum(convert_element_type(ct, "float32"), range(len(shape)))',
+    target="unbroadcast",
+)
+edit(
+    "11.5",
+    "other data are arrays",
+    "The other data may be a text. What is `asarray` of that?",
+    "((value, *aux) if has_aux else value), grads",
+    "((value, *(jax.tree.map(jnp.asarray, one) for one in aux)) if has_aux else value), grads",
+    target="value_and_grad",
+)
+
+
+@mutant(
+    "11.6",
+    "cotangents of constants are stacked, and summed up later",
+    "A weight has a million numbers, and the loop a thousand steps. How many numbers do you stack?",
+    target="transpose_scan",
+)
+def stacks_constants(cts, *operands, reverse, jaxpr, num_consts, num_carry, **params):
+    consts, carry, xs = split_list(operands, [num_consts, num_carry])
+    ct_carry, ct_ys = split_list(cts, [num_carry])
+    ct_carry = [instantiate_zeros(ct) for ct in ct_carry]
+    shared = [x for x in consts if not is_undefined(x)]
+    rows = [x for x in xs if not is_undefined(x)]
+    linear = [x for x in consts if is_undefined(x)]
+    sums = [zeros_like_aval(tangent_aval(x.aval)) for x in linear]
+    nonzero = tuple(type(ct) is not Zero for ct in ct_ys)
+    scanned = [*compress(ct_ys, nonzero), *rows]
+    start = [*sums, *ct_carry]
+    avals = (*map(core.get_aval, (*shared, *start)), *(element_of(core.get_aval(x)) for x in scanned))
+    body = transposed_body(jaxpr, len(shared), len(sums), num_carry, len(rows), nonzero, avals)
+    count = len(sums)
+
+    def step(*args):
+        given = [*args[: len(shared)], *sums, *args[len(shared) :]]
+        found = jaxpr_as_fun(body)(*given)
+        return [*found[count : count + num_carry], *found[:count], *found[count + num_carry :]]
+
+    inner = (*map(core.get_aval, (*shared, *ct_carry)), *(element_of(core.get_aval(x)) for x in scanned))
+    made = scan_p.bind(
+        *shared, *ct_carry, *scanned, reverse=not reverse, jaxpr=trace_to_jaxpr(step, inner, jaxpr.debug_info.with_unknown_names()),
+        num_consts=len(shared), num_carry=num_carry, **params,
+    )  # fmt: skip
+    stacked = iter([reduce_sum(x, (0,)) for x in made[num_carry : num_carry + count]])
+    of_xs = iter(made[num_carry + count :])
+    of_consts = [next(stacked) if is_undefined(x) else None for x in consts]
+    of_carry = [ct if is_undefined(x) else None for x, ct in zip(carry, made, strict=False)]
+    return [*of_consts, *of_carry, *(next(of_xs) if is_undefined(x) else None for x in xs)]

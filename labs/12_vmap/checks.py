@@ -760,6 +760,75 @@ def parts_of_a_carry(jk, rng):
     ]
 
 
+# --- What learners wrote ------------------------------------------------------------------------------------------
+
+
+@check(
+    "12.7",
+    "Constants of a scan may have their batch axis anywhere, and so may what it begins with.",
+    against=["constants have their batch axis in front"],
+)
+def constants_with_an_axis_elsewhere(jk, rng):
+    w, xs = normal(rng, 3, 3), normal(rng, 4)
+
+    def f(w, xs):
+        return jk.lax.scan(lambda c, x: (c + (w * x)[0], c), 0.0, xs)
+
+    return [values(jk, f, w, xs, in_axes=(place, None)) for place in (0, 1)]
+
+
+@check(
+    "12.7",
+    "A part of the carry that begins as a batch stays one, though each step overwrites it.",
+    against=["a carry is what it becomes"],
+)
+def delay_lines(jk, rng):
+    c, xs = normal(rng, 4), normal(rng, 3)
+    ask = jk.lax.control_flow.common.batched_carry
+    delay = jk.make_jaxpr(lambda c, x: (x, c))(*normal(rng, 2))
+    found = list(ask(delay, jk.interpreters.batching.AxisData(None, 4), [], [True], [False]))
+    return found, values(jk, lambda c, xs: jk.lax.scan(lambda c, x: (x, c), c, xs)[1], c, xs, in_axes=(0, None))
+
+
+@check(
+    "12.6",
+    "Nor does one come back to an operand that is the same for all elements.",
+    against=["only batches need to be stopped"],
+)
+def no_nan_for_all(jk, rng):
+    p, a = np.zeros(3, bool), np.float32(0)
+
+    def f(p, a):
+        return jk.lax.cond(p, lambda a: jk.lax.log(a) * a, lambda a: a * 3, a)
+
+    return run_by_numpy(jk.make_jaxpr(jk.grad(lambda a: jk.vmap(f, in_axes=(0, None))(p, a).sum()))(a), a)
+
+
+@check(
+    "12.5",
+    "A negative place counts from the end of the result, of one that is the same for all elements, too.",
+    against=["what is no batch has its own end"],
+)
+def negative_places_of_constants(jk, rng):
+    x, a = normal(rng, 3), normal(rng, 2)
+    return [values(jk, lambda x: (a * 2, x[None] * a), x, out_axes=place) for place in (-1, -2)]
+
+
+@check(
+    "12.1",
+    "Each result has the place that the rule says, and one that is no batch has none.",
+    against=["all results have one place", "a result that is no batch has its axis in front"],
+)
+def a_place_for_each(jk, rng):
+    x, a = normal(rng, 4, 3), normal(rng, 2)
+    two = jk.core.Primitive("two", multiple_results=True)
+    two.def_abstract_eval(lambda x, a: [x, a])
+    jk.interpreters.batching.primitive_batchers[two] = lambda axis, vals, dims: (list(vals), list(dims))
+    program = jk.make_jaxpr(jk.vmap(lambda x, a: tuple(two.bind(x, a)), in_axes=(1, None), out_axes=(0, None)))
+    other = jk.make_jaxpr(jk.vmap(lambda a, x: tuple(two.bind(a, x)), in_axes=(None, 1), out_axes=(0, 0)))
+    return [aval.shape for aval in (*program(x, a).out_avals, *other(a, x).out_avals)]
+
+
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
 NEW = "Functions that nobody wrote before, under vmap: others at each save."

@@ -857,3 +857,62 @@ def sets_of_places(axis, vals, dims, *, branches):
     musts = [i in places for i in range(len(branches[0].outvars))]
     batched = tuple(batch_jaxpr_if(branch, axis, is_batch, musts)[0] for branch in branches)
     return cond_p.bind(index, *operands, branches=batched), [0 if must else None for must in musts]
+
+
+# --- What learners wrote ------------------------------------------------------------------------------------------
+
+edit(
+    "12.7",
+    "constants have their batch axis in front",
+    "A constant of the step comes with its batch axis at 1. Where does the step look for it?",
+    "if batch else x\n        for x, dim, to, batch in zip(vals, dims, places, is_batch, strict=True)",
+    "if batch and i >= num_consts else x\n"
+    "        for i, (x, dim, to, batch) in enumerate(zip(vals, dims, places, is_batch, strict=True))",
+    target="batch_scan",
+)
+
+
+@mutant(
+    "12.7",
+    "a carry is what it becomes",
+    "A step returns `x` for the carry, and the old carry as y. The carry began as a batch. What is it in the first step?",
+    target="batched_carry",
+)
+def forgets_the_start(jaxpr, axis, consts, carry, xs=()):
+    now = list(carry)
+    for _ in range(len(now) + 1):
+        outs = batch_jaxpr_if(jaxpr, axis, [*consts, *now, *xs], [False] * len(jaxpr.outvars))[1]
+        now = list(outs[: len(now)])
+    return now
+
+
+edit(
+    "12.6",
+    "only batches need to be stopped",
+    "An operand is 0 for all, and nobody takes the branch with its logarithm. What is the gradient by it?",
+    "safe = [select_case(is_taken, stop_gradient(x), x) for x in operands]",
+    "safe = [\n            select_case(is_taken, stop_gradient(x), x) if d is not None else x\n"
+    "            for x, d in zip(operands, operand_dims, strict=True)\n        ]",
+)
+edit(
+    "12.5",
+    "what is no batch has its own end",
+    "The result will have an axis more. From the end of which of the two is -1 counted?",
+    "move_to(x, dim, to % rank, axis.size)",
+    "move_to(x, dim, to % max(np.ndim(x), 1) if to < 0 else to, axis.size)",
+    target="moved",
+)
+edit(
+    "12.1",
+    "all results have one place",
+    "A rule says where the axis of each result is. Which of them do you read?",
+    "[self.wrap(x, dim) for x, dim in zip(out, out_dim, strict=True)]",
+    "[self.wrap(x, out_dim[0]) for x in out]",
+)
+edit(
+    "12.1",
+    "a result that is no batch has its axis in front",
+    "The rule says None of a result. What does `None or 0` say?",
+    "[self.wrap(x, dim) for x, dim in zip(out, out_dim, strict=True)]",
+    "[self.wrap(x, dim or 0) for x, dim in zip(out, out_dim, strict=True)]",
+)

@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 
-from jitkit.kata.checking import check, of_chips, random_programs
+from jitkit.kata.checking import check, of_chips, random_programs, run_by_numpy
 
 _FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast"}
 
@@ -26,7 +26,8 @@ def floats(jk, numbers):
 def read(jk, text):
     """Kernels and loops, by name, as `Program` finds them."""
     program = importlib.import_module(f"{jk.__name__}.targets.hlo").Program(text)
-    return [kernel.name for kernel in program.kernels], [(loop.name, loop.trips) for loop in program.loops]
+    kernels = [(kernel.name, kernel.fused, kernel.kind) for kernel in program.kernels]
+    return kernels, [(loop.name, loop.trips) for loop in program.loops]
 
 
 def counted(jk, fun, *args):
@@ -135,15 +136,22 @@ ENTRY %main (x: f32[8]) -> (s32[], f32[8]) {{
   %z = s32[] constant(0)
   %start = f32[8]{{0}} copy(%x)
   %t.1 = (s32[], f32[8]{{0}}) tuple(%z, %start)
-  ROOT %{loop} = (s32[], f32[8]{{0}}) while(%t.1), condition=%{condition}, body=%{body}{known}
+  %{loop} = (s32[], f32[8]{{0}}) while(%t.1), condition=%{condition}, body=%{body}{known}
+  %y.1 = f32[8]{{0}} get-tuple-element(%{loop}), index=1
+  ROOT %end = f32[8]{{0}} negate(%y.1)
 }}
 """
 
 
 @check(
     "13.1",
-    "A loop is no kernel: what its body and its condition do runs as it is written.",
-    against=["a loop is one kernel", "the compiler knows how often a loop runs"],
+    "A loop is no kernel: what its body and its condition do runs as it is written, in its place.",
+    against=[
+        "an instruction is a kernel",
+        "what runs in a loop runs at the end",
+        "a loop is one kernel",
+        "the compiler knows how often a loop runs",
+    ],
 )
 def loops(jk, rng):
     return read(jk, loop_text(rng, int(rng.integers(3, 99)))), read(jk, loop_text(rng, None))
@@ -324,6 +332,54 @@ def no_loops_on_other_chips(jk, rng):
     x = floats(jk, rng.normal(size=int(rng.integers(33, 60))))
     programs = elsewhere(jk, lambda x, rate: (chips(jk).roughness(x), chips(jk).decayed(x, rate)), x, 0.5)
     return {f"a loop on {name}": counted_in(program.as_text())[1] for name, program in programs.items()}
+
+
+# --- What learners wrote ------------------------------------------------------------------------------------------
+
+
+def longest_chain(jaxpr):
+    """How many operations of a program wait for each other at most; those inside of a call count as they are."""
+    depth = {}
+    for eqn in jaxpr.eqns:
+        inner = [longest_chain(x) for x in eqn.params.values() if type(x).__name__ == "Jaxpr"]
+        after = max([depth.get(atom, 0) for atom in eqn.invars if not hasattr(atom, "val")], default=0)
+        depth.update(dict.fromkeys(eqn.outvars, after + max([1, *inner])))
+    return max(depth.values(), default=0)
+
+
+@check("13.4", "Steps that wait for each other are few, however long the array is.", against=["unrolled is parallel"])
+def few_steps(jk, rng):
+    x = np.ones(256 + int(rng.integers(200)), "float32")
+    chain = longest_chain(jk.make_jaxpr(chips(jk).decayed)(x, 0.5))
+    return "few" if chain <= 120 else f"{chain} for {len(x)} elements"
+
+
+@check(
+    "13.4",
+    "It forgets as slowly as the rate says, over hundreds of elements.",
+    against=["what is long ago does not count"],
+    tolerance=1e-3,
+)
+def a_long_memory(jk, rng):
+    n, rate = 100 + int(rng.integers(50)), float(rng.uniform(0.985, 0.995))
+    return run_by_numpy(jk.make_jaxpr(chips(jk).decayed)(np.ones(n, "float32"), rate), np.ones(n, "float32"), rate)
+
+
+@check("13.2", "Numbers of numpy's have the bytes that they have as arguments.", against=["numpy knows how many bytes"])
+def numbers_of_numpy(jk, rng):
+    n = int(rng.integers(3, 30))
+    return [chips(jk).least_bytes(lambda x: x, x) for x in (np.zeros(n), np.float64(2), np.zeros(n, "int64"))]
+
+
+@check("13.2", "Nothing is run, and nothing is compiled.", against=["to know what comes out, it is run"])
+def nothing_runs(jk, rng):
+    seen = []
+
+    def f(x):
+        seen.append(type(x).__name__)
+        return x * 2
+
+    return chips(jk).least_bytes(f, np.zeros(int(rng.integers(3, 9)), "float32")), [name != "ndarray" for name in seen]
 
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------

@@ -260,3 +260,76 @@ def by_doubling(x, rate):
         y = y + weight * jnp.concatenate([jnp.zeros_like(x)[:reach], y[:-reach]])
         weight, reach = weight * weight, 2 * reach
     return y
+
+
+# --- What learners wrote ------------------------------------------------------------------------------------------
+
+edit(
+    "13.1",
+    "an instruction is a kernel",
+    "`kernels` is a list of `Kernel`. What does `self._kernel(instruction)` know more than the instruction?",
+    "self.kernels.append(self._kernel(instruction))",
+    "self.kernels.append(instruction)",
+)
+
+
+@mutant(
+    "13.1", "what runs in a loop runs at the end", "A kernel stands behind the loop. Does it run before the body does?"
+)
+def loops_at_the_end(self, computation, seen):
+    if computation in seen:
+        return
+    seen.add(computation)
+    later = []
+    for instruction in self.computations.get(computation, ()):
+        if instruction.opcode == "while":
+            trips = _TRIPS.search(instruction.rest)
+            self.loops.append(Loop(instruction.name, int(trips[1]) if trips else None))
+        if instruction.opcode in _WALKED:
+            later += called(instruction)
+        elif instruction.opcode not in _FREE and not instruction.opcode.endswith(("-update", "-done")):
+            self.kernels.append(self._kernel(instruction))
+    for name in later:
+        self.walk(name, seen)
+
+
+@mutant("13.2", "numpy knows how many bytes", "A float64 of numpy's becomes an argument. Of which dtype is that?")
+def bytes_of_numpy(fun, *args):
+    outs = jax.eval_shape(fun, *args)
+    own = sum(x.size * x.dtype.itemsize if hasattr(x, "dtype") else 4 for x in tree_leaves(args))
+    return own + sum(x.size * x.dtype.itemsize for x in tree_leaves(outs))
+
+
+@mutant("13.2", "to know what comes out, it is run", "What says of which type a result is, without computing it?")
+def runs_it(fun, *args):
+    leaves = tree_leaves((args, fun(*args)))
+    types = [jax.eval_shape(lambda x: x, leaf) for leaf in leaves]
+    return sum(x.size * x.dtype.itemsize for x in types)
+
+
+@mutant(
+    "13.4",
+    "unrolled is parallel",
+    "The loop is gone, and its turns still wait for each other. For 1000 elements, how many do?",
+    target="decayed",
+)
+def unrolled(x, rate):
+    y, ys = jnp.float32(0), []
+    for i in range(x.shape[0]):
+        y = rate * y + x[i]
+        ys.append(y)
+    return jnp.stack(ys)
+
+
+@mutant(
+    "13.4",
+    "what is long ago does not count",
+    "At a rate of 0.99, how much does an element of a hundred steps ago still count?",
+    target="decayed",
+)
+def a_window(x, rate):
+    n, total, weight = x.shape[0], x, jnp.float32(1)
+    for age in range(1, min(n, 16)):
+        weight = weight * rate
+        total = total + weight * jnp.concatenate([jnp.zeros_like(x)[:age], x[:-age]])
+    return total

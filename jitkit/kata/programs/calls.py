@@ -244,11 +244,15 @@ def statics(choices: Choices) -> str:
     values = [
         choices.of((*_STATICS, "[1]", "{}", "(1, True)", "(1, 1)", "Mode(1)")) for _ in range(2 + choices.below(4))
     ]
-    lines = [_DEFINITIONS, "from jitkit.signature.api_util import Static", f"values = [{', '.join(values)}]"]
+    lines = [
+        _DEFINITIONS,
+        "from jitkit.signature.api_util import Static, static_key",
+        f"values = [{', '.join(values)}]",
+    ]
     lines.append("made = [Static(value) for value in values]")
-    return "\n".join(
-        [
-            *lines,
-            "[[one == other for other in (*made, *values)] for one in made], [hash(one) == hash(v) for one, v in zip(made, values)], len(set(made))",
-        ]
+    lines.append("keys = [static_key(((0, one), (1, other))) for one in made for other in made]")
+    lines.append("equal = [[one == other for other in (*made, *values)] for one in made]")
+    lines.append(
+        "equal, [hash(one) == hash(value) for one, value in zip(made, values)], len(set(made)), len(set(keys))"
     )
+    return "\n".join(lines)

@@ -55,8 +55,8 @@ def hlo(choices: Choices) -> str:
     text = "\n\n".join(blocks)
     return (
         f'from jitkit.targets.hlo import Program\nprogram = Program("""\n{text}\n""")\n'
-        "[(kernel.name, kernel.opcode, kernel.fused) for kernel in program.kernels], "
-        "[(loop.name, loop.trips) for loop in program.loops]"
+        "sorted((kernel.name, kernel.opcode, kernel.fused) for kernel in program.kernels), "
+        "sorted((loop.name, str(loop.trips)) for loop in program.loops)"
     )
 
 
