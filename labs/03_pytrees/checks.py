@@ -617,7 +617,7 @@ def keywords_by_name(jk, rng):
     "Each function has a memory of its own, two of one name, too.",
     against=["there is one function", "functions are known by their names"],
 )
-def two_functions(jk, rng):
+def two_memories(jk, rng):
     def made(result):
         def f(x):
             return result(x)
