@@ -196,7 +196,7 @@ class _Prover:
         programs as in grading."""
         sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets} | changed
         text = _preamble(self.lab) + "\n\n\n".join(sources.values()) + "\n"
-        file = LearnerSource(f"{exercise.id}.py", text, self.lab.names)
+        file = LearnerSource(f"{exercise.id}.py", text, self.lab.targets)
         return self.assessor.assess(
             self.lab, exercise, file, checks_file=self.checks, seed=seed, draw=seed, graded=graded, spare=self.forks
         )

@@ -58,7 +58,7 @@ class Answers:
         key = (source.path, lab.number)
         if key not in self.parsed:
             try:
-                file = LearnerFile.parse(source.text, source.path, lab.names)
+                file = LearnerFile.parse(source.text, source.path, lab.targets)
                 self.parsed[key] = _of_package(file, source.module, lab) if source.module else file
             except SpliceError as error:
                 self.parsed[key] = error

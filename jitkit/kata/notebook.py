@@ -95,7 +95,7 @@ def check(id: str, checks: str | None = None) -> Shown:
     frame = inspect.currentframe()
     notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
     lab, exercise = _find(id)
-    source = LearnerSource(notebook.path, notebook.source, lab.names)
+    source = LearnerSource(notebook.path, notebook.source, lab.targets)
     workspace = _workspace() if checks is None and notebook.path == _CELLS else None
     report = _report(lab, exercise, source, workspace, checks, notebook.undefined)
     note = " ".join(
@@ -122,7 +122,7 @@ def hint(id: str, step: int | None = None) -> Hint:
     workspace = _workspace() if notebook.path == _CELLS else None
     shown = workspace.state.read().of(id).hints if workspace is not None else _hints.get(id, 0)
     place = step - 1 if step is not None else shown if shown < len(STEPS) else STEPS.index("what yours does")
-    source = LearnerSource(notebook.path, notebook.source, lab.names)
+    source = LearnerSource(notebook.path, notebook.source, lab.targets)
     text = hint_text(Checker(_the_assessor(), lambda: _report(lab, exercise, source, workspace)), lab, exercise, place)
     _hints[id] = max(shown, place + 1)
     if workspace is not None:
@@ -232,7 +232,7 @@ def experiment(number: str, guess: int | None = None, quick: bool = False) -> Pl
     options = lab.experiment.options
     if guess is None:
         return Question(lab.experiment, f"experiment({number!r}, guess=1)")
-    source = LearnerSource(notebook.path, notebook.source, lab.names)
+    source = LearnerSource(notebook.path, notebook.source, lab.targets)
     data = measure(lab, _passed_functions(lab, source, None), quick)
     stream = io.BytesIO()
     draw(lab, data, stream)

@@ -91,6 +91,11 @@ class Lab(NamedTuple):
         """The dotted names of all functions that its exercises take out of the reference."""
         return frozenset(target.name for e in self.exercises for target in e.targets)
 
+    @property
+    def targets(self) -> frozenset[str]:
+        """The same functions, each with its module: `jitkit.jaxpr.language:eval_jaxpr`."""
+        return frozenset(str(target) for e in self.exercises for target in e.targets)
+
 
 def labs_folder() -> pathlib.Path:
     """Where the labs are: beside this file in an installation, at the top of a clone, or where JITKIT_LABS says."""

@@ -143,7 +143,7 @@ _WITH_PARAMS: dict[str, Callable[..., Any]] = {
 
 
 def _jit(params: dict[str, Any], operands: Arrays) -> Arrays:
-    return _run(params["jaxpr"], operands)
+    return _run(params["call_jaxpr"] if "call_jaxpr" in params else params["jaxpr"], operands)
 
 
 def _cond(params: dict[str, Any], operands: Arrays) -> Arrays:

@@ -1,5 +1,7 @@
 """a learner's function + the module it goes into -> the function, with the names that mean something else there brought along
 
+A function of another exercise that is called stands in another module, mostly: it is imported in the same way.
+
 A learner's `import jitkit.numpy as np` stands beside the function; the module around the exercise may have a `np` of its own, which
 is numpy. Such an import is put into the function itself, where it hides the module's: the function means what its author wrote,
 and the reference around it is as it was. So with built-in functions: in a module that defines its own `max`, a learner's `max` is
@@ -141,11 +143,18 @@ def own_imports(function: Function, file: LearnerFile, known: Mapping[str, str])
     """The imports that `with_own_names` puts into a function."""
     used = globals_used(function)
     theirs = {name: own for name, own in _other_imports(file, known).items() if name in used}
+    theirs |= {name: _of_a_sibling(name, file) for name in used & file.homes.keys() - known.keys()}
     outside = [*function.decorator_list, *function.args.defaults, *filter(None, function.args.kw_defaults)]
     for name in sorted(theirs.keys() & {name for part in outside for name in names_used(part)}):
         raise name_is_taken(name, known, file.path, function.lineno)
     in_body = {name for statement in function.body for name in names_used(statement)}
     return [copy.deepcopy(own) for name, own in sorted(theirs.items()) if name in in_body]
+
+
+def _of_a_sibling(name: str, file: LearnerFile) -> ast.stmt:
+    """The import of another exercise's function, which stands in another module: the learner's, or the reference's."""
+    statement = ast.ImportFrom(file.homes[name], [ast.alias(name)], 0)
+    return ast.fix_missing_locations(ast.copy_location(statement, file.tree.body[0]))
 
 
 def _other_imports(file: LearnerFile, known: Mapping[str, str]) -> dict[str, ast.stmt]:

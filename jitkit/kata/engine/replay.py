@@ -23,7 +23,7 @@ import numpy as np
 _MOST_CALLS = 2000
 _MOST_SECONDS = 1.0  # of writing arguments down
 _LONGEST_ARGUMENT = 160
-_LONGEST_CALL = 500
+_LONGEST_CALL = 2000
 
 
 def replayed(jitkit: Any, program: Callable[[], Any], file: str, names: Collection[str]) -> tuple[Recorder, list[Any]]:
@@ -126,6 +126,8 @@ class _Short(reprlib.Repr):
 
     def repr_instance(self, x: Any, level: int) -> str:
         """What has no text of its own is told by its type."""
+        if type(x).__name__ == "Jaxpr":  # in its middle it would be no program
+            return " ".join(str(x).split())
         if isinstance(x, type) or inspect.isfunction(x) or inspect.ismethod(x) or inspect.isbuiltin(x):
             return "a lambda" if x.__name__ == "<lambda>" else str(x.__name__)
         if isinstance(x, np.ndarray) or type(x).__module__.startswith("jitkit.runtime.array"):

@@ -25,7 +25,7 @@ _LONGEST_REPLAYED = 4.0  # seconds of a check that is run again
 
 
 class LearnerSource(NamedTuple):
-    """A file of a learner: its text, and the names of all exercises that may be in it."""
+    """A file of a learner: its text, and all exercises that may be in it, as targets or as the names of these."""
 
     path: str
     source: str
@@ -240,7 +240,8 @@ def _how_it_ended(process: Process, when: str = "in the middle of the check") ->
 
 
 def _line_of_package(process: Process, job: Job) -> tuple[str, int] | None:
-    return process.line_in(_folder(job)) if _folder(job) else None
+    own = [_folder(job)] if job.climb is not None else [file.path for file in job.files]
+    return next((line for place in own if place and (line := process.line_in(place)) is not None), None)
 
 
 def _folder(job: Job) -> str:

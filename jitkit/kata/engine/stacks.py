@@ -55,10 +55,11 @@ def ask(process: int, file: IO[bytes]) -> None:
 
 
 def innermost(file: IO[bytes], folder: str) -> tuple[str, int] | None:
-    """The innermost line, of what was written last, that is in this folder."""
+    """The innermost line, of what was written last, that is in this folder, or in this file."""
     inside = pathlib.Path(folder).resolve()
     for path, line in _FRAME.findall(_text(file).rpartition("(most recent call first)")[2]):
-        if inside in pathlib.Path(path).resolve().parents:
+        place = pathlib.Path(path).resolve()
+        if inside == place or inside in place.parents:
             return path, int(line)
     return None
 

@@ -11,7 +11,7 @@ import copy
 import difflib
 import functools
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .old_places import todays_imports
@@ -68,17 +68,18 @@ class Target(NamedTuple):
 
 class LearnerFile(NamedTuple):
     """A file of a learner, parsed: its functions by their dotted names, which of these names are exercises, and the
-    statements beside them."""
+    statements beside them. `homes` has the modules of exercises that are functions."""
 
     path: str
     source: str
     tree: ast.Module
     functions: dict[str, Function]
     exercises: frozenset[str]
+    homes: Mapping[str, str] = {}
 
     @classmethod
     def parse(cls, source: str, path: str, exercises: Iterable[str]) -> LearnerFile:
-        """SpliceError, with the line, where the source is not Python."""
+        """SpliceError, with the line, where the source is not Python. Exercises are targets, or their dotted names."""
         try:
             tree = tree_of(source, path)
             if _is_deep(tree):
@@ -90,14 +91,16 @@ class LearnerFile(NamedTuple):
             raise SpliceError(str(error), path, 1) from None
         except (RecursionError, MemoryError):
             raise SpliceError("An expression is nested too deeply for Python to read it.", path, 1) from None
-        return cls(path, source, tree, dict(_functions(tree.body)), frozenset(exercises))
+        pairs = [(text.rpartition(":")[2], text.partition(":")[0]) for text in exercises]
+        homes = {name: module for name, module in pairs if "." not in name and module != name}
+        return cls(path, source, tree, dict(_functions(tree.body)), frozenset(name for name, _ in pairs), homes)
 
     def find(self, target: Target) -> Function:
         """The learner's definition for a target. SpliceError, with the nearest name, where there is none."""
         found = self.functions.get(target.name)
         if found is not None:
             return found
-        near = difflib.get_close_matches(target.name, self.functions, n=1)
+        near = difflib.get_close_matches(target.name, [name for name in self.functions if name not in self.exercises], n=1)
         hint = f" Is it `{near[0]}` now? Name it `{target.name}` again." if near else ""
         line = self.functions[near[0]].lineno if near else 1
         raise SpliceError(f"There is no function `{target.name}` in this file.{hint}", self.path, line)
@@ -271,26 +274,47 @@ def names_used(node: ast.AST) -> set[str]:
 
 @functools.lru_cache(maxsize=1024)
 def globals_used(node: ast.stmt) -> frozenset[str]:
-    """The names that are read somewhere in a statement and are not a function's own: in `def f(x): return x + y`, `y`. A notebook may
-    well have an `x = f(3.0)` beside it, which is no helper of f's.
+    """The names that are read somewhere in a statement and are neither its function's own nor those of a function, a lambda or a
+    comprehension in it: in `def f(x): return [x + y for z in x]`, `y`. A notebook may well have an `x = f(3.0)` beside it, which is no
+    helper of f's.
     """
-    if not isinstance(node, Function):
-        return frozenset(names_used(node))
-    args = node.args
-    parts = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
-    own = {part.arg for part in parts if part is not None}
-    own.update(name for child in node.body for name in names_bound(child))
-    outside = [
-        *node.decorator_list,
-        *args.defaults,
-        *args.kw_defaults,
-        node.returns,
-        *(p.annotation for p in parts if p),
-    ]
-    own -= {name for part in outside if part is not None for name in names_used(part)}
-    inside = walk(node)
-    own -= {name for child in inside if isinstance(child, ast.Global) for name in child.names}
-    return frozenset(n.id for n in inside if isinstance(n, ast.Name)) - own
+    return frozenset(_free(node)) if isinstance(node, Function) else frozenset(names_used(node))
+
+
+def _free(node: ast.AST) -> set[str]:
+    """The names in a part of a program that nothing in this part binds for itself."""
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, Function | ast.Lambda):
+        args = node.args
+        parts = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))]
+        body = node.body if isinstance(node.body, list) else [node.body]
+        inside = _free_in(body)
+        own = {part.arg for part in parts} | {name for child in body for name in names_bound(child)}
+        own -= {name for child in body for name in _declared(child)}
+        outside = [*args.defaults, *args.kw_defaults, *(part.annotation for part in parts)]
+        outside += [*getattr(node, "decorator_list", ()), getattr(node, "returns", None)]
+        return (inside - own) | _free_in([part for part in outside if part is not None])
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        first = _free(node.generators[0].iter)  # it is computed outside
+        own = {name for each in node.generators for name in names_bound(each.target)}
+        return first | (_free_in(ast.iter_child_nodes(node)) - own)
+    if isinstance(node, ast.ExceptHandler) and node.name:
+        return _free_in(ast.iter_child_nodes(node)) - {node.name}
+    return _free_in(ast.iter_child_nodes(node))
+
+
+def _free_in(nodes: Iterable[ast.AST]) -> set[str]:
+    return {name for node in nodes for name in _free(node)}
+
+
+def _declared(node: ast.AST) -> Iterator[str]:
+    """The names that a part of a function says are global, or of the function around it."""
+    if isinstance(node, ast.Global | ast.Nonlocal):
+        yield from node.names
+    elif not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+        for child in ast.iter_child_nodes(node):
+            yield from _declared(child)
 
 
 def names_bound(node: ast.AST) -> Iterator[str]:

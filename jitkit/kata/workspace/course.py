@@ -83,6 +83,8 @@ class Course:
             report = self.find_blame(report, source, others, stop)
         elif verdict.status == Status.PASS:
             report = report._replace(suspicion=look.suspicion(exercise))
+            if others:
+                report = self.graded_alone(report, source, stop)
         if report.verdict.results or verdict.status == Status.BROKEN:
             self.remember(report, look)
         return report
@@ -110,6 +112,18 @@ class Course:
         return verdict._replace(
             results=results, status=Status.PASS if verdict.status == more.status == Status.PASS else Status.FAIL
         )
+
+    def graded_alone(self, report: Report, source: LearnerSource, stop: Stop | None) -> Report:
+        """After a pass with other functions of the learner's: does it pass with the reference in their place, too? So it is graded."""
+        alone = self.assess(report.lab, report.exercise, source, (), stop, report.seed, report.draw)
+        if alone.status == Status.PASS:
+            return report
+        own = " ".join(id for id in report.yours if id != report.exercise.id)
+        blame = (
+            f"It passes with your {own}, and fails with the reference in the place of these, as shown here. It is graded with the "
+            "reference: what it leaves to them, it has to do itself."
+        )
+        return report._replace(verdict=alone, blame=blame, yours=(report.exercise.id,))
 
     def find_blame(self, report: Report, source: LearnerSource, others: Sequence[Binding], stop: Stop | None) -> Report:
         """After a failure: does it pass with the reference in the place of the others? Then one of them is to blame, and the

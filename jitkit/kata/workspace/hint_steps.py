@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import concurrent.futures
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..engine.comparison import first_difference
@@ -77,7 +77,7 @@ def own_bug(course: Checker, lab: Lab, exercise: Exercise) -> str:
 
 def behaves_like(course: Checker, lab: Lab, exercise: Exercise, report: Report) -> tuple[Mutant | None, bool]:
     """The mutant whose results are the learner's, or which has the wrong result of the first check that fails; and True. Else
-    one that ends alike in each check, if there is one, and False.
+    one that ends alike in each check, if there is one, and False. But for the first, a check that is against its belief must fail.
     """
     path = lab.folder / "mutants.py"
     if not path.is_file():
@@ -97,13 +97,19 @@ def behaves_like(course: Checker, lab: Lab, exercise: Exercise, report: Report) 
     for mutant, ends in tried:
         if all(map(_is_same, results, ends)):
             return mutant, True
-    for mutant, ends in tried:
+    shown = [pair for pair in tried if _is_shown(pair[0], results)]
+    for mutant, ends in shown:
         if results[first].status == Status.FAIL and _is_same(results[first], ends[first]):
             return mutant, True  # the learner's has this bug, and another one
-    for mutant, ends in tried:
+    for mutant, ends in shown:
         if all(map(_ends_alike, results, ends)):
             return mutant, False
     return None, False
+
+
+def _is_shown(mutant: Mutant, results: Sequence[CheckResult]) -> bool:
+    """Whether the learner's functions fail a program that is against what the mutant believes: else nobody has seen them believe it."""
+    return any(r.status != Status.PASS and mutant.misconception in r.check.against for r in results)
 
 
 def results_of(
@@ -117,7 +123,7 @@ def results_of(
     except (ValueError, SyntaxError):
         return []
     text = "\n\n\n".join([_imports(lab), *sources.values()]) + "\n"
-    file = LearnerSource(f"{exercise.id}.py", text, lab.names)
+    file = LearnerSource(f"{exercise.id}.py", text, lab.targets)
     path = lab.folder / "checks.py"
     checks = checks_of(lab, exercise.id)
     job = course.assessor.job(exercise, file, (), (str(path), path.read_text(encoding="utf-8")), checks, seed, draw)

@@ -101,7 +101,7 @@ class Workspace:
             line = data[: error.start].count(b"\n") + 1
             sentence = f"The file is not in UTF-8: byte {data[error.start]:#x} in line {line}. Save it as UTF-8."
             return _unreadable(lab, path, sentence, line)
-        return LearnerSource(str(path), text, lab.names)
+        return LearnerSource(str(path), text, lab.targets)
 
     def backup(self, path: pathlib.Path) -> pathlib.Path:
         """Copy a file to where nothing is ever deleted. Problem where that is not possible."""
