@@ -333,3 +333,19 @@ def a_window(x, rate):
         weight = weight * rate
         total = total + weight * jnp.concatenate([jnp.zeros_like(x)[:age], x[:-age]])
     return total
+
+
+@also_right("13.4", "by halves", target="decayed")
+def by_halves(x, rate):
+    n = x.shape[0]
+    if n == 1:
+        return x
+    even, odd = x[0::2], x[1::2]
+    inner = decayed(odd + rate * even[: odd.shape[0]], rate * rate)
+    between = even.at[1:].add(rate * inner[: even.shape[0] - 1])
+    return jnp.zeros_like(x).at[1::2].set(inner).at[0::2].set(between)
+
+
+@also_right("13.4", "by halves", target="roughness")
+def rough_by_halves(x):
+    return jnp.vdot(x[1:] - x[:-1], x[1:] - x[:-1])

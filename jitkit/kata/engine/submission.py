@@ -100,7 +100,9 @@ class LearnerFile(NamedTuple):
         found = self.functions.get(target.name)
         if found is not None:
             return found
-        near = difflib.get_close_matches(target.name, [name for name in self.functions if name not in self.exercises], n=1)
+        near = difflib.get_close_matches(
+            target.name, [name for name in self.functions if name not in self.exercises], n=1
+        )
         hint = f" Is it `{near[0]}` now? Name it `{target.name}` again." if near else ""
         line = self.functions[near[0]].lineno if near else 1
         raise SpliceError(f"There is no function `{target.name}` in this file.{hint}", self.path, line)
