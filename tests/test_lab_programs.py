@@ -12,9 +12,18 @@ import numpy as np
 import pytest
 
 import jitkit
+from jitkit.kata.engine import shortening
+from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.mutants import in_its_class
 from jitkit.kata.engine.plain import Raised
 from jitkit.kata.engine.random_programs import random_programs, whole
+from jitkit.kata.engine.reference import reference_function
+from jitkit.kata.engine.running import LearnerSource
+from jitkit.kata.engine.statuses import Status
+from jitkit.kata.engine.verdicts import Assessor
+from jitkit.kata.programs import trees
 from jitkit.kata.programs.choices import Choices, shorter
+from jitkit.kata.programs.fewer_lines import fewer_lines
 from jitkit.kata.programs.transformed import differentiated, mapped
 
 WRITERS = {
@@ -70,3 +79,48 @@ def test_the_plainest_choices_are_a_program_and_shorter_ones_lead_there():
         others = {write(Choices(made)) for made in shorter(drawn.made)}
         assert min(map(len, others)) < len(before)
         assert plain.count("\n") <= min(text.count("\n") for text in others)
+
+
+CHECK = """
+from jitkit.kata.checking import check, of_trees, random_programs
+
+
+@check("03.3", "Programs.", drawn=True)
+def programs_3(jk, rng):
+    return random_programs(jk, rng, of_trees.trees("flatten"), 12, by_numpy=False)
+"""
+
+
+def test_a_program_that_shows_a_difference_is_made_short_and_can_be_run(tmp_path, monkeypatch):
+    """The mistake: three children come in the wrong order."""
+    monkeypatch.setattr(shortening, "_SECONDS", 60.0)
+    (lab,) = (lab for lab in all_labs() if lab.number == "03")
+    exercise = lab.exercise("03.3")
+    texts = [in_its_class(target, reference_function(target).source) for target in exercise.targets]
+    right = "children, data = node_type.flatten(tree)\n"
+    assert texts[0].count(right) == 1
+    texts[0] = texts[0].replace(right, right + "    children = children[::-1] if len(children) == 3 else children\n")
+    imports = (lab.folder / "exercises.py").read_text("utf-8").split("\n\n\n")[0].splitlines()
+    header = "\n".join(imports[imports.index("from __future__ import annotations") :])
+    checks = tmp_path / "checks.py"
+    checks.write_text(CHECK, encoding="utf-8")
+    file = LearnerSource("exercises.py", "\n\n\n".join([header, *texts]) + "\n", lab.targets)
+    verdict = Assessor().assess(lab, exercise, file, checks_file=checks)
+    (result,) = verdict.results
+    assert result.status == Status.FAIL, result.sentence
+    assert result.difference is not None
+    shown = [line for line in result.program.splitlines() if line and not line.startswith(("import", "from"))]
+    assert len(shown) <= 12, result.program
+    names = {}
+    printed = []
+    exec(result.program, names | {"print": printed.append})
+    assert f"{printed[0]!r}" == result.difference.expected
+
+
+def test_lines_that_nothing_reads_go_and_classes_stay_whole():
+    text = trees.trees("flatten")(Choices([1, 2, 0, 3]))
+    first, *others = fewer_lines(text)
+    assert "class Point" not in first
+    assert all(ast.parse(other) for other in others)
+    plain = "x = 1\ny = x\ndef f(a):\n    b = a\n    return a\nz = 3\nf(z)"
+    assert next(fewer_lines(plain)) == "def f(a):\n    return a\nz = 3\nf(z)"

@@ -17,7 +17,7 @@ from jitkit.kata.engine import splice
 from jitkit.kata.engine.own_names import meanings, own_imports, source_path, with_own_names
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.source_edit import with_imports
-from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, is_stub
+from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, globals_used, is_stub
 
 REFERENCE = '''
 """A module."""
@@ -543,7 +543,7 @@ def test_a_function_of_core_dtypes_of_before_runs_at_its_place_of_today():
     program = """
         import sys
         from jitkit.kata.engine import splice
-        from jitkit.kata.engine.submission import LearnerFile, Submission, Target
+        from jitkit.kata.engine.submission import globals_used, LearnerFile, Submission, Target
         target = Target.parse("jitkit.core.promotion:least_upper_bound")
         submission = Submission({target: LearnerFile.parse(sys.argv[1], "exercises.py", ["least_upper_bound"])})
         for name in [name for name in sys.modules if name.startswith("jitkit")]:
@@ -555,3 +555,54 @@ def test_a_function_of_core_dtypes_of_before_runs_at_its_place_of_today():
     command = [sys.executable, "-c", textwrap.dedent(program), BEFORE_PROMOTION]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["int8"], done.stderr
+
+
+def test_names_of_inner_functions_lambdas_and_comprehensions_are_no_globals():
+    def used(text):
+        return sorted(globals_used(ast.parse(textwrap.dedent(text)).body[0]))
+
+    assert used("def f(x):\n    def g(*leaves):\n        return leaves + y\n    return g") == ["y"]
+    assert used("def f(x): return tuple(structure for structure in x) + z") == ["tuple", "z"]
+    assert used("def f(x): return [x for x in x], {k: v for k, v in w}") == ["w"]
+    assert used("def f(x): return (lambda w, k=q: w + k + v)(x)") == ["q", "v"]
+    assert used("def f(x):\n    try:\n        return a\n    except E as e:\n        return e") == ["E", "a"]
+    assert used("def f(x):\n    n = 0\n    def g():\n        nonlocal n\n        n += 1\n    return g") == []
+    assert used("def f(x):\n    global c\n    c = 1\n    return c") == ["c"]
+    assert used("def f(x: T = D) -> R:\n    return x") == ["D", "R", "T"]
+
+
+def test_what_an_inner_function_calls_its_parameter_may_be_a_variable_of_a_cell(load):
+    shapes = load(
+        """
+        leaves = undefined_elsewhere = 1 / 0 if False else 3
+        leaves = __import__("house.shapes").nothing_of_this_name if False else leaves
+
+        def area(radius, /, *, factor=1.0):
+            def twice(*leaves):
+                return 2 * leaves[0]
+            return twice(factor) + sum(leaves for leaves in (1, 2))
+        """,
+        "area",
+    )
+    assert shapes.area(1.0, factor=2.0) == 7
+    assert not hasattr(shapes, "leaves")
+
+
+def test_a_function_of_another_exercise_in_another_module_can_be_called(load, tmp_path):
+    other = tmp_path / "reference" / "house" / "tools.py"
+    other.write_text("def moved(x):\n    return x + 1\n")
+    source = """
+        from house.tools import moved
+
+        def area(radius, /, *, factor=1.0):
+            return help_(radius) + moved(factor)
+
+        def help_(x):
+            return moved(x)
+
+        def moved(x):
+            raise AssertionError("it is not the one that is in place")
+        """
+    shapes = load(source, "area", exercises=("house.shapes:area", "house.tools:moved"))
+    assert shapes.area(1, factor=2) == 5
+    sys.modules.pop("house.tools", None)

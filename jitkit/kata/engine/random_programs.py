@@ -41,13 +41,15 @@ def random_programs(
     raises that is still to be written, and ends all of them.
 
     Args:
-      rng: a `numpy.random.Generator`; or `Choices`, and then the one program is written that they are.
+      rng: a `numpy.random.Generator`; or `Choices`, and then the one program is written that they are; or the text of one.
       count, graded: how many, for a learner who has saved, and in grading.
       types: whether weak types of results count, too.
       by_numpy: whether the last expression is a call that is traced, and computed by numpy, with no compiler; if not, it is run as
         it is.
     """
     evaluate = functools.partial(_traced, jk, types) if by_numpy else functools.partial(_as_it_is, jk)
+    if isinstance(rng, str):
+        return [_ran(evaluate, lambda choices: rng, Choices([]))]
     if isinstance(rng, Choices):
         return [_ran(evaluate, write, rng)]
     return [_ran(evaluate, write, Choices.drawn(rng)) for _ in range(graded if _graded else count)]

@@ -1,7 +1,8 @@
 """a random program that shows a difference -> the shortest one that was found to show one
 
-The choices that a program was written by are made fewer and smaller (`shorter`), all such programs are run with the learner's
-functions and with the reference, in one process each, and the shortest of those that still differ is taken; a few times over.
+The choices that a program was written by are made fewer and smaller (`shorter`), then its lines are made fewer. All such programs are
+run with the learner's functions and with the reference, in one process each, and the shortest of those that still differ is taken; a
+few times over.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..programs.choices import shorter
+from ..programs.fewer_lines import fewer_lines
 from . import running
 from .plain import Plain
 from .running import Job, Outcome
 
-_ROUNDS = 6
+_ROUNDS = 4  # of each kind
 _MOST = 70  # programs of one round
-_SECONDS = 1.5  # after which no other round begins
+_SECONDS = 0.7  # of each kind, after which no other round begins
 
 
 class Short(NamedTuple):
@@ -37,26 +39,35 @@ class Short(NamedTuple):
 
 def shortened(program: Plain, check: str, job: Job, differ: Callable[[Outcome, Outcome], bool]) -> Short | None:
     """The shortest program beside a random one, of a check's name, that differs; None where none is shorter."""
-    best: Short | None = None
-    most = Short(program["text"], program["choices"], Outcome(check, None), Outcome(check, None)).length
-    tried, began = {tuple(program["choices"])}, time.monotonic()
-    for _ in range(_ROUNDS):
-        found = map(tuple, shorter(best.choices if best is not None else program["choices"]))
-        others = [other for other in dict.fromkeys(found) if other and other not in tried][:_MOST]
-        tried.update(others)
-        failing = [short for short in _run(check, job, others) if differ(short.right, short.yours)]
-        shortest = min(failing, key=lambda short: short.length, default=None)
-        if shortest is None or shortest.length >= most:
-            break
-        best, most = shortest, shortest.length
-        if time.monotonic() - began > _SECONDS:
-            break
-    return best
+    nothing = Outcome(check, None)
+    now = start = Short(program["text"], program["choices"], nothing, nothing)
+    for kind in (_by_choices, _by_lines):
+        began = time.monotonic()
+        tried: set[str] = set()
+        for _ in range(_ROUNDS):
+            others = [other for other in dict.fromkeys(kind(now)) if other not in tried][:_MOST]
+            tried.update(others)
+            failing = [short for short in _run(check, job, others) if differ(short.right, short.yours)]
+            shortest = min(failing, key=lambda short: short.length, default=now)
+            if shortest.length >= now.length:
+                break
+            now = shortest
+            if time.monotonic() - began > _SECONDS:
+                break
+    return None if now is start else now
 
 
-def _run(check: str, job: Job, others: Sequence[Sequence[int]]) -> Iterator[Short]:
-    """Programs of these choices, as far as both sides came to an end."""
-    job = job._replace(wanted=tuple(f"{check}@{','.join(map(str, other))}" for other in others))
+def _by_choices(short: Short) -> Iterator[str]:
+    return (",".join(map(str, choices)) for choices in shorter(short.choices) if choices)
+
+
+def _by_lines(short: Short) -> Iterator[str]:
+    return (f"={text}" for text in fewer_lines(short.text))
+
+
+def _run(check: str, job: Job, others: Sequence[str]) -> Iterator[Short]:
+    """These programs, as far as both sides came to an end."""
+    job = job._replace(wanted=tuple(f"{check}@{other}" for other in others))
     if not others:
         return
     with concurrent.futures.ThreadPoolExecutor(1) as pool:

@@ -212,8 +212,11 @@ class _Session:
         )
 
     def run_program(self, name: str) -> Any:
-        """What a check's program returns, on its own numbers; of `name@3,1,2`, the random program that these choices make."""
+        """What a check's program returns, on its own numbers; of `name@3,1,2`, the random program that these choices make; of
+        `name@=x + 1`, that program."""
         name, _, choices = name.partition("@")
+        if choices.startswith("="):
+            return self.programs[name](self.jitkit, choices[1:])
         if choices:
             given = list(map(int, choices.split(",")))
             return self.programs[name](

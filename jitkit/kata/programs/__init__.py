@@ -1,6 +1,6 @@
 """Writers of random programs: what the last checks of an exercise run, written anew for each seed. The engine runs them.
 
-choices     where what is random in a program comes from, and how a program gets shorter
+choices     where what is random in a program comes from, and how a program gets shorter; `fewer_lines`: once it is written, too
 arrays      functions of arrays, line by line, with shapes and dtypes that go together; `nested`: functions in functions, and loops
 transformed such functions as they are, under `vmap`, and with their derivatives
 loops       loops and choices whose parts may not go together

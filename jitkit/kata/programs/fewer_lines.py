@@ -1,0 +1,69 @@
+"""the text of a program -> texts with fewer lines, of which some do what it does."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+_MOST_PASSES = 20
+
+
+def fewer_lines(text: str) -> Iterator[str]:
+    """The program without what nothing reads; then the same without each one of the other statements but the last."""
+    plain = _without_unused(text)
+    if plain != text:
+        yield plain
+    for first, last, _ in _statements(plain):
+        yield _without_unused(_cut(plain, first, last))
+
+
+def _cut(text: str, first: int, last: int) -> str:
+    lines = text.splitlines()
+    return "\n".join([*lines[: first - 1], *lines[last:]])
+
+
+def _statements(text: str) -> list[tuple[int, int, ast.stmt]]:
+    """The statements that may go, each with its first and last line: not the last one of the program, not the only one of a body, none
+    of a class, which Python calls without naming it, and none that shares a line with another."""
+    tree = ast.parse(text)
+    found = []
+    for node in (node for node in ast.walk(tree) if not isinstance(node, ast.ClassDef)):
+        for body in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
+            if not isinstance(body, list) or not body or not isinstance(body[0], ast.stmt):
+                continue
+            if body[0].lineno == getattr(node, "lineno", 0) or (len(body) == 1 and node is not tree):
+                continue
+            for part in body[:-1] if node is tree else body:
+                first = min([part.lineno, *(d.lineno for d in getattr(part, "decorator_list", ()))])
+                if not isinstance(part, ast.Return):
+                    found.append((first, part.end_lineno or part.lineno, part))
+    return sorted(found, key=lambda each: each[0])
+
+
+def _without_unused(text: str) -> str:
+    """The program without definitions and assignments of names that nothing reads, again and again."""
+    for _ in range(_MOST_PASSES):
+        read = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        unused = [
+            (first, last)
+            for first, last, part in _statements(text)
+            if _binds_only_names(part) and not read.intersection(_bound(part))
+        ]
+        if not unused:
+            break
+        text = _cut(text, *unused[0])
+    return text
+
+
+def _binds_only_names(node: ast.stmt) -> bool:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
+        return True
+    return isinstance(node, ast.Assign) and all(isinstance(n, ast.Name | ast.Tuple) for n in node.targets)
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
