@@ -49,17 +49,9 @@ def resized(x, shape):
     return Aval(tuple(shape), x.dtype, x.weak_type)
 
 
-def short(dtype):
-    """`f32`, `i8`, `bool`."""
-    return "bool" if dtype == BOOL else f"{dtype.kind}{8 * dtype.itemsize}"
-
-
 F32, I32, BOOL = map(np.dtype, ("float32", "int32", "bool"))
-
-
-def narrow(dtype):
-    """64 bits become 32, as in JAX: eight bytes become four."""
-    return np.dtype(np.dtype(dtype).str.replace("8", "4"))
+short = lambda dtype: "bool" if dtype == BOOL else f"{dtype.kind}{8 * dtype.itemsize}"  # `f32`, `i8`, `bool`
+narrow = lambda dtype: np.dtype(np.dtype(dtype).str.replace("8", "4"))  # 64 bits become 32, as in JAX: 8 bytes become 4
 
 
 class Value:
@@ -80,7 +72,9 @@ class Array(Value):
         self.data, self.aval = data, aval or Aval(data.shape, data.dtype, weak_type)
 
     def __array__(self, dtype=None, copy=None):
-        return np.asarray(self.data).astype(dtype or self.dtype, copy=bool(copy))
+        numbers = np.asarray(self.data).astype(dtype or self.dtype, copy=bool(copy))
+        numbers.setflags(write=bool(copy))  # an Array never changes: what is not a copy can be read only
+        return numbers
 
     def __repr__(self):
         return f"Array({np.asarray(self)}, dtype={self.dtype.name})"
@@ -135,12 +129,12 @@ def asked(trace, f, *args, **kwargs):
 
 
 def by_numpy(f):
-    """The `impl` of an operation that numpy has. A result is weak if all operands are."""
+    """The `impl` of an operation that numpy has. A result is weak if all numbers are."""
 
     def run(*args, **params):
         with np.errstate(all="ignore"):
             result = np.asarray(f(*map(np.asarray, args), **params))
-        weak_type = result.dtype != BOOL and all(x.weak_type for x in args)
+        weak_type = result.dtype != BOOL and all(x.weak_type for x in args if x.dtype != BOOL)
         return [Array(result.astype(narrow(result.dtype), copy=False), weak_type=weak_type)]
 
     return run
@@ -200,13 +194,22 @@ elementwise_primitives = {}
 for name, public in ELEMENTWISE.items():
     elementwise(name, public, name in (*TO_FLOAT, "div"))
 Value.__truediv__, Value.__rtruediv__, Value.__invert__ = Value.__div__, Value.__rdiv__, Value.__not__
-numpy.logical_and, numpy.logical_or, numpy.logical_not = numpy.bitwise_and, numpy.bitwise_or, numpy.invert
+
+
+def truth(x):
+    """Whether the numbers differ from 0, as truth values."""
+    x = as_value(x)
+    return x if x.dtype == BOOL else x != 0
+
+
+for name in ("and", "or", "not"):
+    setattr(numpy, f"logical_{name}", lambda *xs, p=elementwise_primitives[name]: p(*map(truth, xs)))
 
 
 def asarray(x, dtype=None):
-    """An Array from an array, a number, or nested lists of numbers."""
+    """An Array from an array, a number, or nested lists of numbers. A Python number stays weak."""
     x = as_value(np.asarray(x) if isinstance(x, (list, tuple)) else x)
-    return convert(x, narrow(dtype or x.dtype))
+    return convert(x, narrow(dtype or x.dtype), dtype is None and x.weak_type)
 
 
 numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray
@@ -405,11 +408,7 @@ def eval_jaxpr(jaxpr, consts, *args):
     return [v if type(v) is Array else env[v] for v in jaxpr.outvars]
 
 
-def as_function(jaxpr):
-    """A program as the function that it is."""
-    return functools.partial(eval_jaxpr, jaxpr, jaxpr.consts)
-
-
+as_function = lambda jaxpr: functools.partial(eval_jaxpr, jaxpr, jaxpr.consts)  # a program as the function that it is
 core.eval_jaxpr = eval_jaxpr
 
 # === 04 Types =========================================================================================================
@@ -472,8 +471,8 @@ def tree_map(f, tree, *rest):
 
 
 tree_util = SimpleNamespace(
-    tree_flatten=flatten, tree_unflatten=unflatten, tree_map=tree_map,
-    tree_leaves=lambda tree: flatten(tree)[0], tree_structure=lambda tree: flatten(tree)[1],
+    tree_flatten=flatten, tree_leaves=lambda tree: flatten(tree)[0], tree_structure=lambda tree: flatten(tree)[1],
+    tree_unflatten=unflatten, tree_map=tree_map,
     register_pytree_node=lambda kind, apart, together: containers.update({kind: (apart, together)}))
 
 # === 06 Speak StableHLO ===============================================================================================
@@ -490,13 +489,8 @@ def tensor(aval):
     return f"tensor<{''.join([f'{n}x' for n in aval.shape])}{kind}>"
 
 
-def tensors(avals):
-    """The types of several values."""
-    return ", ".join([tensor(a) for a in avals])
-
-
-def names(xs):
-    return ", ".join([x.data for x in xs])
+tensors = lambda avals: ", ".join([tensor(a) for a in avals])  # the types of several values
+names = lambda xs: ", ".join([x.data for x in xs])
 
 
 class Text:
@@ -570,8 +564,7 @@ def lower(f, *args):
 
 def one_line(op, attributes=lambda *xs, **params: ""):
     """The rule of an operation that is one line: operands, attributes, types."""
-    return lambda text, outs, *xs, **params: text.op(
-        f"stablehlo.{op} {names(xs)}{attributes(*xs, **params)}", xs, outs)
+    return lambda text, outs, *xs, **params: text.op(f"stablehlo.{op} {names(xs)}{attributes(*xs, **params)}", xs, outs)
 
 
 def elementwise_line(op, text, outs, *xs):
@@ -658,9 +651,7 @@ class RememberingJit(Jit):
 
     def trace(self, tree, avals):
         key = tree, avals
-        if key in self.known:
-            return self.known[key]
-        found = consts, *_ = super().trace(tree, avals)
+        found = consts, *_ = self.known.get(key) or super().trace(tree, avals)
         if not any(type(x) is Tracer for x in consts):  # which are good for as long as their trace goes on
             self.known[key] = found
         return found
@@ -671,8 +662,8 @@ class RememberingJit(Jit):
         # Arrays only, as nearly always: their types are the key, and nothing has to be taken apart. Nor is there a trace
         # around it, with tracers that it could close over.
         avals = tuple([x.aval for x in args])
-        found = self.known.get(avals) or self.known.setdefault(avals, self.trace(flatten((args, {}))[1], avals))
-        consts, jaxpr, out_tree = found
+        consts, jaxpr, out_tree = self.known.get(avals) or self.known.setdefault(
+            avals, self.trace(flatten((args, {}))[1], avals))
         return unflatten(out_tree, run(jaxpr, [*consts, *args]))
 
 
@@ -695,6 +686,7 @@ class StaticJit(RememberingJit):
         super().__init__(f)
         numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several
         self.parameters = list(inspect.signature(f).parameters)
+        self.parameters += range(len(self.parameters), 1 + max(numbers, default=0))  # what `*args` takes has numbers only
         self.chosen = {*chosen, *[self.parameters[n] for n in numbers]}
 
     def __call__(self, *args, **kwargs):
@@ -735,7 +727,7 @@ def primitive(name, by, type_, lowering):
 
 def as_axes(axis, ndim):
     """All axes for None; one, or several, which may be counted from the end."""
-    return tuple(np.arange(ndim)[slice(None) if axis is None else np.ravel(axis)].tolist())
+    return tuple(np.arange(ndim)[slice(None) if axis is None else np.ravel(axis).astype(int)].tolist())
 
 
 def without(shape, axes, ones=False):
@@ -761,8 +753,7 @@ def reduction(name, by, op, first):
     return p, reduce
 
 
-def lowest(dtype):
-    return -np.inf if dtype.kind == "f" else False if dtype == BOOL else np.iinfo(dtype).min
+lowest = lambda dtype: -np.inf if dtype.kind == "f" else False if dtype == BOOL else np.iinfo(dtype).min
 
 
 reduce_sum_p, numpy.sum = reduction("reduce_sum", np.sum, "add", lambda dtype: 0)
@@ -778,8 +769,7 @@ reshape_p = primitive("reshape", lambda x, shape: np.reshape(x, shape), resized,
 
 def reshape(x, *shape):
     x, shape = asarray(x), list(shape[0] if isinstance(shape[0], (tuple, list)) else shape)
-    if -1 in shape:
-        shape[shape.index(-1)] = x.size // max(-math.prod(shape), 1)
+    shape = [x.size // max(-math.prod(shape), 1) if n == -1 else n for n in shape]
     if math.prod(shape) != x.size:
         raise TypeError(f"cannot reshape array of shape {x.shape} (size {x.size}) into shape {tuple(shape)}")
     return x if tuple(shape) == x.shape else reshape_p(x, shape=tuple(shape))
@@ -794,8 +784,7 @@ def transpose(x, axes=None):
     return x if axes == tuple(range(x.ndim)) else transpose_p(x, axes=axes)
 
 
-broadcast_p = primitive(
-    "broadcast_in_dim", np.broadcast_to, resized, lambda text, outs, x, shape: [text.spread(x, shape)])
+broadcast_p = primitive("broadcast_in_dim", np.broadcast_to, resized, lambda text, outs, x, shape: [text.spread(x, shape)])
 
 
 def broadcast_to(x, shape):
@@ -814,7 +803,7 @@ def where(which, yes, no):
     which, (yes, no) = asarray(which), promote([yes, no])
     shape = np.broadcast_shapes(which.shape, yes.shape, no.shape)
     which, yes, no = [broadcast_to(x, shape) for x in (which, yes, no)]
-    return select_p(which if which.dtype == BOOL else which != 0, yes, no)
+    return select_p(truth(which), yes, no)
 
 
 # A window has a corner, which is data, and a size, which is not. It is moved back where it would look over the edge.
@@ -838,7 +827,10 @@ dynamic_update_slice_p = primitive(
 def getitem(x, index):
     """`x[i, 2:5, None]`: whole numbers, which may be data; slices of step 1; None makes an axis."""
     index = index if isinstance(index, tuple) else (index,)
-    index, lengths = [*index, *[slice(None)] * (x.ndim - sum(i is not None for i in index))], iter(x.shape)
+    rest = x.ndim - sum(i is not None for i in index)
+    if rest < 0:
+        raise IndexError(f"Too many indices: {x.aval} has {x.ndim} axes, and {len(index)} are asked for.")
+    index, lengths = [*index, *[slice(None)] * rest], iter(x.shape)
     x = reshape(x, [1 if i is None else next(lengths) for i in index])
     corner, sizes = unzip(map(place, index, x.shape))
     if tuple(sizes) != x.shape:
@@ -853,6 +845,8 @@ def place(i, n):
         if taken.step != 1:
             raise NotImplementedError(f"a slice of step {taken.step}")
         return taken.start, len(taken)
+    if as_value(i).dtype.kind not in "iu" or np.ndim(i):
+        raise TypeError(f"{i!r} is not an index: here it has to be one whole number, or a slice.")
     return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1
 
 
@@ -877,8 +871,7 @@ def lower_dot(text, outs, x, y, letters):
     return [transpose(product, [have.index(c) for c in out])]
 
 
-dot_p = primitive(
-    "dot_general", lambda x, y, letters: np.einsum("{},{}->{}".format(*letters), x, y), dot_type, lower_dot)
+dot_p = primitive("dot_general", lambda x, y, letters: np.einsum("{},{}->{}".format(*letters), x, y), dot_type, lower_dot)
 
 
 def matmul(x, y):
@@ -889,17 +882,23 @@ def matmul(x, y):
     return dot_p(x, y, letters=(xs, ys, batch + "i" * (x.ndim > 1) + "j" * (y.ndim > 1)))
 
 
+def dot(x, y):
+    """The rows of x with the columns of y, all with all: `@` only where one of them has one axis or both have two."""
+    x, y = promote([x, y])
+    rows, columns = LETTERS.upper()[: x.ndim - 1], LETTERS.upper()[x.ndim - 1 :][: y.ndim - 1]
+    return dot_p(x, y, letters=(rows + "k", columns[:-1] + "k" + columns[-1:], rows + columns))
+
+
 vars(numpy).update(reshape=reshape, transpose=transpose, where=where, broadcast_to=broadcast_to, full=full, mean=mean,
-                   matmul=matmul, dot=matmul)  # the same, as long as the right one is a vector or a matrix
+                   matmul=matmul, dot=dot)
 numpy.min = lambda x, axis=None, keepdims=False: -numpy.max(-x, axis, keepdims)
-numpy.zeros = lambda shape, dtype=F32: full(shape, 0, dtype)
-numpy.ones = lambda shape, dtype=F32: full(shape, 1, dtype)
-numpy.zeros_like = lambda x: full(x.shape, 0, x.dtype)
+numpy.zeros, numpy.ones = [lambda shape, dtype=F32, n=n: full(shape, n, dtype) for n in (0, 1)]
+zeros_of = lambda aval: broadcast_to(convert(as_value(0), aval.dtype, aval.weak_type), aval.shape)
+numpy.zeros_like = lambda x: zeros_of(as_value(x))
 numpy.arange = lambda *args: asarray(np.arange(*args))
 Value.__matmul__, Value.__rmatmul__ = matmul, lambda x, y: matmul(y, x)
 Value.__getitem__, Value.reshape, Value.sum, Value.max, Value.mean = getitem, reshape, numpy.sum, numpy.max, mean
-Value.T, Value.__len__ = property(transpose), lambda x: x.shape[0]
-Value.__iter__ = lambda x: iter([x[i] for i in range(len(x))])
+Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
 
 # === 11 Jit in jit ====================================================================================================
 # A jitted function that is called while another one is traced finds somebody else at the door, who writes: the call
@@ -934,7 +933,7 @@ def cond(pred, true_fun, false_fun, *operands):
     pred = as_value(pred)
     if pred.shape != ():
         raise TypeError(f"Pred must be a scalar, got {pred.aval}: one decision is made, not one for each number.")
-    return choose(convert(pred if pred.dtype == BOOL else pred != 0, I32), [false_fun, true_fun], operands)
+    return choose(convert(truth(pred), I32), [false_fun, true_fun], operands)
 
 
 def switch(index, branches, *operands):
@@ -965,14 +964,13 @@ def lower_cond(text, outs, index, *xs, branches):
     return text.op(f'"stablehlo.case"({index.data}) ({regions})', [index], outs)
 
 
-def cond_type(index, *avals, branches):
-    """A result is weak if it is in all branches."""
-    outs = zip(*[branch.out_avals for branch in branches], strict=True)
-    return [a._replace(weak_type=all(b.weak_type for b in (a, *others))) for a, *others in outs]
+def run_cond(index, *args, branches):
+    outs = as_function(branches[int(index)])(*args)
+    return [convert(x, a.dtype, a.weak_type) for x, a in zip(outs, branches[0].out_avals, strict=True)]
 
 
-cond_p = define(
-    "cond", lambda index, *args, branches: as_function(branches[int(index)])(*args), cond_type, lower_cond)
+# As in JAX, whether a result is weak is what the first branch says, for `cond` the one of False.
+cond_p = define("cond", run_cond, lambda index, *avals, branches: branches[0].out_avals, lower_cond)
 
 # === 13 Repeat ========================================================================================================
 # A loop whose number of turns depends on data. Its body is one program for all turns, so what goes from turn to turn,
@@ -1049,15 +1047,12 @@ def scan_as_while(*args, jaxpr, length, reverse, num_consts, num_carry):
         i, carry, stacks = state
         at = length - 1 - i if reverse else i
         carry, ys = split_list(as_function(jaxpr)(*consts, *carry, *[x[at] for x in rows]), num_carry)
-        return i + 1, carry, [with_row(x, at, y) for x, y in zip(stacks, ys, strict=True)]
+        zeros = [as_value(np.int32(0))] * max(map(np.ndim, ys), default=0)
+        return i + 1, carry, [dynamic_update_slice_p(x, y[None], at, *zeros[: y.ndim]) for x, y in zip(stacks, ys, strict=True)]
 
     if length > 0:
         _, carry, stacks = while_loop(lambda state: state[0] < length, turn, (np.int32(0), carry, stacks))
     return carry + stacks
-
-
-def with_row(x, at, row):
-    return dynamic_update_slice_p(x, row[None], at, *[as_value(np.int32(0))] * row.ndim)
 
 
 scan_p = define("scan", scan_as_while, scan_type, lambda text, outs, *xs, **params: scan_as_while(*xs, **params))
@@ -1078,10 +1073,10 @@ def scan(f, init, xs=None, length=None, reverse=False):
 
 def fori_loop(lower, upper, body, init):
     """`for i in range(lower, upper): carry = body(i, carry)`: a scan where Python knows the bounds, else a `while`."""
-    if isinstance(lower, int) and isinstance(upper, int):
+    lower, upper = [convert(x, I32, x.weak_type) for x in map(as_value, (lower, upper))]
+    if type(lower) is type(upper) is Array:
         turn = lambda carry, _: ((carry[0] + 1, body(*carry)), None)
-        return scan(turn, (np.int32(lower), init), length=max(upper - lower, 0))[0][1]
-    lower, upper = [convert(as_value(x), I32) for x in (lower, upper)]
+        return scan(turn, (lower, init), length=max(int(upper) - int(lower), 0))[0][1]
     return while_loop(lambda carry: carry[0] < upper, lambda carry: (carry[0] + 1, body(*carry)), (lower, init))[1]
 
 
@@ -1136,7 +1131,7 @@ def jvp_flat(f, primals, tangents):
 
 
 def zero_for_none(t, x):
-    return numpy.zeros_like(x) if t is None else t
+    return zeros_of(x) if t is None else t
 
 
 def filled(tangents, xs):
@@ -1149,8 +1144,13 @@ def jvp(f, primals, tangents):
     (xs, tree), (dots, dots_tree) = flatten_values(tuple(primals)), flatten_values(tuple(tangents))
     if tree != dots_tree:
         raise TypeError("primal and tangent arguments to jvp must have the same tree structure")
+    for x, t in zip(xs, dots, strict=True):
+        if x.dtype.kind != "f" or t.dtype != x.dtype:
+            raise TypeError(f"primal and tangent arguments to jvp must be floats of one dtype: {x.aval}, {t.aval}")
+        if x.shape != t.shape:
+            raise ValueError(f"jvp called with different primal and tangent shapes: {x.shape} and {t.shape}")
     flat = Flat(f, tree)
-    outs, dots = jvp_flat(flat, xs, [convert(t, x.dtype) for x, t in zip(xs, dots, strict=True)])
+    outs, dots = jvp_flat(flat, xs, dots)
     return unflatten(flat.out_tree, outs), unflatten(flat.out_tree, map(zero_for_none, dots, outs))
 
 
@@ -1174,7 +1174,7 @@ P = SimpleNamespace(**elementwise_primitives)  # the primitives by name: P.sin
 for p in elementwise_primitives.values():
     by_partials(p)
 by_partials(P.neg, lambda x, out, t: -t)
-by_partials(P.abs, lambda x, out, t: t * numpy.sign(x))
+by_partials(P.abs, lambda x, out, t: where(x >= 0, t, -t))
 by_partials(P.sin, lambda x, out, t: t * numpy.cos(x))
 by_partials(P.cos, lambda x, out, t: -t * numpy.sin(x))
 by_partials(P.tan, lambda x, out, t: t * (1 + out * out))
@@ -1375,7 +1375,9 @@ def value_and_grad(f, argnums=0, has_aux=False):
     """A function that returns `f(*args)`, a number, and its derivatives by one argument, or by several."""
 
     def with_gradient(*args, **kwargs):
-        nums = [n % len(args) for n in np.ravel(argnums).tolist()]
+        nums = [n if n >= len(args) else range(len(args))[n] for n in np.ravel(argnums).tolist()]
+        if max(nums) >= len(args):
+            raise TypeError(f"differentiating by argnums={argnums} needs more than {len(args)} positional arguments")
         for x in flatten_values([args[i] for i in nums])[0]:
             if x.dtype.kind != "f":
                 raise TypeError("grad requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
@@ -1387,9 +1389,9 @@ def value_and_grad(f, argnums=0, has_aux=False):
             return out if has_aux else (out, None)
 
         (out, aux), pullback = vjp(of_chosen, *[args[i] for i in nums])
-        if out.shape != ():
-            raise TypeError(f"Gradient only defined for scalar-output functions. Output had shape: {out.shape}.")
-        grads = pullback((full((), 1, out.dtype), tree_map(numpy.zeros_like, aux)))
+        if not isinstance(out, (Value, float)) or np.ndim(out) or as_value(out).dtype.kind != "f":
+            raise TypeError(f"Gradient only defined for scalar-output functions that return a float, not {out!r}.")
+        grads = pullback((convert(as_value(1), out.dtype, out.weak_type), tree_map(numpy.zeros_like, aux)))
         return ((out, aux) if has_aux else out), grads[0] if isinstance(argnums, int) else grads
 
     return with_gradient
@@ -1431,10 +1433,10 @@ linear_in(transpose_p, lambda ct, x, axes: transpose(ct, np.argsort(axes).tolist
 linear_in(reduce_sum_p, lambda ct, x, axis: broadcast_to(
     reshape(ct, without(x.aval.shape, axis, ones=True)), x.aval.shape))
 linear_in(select_p, None, lambda ct, which, yes, no: where(which, ct, 0), lambda ct, which, yes, no: where(which, 0, ct))
-linear_in(dynamic_slice_p, lambda ct, x, *corner, sizes: dynamic_update_slice_p(numpy.zeros_like(x.aval), ct, *corner))
+linear_in(dynamic_slice_p, lambda ct, x, *corner, sizes: dynamic_update_slice_p(zeros_of(x.aval), ct, *corner))
 linear_in(
     dynamic_update_slice_p,
-    lambda ct, x, update, *corner: dynamic_update_slice_p(ct, numpy.zeros_like(update.aval), *corner),
+    lambda ct, x, update, *corner: dynamic_update_slice_p(ct, zeros_of(update.aval), *corner),
     lambda ct, x, update, *corner: dynamic_slice_p(ct, *corner, sizes=update.aval.shape))
 # Of `ij,jk->ik` the cotangent has the letters of the result. Those of x are to come out: `ik,jk->ij`; of y:
 # `ik,ij->jk`.
@@ -1476,7 +1478,7 @@ def scan_transpose(cts, *args, jaxpr, length, reverse, num_consts, num_carry):
         ct_consts, cts, ct_rows = split_list(found, num_consts, num_carry)
         return (tree_map(numpy.add, sums, ct_consts), cts), ct_rows
 
-    sums = [numpy.zeros_like(x.aval) if type(x) is Linear else None for x in args[:num_consts]]
+    sums = [zeros_of(x.aval) if type(x) is Linear else None for x in args[:num_consts]]
     (sums, ct_carry), ct_rows = scan(turn, (sums, ct_carry), (rows, ct_ys), length, not reverse)
     return sums + ct_carry + ct_rows
 
@@ -1507,26 +1509,33 @@ class BatchTrace(InFront):
 
 
 def vmap_flat(f, size, flags, leaves):
-    """Results of `f` for a batch, all with the batch as their first axis."""
+    """Results of `f` for a batch, and which of them have the batch, as their first axis."""
     trace = BatchTrace(size)
-    outs = map(as_value, asked(trace, f, *map(trace.wrap, leaves, flags)))
-    return [x.data if belongs(x, trace) else repeated(x, size) for x in outs]
+    outs = list(map(as_value, asked(trace, f, *map(trace.wrap, leaves, flags))))
+    return unzip([(x.data, True) if belongs(x, trace) else (x, False) for x in outs])
 
 
 def vmap(f, in_axes=0, out_axes=0):
-    """`f` for each example along an axis of the arguments (None: the same for all), results along an axis, too."""
+    """`f` for each example along an axis of the arguments (None: the same for all; of keywords the first), results along an
+    axis, too (None for those that are the same for all)."""
 
-    def batched(*args):
-        leaves, tree = flatten_values(args)
-        flat, axes = Flat(f, tree), axes_of_leaves(in_axes, args)
+    def batched(*args, **kwargs):
+        leaves, tree = flatten_values((args, kwargs))
+        flat = Flat(lambda args, kwargs: f(*args, **kwargs), tree)
+        axes = axes_of_leaves(in_axes, args) + axes_of_leaves(0, kwargs)
         sizes = {x.shape[axis] for x, axis in zip(leaves, axes, strict=True) if axis is not None}
         if len(sizes) != 1:
             raise ValueError(f"vmap got inconsistent sizes for array axes to be mapped: {sorted(sizes)}." if sizes else
                              "vmap must have at least one non-None value in in_axes")
         leaves = [x if axis is None else move_axis(x, axis, 0) for x, axis in zip(leaves, axes, strict=True)]
-        outs = vmap_flat(flat, sizes.pop(), [axis is not None for axis in axes], leaves)
+        size = sizes.pop()
+        outs, flags = vmap_flat(flat, size, [axis is not None for axis in axes], leaves)
         axes = axes_of_leaves(out_axes, unflatten(flat.out_tree, outs))
-        return unflatten(flat.out_tree, [move_axis(x, 0, axis) for x, axis in zip(outs, axes, strict=True)])
+        if any(axis is None and b for axis, b in zip(axes, flags, strict=True)):
+            raise ValueError("vmap: a result whose axis in out_axes is None must be the same for all examples")
+        return unflatten(flat.out_tree, [
+            x if axis is None else move_axis(x if b else repeated(x, size), 0, axis)
+            for x, b, axis in zip(outs, flags, axes, strict=True)])
 
     return batched
 
@@ -1610,7 +1619,7 @@ batchers |= {
 @functools.lru_cache(256)
 def vmapped(jaxpr, size, flags):
     """A program as a function of a batch."""
-    return lambda *xs: vmap_flat(as_function(jaxpr), size, flags, xs)
+    return lambda *xs: batch_all(size, *vmap_flat(as_function(jaxpr), size, flags, xs)[::-1])
 
 
 def batch_jit(size, flags, *xs, jaxpr, name):
@@ -1698,6 +1707,24 @@ numpy.linspace = lambda start, stop, num=50: asarray(np.linspace(start, stop, nu
 numpy.clip = lambda x, low, high: numpy.minimum(numpy.maximum(x, low), high)
 # Derivatives of functions from vectors to vectors; `basis` has each number of an array, alone.
 basis = lambda x: reshape(asarray(np.eye(x.size)), (x.size, *x.shape))
-jacfwd = lambda f: lambda x: vmap(lambda t: jvp(f, (x,), (t,))[1], out_axes=-1)(basis(x))
-jacrev = lambda f: lambda x: vmap(vjp(f, x)[1])(basis(f(x)))[0]
+by_axes = lambda rows, *shapes: reshape(rows, [n for shape in shapes for n in shape])
+
+
+def jacfwd(f):
+    def jacobian(x):
+        x = as_value(x)
+        columns = vmap(lambda t: jvp(f, (x,), (t,))[1], out_axes=-1)(basis(x))
+        return by_axes(columns, columns.shape[:-1], x.shape)
+
+    return jacobian
+
+
+def jacrev(f):
+    def jacobian(x):
+        out, pullback = vjp(f, as_value(x))
+        return by_axes(vmap(pullback)(basis(out))[0], out.shape, np.shape(x))
+
+    return jacobian
+
+
 hessian = lambda f: jacfwd(grad(f))

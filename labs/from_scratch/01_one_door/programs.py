@@ -103,3 +103,38 @@ def no_alias(jk, rng):
 @program("01", "What is no array and no number is refused with a TypeError.")
 def refused(jk, rng):
     return [raised(jk.numpy.sin, "three"), raised(jk.numpy.add, {}, 1.0)]
+
+
+@program("01", "Each function of integers, floats and half floats, of negative numbers and of 0.")
+def every_name(jk, rng):
+    names = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "negative", "abs", "sign", "floor")
+    x = np.concatenate([rng.uniform(-1.4, 1.4, 3), [0.0, -1.0]])
+    kinds = [x.astype(np.float32), x.astype(np.float16), np.array([-3, 0, 2], np.int32)]
+    return {name: [getattr(jk.numpy, name)(k) for k in kinds] for name in names}
+
+
+@program("01", "Each operator, on either side, with numbers and arrays of numpy; `~` and `&` of truth values.")
+def every_operator(jk, rng):
+    a, c = floats(rng, 3), float(rng.uniform(1, 2))
+    x, b = jk.numpy.asarray(floats(rng, 3)), jk.numpy.asarray(rng.uniform(size=3) > 0.5)
+    return {
+        "arithmetic": [x + a, a + x, x - a, a - x, x * a, a * x, x / a, a / x, x**a, a**x],
+        "numbers": [x + c, c + x, x - c, c - x, x * c, c * x, x / c, c / x, x**c, c**x, x**2, 2.0**x],
+        "questions": [x < a, x <= c, c < x, c >= x, x > a, x == c, x != a],
+        "truth": [~b, b & (x > 1.0), b | (x > 1.0)],
+    }
+
+
+@program("01", "`logical_and`, `logical_or` and `logical_not` ask whether numbers differ from 0.")
+def logic(jk, rng):
+    n, m = rng.integers(0, 3, 6).astype(np.int32), np.array([0, 1, 2, 0, 1, 2], np.int32)
+    jnp, x = jk.numpy, np.array([0.0, 0.5, 1.0], np.float32)
+    return jnp.logical_and(n, m), jnp.logical_or(n, m), jnp.logical_not(n), jnp.logical_not(x)
+
+
+@program("01", "An Array does not change: what numpy sees of it can be read only, and a copy is the caller's.")
+def read_only(jk, rng):
+    y = jk.numpy.asarray(floats(rng, 3))
+    copy = np.array(y)
+    copy[0] = 7.0
+    return np.asarray(y).flags.writeable, copy[0], y

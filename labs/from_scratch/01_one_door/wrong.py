@@ -23,8 +23,8 @@ edit(
 edit(
     "float64 stays float64",
     "What is the dtype of what numpy makes of 0.1? And of yours?",
-    '    return np.dtype(np.dtype(dtype).str.replace("8", "4"))',
-    "    return np.dtype(dtype)",
+    'narrow = lambda dtype: np.dtype(np.dtype(dtype).str.replace("8", "4"))',
+    "narrow = lambda dtype: np.dtype(dtype)",
 )
 edit(
     "an Array shares the memory of its maker",

@@ -142,3 +142,9 @@ def afterwards(jk, rng):
     with contextlib.suppress(ZeroDivisionError):
         jk.make_jaxpr(lambda x: 1 / 0)(x)
     return jk.numpy.sin(x)
+
+
+@program("02", "An array that is closed over is one constant, however often it is used.")
+def one_constant(jk, rng):
+    c, d = jk.numpy.asarray(floats(rng, 3)), jk.numpy.asarray(floats(rng, 3))
+    return len(jk.make_jaxpr(lambda x: x * c + c * d - c)(floats(rng, 3)).consts)

@@ -17,8 +17,8 @@ edit(
 edit(
     "only what an equation computed can be returned",
     "The function returns its argument. Does your program?",
-    "for v in jaxpr.outvars]\n\n\ndef as_function",
-    "for v in jaxpr.outvars if any(v in e.outvars for e in jaxpr.eqns)]\n\n\ndef as_function",
+    "for v in jaxpr.outvars]\n\n\nas_function",
+    "for v in jaxpr.outvars if any(v in e.outvars for e in jaxpr.eqns)]\n\n\nas_function",
 )
 edit(
     "the function is called again",

@@ -124,3 +124,13 @@ def leak(jk, rng):
 
     jk.make_jaxpr(f)(1.0)
     return raised(jk.make_jaxpr(lambda x: x + kept[0]), 1.0)
+
+
+@program("04", "Every dtype with every other, with a Python integer and with a Python float.",
+         against=["numpy's promotion is JAX's", "weak types are ignored"])  # fmt: skip
+def every_pair(jk, rng):
+    kinds = {
+        "bool": np.array([True, False]), "int32": np.array([1, 2], np.int32), "float16": np.array([1, 2], np.float16),
+        "float32": np.array([1, 2], np.float32), "2": 2, "2.5": 2.5,
+    }  # fmt: skip
+    return {f"{a} * {b}": result(jk, jk.numpy.multiply, x, y) for a, x in kinds.items() for b, y in kinds.items()}

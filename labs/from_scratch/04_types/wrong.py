@@ -53,6 +53,6 @@ edit(
 edit(
     "only what is traced is weak",
     "sin(2.0) is computed at once, and meets a float16. Which dtype has the result?",
-    "        weak_type = result.dtype != BOOL and all(x.weak_type for x in args)",
+    "        weak_type = result.dtype != BOOL and all(x.weak_type for x in args if x.dtype != BOOL)",
     "        weak_type = False",
 )

@@ -102,3 +102,21 @@ def registered(jk, rng):
     jk.tree_util.register_pytree_node(Pair, lambda p: ((p.x, p.y), "pair"), lambda data, children: Pair(*children))
     t = jk.tree_util.tree_map(lambda x: x * 2, Pair(3, [4]))
     return t.x, t.y
+
+
+@program(
+    "05", "What a container of one's own has beside its children is a part of the structure; children may be a tuple."
+)
+def own_data(jk, rng):
+    class Scaled:
+        def __init__(self, x, by):
+            self.x, self.by = x, by
+
+    jk.tree_util.register_pytree_node(Scaled, lambda s: ((s.x,), s.by), lambda by, xs: Scaled(xs[0], by))
+    s, same = jk.tree_util.tree_structure, Scaled(floats(rng), "a")
+    return {
+        "alike": s(same) == s(Scaled(1, "a")),
+        "of other data": s(same) == s(Scaled(1, "b")),
+        "two that differ": raised(jk.tree_util.tree_map, lambda x, y: x, same, Scaled(1, "b")),
+        "mapped": jk.tree_util.tree_map(lambda x: x * 2, Scaled(3, "a")).x,
+    }

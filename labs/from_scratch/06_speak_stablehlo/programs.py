@@ -70,3 +70,20 @@ def chain(jk, rng):
         return x
 
     return text(jk, f, floats(rng, 1) * 0.1)
+
+
+@program("06", "Each word again, of integers, half floats and truth values.")
+def every_word(jk, rng):
+    jnp = jk.numpy
+    same = [jnp.add, jnp.subtract, jnp.multiply, jnp.maximum, jnp.minimum, jnp.less, jnp.greater_equal, jnp.equal]
+    bits = [jnp.logical_and, jnp.logical_or]
+    n, h, b = rng.integers(-9, 9, 4).astype(np.int32), floats(rng, 4).astype(np.float16), rng.uniform(size=4) > 0.5
+    flip = np.array([True, True, False, False])
+    return text(
+        jk,
+        lambda n, m, h, x, b, c: [
+            [f(n, m) for f in same], [f(h, h * 2) for f in same], [f(b, c) for f in bits], jnp.logical_not(b),
+            jnp.tan(x), jnp.tan(h), -n, jnp.abs(n), jnp.sign(n), jnp.sign(x - 1.0), jnp.logical_or(n > m, b),
+        ],
+        n, n[::-1].copy(), h, floats(rng, 4), np.array([True, False, True, False]) ^ b, flip,
+    )  # fmt: skip

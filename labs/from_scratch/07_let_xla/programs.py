@@ -87,3 +87,17 @@ def refused(jk, rng):
 @program("07", "No arguments, no results.")
 def nothing(jk, rng):
     return jk.jit(lambda: 2.5)(), jk.jit(lambda x: None)(floats(rng, 2))
+
+
+@program("07", "A result may be weak: it gives way to what it meets.")
+def weak_results(jk, rng):
+    h = floats(rng, 2).astype(np.float16)
+    return [jk.jit(lambda: 2.0)() * h, jk.jit(lambda c: c * 3.0)(float(rng.uniform())) * h, jk.jit(lambda x: x)(2) * h]
+
+
+@program("07", "Dtypes and shapes stay what they were: half floats, integers, truth values, empty arrays, one row.")
+def kinds(jk, rng):
+    xs = [floats(rng, 3).astype(np.float16), rng.integers(-9, 9, (2, 1)).astype(np.int32), np.array([True, False]),
+          np.zeros((0, 2), np.float32), floats(rng, 1, 3), floats(rng)]  # fmt: skip
+    f = jk.jit(lambda *xs: [[x, x + x] for x in xs if x.dtype != bool] + [~x for x in xs if x.dtype == bool])
+    return f(*xs)

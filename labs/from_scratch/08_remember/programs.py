@@ -143,3 +143,23 @@ def failed(jk, rng):
     except ValueError:
         fail[0] = False
     return g(x)
+
+
+@program(
+    "08",
+    "Shapes of one size, dtypes of one size, ranks: each is another call. XLA would not notice.",
+    against=["the key is the function", "the key has the number of axes and the size"],
+)
+def alike(jk, rng):
+    f, traces = tracing(jk, lambda x: x + x)
+    xs = [floats(rng, 2, 3), floats(rng, 3, 2), floats(rng, 6), floats(rng, 6, 1), rng.integers(1, 9, 6).astype(np.int32),
+          floats(rng, 6).astype(np.float16), rng.uniform(size=6) > 0.5]  # fmt: skip
+    return {"shapes": [[tuple(f(x).shape), f(x) * 1] for x in xs[:6]], "traces": len(traces)}
+
+
+@program("08", "Many shapes are many programs, and the first one is still there.")
+def many(jk, rng):
+    f, traces = tracing(jk)
+    for n in [*range(1, 14), 1, 13]:
+        f(floats(rng, n))
+    return len(traces)

@@ -5,8 +5,8 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     "results right, traced at every call",
     "How often is `f` called for two calls with arrays of one shape?",
-    "        if key in self.known:\n            return self.known[key]\n",
-    "        self.known.clear()\n",
+    "found = consts, *_ = self.known.get(key) or super()",
+    "found = consts, *_ = self.known.clear() or super()",
 )
 edit(
     "the key is the shape",
@@ -53,4 +53,10 @@ answers = weakref.WeakKeyDictionary()
 impl[jit_p] = lambda *args, jaxpr, name: answers.setdefault(jaxpr, None) or answers.update({jaxpr: run(jaxpr, args)}) or answers[jaxpr]
 jit = RememberingJit
 """,
+)
+edit(
+    "the key has the number of axes and the size",
+    "float32[2,3] and float32[3,2] have the same number of axes, and the same size. One program?",
+    "        key = tree, avals\n",
+    "        key = tree, tuple([(a.ndim, a.size, a.dtype, a.weak_type) for a in avals])\n",
 )

@@ -103,11 +103,48 @@ def negative(jk, rng):
     return {"result": jk.jit(f, static_argnums=-1)(floats(rng, 2), 3), "traces": traces}
 
 
-# JAX up to 0.12 gives the first one's numbers: its key has no static positions.
-@program("09", "Two jits of one function, of which other arguments are static, are two.")
-def two_jits(jk, rng):
-    def f(a, b):
-        return a * 10.0 + b
+class Level:
+    """Two levels are equal if their numbers are; all have one hash."""
 
-    first, second, x = jk.jit(f, static_argnums=0), jk.jit(f, static_argnums=1), floats(rng, 2)
-    return [first(3, x), second(x, 3), first(3, x)]
+    def __init__(self, n):
+        self.n = n
+
+    def __eq__(self, other):
+        return self.n == other.n
+
+    def __hash__(self):
+        return 7
+
+    def __repr__(self):
+        return "Level"
+
+
+@program(
+    "09",
+    "Equality decides, and a hash is only the way to it: -1 and -2 hash alike, and are two arguments.",
+    against=["a hash is as good as the value"],
+)
+def collisions(jk, rng):
+    f, x = jk.jit(lambda x, n: x * float(getattr(n, "n", n)), static_argnums=1), floats(rng, 2)
+    return [f(x, -1), f(x, -2), f(x, Level(2)), f(x, Level(3)), f(x, Level(2))]
+
+
+@program("09", "Two functions of one name are two arguments.")
+def lambdas(jk, rng):
+    f, x = jk.jit(lambda g, x: g(x), static_argnums=0), floats(rng, 2)
+    return [f(lambda x: x + 1.0, x), f(lambda x: x * 10.0, x)]
+
+
+# JAX up to 0.12 gives the first one's numbers: its key has no static positions.
+@program("09", "Which argument is static belongs to the key: `jit` of one function, twice, with another number.")
+def which(jk, rng):
+    def f(a, b):
+        return a - b
+
+    x = np.int32(rng.integers(10, 20))
+    return jk.jit(f, static_argnums=0)(3, x), jk.jit(f, static_argnums=1)(x, 3), jk.jit(f)(x, 3)
+
+
+@program("09", "Of `*args`, too.")
+def rest(jk, rng):
+    return jk.jit(lambda *xs: xs[0] * float(len(xs[1])), static_argnums=1)(floats(rng, 2), (1, 2, 3))

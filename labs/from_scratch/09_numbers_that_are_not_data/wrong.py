@@ -44,3 +44,10 @@ edit(
     "            hash(x)\n",
     "            hash(str(x))\n",
 )
+edit(
+    "a hash is as good as the value",
+    "hash(-1) == hash(-2). Are they one argument?",
+    "containers[Static] = (lambda x: ((), (type(x.value), x.value)), lambda data, children: data[1])\n",
+    "ByHash = type('ByHash', (Static,), {'__hash__': lambda x: hash(x.value), '__eq__': lambda x, y: hash(x) == hash(y)})\n"
+    "containers[Static] = (lambda x: ((), (type(x.value), ByHash(x.value))), lambda data, children: data[1].value)\n",
+)

@@ -140,3 +140,69 @@ def made(jk, rng):
 def layer(jk, rng):
     f = lambda w, b, x: jk.numpy.maximum(x @ w + b, 0.0).sum(axis=0)
     return both(jk, f, *map(jk.numpy.asarray, (floats(rng, 4, 3), floats(rng, 3), floats(rng, 5, 4))))
+
+
+@program("10", "Each reduction of each dtype, over each axis, several, none, kept or not; of empty axes and of one row.",
+         against=["every reduction begins with zero"])  # fmt: skip
+def every_reduction(jk, rng):
+    jnp = jk.numpy
+    x, n = -1.0 - abs(floats(rng, 2, 3, 4)), rng.integers(-9, -1, (2, 3)).astype(np.int32)
+    axes = [None, 0, 1, -1, (0, 2), (-1, 0), ()]
+    return {
+        name: both(
+            jk,
+            lambda x, n, b, e, f=f: [
+                [f(x, axis=a) for a in axes], [f(x, axis=a, keepdims=True) for a in axes], f(n), f(n, axis=0), f(e, axis=1),
+                f(x[:1], axis=0), f(x[0, 0, 0]), *([f(b), f(e), f(b, axis=0)] if f is jnp.sum else [f(x > -2.0)] if f is jnp.mean else []),
+            ],
+            *map(jnp.asarray, (x, n, x > -2.0, np.zeros((0, 2), np.float32))),
+        )
+        for name, f in (("sum", jnp.sum), ("max", jnp.max), ("min", jnp.min), ("mean", jnp.mean))
+    }  # fmt: skip
+
+
+@program("10", "What is made has a dtype of its own: integers, floats, the given one, that of another array.")
+def dtypes_made(jk, rng):
+    jnp, n, h = jk.numpy, np.array([1, 2], np.int32), np.array([1, 2], np.float16)
+    made = [
+        jnp.arange(3), jnp.arange(2, 5), jnp.arange(1, 9, 3), jnp.arange(0.0, 1.0, 0.25), jnp.zeros(2), jnp.ones((1, 2)),
+        jnp.zeros(2, np.int32), jnp.ones(2, np.float16), jnp.zeros_like(n), jnp.zeros_like(h), jnp.full((2,), 7),
+        jnp.full(2, 7.5), jnp.full((2, 1), 3, np.float16), jnp.zeros((0, 3)), jnp.arange(0),
+    ]  # fmt: skip
+    return made, jnp.full((2,), 7.5) * h, jnp.zeros(2) * h
+
+
+@program("10", "`dot` is not `matmul`: with more than two axes it takes all rows with all columns.",
+         against=["`dot` is `@`"])  # fmt: skip
+def dots(jk, rng):
+    a, b, v = floats(rng, 2, 3, 4), floats(rng, 2, 4, 5), floats(rng, 4)
+    f = lambda a, b, v: [
+        jk.numpy.dot(a, b),
+        jk.numpy.dot(a, v),
+        jk.numpy.dot(v, b),
+        jk.numpy.dot(v, v),
+        a @ b,
+        a @ v,
+        v @ b,
+    ]
+    return both(jk, f, *map(jk.numpy.asarray, (a, b, v)))
+
+
+@program("10", "`where` of numbers, of half floats, of Python numbers, broadcast over three operands; weak with weak.")
+def every_where(jk, rng):
+    w, h = jk.numpy.where, floats(rng, 3).astype(np.float16)
+    f = lambda x, n, h: [
+        w(n, x, 0.0),
+        w(x[:, None] > 0, x, n),
+        w(n > 1, n, x),
+        w(n > 1, 1, 2.5) * h,
+        w(True, h, 2),
+        w(x > 0, x[0], h),
+    ]
+    return both(jk, f, *map(jk.numpy.asarray, (floats(rng, 3), rng.integers(0, 3, 3).astype(np.int32), h)))
+
+
+@program("10", "What is no whole number is no index, and a vector has one axis: TypeError, IndexError.")
+def wrong_index(jk, rng):
+    x = jk.numpy.asarray(floats(rng, 3))
+    return raised(lambda: x[1.0]), raised(lambda: x[0, 0]), raised(jk.jit(lambda x: x[0, 1]), x)

@@ -5,7 +5,7 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     "a negative axis is no axis",
     "Which axis is axis=-1?",
-    "    return tuple(np.arange(ndim)[slice(None) if axis is None else np.ravel(axis)].tolist())",
+    "    return tuple(np.arange(ndim)[slice(None) if axis is None else np.ravel(axis).astype(int)].tolist())",
     "    return tuple(np.arange(ndim)[slice(None) if axis is None else np.maximum(np.ravel(axis), 0)].tolist())",
 )
 edit(
@@ -18,8 +18,8 @@ edit("the right matrix is transposed", "(a @ b)[i, k] sums over which axis of b?
 edit(
     "-1 is one",
     "reshape(x, (4, -1)): how many are left over?",
-    "        shape[shape.index(-1)] = x.size // max(-math.prod(shape), 1)",
-    "        shape[shape.index(-1)] = 1",
+    "[x.size // max(-math.prod(shape), 1) if n == -1 else n for n in shape]",
+    "[1 if n == -1 else n for n in shape]",
 )
 edit(
     "a transpose is a reshape",
@@ -30,8 +30,8 @@ edit(
 edit(
     "`where` takes the first when false",
     "where(True, x, y): is it x, or y? And which of the two does your operation want first?",
-    "    return select_p(which if which.dtype == BOOL else which != 0, yes, no)",
-    "    return select_p(which if which.dtype == BOOL else which != 0, no, yes)",
+    "    return select_p(truth(which), yes, no)",
+    "    return select_p(truth(which), no, yes)",
 )
 edit(
     "-1 is before the beginning",
@@ -50,4 +50,10 @@ edit(
     "The index is data, and negative. Which one is meant?",
     "    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1",
     "    return i % n if isinstance(i, int) else i, 1",
+)
+edit(
+    "`dot` is `@`",
+    "dot(a, b) of shapes (2, 3, 4) and (2, 4, 5): which shape has it in numpy?",
+    "matmul=matmul, dot=dot)",
+    "matmul=matmul, dot=matmul)",
 )

@@ -97,7 +97,11 @@ def trees(jk, rng):
     return f({"x": floats(rng, 2), "n": int(rng.integers(9))})
 
 
-@program("12", "Branches that return other types are a TypeError.", against=["the first branch says what all return"])
+@program(
+    "12",
+    "Branches that return other types are a TypeError.",
+    against=["the first branch says what all return", "only the number of results is compared"],
+)
 def unlike(jk, rng):
     x = floats(rng, 3)
     return [
@@ -117,3 +121,52 @@ def nested(jk, rng):
         lambda x: jk.lax.cond(x > 0, lambda x: jk.lax.cond(x > 1, lambda x: x, lambda x: x * x, x), lambda x: -x, x)
     )
     return [f(float(c)) for c in floats(rng, 6)]
+
+
+@program("12", "What is true of numbers: all but 0, at once and compiled.")
+def truths(jk, rng):
+    f = lambda p: jk.lax.cond(p, lambda: 1.0, lambda: 0.0)
+    ps = [0.5, -1.0, -1, 0, 0.0, 7, np.float32(0.25)]
+    return [f(p) for p in ps], [jk.jit(f)(p) for p in ps]
+
+
+@program(
+    "12", "Called at once, both branches are traced, too, and each only once.", against=["only one branch is traced"]
+)
+def at_once(jk, rng):
+    seen = []
+    yes, no = (lambda x, n=n: (seen.append(n), x * float(n))[1] for n in (2, 3))
+    result = jk.lax.cond(True, yes, no, floats(rng, 2))
+    return result, sorted(seen)
+
+
+@program("12", "Whether a result is weak is what the first branch says: of a `cond` the one of False.")
+def weak(jk, rng):
+    x, h = np.float32(rng.uniform()), floats(rng, 2).astype(np.float16)
+    fs = [lambda p: jk.lax.cond(p, lambda: x, lambda: 0.5), lambda p: jk.lax.cond(p, lambda: 0.5, lambda: x)]
+    return [g(p) * h for f in fs for g in (f, jk.jit(f)) for p in (True, False)]
+
+
+@program("12", "Other structures and other types are TypeErrors at once, too: a list is no tuple, an integer no float.",
+         against=["only the number of results is compared"])  # fmt: skip
+def unlike_at_once(jk, rng):
+    cond = jk.lax.cond
+    return [
+        raised(lambda: cond(True, lambda: [1.0, 2.0], lambda: (1.0, 2.0))),
+        raised(lambda: cond(True, lambda: 1, lambda: 1.5)),
+        raised(lambda: cond(True, lambda: {"a": 1.0}, lambda: {"b": 1.0})),
+        raised(lambda: cond(True, lambda: np.ones(2, np.float32), lambda: np.ones(3, np.float32))),
+        raised(lambda: jk.lax.switch(1, [lambda: 1.0, lambda: 2.0, lambda: None])),
+    ]
+
+
+@program("12", "Four branches, each closing over something else, some of them used in several.")
+def many(jk, rng):
+    def f(i, x, y):
+        z = x * y
+        return jk.lax.switch(i, [lambda: x, lambda: z + y, lambda: jk.numpy.sin(z), lambda: x[::1] - 2.0 * y])
+
+    x, y = floats(rng, 3), floats(rng, 3)
+    return [jk.jit(f)(i, x, y) for i in range(4)], [
+        f(np.int32(i), jk.numpy.asarray(x), jk.numpy.asarray(y)) for i in range(4)
+    ]

@@ -11,7 +11,7 @@ edit(
 edit(
     "the decision is made while tracing",
     "The predicate is a tracer. When is the decision made?",
-    "    return choose(convert(pred if pred.dtype == BOOL else pred != 0, I32),",
+    "    return choose(convert(truth(pred), I32),",
     "    return choose(as_value(np.int32(1)),",
 )
 edit(
@@ -55,4 +55,10 @@ edit(
     "How often does Python run each branch?",
     "    jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])\n",
     "    for _ in range(2):\n        jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])\n",
+)
+edit(
+    "only the number of results is compared",
+    "One branch returns float32, the other int32; one a list, the other a tuple. May they?",
+    "    if tree != other_tree or [(a.shape, a.dtype) for a in avals] != [(a.shape, a.dtype) for a in others]:",
+    "    if len(avals) != len(others):",
 )

@@ -85,3 +85,35 @@ def nested(jk, rng):
         return jk.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] + x), (0, x))[1]
 
     return jk.jit(lambda x: jk.lax.while_loop(lambda x: x.sum() < 40.0, inner, x))(floats(rng, 2))
+
+
+@program(
+    "13",
+    "Called at once, the body is traced, and not called for each turn.",
+    against=["the loop is unrolled while tracing"],
+)
+def at_once(jk, rng):
+    turns = []
+    n = int(rng.integers(7, 12))
+    result = jk.lax.while_loop(lambda c: c < n, lambda c: (turns.append(1), c + 1)[1], 0)
+    return result, "one trace, or two" if len(turns) <= 2 else len(turns)
+
+
+@program("13", "An integer of numpy is strong: if it comes out as a float, that is a TypeError. A Python number gives way.",
+         against=["the carry has the type that it came with"])  # fmt: skip
+def strong(jk, rng):
+    x = np.float32(1.5)
+    loop = lambda init: jk.lax.while_loop(lambda c: c < 5, lambda c: c + x, init)
+    return raised(loop, np.int32(0)), loop(0), loop(np.float32(0)), raised(jk.jit(loop), np.int32(0)), jk.jit(loop)(0)
+
+
+@program("13", "A carry whose parts change places, half floats, truth values, no part at all.")
+def rotated(jk, rng):
+    h, b = floats(rng, 2).astype(np.float16), True
+    f = lambda x, y: jk.lax.while_loop(
+        lambda c: c[0] < 5,
+        lambda c: (c[0] + 1, c[2], c[1] * 2.0, ~c[3], c[4] * 2, ()),
+        (0, x, y, jk.numpy.asarray(b), h, ()),
+    )
+    x, y = floats(rng, 2), floats(rng, 2)
+    return f(x, y), jk.jit(f)(x, y)

@@ -124,3 +124,63 @@ def written(jk, rng):
     closed = jk.make_jaxpr(lambda x: jk.lax.scan(lambda c, r: (c + r, c), np.float32(0), x)[1])(floats(rng, 3))
     equations = [e.primitive.name for e in closed.jaxpr.eqns]
     return {"equations": equations, "the body": jaxpr(closed.jaxpr.eqns[-1].params["jaxpr"])}
+
+
+@program(
+    "14",
+    "`fori_loop` counts from where it is told to where it is told, whoever knows the bounds.",
+    against=["fori_loop counts from one", "a loop with a traced bound counts from zero"],
+)
+def counts(jk, rng):
+    x = floats(rng, 2)
+    f = lambda a, b, x: jk.lax.fori_loop(a, b, lambda i, c: c * 2.0 + i, x)
+    bounds = [(2, 6), (0, 1), (3, 3), (5, 2), (-2, 2)]
+    return {
+        "known": [f(a, b, x) for a, b in bounds],
+        "of numpy": [f(np.int32(a), np.int32(b), x) for a, b in bounds],
+        "traced": [jk.jit(f)(a, b, x) for a, b in bounds],
+        "the first traced": [jk.jit(lambda a, x: f(a, 6, x))(2, x), jk.jit(lambda b, x: f(2, b, x))(6, x)],
+        "integers": [jk.jit(lambda n: jk.lax.fori_loop(1, n, lambda i, c: c + i, 0))(5)],
+    }
+
+
+@program(
+    "14",
+    "A scan that is called at once has its body traced, not called for each row.",
+    against=["the loop is unrolled"],
+)
+def at_once(jk, rng):
+    seen = []
+
+    def body(c, r):
+        seen.append(1)
+        return c + r, c
+
+    return jk.lax.scan(body, np.float32(0), floats(rng, 7)), "one trace, or two" if len(seen) <= 2 else len(seen)
+
+
+@program("14", "A length beside rows must be theirs: ValueError.")
+def two_lengths(jk, rng):
+    x = floats(rng, 3)
+    return raised(lambda: jk.lax.scan(lambda c, r: (c, r), 0.0, x, length=7)), jk.lax.scan(
+        lambda c, r: (c + r, r), 0.0, x, length=3
+    )
+
+
+@program("14", "One row, rows of several dtypes, a carry whose parts change places, results that are the carry or the row.",
+         against=["results are stacked in the wrong order"])  # fmt: skip
+def rotated(jk, rng):
+    def f(init, xs, **how):
+        return jk.lax.scan(
+            lambda c, x: ((c[1], c[0] * x["f"], c[2] + x["n"]), (c[0], x["n"], c[2] * 2, None)), init, xs, **how
+        )
+
+    init = floats(rng), floats(rng), np.int32(1)
+    rows = lambda n: {"f": floats(rng, n), "n": rng.integers(0, 9, n).astype(np.int32)}
+    few, many = rows(1), rows(5)
+    return [
+        f(init, few),
+        f(init, many),
+        f(init, many, reverse=True),
+        jk.jit(lambda c, x: f(c, x, reverse=True))(init, many),
+    ]

@@ -5,8 +5,8 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     "results are stacked in the wrong order",
     "Where does the result of the first row lie?",
-    "[with_row(x, at, y) for x, y in",
-    "[with_row(x, length - 1 - at, y) for x, y in",
+    "[dynamic_update_slice_p(x, y[None], at,",
+    "[dynamic_update_slice_p(x, y[None], length - 1 - at,",
 )
 edit(
     "the carry is the first",
@@ -17,8 +17,8 @@ edit(
 edit(
     "reversed results lie in the order of computation",
     "The last row is computed first. Where does its result lie?",
-    "[with_row(x, at, y) for x, y in",
-    "[with_row(x, i, y) for x, y in",
+    "[dynamic_update_slice_p(x, y[None], at,",
+    "[dynamic_update_slice_p(x, y[None], i,",
 )
 edit(
     "the loop is unrolled",
@@ -41,6 +41,12 @@ edit(
 edit(
     "fori_loop counts from one",
     "fori_loop(2, 6, ...): which i is the first?",
-    "(np.int32(lower), init), length",
-    "(np.int32(lower + 1), init), length",
+    "(lower, init), length",
+    "(lower + 1, init), length",
+)
+edit(
+    "a loop with a traced bound counts from zero",
+    "fori_loop(2, n, ...), with n traced: which i is the first?",
+    "lambda carry: (carry[0] + 1, body(*carry)), (lower, init))[1]",
+    "lambda carry: (carry[0] + 1, body(*carry)), (np.int32(0), init))[1]",
 )

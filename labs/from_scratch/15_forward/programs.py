@@ -145,3 +145,80 @@ def written(jk, rng):
 @program("15", "Primals and tangents that are not built alike are a TypeError.")
 def unlike(jk, rng):
     return raised(jk.jvp, jk.numpy.sin, (1.0,), (1.0, 2.0))
+
+
+EVERY_UNARY = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "negative", "abs", "sign", "floor")
+EVERY_BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "power")
+
+
+def anywhere(rng, n):
+    """Numbers of both signs, with 0 and numbers beyond 1."""
+    return np.concatenate([rng.uniform(-2.0, 2.0, n), [0.0, 1.0, -1.0]]).astype(np.float32)
+
+
+@program("15", "Each function at negative numbers and at 0, of half floats, at once and compiled.",
+         against=["the derivative of cos is sin", "the derivative of abs is 1"])  # fmt: skip
+def every_name(jk, rng):
+    x, t = anywhere(rng, 3), anywhere(rng, 3)
+    at = {name: abs(x) + 0.25 if name in ("log", "sqrt") else x for name in EVERY_UNARY}
+    f = lambda name: getattr(jk.numpy, name)
+    h = {name: np.array([0.5, 1.25], np.float16) for name in at}
+    all_of = lambda points, t: {name: moved(jk, f(name), points[name], t) for name in points}
+    return all_of(at, t), all_of(h, np.array([1, 2], np.float16)), jk.jit(all_of)(at, t)
+
+
+@program("15", "Each operation by the first operand, by the second, by both; the second smaller, or a number.",
+         against=["only the first operand moves"])  # fmt: skip
+def every_pair(jk, rng):
+    x, t, y, s = *(abs(anywhere(rng, 3)) + 0.5 for _ in range(2)), *(floats(rng, 1) for _ in range(2))
+
+    def ways(f):
+        one, other = lambda x: f(x, y), lambda y: f(x, y)
+        return [
+            jk.jvp(f, (x, y), (t, s)),
+            moved(jk, one, x, t),
+            moved(jk, other, y, s),
+            moved(jk, lambda x: f(x, 2.0), x, t),
+        ]
+
+    every = lambda: {name: ways(getattr(jk.numpy, name)) for name in EVERY_BINARY}
+    return every()
+
+
+@program("15", "What only jumps does not move: questions, `sign`, `floor`, truth values, integers within.")
+def jumps(jk, rng):
+    jnp, x = jk.numpy, anywhere(rng, 2)
+    fs = {
+        "questions": lambda x: jnp.where(x > 0.5, 1.0, 0.0) + jnp.where(x == x, 2.0, x),
+        "logic": lambda x: jnp.where(jnp.logical_and(x > 0, jnp.logical_not(x < 1)), x, -x),
+        "either": lambda x: jnp.where(jnp.logical_or(x < 0, x >= 1), x * x, x),
+        "an index": lambda x: x[jnp.asarray(2)] * jnp.sign(x),
+        "made": lambda x: x * jnp.arange(5) + jnp.zeros_like(x),
+    }
+    return {name: moved(jk, f, x, x + 1.0) for name, f in fs.items()}
+
+
+@program("15", "Tangents have the shapes and dtypes of their primals, and these are floats: ValueError, TypeErrors.")
+def unlike_types(jk, rng):
+    x = floats(rng, 2)
+    return [
+        raised(jk.jvp, jk.numpy.sin, (x,), (np.float32(1),)),
+        raised(jk.jvp, jk.numpy.sin, (x,), (x.astype(np.float16),)),
+        raised(jk.jvp, lambda n: n * 2, (1,), (1,)),
+    ]
+
+
+@program("15", "Of three branches, of a scan from the end, of loops that close over what moves.")
+def every_loop(jk, rng):
+    lax, x, t = jk.lax, floats(rng, 3), floats(rng, 3)
+    fs = {
+        "switch": lambda x, i: lax.switch(i, [lambda: x, lambda: 2.0 * x, lambda: x * x]),
+        "reverse": lambda x, i: lax.scan(lambda c, r: (c * r + x[i], c * r), 1.0, x, reverse=True),
+        "fori": lambda x, i: lax.fori_loop(i, 4, lambda j, c: c * x + j, x),
+        "while": lambda x, i: lax.while_loop(
+            lambda c: c[0] < 9.0, lambda c: (c[0] + 1.0, c[1] * x[i]), (x[0] * 0, 1.0)
+        ),
+        "a constant carry": lambda x, i: lax.scan(lambda c, r: (c, c * r), 2.0, x)[1],
+    }
+    every = lambda x, t: {name: [moved(jk, lambda x, i=i: f(x, i), x, t) for i in range(3)] for name, f in fs.items()}
+    return every(x, t), jk.jit(every)(x, t)

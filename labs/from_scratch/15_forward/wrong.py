@@ -50,3 +50,9 @@ edit(
     "        return outs, filled(moved, outs)\n",
     "        return outs, [t if d is not None or t is None else numpy.zeros_like(t) for t, d in zip(filled(moved, outs), dots, strict=True)]\n",
 )
+edit(
+    "the derivative of abs is 1",
+    "Draw abs left of 0: does it rise?",
+    "by_partials(P.abs, lambda x, out, t: where(x >= 0, t, -t))",
+    "by_partials(P.abs, lambda x, out, t: t)",
+)

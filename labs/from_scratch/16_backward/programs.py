@@ -138,3 +138,123 @@ def twice(jk, rng):
 )
 def wrong(jk, rng):
     return raised(jk.grad(lambda n: n * 2), 3), raised(jk.grad(lambda x: x * 2.0), floats(rng, 3))
+
+
+def anywhere(rng, n):
+    """Numbers of both signs, with 0 and numbers beyond 1."""
+    return np.concatenate([rng.uniform(-2.0, 2.0, n), [0.0, 1.0, -1.0]]).astype(np.float32)
+
+
+@program("16", "Each function at negative numbers and at 0, of half floats, at once and compiled.")
+def every_name(jk, rng):
+    x, w = anywhere(rng, 3), floats(rng, 6)
+    names = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "negative", "abs", "sign", "floor")
+    at = {name: abs(x) + 0.25 if name in ("log", "sqrt") else x for name in names}
+    loss = lambda name, w: lambda x: (getattr(jk.numpy, name)(x) * w).sum()
+    every = lambda points, w: {name: jk.grad(loss(name, w))(x) for name, x in points.items()}
+    half = np.array([0.5, 1.25], np.float16)
+    return every(at, w), jk.jit(every)(at, w), every({name: half for name in at}, np.array([1, 2], np.float16))
+
+
+@program("16", "Each operation by the first operand, by the second and by both; operands that are broadcast, or numbers.",
+         against=["a cotangent has the shape of the result"])  # fmt: skip
+def every_pair(jk, rng):
+    names = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "power")
+    operands = [
+        (floats(rng, 2, 3), floats(rng, 3)),
+        (floats(rng, 1), floats(rng, 2, 3)),
+        (1.5, floats(rng, 3)),
+        (floats(rng, 3), 0.5),
+    ]
+    w = jk.numpy.asarray(floats(rng, 2, 3))
+    loss = lambda f: lambda x, y: jk.numpy.sum(f(x, y) * w)
+    return {
+        name: [jk.grad(loss(getattr(jk.numpy, name)), argnums=n)(x, y) for x, y in operands for n in (0, 1, (1, 0))]
+        for name in names
+    }
+
+
+@program(
+    "16",
+    "Ties share: of a maximum of two, of an axis, of all.",
+    against=["of equal numbers the first one has the derivative"],
+)
+def ties(jk, rng):
+    jnp = jk.numpy
+    x = np.array([1.0, 1.0, 0.5], np.float32) * np.float32(rng.uniform(1, 2))
+    fs = [
+        jnp.max,
+        jnp.min,
+        lambda x: jnp.maximum(x, x[0]).sum(),
+        lambda x: jnp.minimum(x[0], x).sum(),
+        lambda x: jnp.max(x[None] * 1.0, axis=1)[0],
+    ]
+    return (
+        [jk.grad(f)(x) for f in fs],
+        jk.grad(lambda x: jnp.maximum(x, 1.0))(1.0),
+        jk.grad(lambda x: jnp.minimum(1.0, x))(1.0),
+    )
+
+
+@program("16", "Shapes, windows, sums: each operation that moves numbers, alone.")
+def every_move(jk, rng):
+    jnp, w = jk.numpy, jk.numpy.asarray(floats(rng, 24))
+    weigh = lambda y: (y.reshape(-1) * w[: y.size]).sum()
+    fs = {
+        "sum": lambda x: jnp.sum(x, axis=1), "sum keepdims": lambda x: jnp.sum(x, axis=(0, -1), keepdims=True), "mean": lambda x: jnp.mean(x, axis=-1),
+        "max": lambda x: jnp.max(x, axis=0), "min": lambda x: jnp.min(x, axis=(1, 2)), "reshape": lambda x: x.reshape(6, 4), "T": lambda x: x.T,
+        "transpose": lambda x: jnp.transpose(x, (1, 2, 0)), "broadcast": lambda x: jnp.broadcast_to(x[0, 0], (3, 4)), "row": lambda x: x[1],
+        "last": lambda x: x[:, -1], "slice": lambda x: x[:, 1:, :2], "traced": lambda x: x[jnp.asarray(1), jnp.asarray(-1)], "axis": lambda x: x[:, None],
+        "where": lambda x: jnp.where(x > 0.9, x, x * x), "left": lambda x: jnp.where(x > 0.9, x, 0.0), "right": lambda x: jnp.where(x > 0.9, 0.0, x),
+        "matmul": lambda x: x @ x[0].T, "dot": lambda x: jnp.dot(x[0], x[1].T), "twice": lambda x: x[0] * x[0] + x[1],
+    }  # fmt: skip
+    x = jnp.asarray(floats(rng, 2, 3, 4))
+    return {name: jk.grad(lambda x, f=f: weigh(f(x)))(x) for name, f in fs.items()}
+
+
+@program("16", "Loops: from the end, with constants, with an index, one row; of three branches.",
+         against=["the backward loop runs forward"])  # fmt: skip
+def every_loop(jk, rng):
+    lax, x = jk.lax, floats(rng, 3)
+    fs = {
+        "reverse": lambda x, w: lax.scan(lambda c, r: (c * w[0] + r * c, c * r), 1.0, x, reverse=True),
+        "constants": lambda x, w: lax.scan(lambda c, r: (c + w[0] * r * w[1], w[2] * c), x[0], x),
+        "an index": lambda x, w: lax.fori_loop(0, 3, lambda i, c: c * x[i] + w[i], 1.0),
+        "one row": lambda x, w: lax.scan(lambda c, r: (c * r, c), w[0], x[:1]),
+        "no row": lambda x, w: lax.scan(lambda c, r: (c * r, c), w[0] * x[0], x[:0])[0],
+        "changing places": lambda x, w: lax.scan(lambda c, r: ((c[1], c[0] * r), c[0]), (w[0], w[1]), x),
+        "branches": lambda x, w: [
+            lax.switch(i, [lambda: x[0] * w, lambda: x * x, lambda: x * 0 + 2.0]) for i in range(3)
+        ],
+        "integers": lambda x, w: lax.scan(lambda c, r: ((c[0] + 1, c[1] * r), c[1]), (0, w[0]), x)[0][1],
+    }
+    leaves = jk.tree_util.tree_leaves
+    loss = lambda f: lambda x, w: sum((y * y).sum() for y in map(jk.numpy.asarray, leaves(f(x, w))))
+    every = lambda x, w: {name: jk.grad(loss(f), argnums=(0, 1))(x, w) for name, f in fs.items()}
+    return every(x, floats(rng, 3)), jk.jit(every)(x, floats(rng, 3))
+
+
+@program("16", "What is asked for has to be there, and the result one float: TypeErrors. A shape of ones is no number.",
+         against=["an array is summed by itself"])  # fmt: skip
+def no_loss(jk, rng):
+    x = floats(rng, 1, 1)
+    return [
+        raised(jk.grad(lambda x: (x > 0) * 1), 2.0),
+        raised(jk.grad(lambda x: (x, x)), 2.0),
+        raised(jk.grad(lambda x: x * x), x),
+        raised(jk.grad(lambda x, y: x * y, argnums=2), 2.0, 3.0),
+    ]
+
+
+@program(
+    "16", "A gradient has the dtype of its argument, and is weak where that is; `argnums` counts from the end, too."
+)
+def dtypes(jk, rng):
+    h = np.float16(rng.uniform(1, 2))
+    f = lambda x, y: x * y * y
+    return (
+        jk.grad(lambda x: x * x)(h),
+        jk.grad(lambda x: x * x)(1.5) * h,
+        jk.grad(f, argnums=-1)(2.0, 3.0),
+        jk.grad(f, (0, -1))(2.0, 3.0),
+    )

@@ -62,3 +62,9 @@ edit(
     "np.argsort(axes).tolist()",
     "axes",
 )
+edit(
+    "of equal numbers the first one has the derivative",
+    "maximum(x, 1.0) at x = 1.0: to the left it does not rise, to the right it does. What does JAX say in the middle?",
+    "by_partials(P.max, share, lambda x, y, out, t: share(y, x, out, t))",
+    "by_partials(P.max, lambda x, y, out, t: t * where(x >= y, 1.0, 0.0), lambda x, y, out, t: t * where(x < y, 1.0, 0.0))",
+)

@@ -169,3 +169,90 @@ def wrong(jk, rng):
     return raised(jk.vmap(lambda x, y: x), floats(rng, 3), floats(rng, 4)), raised(
         jk.vmap(lambda x: x, in_axes=None), floats(rng, 3)
     )
+
+
+@program("17", "Each function and each operation, with either operand batched, both, along any axis.",
+         against=["None is axis 0"])  # fmt: skip
+def every_name(jk, rng):
+    jnp = jk.numpy
+    unary = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "negative", "abs", "sign", "floor")
+    binary = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "power", "less", "less_equal", "greater", "greater_equal",
+              "equal", "not_equal")  # fmt: skip
+    x, y = abs(floats(rng, 3, 2)) + 0.25, abs(floats(rng, 3)) + 0.25
+    b = x > 1.0
+    return {
+        **{name: jk.vmap(getattr(jnp, name))(x) for name in unary},
+        **{name: [jk.vmap(getattr(jnp, name), in_axes=a)(x, y) for a in ((0, 0), (1, None), (None, 0))] for name in binary},
+        "logic": [jk.vmap(f, in_axes=(0, None))(b, b[0]) for f in (jnp.logical_and, jnp.logical_or)], "not": jk.vmap(jnp.logical_not)(b),
+    }  # fmt: skip
+
+
+@program(
+    "17",
+    "Each operation that moves numbers, along the first axis and the last.",
+    against=["axes are counted with the batch"],
+)
+def every_move(jk, rng):
+    jnp = jk.numpy
+    fs = {
+        "sum": lambda x: jnp.sum(x, axis=-1), "sum of all": jnp.sum, "keepdims": lambda x: jnp.sum(x, axis=(0, 1), keepdims=True),
+        "max": lambda x: jnp.max(x, axis=0), "min": lambda x: jnp.min(x, axis=-2), "mean": lambda x: jnp.mean(x, axis=1), "reshape": lambda x: x.reshape(4, -1),
+        "T": lambda x: x.T, "transpose": lambda x: jnp.transpose(x, (1, 0)), "broadcast": lambda x: jnp.broadcast_to(x[0], (2, 4)), "last": lambda x: x[-1, -1],
+        "slice": lambda x: x[1:, 1:3], "axis": lambda x: x[:, None], "where": lambda x: jnp.where(x[0] > 0, x, x[0, 0]), "dot": lambda x: jnp.dot(x, x.T),
+        "a vector": lambda x: x @ x[0], "convert": lambda x: x.astype(np.float16), "made": lambda x: x * jnp.arange(4), "one example": lambda x: x[None] + x,
+    }  # fmt: skip
+    x = floats(rng, 2, 3, 4, 2)
+    return {name: [jk.vmap(f)(x[..., 0]), jk.vmap(f, in_axes=-1)(x[0])] for name, f in fs.items()}
+
+
+@program("17", "Axes that count from the end; a result that is the same for all; keywords, along their first axis.",
+         against=["an axis counts from the front"])  # fmt: skip
+def every_axis(jk, rng):
+    x, y = floats(rng, 2, 3), floats(rng, 2, 4, 3)
+    f = lambda a, b: a + b.sum(axis=0)
+    return {
+        "out": [jk.vmap(lambda x: x * 2.0, out_axes=o)(x) for o in (-1, -2, 1)],
+        "in": [jk.vmap(f, in_axes=a)(x, y) for a in ((0, 0), (-2, -3))],
+        "last": jk.vmap(f, in_axes=(-1, 0), out_axes=-1)(x.T, y),
+        "None": jk.vmap(lambda x: (x, jk.numpy.ones(2), np.float32(1)), out_axes=(0, None, 0))(x),
+        "None that differs": raised(jk.vmap(lambda x: x, out_axes=None), x),
+        "keywords": jk.vmap(lambda x, *, scale: x * scale)(x, scale=x[:, 0]),
+    }
+
+
+@program("17", "Loops from the end, of three branches, with a test that differs from example to example.",
+         against=["examples that are done go on", "the first example decides for all"])  # fmt: skip
+def every_loop(jk, rng):
+    lax, x = jk.lax, floats(rng, 3, 4)
+    n = np.array([1, 5, 3], np.int32)
+    return {
+        "reverse": jk.vmap(lambda x: lax.scan(lambda c, r: (c * 2.0 + r, c * r), 0.5, x, reverse=True))(x),
+        "reverse, axis 1": jk.vmap(lambda x: lax.scan(lambda c, r: (c * 2.0 + r, c), x[0], x, reverse=True), in_axes=1)(
+            x
+        ),
+        "switch": jk.vmap(lambda i, v: lax.switch(i, [lambda: v, lambda: v * 2.0, lambda: v * v]))(
+            np.array([0, 2, 1], np.int32), x
+        ),
+        "one index": jk.vmap(
+            lambda i, v: lax.switch(i, [lambda: v, lambda: v * 2.0, lambda: v * v]), in_axes=(None, 0)
+        )(2, x),
+        "test": jk.vmap(lambda n: lax.while_loop(lambda c: c < n, lambda c: c + 1, 0))(n),
+        "test and carry": jk.vmap(
+            lambda n, v: lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * 2.0), (0, v))
+        )(n, x),
+        "fori": jk.vmap(lambda n, v: lax.fori_loop(0, n, lambda i, c: c + v[i], 0.0))(n[[0, 2, 2]], x),
+        "constants": jk.vmap(lambda v: lax.scan(lambda c, r: (c + v[0] * r, None), 0.0, x[0])[0])(x),
+    }
+
+
+@program("17", "An index for each example, read, and in a derivative; batches of matrices that come in batches.")
+def every_window(jk, rng):
+    x, i = jk.numpy.asarray(floats(rng, 5, 2)), rng.integers(-5, 5, 3).astype(np.int32)
+    read = lambda x, i: jk.numpy.asarray(x)[i]
+    return {
+        "of one": jk.vmap(read, in_axes=(None, 0))(x, i),
+        "of each": jk.vmap(read)(floats(rng, 3, 5, 2), i),
+        "a derivative": jk.vmap(jk.grad(lambda x, i: (read(x, i) ** 2).sum()), in_axes=(None, 0))(x, i),
+        "matrices": jk.vmap(jk.numpy.matmul)(floats(rng, 2, 3, 4, 5), floats(rng, 2, 3, 5, 2)),
+        "matrices with one": jk.vmap(jk.numpy.matmul, in_axes=(1, None))(floats(rng, 3, 2, 4, 5), floats(rng, 5, 2)),
+    }

@@ -5,8 +5,8 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     "the batch is a loop of Python",
     "How many equations are there for 50 examples, and how many for 2?",
-    "        outs = vmap_flat(flat, sizes.pop(), [axis is not None for axis in axes], leaves)",
-    "        n = sizes.pop()\n        rows = [flat(*[x if axis is None else x[i] for x, axis in zip(leaves, axes)]) for i in range(n)]\n        outs = [scan(lambda c, i: (c, switch(i, [lambda r=r: as_value(r) for r in column])), None, numpy.arange(n))[1] for column in zip(*rows)]",
+    "        outs, flags = vmap_flat(flat, size, [axis is not None for axis in axes], leaves)",
+    "        n, flags = size, [True] * 99\n        rows = [flat(*[x if axis is None else x[i] for x, axis in zip(leaves, axes)]) for i in range(n)]\n        outs = [scan(lambda c, i: (c, switch(i, [lambda r=r: as_value(r) for r in column])), None, numpy.arange(n))[1] for column in zip(*rows)]\n        flags = [True] * len(outs)",
 )
 edit(
     "the batch is always the first axis",
@@ -67,4 +67,10 @@ edit(
     "A jitted function meets a batch. What is the program of the batch?",
     "batchers |= {jit_p: batch_jit, cond_p",
     "batchers |= {cond_p",
+)
+edit(
+    "an axis counts from the front",
+    "out_axes=-1: where is the batch?",
+    "    order.insert(to % x.ndim, source % x.ndim)",
+    "    order.insert(to, source % x.ndim)",
 )

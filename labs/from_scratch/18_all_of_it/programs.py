@@ -174,3 +174,53 @@ def jacobians(jk, rng):
     f = lambda x: jk.numpy.sin(x) * x[0]
     x = floats(rng, 3)
     return jk.jacfwd(f)(x), jk.jacrev(f)(x)
+
+
+@program("18", "Far from 0: no infinity, no nan, neither in the values nor in the derivatives.",
+         against=["far from 0 an exponential is infinite"])  # fmt: skip
+def far(jk, rng):
+    x = jk.numpy.asarray(np.array([-200.0, -30.0, 0.0, 30.0, 200.0], np.float32) + np.float32(rng.uniform()))
+    names = ("relu", "sigmoid", "silu", "softplus", "selu", "softmax", "log_softmax")
+    return {
+        name: [getattr(jk.nn, name)(x), jk.grad(lambda x, f=getattr(jk.nn, name): f(x)[1] + f(x)[3])(x)]
+        for name in names
+    }
+
+
+@program("18", "Each of these words is compiled, too, of half floats as well.")
+def words_compiled(jk, rng):
+    every = jk.jit(lambda x: [f(x) for f in words_of(jk)])
+    return every(floats(rng, 3, 4)), [
+        f(jk.numpy.asarray(floats(rng, 3).astype(np.float16))) for f in (jk.nn.relu, jk.nn.silu, jk.nn.selu)
+    ]
+
+
+@program("18", "Axes, dtypes and edges of these words.")
+def words_at_the_edges(jk, rng):
+    jnp, x, n = jk.numpy, jk.numpy.asarray(floats(rng, 2, 3)), rng.integers(0, 9, 3).astype(np.int32)
+    return {
+        "concatenate": [
+            jnp.concatenate([x, n[None]]),
+            jnp.concatenate([n, n]),
+            jnp.concatenate([x, x[:0]]),
+            jnp.concatenate([x.T, x.T], axis=1),
+        ],
+        "stack": [jnp.stack([x, x], axis=-1), jnp.stack([n, n + 1]), jnp.stack([x[0, 0], x[1, 1]])],
+        "expand_dims": [jnp.expand_dims(x, a) for a in (0, 1, 2, -1)],
+        "one_hot": [jk.nn.one_hot(np.int32([0, 5, -1]), 3), jk.nn.one_hot(1, 2)],
+        "var": [jnp.var(x, axis=-1), jnp.std(x, axis=(0, 1)), jnp.var(n)],
+        "clip": [jnp.clip(x, 0, 1), jnp.clip(n, 2, 4)],
+        "others": [jnp.square(n), jnp.ravel(x.T), jnp.outer(n, n), jnp.linspace(0, 1, 3), jnp.linspace(-1.0, 1.0)],
+        "softmax": [jk.nn.softmax(x, axis=0), jk.nn.log_softmax(x, axis=-2)],
+    }
+
+
+@program("18", "Jacobians of matrices have the axes of the result, and then those of the argument.")
+def jacobians_of_matrices(jk, rng):
+    x = jk.numpy.asarray(floats(rng, 2, 2))
+    return (
+        jk.jacfwd(lambda x: x @ x)(x),
+        jk.jacrev(lambda x: (x @ x)[0])(x),
+        jk.hessian(lambda x: (x**3).sum())(x),
+        jk.jacrev(lambda x: x * x)(2.0),
+    )
