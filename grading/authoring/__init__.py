@@ -9,6 +9,7 @@ one_sitting       the answer to the ladder -> a page
 new               a name -> the skeleton of a lab, from the files in skeleton/
 verify            the proofs of a lab's exercises
 verify_ladder     the proofs of the ladder's rungs
+failures          wrong versions of the rungs -> how each of them fails, by which a learner's mistake is recognised
 mutate            automatic wrong answers -> how many the checks notice; mutants.toml lists those that are right
 mutations         a function -> wrong versions of it
 """

@@ -29,6 +29,7 @@ from .verify import Finding
 _FEWEST_PROGRAMS = 6
 _FEWEST_HIDDEN = 2
 _FEWEST_WRONG = 4
+REFRESH = "run python -m grading.authoring.failures, since it fails otherwise now"
 _EMPTY = '"""A package with nothing in it."""\n'
 
 
@@ -126,15 +127,21 @@ class Prover:
         dead = [r for r in verdict.results if r.status not in (Status.PASS, Status.FAIL, Status.CRASH, Status.LIMIT)]
         return [Finding(rung.number, "below", f"{r.check.name}: {r.status} {r.sentence}") for r in dead]
 
+    def of_wrong(self, rung: Rung, version: Wrong) -> RungVerdict:
+        """The verdict that its author would see."""
+        return self.learners.climb(self.package(version.applied(self.text, rung)), [rung])[0]
+
     def wrong(self, rung: Rung, version: Wrong) -> list[Finding]:
         """It fails, first of all a program that is against it, and is recognised: its question is among those that are asked."""
-        [verdict] = self.learners.climb(self.package(version.applied(self.text, rung)), [rung])
-        asked = [belief.label for belief in beliefs(verdict)]
-        if version.label in asked:
-            return []
+        verdict = self.of_wrong(rung, version)
         failure = verdict.first_failure
-        found = f"first fails {failure.check.name}, and is taken for {asked}" if failure is not None else "passes"
-        return [Finding(rung.number, "wrong", f"{version.label!r} {found}")]
+        if failure is None:
+            return [Finding(rung.number, "wrong", f"{version.label!r} passes")]
+        if version.label not in failure.check.against:
+            return [Finding(rung.number, "wrong", f"{version.label!r} first fails {failure.check.name}")]
+        if version not in beliefs(verdict):
+            return [Finding(rung.number, "wrong", f"{version.label!r} is not recognised: {REFRESH}")]
+        return []
 
     def new_seed(self, rung: Rung) -> list[Finding]:
         """The prefix passes with inputs that nobody has seen."""

@@ -1,18 +1,21 @@
 """labs/from_scratch/NN_name/wrong.py -> wrong versions of a rung
 
 A wrong version is the solution up to its rung with one thing changed, as somebody would have it who believes what its label says. It must
-fail the programs that are `against` this belief, the first of all that it fails among them; and a learner whose package does the same
-is asked its question.
+fail the programs that are `against` this belief, the first of all that it fails among them; and a learner whose package fails in the same
+way, program by program, is asked its question.
 """
 
 from __future__ import annotations
 
+import functools
+import json
+import pathlib
 import threading
 from typing import NamedTuple
 
 from ..engine.statuses import Status
 from .climber import RungVerdict
-from .rungs import Rung, prefix
+from .rungs import Rung, ladder_folder, prefix
 
 
 class Wrong(NamedTuple):
@@ -51,15 +54,32 @@ def wrong_versions(rung: Rung) -> list[Wrong]:
     return found
 
 
-def beliefs(verdict: RungVerdict) -> list[Wrong]:
-    """The wrong versions that a package which does not pass is like. Of the beliefs that its first failure refutes: those of which it
-    fails all programs that refute them, and as many as possible; all, where it fails some of these only."""
-    failure = verdict.first_failure
-    if failure is None:
-        return []
-    of_label = {
-        label: [r.status for r in verdict.results if label in r.check.against] for label in failure.check.against
+def failed(verdict: RungVerdict) -> dict[str, str]:
+    """How a package fails: each program that does not pass, with its status and the place of the first difference."""
+    return {
+        r.check.name: f"{r.status} {r.difference.where if r.difference is not None else ''}".rstrip()
+        for r in verdict.results
+        if r.status != Status.PASS and not r.check.hidden
     }
-    whole = {label: len(statuses) for label, statuses in of_label.items() if Status.PASS not in statuses}
-    likely = [label for label, size in whole.items() if size == max(whole.values())] or list(of_label)
-    return [version for version in wrong_versions(verdict.rung) if version.label in likely]
+
+
+def failures_file() -> pathlib.Path:
+    """Where it is written how each wrong version fails: by rung and label. `grading.authoring.failures` makes it."""
+    return ladder_folder() / "failures.json"
+
+
+@functools.cache
+def known_failures() -> dict[str, dict[str, dict[str, str]]]:
+    """What is in that file; nothing where it is not there."""
+    try:
+        found: dict[str, dict[str, dict[str, str]]] = json.loads(failures_file().read_text(encoding="utf-8"))
+    except OSError:
+        return {}
+    return found
+
+
+def beliefs(verdict: RungVerdict) -> list[Wrong]:
+    """The wrong versions that fail as this package does: the same programs, at the same places. None, where it fails otherwise: a question
+    about another mistake leads away from the fault."""
+    known, found = known_failures().get(verdict.rung.number, {}), failed(verdict)
+    return [version for version in wrong_versions(verdict.rung) if found and known.get(version.label) == found]

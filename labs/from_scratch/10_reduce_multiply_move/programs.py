@@ -142,23 +142,25 @@ def layer(jk, rng):
     return both(jk, f, *map(jk.numpy.asarray, (floats(rng, 4, 3), floats(rng, 3), floats(rng, 5, 4))))
 
 
-@program("10", "Each reduction of each dtype, over each axis, several, none, kept or not; of empty axes and of one row.",
-         against=["every reduction begins with zero"])  # fmt: skip
+@program(
+    "10",
+    "Each reduction of each dtype, over each axis, several, none, kept or not; of empty axes and of one row.",
+    against=["every reduction begins with zero"],
+)
 def every_reduction(jk, rng):
     jnp = jk.numpy
-    x, n = -1.0 - abs(floats(rng, 2, 3, 4)), rng.integers(-9, -1, (2, 3)).astype(np.int32)
-    axes = [None, 0, 1, -1, (0, 2), (-1, 0), ()]
+    x, n = jnp.asarray(-1.0 - abs(floats(rng, 2, 3, 4))), jnp.asarray(rng.integers(-9, -1, (2, 3)).astype(np.int32))
+    axes, empty = [None, 0, 1, -1, (0, 2), (-1, 0), ()], jnp.zeros((0, 2))
+    shapes = lambda f: [[f(x, axis=a), f(x, axis=a, keepdims=True)] for a in axes] + [f(x[:1], axis=0), f(x[0, 0, 0])]
+    kinds = lambda f, x, n, e: [f(n), f(n, axis=0), f(e, axis=1), f(x, axis=(0, -1)), f(x, axis=1, keepdims=True)]
+    every = {"sum": jnp.sum, "max": jnp.max, "min": jnp.min, "mean": jnp.mean}
+    compiled = jk.jit(lambda *args: {name: kinds(f, *args) for name, f in every.items()})
     return {
-        name: both(
-            jk,
-            lambda x, n, b, e, f=f: [
-                [f(x, axis=a) for a in axes], [f(x, axis=a, keepdims=True) for a in axes], f(n), f(n, axis=0), f(e, axis=1),
-                f(x[:1], axis=0), f(x[0, 0, 0]), *([f(b), f(e), f(b, axis=0)] if f is jnp.sum else [f(x > -2.0)] if f is jnp.mean else []),
-            ],
-            *map(jnp.asarray, (x, n, x > -2.0, np.zeros((0, 2), np.float32))),
-        )
-        for name, f in (("sum", jnp.sum), ("max", jnp.max), ("min", jnp.min), ("mean", jnp.mean))
-    }  # fmt: skip
+        "at once": {name: [shapes(f), kinds(f, x, n, empty)] for name, f in every.items()},
+        "compiled": compiled(x, n, empty),
+        "truth values": [jnp.sum(x > -2.0), jnp.mean(x > -2.0), jnp.sum(x > -2.0, axis=0)],
+        "nothing": [jnp.sum(empty), jnp.sum(empty, axis=0), jnp.sum(empty > 0)],
+    }
 
 
 @program("10", "What is made has a dtype of its own: integers, floats, the given one, that of another array.")

@@ -220,5 +220,6 @@ def every_loop(jk, rng):
         ),
         "a constant carry": lambda x, i: lax.scan(lambda c, r: (c, c * r), 2.0, x)[1],
     }
-    every = lambda x, t: {name: [moved(jk, lambda x, i=i: f(x, i), x, t) for i in range(3)] for name, f in fs.items()}
+    thrice = lambda f, x, t: [moved(jk, lambda x, i=i: f(x, i), x, t) for i in range(3)]
+    every = lambda x, t: {name: thrice(f, x, t) for name, f in fs.items()}
     return every(x, t), jk.jit(every)(x, t)

@@ -153,7 +153,7 @@ def every_name(jk, rng):
     loss = lambda name, w: lambda x: (getattr(jk.numpy, name)(x) * w).sum()
     every = lambda points, w: {name: jk.grad(loss(name, w))(x) for name, x in points.items()}
     half = np.array([0.5, 1.25], np.float16)
-    return every(at, w), jk.jit(every)(at, w), every({name: half for name in at}, np.array([1, 2], np.float16))
+    return every(at, w), jk.jit(every)(at, w), every(dict.fromkeys(at, half), np.array([1, 2], np.float16))
 
 
 @program("16", "Each operation by the first operand, by the second and by both; operands that are broadcast, or numbers.",
@@ -201,13 +201,27 @@ def every_move(jk, rng):
     jnp, w = jk.numpy, jk.numpy.asarray(floats(rng, 24))
     weigh = lambda y: (y.reshape(-1) * w[: y.size]).sum()
     fs = {
-        "sum": lambda x: jnp.sum(x, axis=1), "sum keepdims": lambda x: jnp.sum(x, axis=(0, -1), keepdims=True), "mean": lambda x: jnp.mean(x, axis=-1),
-        "max": lambda x: jnp.max(x, axis=0), "min": lambda x: jnp.min(x, axis=(1, 2)), "reshape": lambda x: x.reshape(6, 4), "T": lambda x: x.T,
-        "transpose": lambda x: jnp.transpose(x, (1, 2, 0)), "broadcast": lambda x: jnp.broadcast_to(x[0, 0], (3, 4)), "row": lambda x: x[1],
-        "last": lambda x: x[:, -1], "slice": lambda x: x[:, 1:, :2], "traced": lambda x: x[jnp.asarray(1), jnp.asarray(-1)], "axis": lambda x: x[:, None],
-        "where": lambda x: jnp.where(x > 0.9, x, x * x), "left": lambda x: jnp.where(x > 0.9, x, 0.0), "right": lambda x: jnp.where(x > 0.9, 0.0, x),
-        "matmul": lambda x: x @ x[0].T, "dot": lambda x: jnp.dot(x[0], x[1].T), "twice": lambda x: x[0] * x[0] + x[1],
-    }  # fmt: skip
+        "sum": lambda x: jnp.sum(x, axis=1),
+        "sum keepdims": lambda x: jnp.sum(x, axis=(0, -1), keepdims=True),
+        "mean": lambda x: jnp.mean(x, axis=-1),
+        "max": lambda x: jnp.max(x, axis=0),
+        "min": lambda x: jnp.min(x, axis=(1, 2)),
+        "reshape": lambda x: x.reshape(6, 4),
+        "T": lambda x: x.T,
+        "transpose": lambda x: jnp.transpose(x, (1, 2, 0)),
+        "broadcast": lambda x: jnp.broadcast_to(x[0, 0], (3, 4)),
+        "row": lambda x: x[1],
+        "last": lambda x: x[:, -1],
+        "slice": lambda x: x[:, 1:, :2],
+        "traced": lambda x: x[jnp.asarray(1), jnp.asarray(-1)],
+        "axis": lambda x: x[:, None],
+        "where": lambda x: jnp.where(x > 0.9, x, x * x),
+        "left": lambda x: jnp.where(x > 0.9, x, 0.0),
+        "right": lambda x: jnp.where(x > 0.9, 0.0, x),
+        "matmul": lambda x: x @ x[0].T,
+        "dot": lambda x: jnp.dot(x[0], x[1].T),
+        "twice": lambda x: x[0] * x[0] + x[1],
+    }
     x = jnp.asarray(floats(rng, 2, 3, 4))
     return {name: jk.grad(lambda x, f=f: weigh(f(x)))(x) for name, f in fs.items()}
 

@@ -195,12 +195,26 @@ def every_name(jk, rng):
 def every_move(jk, rng):
     jnp = jk.numpy
     fs = {
-        "sum": lambda x: jnp.sum(x, axis=-1), "sum of all": jnp.sum, "keepdims": lambda x: jnp.sum(x, axis=(0, 1), keepdims=True),
-        "max": lambda x: jnp.max(x, axis=0), "min": lambda x: jnp.min(x, axis=-2), "mean": lambda x: jnp.mean(x, axis=1), "reshape": lambda x: x.reshape(4, -1),
-        "T": lambda x: x.T, "transpose": lambda x: jnp.transpose(x, (1, 0)), "broadcast": lambda x: jnp.broadcast_to(x[0], (2, 4)), "last": lambda x: x[-1, -1],
-        "slice": lambda x: x[1:, 1:3], "axis": lambda x: x[:, None], "where": lambda x: jnp.where(x[0] > 0, x, x[0, 0]), "dot": lambda x: jnp.dot(x, x.T),
-        "a vector": lambda x: x @ x[0], "convert": lambda x: x.astype(np.float16), "made": lambda x: x * jnp.arange(4), "one example": lambda x: x[None] + x,
-    }  # fmt: skip
+        "sum": lambda x: jnp.sum(x, axis=-1),
+        "sum of all": jnp.sum,
+        "keepdims": lambda x: jnp.sum(x, axis=(0, 1), keepdims=True),
+        "max": lambda x: jnp.max(x, axis=0),
+        "min": lambda x: jnp.min(x, axis=-2),
+        "mean": lambda x: jnp.mean(x, axis=1),
+        "reshape": lambda x: x.reshape(4, -1),
+        "T": lambda x: x.T,
+        "transpose": lambda x: jnp.transpose(x, (1, 0)),
+        "broadcast": lambda x: jnp.broadcast_to(x[0], (2, 4)),
+        "last": lambda x: x[-1, -1],
+        "slice": lambda x: x[1:, 1:3],
+        "axis": lambda x: x[:, None],
+        "where": lambda x: jnp.where(x[0] > 0, x, x[0, 0]),
+        "dot": lambda x: jnp.dot(x, x.T),
+        "a vector": lambda x: x @ x[0],
+        "convert": lambda x: x.astype(np.float16),
+        "made": lambda x: x * jnp.arange(4),
+        "one example": lambda x: x[None] + x,
+    }
     x = floats(rng, 2, 3, 4, 2)
     return {name: [jk.vmap(f)(x[..., 0]), jk.vmap(f, in_axes=-1)(x[0])] for name, f in fs.items()}
 

@@ -181,10 +181,8 @@ def jacobians(jk, rng):
 def far(jk, rng):
     x = jk.numpy.asarray(np.array([-200.0, -30.0, 0.0, 30.0, 200.0], np.float32) + np.float32(rng.uniform()))
     names = ("relu", "sigmoid", "silu", "softplus", "selu", "softmax", "log_softmax")
-    return {
-        name: [getattr(jk.nn, name)(x), jk.grad(lambda x, f=getattr(jk.nn, name): f(x)[1] + f(x)[3])(x)]
-        for name in names
-    }
+    here_and_there = lambda f: [f(x), jk.grad(lambda x: f(x)[1] + f(x)[3])(x)]
+    return {name: here_and_there(getattr(jk.nn, name)) for name in names}
 
 
 @program("18", "Each of these words is compiled, too, of half floats as well.")
