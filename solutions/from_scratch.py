@@ -214,6 +214,9 @@ def asarray(x, dtype=None):
 
 numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray
 
+# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+# => Array([ 1. -1.], dtype=float32)
+
 # === 02 Write it down =================================================================================================
 # Hand a function something that has a type and no numbers, a tracer, and put somebody at the door who writes. The
 # function runs as it always does, and what it asked for stands in a list of equations. Python's own doings leave no
@@ -390,6 +393,13 @@ def show(jaxpr):
 
 Jaxpr.__repr__ = show
 
+# >>> print(make_jaxpr(lambda x: 3 - numpy.sqrt(x) * x)(4.0))
+# => { lambda ; a:f32[]. let
+# =>     b:f32[] = sqrt a
+# =>     c:f32[] = mul b a
+# =>     d:f32[] = sub 3.0:f32[] c
+# =>   in (d,) }
+
 # === 03 Run it again ==================================================================================================
 # A program is data. An interpreter for it is ten lines: an environment, and the door again. Whoever stands there
 # decides what it means to run it, so this interpreter also says programs to XLA, differentiates them, does them for
@@ -410,6 +420,16 @@ def eval_jaxpr(jaxpr, consts, *args):
 
 as_function = lambda jaxpr: functools.partial(eval_jaxpr, jaxpr, jaxpr.consts)  # a program as the function that it is
 core.eval_jaxpr = eval_jaxpr
+
+# >>> program = make_jaxpr(lambda x: 3 - numpy.sqrt(x) * x)(4.0)
+# >>> print(eval_jaxpr(program, program.consts, 16.0))
+# => [Array(-61.0, dtype=float32)]
+# >>> print(make_jaxpr(lambda x: as_function(program)(x)[0])(1.0))
+# => { lambda ; a:f32[]. let
+# =>     b:f32[] = sqrt a
+# =>     c:f32[] = mul b a
+# =>     d:f32[] = sub 3.0:f32[] c
+# =>   in (d,) }
 
 # === 04 Types =========================================================================================================
 # To compute with zeros in order to know a shape is slow, and says nothing useful when shapes do not go together. A rule
@@ -452,6 +472,14 @@ refuse("__int__", "ConcretizationTypeError", "conversion to int", "Keep it an ar
 refuse("__index__", "TracerIntegerConversionError", "use as an index", "A size must be known: a static argument.")
 refuse("__array__", "TracerArrayConversionError", "conversion to numpy", "Use the functions of `numpy` here.")
 
+# >>> print(make_jaxpr(lambda n: n * 2.5 + n)(np.int32([1, 2, 3])))
+# => { lambda ; a:i32[3]. let
+# =>     b:f32[3] = convert_element_type[new_dtype=float32 weak_type=True] a
+# =>     c:f32[3] = mul b 2.5:f32[]
+# =>     d:f32[3] = convert_element_type[new_dtype=float32 weak_type=True] a
+# =>     e:f32[3] = add c d
+# =>   in (e,) }
+
 # === 05 Trees =========================================================================================================
 # Parameters of a model are dicts of lists. `flatten` is there; it only has to hear of more containers. Keys of a dict
 # are sorted: two dicts with the same entries are the same arguments, in whatever order they were filled.
@@ -474,6 +502,9 @@ tree_util = SimpleNamespace(
     tree_flatten=flatten, tree_leaves=lambda tree: flatten(tree)[0], tree_structure=lambda tree: flatten(tree)[1],
     tree_unflatten=unflatten, tree_map=tree_map,
     register_pytree_node=lambda kind, apart, together: containers.update({kind: (apart, together)}))
+
+# >>> print(tree_map(lambda x, y: x + y, {'b': 1, 'a': [2, None]}, {'a': [30, None], 'b': 40}))
+# => {'a': [32, None], 'b': 41}
 
 # === 06 Speak StableHLO ===============================================================================================
 # XLA reads text: a line an operation, more or less, with the types of what goes in and of what comes out. To write it,
@@ -584,6 +615,17 @@ for name, primitive in elementwise_primitives.items():
     lowerings[primitive] = functools.partial(elementwise_line, WORDS.get(name, ELEMENTWISE[name]))
 lowerings[convert_p] = one_line("convert")
 
+# >>> print(lower(lambda x: numpy.sin(x) * 2.0, np.ones(3, np.float32)))
+# => module @program {
+# => func.func public @main(%arg0: tensor<3xf32>) -> (tensor<3xf32>) {
+# => %1 = stablehlo.sine %arg0 : tensor<3xf32>
+# => %2 = stablehlo.constant dense<"0x00000040"> : tensor<f32>
+# => %3 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<f32>) -> (tensor<3xf32>)
+# => %4 = stablehlo.multiply %1, %3 : tensor<3xf32>
+# => return %4 : tensor<3xf32>
+# => }
+# => }
+
 # === 07 Let XLA =======================================================================================================
 # Now the program can go to a compiler, which sees all of it at once: it computes a chain of operations in one pass over
 # memory, where numpy makes one for each of them. To call a program is an operation, too. It has a parameter that says
@@ -630,6 +672,9 @@ class Jit:
 
 jit = Jit
 
+# >>> print(jit(lambda x: x * 2.0 + 1.0)(1.5), xla.compiled, xla.executed)
+# => Array(4.0, dtype=float32) 1 1
+
 # === 08 Remember ======================================================================================================
 # Tracing costs microseconds an equation, compiling milliseconds; running costs nearly nothing. So programs are kept,
 # and the art is in the key. It must have everything that the program depends on: the tree, and each leaf's shape, dtype
@@ -668,6 +713,12 @@ class RememberingJit(Jit):
 
 
 jit = RememberingJit
+
+# >>> f = jit(lambda x: print('traced for', x.aval) or x * 2.0)
+# >>> _ = f(np.ones(3)), f(np.zeros(3)), f(np.ones(4)), f(1.0)
+# => traced for f32[3]
+# => traced for f32[4]
+# => traced for f32[]
 
 # === 09 Numbers that are not data =====================================================================================
 # Some arguments are for Python: a number of layers, the name of an activation. The function sees the value itself, and
@@ -708,6 +759,10 @@ class StaticJit(RememberingJit):
 
 def jit(f, **static):
     return StaticJit(f, **static) if static else RememberingJit(f)
+
+# >>> times = jit(lambda x, n: [x * i for i in range(n)], static_argnums=1)
+# >>> print(times(2.0, 3))
+# => [Array(0.0, dtype=float32), Array(2.0, dtype=float32), Array(4.0, dtype=float32)]
 
 # === 10 Reduce, multiply, move ========================================================================================
 # Nine more primitives, and most of numpy can be said. Each is one paragraph: what it computes, its type, its text.
@@ -861,7 +916,9 @@ def dot_type(x, y, letters):
 
 
 def lower_dot(text, outs, x, y, letters):
-    """XLA wants the axes that both have by number: those that are kept come first, then the rest of x and y."""
+    """XLA wants the axes that both have by number: those that are kept come first, then the rest of x and y. For `ij,jk->ik`:
+    batching [] x [], contracting [1] x [0], which has the axes `ik`. For `bij,bjk->bik`: batching [0] x [0], contracting
+    [2] x [1], which has `bik`."""
     xs, ys, out = letters
     batch, summed = [[c for c in xs if c in ys and (c in out) == kept] for kept in (True, False)]
     have = [*batch, *[c for c in xs if c not in ys], *[c for c in ys if c not in xs]]
@@ -972,6 +1029,16 @@ def run_cond(index, *args, branches):
 # As in JAX, whether a result is weak is what the first branch says, for `cond` the one of False.
 cond_p = define("cond", run_cond, lambda index, *avals, branches: branches[0].out_avals, lower_cond)
 
+# >>> print(make_jaxpr(lambda x: cond(x > 0, lambda: x, lambda: -x))(2.0))
+# => { lambda ; a:f32[]. let
+# =>     b:bool[] = gt a 0.0:f32[]
+# =>     c:i32[] = convert_element_type[new_dtype=int32 weak_type=False] b
+# =>     d:f32[] = cond[branches=({ lambda ; a:f32[] b:f32[]. let
+# =>             c:f32[] = neg a
+# =>           in (c,) }, { lambda ; a:f32[] b:f32[]. let
+# =>           in (b,) })] c a a
+# =>   in (d,) }
+
 # === 13 Repeat ========================================================================================================
 # A loop whose number of turns depends on data. Its body is one program for all turns, so what goes from turn to turn,
 # the carry, has one type. A number that comes in weak and goes out strong is made strong beforehand: the type of a
@@ -1081,6 +1148,9 @@ def fori_loop(lower, upper, body, init):
 
 
 lax.scan, lax.fori_loop = scan, fori_loop
+
+# >>> print(scan(lambda total, x: (total + x, total * x), 0.0, numpy.arange(4.0)))
+# => (Array(6.0, dtype=float32), Array([0. 0. 2. 9.], dtype=float32))
 
 # === 15 Forward =======================================================================================================
 # A derivative is one more interpretation: with each value goes its tangent, the direction in which it moves. A rule for
@@ -1232,7 +1302,9 @@ def dot_jvp(primals, tangents, **params):
 # takes its tangents with it.
 
 
-@functools.lru_cache(256)  # so that `jit` sees the same function again
+# `jit` below remembers by function, and a function that is made anew at each call would be traced and compiled at each
+# call: the lambda in a loop of section 8. So what is made of a program is kept, here and in sections 16 and 17.
+@functools.lru_cache(256)
 def tangents_of(jaxpr):
     """The function from values and tangents to the tangents of results."""
 
@@ -1283,6 +1355,17 @@ def scan_jvp(primals, tangents, jaxpr, length, reverse, num_consts, num_carry):
 jvps |= {convert_p: convert_jvp, reduce_max_p: max_jvp, dot_p: dot_jvp, jit_p: jit_jvp, cond_p: cond_jvp,
          while_p: while_jvp, scan_p: scan_jvp}
 
+# >>> print(make_jaxpr(lambda x, t: jvp(lambda x: x * numpy.sin(x), (x,), (t,)))(2.0, 1.0))
+# => { lambda ; a:f32[] b:f32[]. let
+# =>     c:f32[] = sin a
+# =>     d:f32[] = cos a
+# =>     e:f32[] = mul b d
+# =>     f:f32[] = mul a c
+# =>     g:f32[] = mul b c
+# =>     h:f32[] = mul a e
+# =>     i:f32[] = add g h
+# =>   in (f, i) }
+
 # === 16 Backward ======================================================================================================
 # The tangent of the loss is a linear function of the tangents of the parameters. Forward, it answers "what if this one
 # moves?"; for a million parameters we want it read backward: "whence does this come?" So `grad` (1) runs the function
@@ -1311,14 +1394,15 @@ class LinearTrace(InFront, JaxprTrace):
         return JaxprTrace.process(self, primitive, args, params)
 
 
-def linearize(f, primals):
-    """Results of `f`, and the program from tangents of its arguments to tangents of its results.
+# Who stands at the door while `x * sin(x)` is linearised? A JVPTrace, and behind it a LinearTrace, and behind that Eager.
+# The JVPTrace asks for values: sin(x), cos(x), x * sin(x). They are not tracers of the LinearTrace, so Eager computes them.
+# It asks for tangents: a = t * sin(x), b = t * cos(x), c = x * b, a + c. Here `t` is a tracer of the LinearTrace, which
+# writes these four down, with the values as constants. Read backward from a + c, whose cotangent is 1: a and c have 1, b has
+# x, and t gets 1 * sin(x) + x * cos(x).
 
-    The JVPTrace of `jvp_flat` stands at the door, and the LinearTrace behind it. For `x * sin(x)` the first asks the one
-    behind for values, `sin(x)`, `cos(x)` and `x * sin(x)`, and for tangents, `t * sin(x) + x * (t * cos(x))`. Values are no
-    tracers of the LinearTrace, so they are computed; `t` is one, so what is done to it is written down, with the values as
-    constants. Without the first, `sin` would be written down, which is not linear; without the second, `t` would need a
-    number."""
+
+def linearize(f, primals):
+    """Results of `f`, and the program from tangents of its arguments to tangents of its results."""
     trace = LinearTrace([x.aval for x in primals])
     tangents = [t if x.dtype.kind == "f" else None for x, t in zip(primals, trace.tracers, strict=True)]
     outs, dots = asked(trace, jvp_flat, f, primals, tangents)
@@ -1423,7 +1507,6 @@ def linear_in(p, *rules):
 
 linear_in(P.neg, lambda ct, x: -ct)
 linear_in(P.add, lambda ct, x, y: ct, lambda ct, x, y: ct)
-linear_in(P.sub, lambda ct, x, y: ct, lambda ct, x, y: -ct)
 linear_in(P.mul, lambda ct, x, y: ct * y, lambda ct, x, y: ct * x)
 linear_in(P.div, lambda ct, x, y: ct / y)
 linear_in(convert_p, lambda ct, x, **params: convert(ct, x.aval.dtype))
@@ -1484,6 +1567,17 @@ def scan_transpose(cts, *args, jaxpr, length, reverse, num_consts, num_carry):
 
 
 transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}
+
+# >>> _, linear = linearize(lambda x: [x * numpy.sqrt(x)], [as_value(4.0)])
+# >>> print(linear)
+# => { lambda ; a:f32[]. let
+# =>     b:f32[] = mul a 0.25:f32[]
+# =>     c:f32[] = mul a 2.0:f32[]
+# =>     d:f32[] = mul 4.0:f32[] b
+# =>     e:f32[] = add c d
+# =>   in (e,) }
+# >>> print(backward(linear, [Linear(Aval((), F32))], [as_value(1.0)]))
+# => [Array(3.0, dtype=float32)]
 
 # === 17 Batch =========================================================================================================
 # `vmap(f)` does for a whole batch what `f` does for one example: not in a loop, but with operations that are larger by
@@ -1662,6 +1756,12 @@ def batch_scan(size, flags, *xs, jaxpr, length, reverse, num_consts, num_carry):
 
 
 batchers |= {jit_p: batch_jit, cond_p: batch_cond, while_p: batch_while, scan_p: batch_scan}
+
+# >>> print(make_jaxpr(vmap(lambda x, w: numpy.sum(x * w), in_axes=(0, None)))(np.ones((4, 3)), np.ones(3)))
+# => { lambda ; a:f32[4,3] b:f32[3]. let
+# =>     c:f32[4,3] = mul a b
+# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
 
 # === 18 All of it =====================================================================================================
 # Nothing is left to build, only to say: the words that programs use cost a line each, written in the language that is

@@ -115,6 +115,30 @@ def test_on_the_page_what_stands_in_a_comment_is_prose_and_code_is_code():
     assert [line for line in prose.splitlines() if line.startswith("# ")] == ["# A JIT in one sitting"]
 
 
+_CELLS = """
+import contextlib, io, re, sys
+text = open("from_scratch.py", encoding="utf-8").read()
+cells = re.compile("(?:^# >>> .*\\n(?:^# =>.*\\n)*)+", re.MULTILINE)
+for block in cells.finditer(text):
+    names = {"__name__": "from_scratch"}
+    exec(compile(text[: block.start()], "from_scratch.py", "exec"), names)
+    sys.modules.pop("xla")  # each prefix counts from 0
+    for cell, printed in re.findall("^# >>> (.*)\\n((?:^# =>.*\\n)*)", block[0], re.MULTILINE):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(compile(cell, "cell", "single"), names)
+        expected = "".join(line[4:].removeprefix(" ") for line in printed.splitlines(keepends=True))
+        print(cell if out.getvalue() != expected else "as it says")
+"""
+
+
+def test_after_each_section_a_cell_prints_what_it_says(tmp_path):
+    (tmp_path / "from_scratch.py").write_text(SOLUTION, encoding="utf-8")
+    (tmp_path / "xla.py").write_bytes(machine_file().read_bytes())
+    done = subprocess.run([sys.executable, "-c", _CELLS], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert set(done.stdout.splitlines()) == {"as it says"}
+    assert SOLUTION.count("# >>> ") == len(done.stdout.splitlines()) >= 14
+
+
 def test_a_prefix_passes_its_rungs_and_the_next_one_is_red(tmp_path, kept):
     verdicts = Climber(kept).climb(package(tmp_path, prefix(SOLUTION, "03")), [RUNGS["02"], RUNGS["03"], RUNGS["05"]])
     assert [v.passed for v in verdicts] == [True, True, False]

@@ -1,6 +1,7 @@
 """solutions/from_scratch.py -> docs/a_jit_in_one_sitting.md: the reference of the ladder as a page
 
-Comments that begin in the first column are its prose, headings of sections its headings, everything else its code.
+Comments that begin in the first column are its prose, headings of sections its headings, everything else its code. After a section stands
+a cell, `# >>> print(...)`, with `# => ` before each line that it prints. The page has its code, and computes what it prints.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ..shared import ROOT
 
 PAGE = ROOT / "docs" / "a_jit_in_one_sitting.md"
 _HEADING = re.compile(r"# === (\d\d) (.*?) =+")
+_ASKED, _PRINTED = "# >>> ", "# =>"
 _LOOK = """
 ## And it runs
 
@@ -62,6 +64,11 @@ def _lines(text: str) -> Iterator[str]:
     yield ""
     code: list[str] = []
     for line in rest.splitlines():
+        if line.startswith(_PRINTED):
+            continue
+        if line.startswith(_ASKED):
+            code.append(line.removeprefix(_ASKED))
+            continue
         heading = _HEADING.fullmatch(line)
         if heading is None and line != "#" and not line.startswith("# "):
             code.append(line)

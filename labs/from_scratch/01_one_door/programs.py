@@ -107,7 +107,7 @@ def refused(jk, rng):
 
 @program("01", "Each function of integers, floats and half floats, of negative numbers and of 0.")
 def every_name(jk, rng):
-    names = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "negative", "abs", "sign", "floor")
+    names = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "negative", "abs", "sign", "floor")
     x = np.concatenate([rng.uniform(-1.4, 1.4, 3), [0.0, -1.0]])
     kinds = [x.astype(np.float32), x.astype(np.float16), np.array([-3, 0, 2], np.int32)]
     return {name: [getattr(jk.numpy, name)(k) for k in kinds] for name in names}
@@ -125,11 +125,15 @@ def every_operator(jk, rng):
     }
 
 
-@program("01", "`logical_and`, `logical_or` and `logical_not` ask whether numbers differ from 0.")
+@program(
+    "01",
+    "`logical_and`, `logical_or`, `logical_not` ask whether numbers differ from 0; `bitwise_and` and its like take bits.",
+)
 def logic(jk, rng):
     n, m = rng.integers(0, 3, 6).astype(np.int32), np.array([0, 1, 2, 0, 1, 2], np.int32)
     jnp, x = jk.numpy, np.array([0.0, 0.5, 1.0], np.float32)
-    return jnp.logical_and(n, m), jnp.logical_or(n, m), jnp.logical_not(n), jnp.logical_not(x)
+    logical = [jnp.logical_and(n, m), jnp.logical_or(n, m), jnp.logical_not(n), jnp.logical_not(x)]
+    return logical, [jnp.bitwise_and(n, m), jnp.bitwise_or(n, m), jnp.invert(n), n & jnp.asarray(m)]
 
 
 @program("01", "An Array does not change: what numpy sees of it can be read only, and a copy is the caller's.")

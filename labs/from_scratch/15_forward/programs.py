@@ -147,7 +147,7 @@ def unlike(jk, rng):
     return raised(jk.jvp, jk.numpy.sin, (1.0,), (1.0, 2.0))
 
 
-EVERY_UNARY = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "negative", "abs", "sign", "floor")
+EVERY_UNARY = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "negative", "abs", "sign", "floor")
 EVERY_BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "power")
 
 
@@ -160,7 +160,7 @@ def anywhere(rng, n):
          against=["the derivative of cos is sin", "the derivative of abs is 1"])  # fmt: skip
 def every_name(jk, rng):
     x, t = anywhere(rng, 3), anywhere(rng, 3)
-    at = {name: abs(x) + 0.25 if name in ("log", "sqrt") else x for name in EVERY_UNARY}
+    at = {name: abs(x) + 0.25 if name.startswith(("log", "sqrt")) else x for name in EVERY_UNARY}
     f = lambda name: getattr(jk.numpy, name)
     h = {name: np.array([0.5, 1.25], np.float16) for name in at}
     all_of = lambda points, t: {name: moved(jk, f(name), points[name], t) for name in points}
@@ -189,7 +189,9 @@ def every_pair(jk, rng):
 def jumps(jk, rng):
     jnp, x = jk.numpy, anywhere(rng, 2)
     fs = {
-        "questions": lambda x: jnp.where(x > 0.5, 1.0, 0.0) + jnp.where(x == x, 2.0, x),
+        "questions": lambda x: (
+            jnp.where(x > 0.5, 1.0, 0.0) + jnp.where(x == x, 2.0, x) + jnp.where(x <= 0, x, 1.0) * (x != 1)
+        ),
         "logic": lambda x: jnp.where(jnp.logical_and(x > 0, jnp.logical_not(x < 1)), x, -x),
         "either": lambda x: jnp.where(jnp.logical_or(x < 0, x >= 1), x * x, x),
         "an index": lambda x: x[jnp.asarray(2)] * jnp.sign(x),

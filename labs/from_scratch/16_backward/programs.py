@@ -148,8 +148,8 @@ def anywhere(rng, n):
 @program("16", "Each function at negative numbers and at 0, of half floats, at once and compiled.")
 def every_name(jk, rng):
     x, w = anywhere(rng, 3), floats(rng, 6)
-    names = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "negative", "abs", "sign", "floor")
-    at = {name: abs(x) + 0.25 if name in ("log", "sqrt") else x for name in names}
+    names = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "negative", "abs", "sign", "floor")
+    at = {name: abs(x) + 0.25 if name.startswith(("log", "sqrt")) else x for name in names}
     loss = lambda name, w: lambda x: (getattr(jk.numpy, name)(x) * w).sum()
     every = lambda points, w: {name: jk.grad(loss(name, w))(x) for name, x in points.items()}
     half = np.array([0.5, 1.25], np.float16)

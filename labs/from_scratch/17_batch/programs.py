@@ -175,7 +175,7 @@ def wrong(jk, rng):
          against=["None is axis 0"])  # fmt: skip
 def every_name(jk, rng):
     jnp = jk.numpy
-    unary = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "negative", "abs", "sign", "floor")
+    unary = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "negative", "abs", "sign", "floor")
     binary = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "power", "less", "less_equal", "greater", "greater_equal",
               "equal", "not_equal")  # fmt: skip
     x, y = abs(floats(rng, 3, 2)) + 0.25, abs(floats(rng, 3)) + 0.25
