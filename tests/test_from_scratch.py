@@ -5,6 +5,7 @@ import contextlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import zlib
@@ -168,6 +169,58 @@ def test_a_package_that_cannot_be_imported_is_told_why_in_one_sentence_with_its_
     assert failure.status == status
     assert said in failure.sentence
     assert failure.line == ((str(tmp_path / "myjax.py"), line) if line else None)
+
+
+def test_results_of_ours_that_are_damaged_are_computed_again(tmp_path):
+    climber = Climber(tmp_path / "kept")
+    mine = package(tmp_path, prefix(SOLUTION, "03"))
+    assert climber.climb(mine, [RUNGS["03"]])[0].passed
+    for text in ("{}", "[]", "null", "[[]]"):
+        for path in (tmp_path / "kept" / "expected").glob("*.json"):
+            path.write_text(text, encoding="utf-8")
+        assert Climber(tmp_path / "kept").climb(mine, [RUNGS["03"]])[0].passed
+
+
+_RUINS = {
+    "an error that cannot be printed": "class E(Exception):\n    def __str__(self): raise ValueError\nraise E\n",
+    "its own memory deleted": "import shutil, pathlib\nshutil.rmtree(pathlib.Path(__file__).parent / '.jitkit')\n",
+    "its own folder deleted": "import shutil, pathlib\nshutil.rmtree(pathlib.Path(__file__).parent)\n",
+}
+
+
+@pytest.mark.parametrize("name", _RUINS)
+def test_a_package_that_ruins_its_folder_gets_a_sentence(name, tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "my-jax"
+    assert main(["start", "--from-scratch", str(folder)]) == 0
+    monkeypatch.chdir(folder)
+    (folder / "myjax.py").write_text(_RUINS[name], encoding="utf-8")
+    assert main(["check", "1"]) == 1
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "bug of ours" not in said
+    if name == "its own folder deleted":
+        assert f"your package is gone from {folder}" in said
+    elif name == "its own memory deleted":
+        assert ".jitkit was deleted while your package ran" in said
+        assert main(["check", "1"]) == 1  # and deletes it again
+    else:
+        assert "E, whose message cannot be printed" in said
+
+
+def test_a_folder_that_lost_its_memory_or_its_pages_gets_them_back(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "my-jax"
+    assert main(["start", "--from-scratch", str(folder)]) == 0
+    monkeypatch.chdir(folder)
+    (folder / "myjax.py").write_text("x = 1\n", encoding="utf-8")
+    shutil.rmtree(folder / ".jitkit")
+    (folder / "ladder" / "02_write_it_down.md").unlink()
+    capsys.readouterr()
+    assert main(["start", "--from-scratch", "."]) == 0
+    assert "your package as it was" in capsys.readouterr().out
+    assert (folder / "myjax.py").read_text(encoding="utf-8") == "x = 1\n"
+    (folder / "ladder" / "03_run_it_again.md").unlink()
+    main(["check", "1"])
+    assert "ladder/03_run_it_again.md is not there" in " ".join(capsys.readouterr().out.split())
+    assert "expected/" in (folder / ".jitkit" / ".gitignore").read_text(encoding="utf-8")
 
 
 def test_what_is_right_is_computed_by_a_few_processes_for_many_rungs_and_once(tmp_path, monkeypatch):

@@ -326,16 +326,25 @@ def told(error: BaseException, folder: str) -> dict[str, Any]:
     frames = list(_frames(error, inside)) or _null_bytes(error, folder)
     return {
         "class": type(error).__name__,
-        "text": _no_such_file(error) or str(error) or type(error).__name__,
+        "text": _no_such_file(error) or _said(error) or type(error).__name__,
         "line": frames[-1] if frames else None,
     }
 
 
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # the class is the learner's
+        return f"{type(error).__name__}, whose message cannot be printed"
+
+
 def _no_such_file(error: BaseException) -> str:
     """What to say of `from . import core` where there is no core.py: Python takes it for a circular import."""
+    if not isinstance(error, ImportError):
+        return ""
     asked = re.match(r"cannot import name '(\w+)' from", str(error))
-    init = pathlib.Path(getattr(error, "path", None) or "")
-    if not isinstance(error, ImportError) or asked is None or init.name != "__init__.py":
+    init = pathlib.Path(error.path or "")
+    if asked is None or init.name != "__init__.py":
         return ""
     if any(path.exists() for path in (init.with_name(asked[1]), init.with_name(f"{asked[1]}.py"))):
         return ""

@@ -280,8 +280,8 @@ def _of_recursion(error: Plain) -> str:
     if error["class"] != "RecursionError":
         return ""
     return (
-        " A function called itself without end. (In a lab, the library's function of this name is yours while a check runs: "
-        "one that imports and calls it calls itself.)"
+        " A function called itself without end, or a value holds itself. (Of the exercises of a lab: the library's function of this "
+        "name is yours while a check runs, and one that imports and calls it calls itself.)"
     )
 
 

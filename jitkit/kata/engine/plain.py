@@ -231,10 +231,18 @@ def _error(raised: Raised) -> Plain:
         "is": "error",
         "class": type(error).__name__,
         "bases": [base.__name__ for base in type(error).__mro__],
-        "text": _text(str(error)),
+        "text": _text(said(error)),
         "parts": raised.parts,
         "lines": [[frame.filename, frame.lineno] for frame in frames],
     }
+
+
+def said(error: BaseException) -> str:
+    """The message of an error, whose class may be anybody's."""
+    try:
+        return str(error)
+    except Exception as other:
+        return f"a message that cannot be printed: __str__ of {type(error).__name__} raised {type(other).__name__}"
 
 
 def _type(aval: Any) -> str:

@@ -6,6 +6,7 @@ and `.jitkit/`, where progress is kept like that of the labs.
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import sys
@@ -42,12 +43,26 @@ class Place:
         """A new one. OSError where it cannot be written."""
         (root / KEPT).mkdir(parents=True, exist_ok=True)
         (root / KEPT / _MARK).write_text(name + "\n", encoding="utf-8")
+        (root / KEPT / ".gitignore").write_text("executables/\nexpected/\n", encoding="utf-8")  # what is made again
         return cls(root)
 
-    @property
+    @functools.cached_property
     def name(self) -> str:
         """What the package is called."""
         return (self.kept / _MARK).read_text(encoding="utf-8").strip()
+
+    def restore(self) -> None:
+        """Make `.jitkit` again, where the package that was just run has deleted it. Problem where that is gone itself."""
+        if not self.package_is_there:
+            raise Problem(f"your package is gone from {self.root}: {self.name} was deleted while it ran.")
+        if not (self.kept / _MARK).is_file():
+            self.make(self.root, self.name)
+            self.state.messages.append(f"{KEPT} was deleted while your package ran. Your progress is counted anew.")
+
+    @property
+    def package_is_there(self) -> bool:
+        """Whether there is a file or a folder of its name."""
+        return any((self.root / name).exists() for name in (f"{self.name}.py", self.name))
 
     @property
     def package(self) -> Package:
@@ -87,6 +102,10 @@ class Place:
             found.append(
                 "xla.py in this folder is not the one that was given. Verdicts use the given one; `jitkit reset xla` puts it back."
             )
+        pages = [self.root / "ladder" / f"{rung.folder.name}.md" for rung in all_rungs()]
+        if missing := [self.relative(page) for page in pages if not page.is_file()]:
+            others = f" and {len(missing) - 1} more pages are" if len(missing) > 1 else " is"
+            found.append(f"{missing[0]}{others} not there: `jitkit start --from-scratch .` puts them back.")
         if (self.root / one).is_file() and many.is_file():
             found.append(
                 f"There is {one}, and a folder {self.name}/ besides: Python imports the folder, and nothing in {one} counts."
@@ -113,6 +132,7 @@ class Place:
     def record(self, verdicts: list[RungVerdict], fingerprint: str) -> list[str]:
         """Remember verdicts; a sentence for each rung that fell. Of a package that cannot be imported nothing is known."""
         fallen: list[str] = []
+        self.restore()
         if not any(verdict.ran for verdict in verdicts):
             return fallen
         is_empty = self.package.is_untouched

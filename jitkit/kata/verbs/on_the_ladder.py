@@ -49,12 +49,16 @@ def start(arguments: argparse.Namespace) -> int:
     screen = Screen.of(sys.stdout)
     root = (arguments.folder or pathlib.Path("my-jax")).expanduser().absolute()
     known = Place.find(root) if root.is_dir() else None
-    if known is None and root.is_dir() and any(root.iterdir()):
+    was_one = all(
+        (root / name).exists() for name in ("xla.py", "test_ladder.py", "ladder")
+    )  # and has lost its `.jitkit`
+    if known is None and root.is_dir() and any(root.iterdir()) and not was_one:
         raise Problem(f"{root} has other things in it. Choose a new folder, or an empty one.")
     try:
         place = known or Place.make(root, "myjax")
+        has_package = place.package_is_there
         first = place.root / f"{place.name}.py"
-        if not first.exists() and not (place.root / place.name).exists():
+        if not has_package:
             first.write_text(guide.FIRST_FILE.format(name=place.name), encoding="utf-8")
         (place.root / "xla.py").write_bytes(machine_file().read_bytes())
         (place.root / "test_ladder.py").write_text(guide.TESTS, encoding="utf-8")
@@ -66,7 +70,8 @@ def start(arguments: argparse.Namespace) -> int:
             (place.root / "ladder" / f"{rung.folder.name}_programs.py").write_text(rung.programs[1], encoding="utf-8")
     except OSError as error:
         raise Problem(f"{error.filename or root} cannot be written: {error.strerror}. Choose another folder.") from None
-    screen.line(f"{place.root}: an empty package, the machine, and {len(all_rungs())} rungs.", "bold")
+    package = "your package as it was" if has_package else "an empty package"
+    screen.line(f"{place.root}: {package}, the machine, and {len(all_rungs())} rungs.", "bold")
     screen.text(f"Begin with {place.relative(place.root / 'ladder' / (all_rungs()[0].folder.name + '.md'))}. Then:")
     screen.line(f"    cd {place.root}")
     screen.line("    jitkit")
