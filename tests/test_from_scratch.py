@@ -23,7 +23,7 @@ from jitkit.kata.engine import executables, processes, running
 from jitkit.kata.ladder.climber import Climber, Package
 from jitkit.kata.ladder.report import Abilities, card_text, code_lines, drawn, tutorials
 from jitkit.kata.ladder.rungs import all_rungs, machine_file, prefix, solution_file
-from jitkit.kata.ladder.wrong import wrong_versions
+from jitkit.kata.ladder.wrong import beliefs, wrong_versions
 from jitkit.kata.pytest.rungs import programs_of
 from jitkit.kata.verbs.on_the_ladder import told_of
 
@@ -815,3 +815,70 @@ numpy.cos = remembered
     assert "always asked about first" not in capsys.readouterr().out
     monkeypatch.setattr("jitkit.kata.verbs.on_the_ladder.random", None)  # what passed is not asked twice at every save
     assert main(["check", "1"]) == 0
+
+
+_ASKED = """
+import sys, zlib
+import numpy as np
+from jitkit.kata.engine import climbing
+from jitkit.kata.ladder.rungs import all_rungs
+sys.modules["climbing"] = climbing
+import from_scratch as package
+
+asked = set()
+
+
+class Table(dict):
+    def __getitem__(self, key):
+        asked.add((id(self), key))
+        return super().__getitem__(key)
+
+    get = lambda self, key, default=None: self[key] if key in self else default
+
+
+class Names:
+    def __init__(self, names, name):
+        self.names, self.name = names, name
+
+    def __getattr__(self, key):
+        asked.add((self.name, key))
+        found = getattr(self.names, key)
+        return Names(found, key) if key in SPACES else found
+
+
+SPACES = ("numpy", "lax", "nn", "tree_util")
+TABLES = ("impl", "types", "lowerings", "jvps", "transposes", "batchers")
+for name in TABLES:
+    setattr(package, name, Table(getattr(package, name)))
+for rung in all_rungs():
+    for program in climbing.load_programs([rung.programs]):
+        program.run(Names(package, "package"), np.random.default_rng([0, zlib.crc32(program.name.encode())]))
+for name in TABLES:
+    table = getattr(package, name)
+    print(*[f"{name}[{p.name}]" for p in table if (id(table), p) not in asked])
+for name in SPACES:
+    print(*[f"{name}.{key}" for key in vars(getattr(package, name)) if (name, key) not in asked])
+"""
+
+
+@pytest.mark.tail
+def test_every_entry_of_every_table_and_every_name_is_asked_for_by_a_program(tmp_path):
+    """Who leaves one out is told. (What `~`, `&` and `|` are of does not move, so nobody can ask for their derivatives.)"""
+    (tmp_path / "from_scratch.py").write_text(SOLUTION, encoding="utf-8")
+    (tmp_path / "xla.py").write_bytes(machine_file().read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-c", _ASKED],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(pathlib.Path(__file__).parents[1])}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {"jvps[and]", "jvps[or]", "jvps[not]"}
+
+
+def test_a_question_is_asked_where_a_package_fails_as_that_mistake_does_and_nowhere_else(tmp_path, kept):
+    [known] = [version for version in wrong_versions(RUNGS["04"]) if version.label == "only what is traced is weak"]
+    [verdict] = Climber(kept).climb(package(tmp_path, known.applied(SOLUTION, RUNGS["04"])), [RUNGS["04"]])
+    assert beliefs(verdict) == [known]
+    other = prefix(SOLUTION, "04").replace("dtype != BOOL and all(a.weak_type", "dtype == I32 and all(a.weak_type")
+    [verdict] = Climber(kept).climb(package(tmp_path, other), [RUNGS["04"]])
+    assert not verdict.passed
+    assert beliefs(verdict) == []
