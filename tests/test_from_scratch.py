@@ -866,11 +866,10 @@ def test_every_entry_of_every_table_and_every_name_is_asked_for_by_a_program(tmp
     """Who leaves one out is told. (What `~`, `&` and `|` are of does not move, so nobody can ask for their derivatives.)"""
     (tmp_path / "from_scratch.py").write_text(SOLUTION, encoding="utf-8")
     (tmp_path / "xla.py").write_bytes(machine_file().read_bytes())
+    environment = os.environ | {"PYTHONPATH": str(pathlib.Path(__file__).parents[1])}
     done = subprocess.run(
-        [sys.executable, "-c", _ASKED],
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(pathlib.Path(__file__).parents[1])}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+        [sys.executable, "-c", _ASKED], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
     assert set(done.stdout.split()) == {"jvps[and]", "jvps[or]", "jvps[not]"}
 
 
