@@ -543,7 +543,7 @@ def test_files_that_are_called_like_modules_that_we_need_do_no_harm(tmp_path):
     for name in ("json", "random", "jax"):  # pytest imports these, and may have numpy loaded by others
         (tmp_path / "mine" / f"{name}.py").unlink()
     done = run_in(tmp_path / "mine", "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider")
-    assert "10 failed" in done.stdout, done.stdout
+    assert f"{len(Climber().checks([RUNGS['01']]))} failed" in done.stdout, done.stdout
     assert "FAILED test_ladder.py::test_program[01_refused]" in done.stdout
 
 
@@ -643,7 +643,7 @@ def test_a_folder_of_the_ladder_is_made_checked_and_remembered(tmp_path, monkeyp
     assert main(["check"]) == 1
     assert main(["status"]) == 0
     said = capsys.readouterr().out
-    assert "to do  01 One door: 0 of 10 programs" in said
+    assert f"to do  01 One door: 0 of {len(Climber().checks([RUNGS['01']]))} programs" in said
     assert "fail" not in said
     (folder / "myjax.py").write_text("import jax\n")
     assert main(["check", "1"]) == 1
