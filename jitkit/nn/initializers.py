@@ -76,7 +76,7 @@ def _scaled_normal(key: Any, shape: Any, dtype: Any, stddev: Callable[[], Any]) 
     above_minus_one = np.nextafter(np.array(-1.0, dtype), np.array(0.0, dtype), dtype=dtype)
     scale = stddev()
     uniform = random.uniform(key, shape, dtype, above_minus_one, np.array(1.0, dtype))
-    return (jnp.array(np.sqrt(2), dtype) * scale) * lax.erf_inv(uniform)
+    return (jnp.array(np.sqrt(2), scale.dtype) * scale) * lax.erf_inv(uniform)
 
 
 def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
