@@ -29,6 +29,7 @@ MODULES = {
     "jax.numpy.fft": ("jnp.fft",),
     "jax.nn": ("nn", "nn.initializers"),
     "jax.scipy.special": ("special",),
+    "jax.scipy.stats": ("stats",),
     "jax.scipy, the rest, and jax.ops": ("iterative", "ndimage", "integrate", "ops"),
 }
 
