@@ -27,6 +27,7 @@ MODULES = {
     "jax.numpy": ("jnp",),
     "jax.numpy.linalg": ("jnp.linalg",),
     "jax.numpy.fft": ("jnp.fft",),
+    "jax.lax.linalg": ("lax.linalg",),
     "jax.nn": ("nn", "nn.initializers"),
     "jax.scipy.special": ("special",),
     "jax.scipy.stats": ("stats",),
