@@ -13,7 +13,8 @@ call:
 
 From the ground up: `base`, `core`, `tree_util`, `jaxpr`, `runtime`, `signature`, `interpreters`, `loops`, `compiler`, `targets`,
 `misses`, `pjit`, `lax`, `derivatives`, `custom_derivatives`; on them the user's vocabulary, `numpy`, `random`, `nn`, `scipy`, `ops`,
-`debug`, `tree`, `custom_batching`, `experimental`, `extend`, `api_util`, `profiler`, `flatten_util`, `test_util`, `explorer`; doors
+`debug`, `tree`, `image`, `custom_batching`,
+`experimental`, `example_libraries`, `extend`, `api_util`, `profiler`, `flatten_util`, `test_util`, `explorer`; doors
 with the names of JAX's modules: `ad_checkpoint`, `dtypes`, `errors`, `sharding`, `stages`, `typing`; and what is built on it all,
 `as_jax`, `bench` and `kata`.
 Each folder is a room, and its `__init__` the plate on the door: what comes in, what goes out, in which order to read.

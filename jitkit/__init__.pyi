@@ -6,9 +6,11 @@ from . import custom_derivatives as custom_derivatives
 from . import debug as debug
 from . import dtypes as dtypes
 from . import errors as errors
+from . import example_libraries as example_libraries
 from . import experimental as experimental
 from . import extend as extend
 from . import flatten_util as flatten_util
+from . import image as image
 from . import lax as lax
 from . import nn as nn
 from . import numpy as numpy

@@ -31,8 +31,9 @@ ROOMS = (
     # primitives, and functions with derivatives of their own
     "lax", "derivatives", "custom_derivatives",
     # the user's vocabulary
-    "numpy", "random", "nn", "scipy", "ops", "debug", "experimental", "tree", "sharding", "extend", "api_util", "profiler",
-    "ad_checkpoint", "custom_batching", "flatten_util", "test_util", "typing", "errors", "dtypes", "stages", "explorer",
+    "numpy", "random", "nn", "scipy", "ops", "debug", "flatten_util", "experimental",
+    "example_libraries", "image", "tree", "sharding", "extend", "api_util", "profiler",
+    "ad_checkpoint", "custom_batching", "test_util", "typing", "errors", "dtypes", "stages", "explorer",
     # `jitkit` itself, what is built on it, and `python -m jitkit`
     "__init__", "as_jax", "bench", "kata", "__main__",
 )  # fmt: skip

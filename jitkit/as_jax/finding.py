@@ -46,6 +46,7 @@ def install() -> None:
     sys.meta_path.insert(0, _Finder)
     jitkit.__version__ = jax_version.text()
     vars(jitkit)["__version_info__"] = tuple(int(part) for part in re.findall(r"\d+", jax_version.text())[:3])
+    vars(jitkit)["version"] = private_names.module("jax.version")
     sys.modules["jax"] = jitkit
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
+import itertools
 import operator
 import os
 import re
@@ -31,6 +32,8 @@ import warnings
 import weakref
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
+
+from .name_stack import NameStack
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -237,7 +240,7 @@ class ThreadState:
         self.trace: Any = None  # None: run eagerly; otherwise the Trace that `Primitive.bind` hands its operands to
         self.overrides: dict[str, Any] = {}
         self.compile_time = False  # in `ensure_compile_time_eval`
-        self.name_stack: tuple[str, ...] = ()
+        self.name_stack = NameStack()
         self.source: Any = None  # the SourceInfo of the equation that is being traced anew, if one is
         self.axis_env: tuple[tuple[Hashable, int], ...] = ()
         self.warned = False  # has the library warned since this was set to False?
@@ -311,6 +314,30 @@ def update(name: str, new_value: Any) -> None:
     with _lock:
         for state in list(_states):
             state.refresh()
+
+
+def parse_flags_with_absl() -> None:
+    """Set the options that the program was called with: `--jax_enable_x64`, `--jax_enable_x64=false`, `--nojax_enable_x64`.
+
+    Where the program has imported absl's flags, these learn the names, which they would refuse otherwise.
+    """
+    config_with_absl()
+    before = itertools.takewhile(lambda word: word != "--", sys.argv[1:])
+    for word in [each.lstrip("-") for each in before if each.startswith("-")]:
+        name, is_given, text = word.partition("=")
+        if name.startswith("nojax_"):
+            update(name.removeprefix("no"), False)
+        elif name.startswith("jax_"):
+            update(name, text if is_given else True)
+
+
+def config_with_absl() -> None:
+    """Let absl's flags have the options, where the program has imported them."""
+    flags = sys.modules.get("absl.flags")
+    for option in _OPTIONS.values():
+        if flags is not None and f"jax_{option.name}" not in flags.FLAGS:
+            define = flags.DEFINE_bool if option.parse is _boolean else flags.DEFINE_string
+            define(f"jax_{option.name}", value(option.name), option.doc)
 
 
 @contextlib.contextmanager

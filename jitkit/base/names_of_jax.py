@@ -13,7 +13,7 @@ import re
 _TABLE = """\
 : CompilerEffortLevel Shard ad allow_f16_reductions array_garbage_collection_guard auto_pcast copy_to_host_async
 debug_infs default_prng_impl distributed dlpack ds empty_ref enable_checks enable_custom_prng export ffi free_ref
-freeze get_abstract_mesh get_mesh host_count host_id host_ids image jax2tf_associative_scan_reductions legacy_prng_key
+freeze get_abstract_mesh get_mesh host_count host_id host_ids jax2tf_associative_scan_reductions legacy_prng_key
 live_arrays make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays
  make_user_context memory monitoring print_environment_info ref remove_size_one_mesh_axis_from_type reshard
 set_mesh smap softmax_custom_jvp thread_guard threefry_partitionable transfer_guard transfer_guard_device_to_device
@@ -41,7 +41,7 @@ debug: DebugEffect OrderedDebugEffect breakpoint inspect_array_sharding log visu
 visualize_sharding
 errors: InconclusiveDimensionOperation
 experimental: EArray array_serialization buffer_callback colocated_python compilation_cache compute_on control_deps
-custom_partitioning fused jax2tf jet key_reuse mesh_utils mosaic multihost_utils ode overlap pallas pjit
+custom_partitioning fused jax2tf jet key_reuse mesh_utils mosaic multihost_utils overlap pallas pjit
 primal_tangent_dtype profiler random rnn roofline scheduling_groups serialize_executable shard_alike source_mapper
 thunky topologies transfer xla_metadata
 ops:
@@ -61,7 +61,7 @@ scipy.optimize: OptimizeResults minimize
 scipy.sparse.linalg: gmres
 scipy.cluster.vq: vq
 scipy.spatial.transform: Rotation Slerp
-image: ResizeMethod resize scale_and_translate
+image:
 sharding: AbstractDevice ManualAxisType UnreducedKind auto_axes explicit_axes get_abstract_mesh get_mesh
 make_single_device_sharding no_collectives reshard set_mesh use_abstract_mesh
 stages: CompilerOptions
@@ -77,8 +77,7 @@ unregister_event_time_span_listener unregister_scalar_listener
 custom_derivatives: linear_call
 ad_checkpoint: Offloadable Recompute Saveable checkpoint_name_fwd name_p
 api_util: argnums_partial donation_vector flatten_axes rebase_donate_argnums
-interpreters.ad: JVPTracer add_jaxvals add_jaxvals_p backward_pass deflinear get_primitive_transpose linearize
-zeros_like_aval
+interpreters.ad: JVPTracer add_jaxvals add_jaxvals_p backward_pass get_primitive_transpose linearize zeros_like_aval
 interpreters.batching: batch_jaxpr_axes batch_subtrace register_vmappable unregister_vmappable zero_if_mapped
 interpreters.mlir: AxisContext ConstantHandler DEVICE_TO_DEVICE_TYPE LoweringParameters LoweringResult
 LoweringRuleContext Mesh MeshAxisName ModuleContext RECV_FROM_HOST_TYPE SEND_TO_HOST_TYPE SPMDAxisContext

@@ -21,6 +21,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from . import config
+from .name_stack import NameStack
 from .traceback_util import is_hidden_file
 
 
@@ -84,7 +85,7 @@ class Position(NamedTuple):
     function: str
 
 
-UNKNOWN = SourceInfo(None, 0, ())
+UNKNOWN = SourceInfo(None, 0, NameStack())
 
 
 def user_frame(skip: int = 1) -> FrameType | None:
@@ -146,7 +147,9 @@ def current(skip: int = 0) -> SourceInfo:
     again = state.source
     if again is not None:
         stack = state.name_stack
-        return again if not stack else SourceInfo(again.code, again.instruction, _joined(stack, again.name_stack))
+        if not stack:
+            return again
+        return SourceInfo(again.code, again.instruction, NameStack(_joined(stack, again.name_stack)))
     frame = user_frame(skip + 2)
     if frame is None:
         return UNKNOWN
@@ -164,7 +167,7 @@ def transform(name: str) -> Iterator[None]:
     """Name what is recorded in the block by a transformation: `jvp(A)`, where it is in the scope A."""
     state = config.local.state
     before = state.name_stack
-    state.name_stack = (*before, Transform(name))
+    state.name_stack = NameStack((*before, Transform(name)))
     try:
         yield
     finally:

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from . import config
+from .name_stack import NameStack
 
 
 def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
@@ -87,7 +88,7 @@ def named_scope(name: str) -> Iterator[None]:
         raise TypeError(f"named_scope name argument must be a string.\nIt is {name!r}. Pass `str(...)` of it.")
     state = config.local.state
     before = state.name_stack
-    state.name_stack = (*before, name)
+    state.name_stack = NameStack((*before, name))
     try:
         yield
     finally:

@@ -3,6 +3,7 @@
     checkify     checks of known values; those within traced code are not here yet
     hijax        names for types of libraries' own that have state, which are not here
     layout       names for how arrays lie in memory, which XLA chooses here
+    ode          ordinary differential equations
     shard_map    `shard_map` under its older name
     sparse       names for sparse matrices, which are not here
 

@@ -1,6 +1,6 @@
 """The names of `jax.experimental.hijax`, for libraries that ask at import: types and operations of their own that are state. None work here
 
-flax's `nnx` defines such operations at import, and uses them only where it is told to.
+flax defines such operations at import, and uses them only where it is told to.
 
 JAX: jax/_src/hijax.py:HiPrimitive
 """

@@ -42,7 +42,8 @@ from .replaying import replayed
 _RULES = "jitkit.interpreters.ad_rules"
 late_rooms.hand_on(
     __name__, UndefinedPrimal=f"{_RULES}:UndefinedPrimal", add_tangents=f"{_RULES}:add_tangents", defbilinear=f"{_RULES}:defbilinear",
-    defjvp=f"{_RULES}:defjvp_without_result", defjvp2=f"{_RULES}:defjvp", deflinear2=f"{_RULES}:deflinear",
+    defjvp=f"{_RULES}:defjvp_without_result", defjvp2=f"{_RULES}:defjvp",
+    deflinear=f"{_RULES}:deflinear_without_operands", deflinear2=f"{_RULES}:deflinear",
     is_undefined_primal=f"{_RULES}:is_undefined", primitive_transposes=f"{_RULES}:primitive_transposes",
 )  # fmt: skip
 

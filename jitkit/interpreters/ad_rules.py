@@ -199,6 +199,11 @@ def deflinear(primitive: Primitive, transpose: TransposeRule) -> None:
     primitive_transposes[primitive] = functools.partial(_transposed, transpose)
 
 
+def deflinear_without_operands(primitive: Primitive, transpose: TransposeRule) -> None:
+    """The same where `transpose(ct, **params)` is not told the operands, as JAX's `deflinear` has it."""
+    deflinear(primitive, lambda ct, *operands, **params: transpose(ct, **params))
+
+
 def _of_tangents(
     primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
 ) -> tuple[Any, Any]:

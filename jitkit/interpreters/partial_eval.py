@@ -29,6 +29,7 @@ import numpy as np
 
 from .. import core
 from ..base import config, errors, late_rooms, source_info
+from ..base.name_stack import NameStack
 from ..core import Primitive, dtypes
 from ..core.effects import no_effects
 from ..core.operators import Operators
@@ -274,7 +275,7 @@ class empty_name_stack:
 
     def __enter__(self) -> None:
         state = config.local.state
-        self._before, state.name_stack = state.name_stack, ()
+        self._before, state.name_stack = state.name_stack, NameStack()
 
     def __exit__(self, *error: object) -> None:
         config.local.state.name_stack = self._before

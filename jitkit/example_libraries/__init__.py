@@ -1,0 +1,9 @@
+"""The names of `jax.example_libraries`, with which small programs train networks
+
+    stax          layers: pairs of a function that makes parameters and one that applies them
+    optimizers    triples of functions: state from parameters, the next state, parameters from a state
+
+JAX: jax/example_libraries/stax.py:serial
+"""
+
+from __future__ import annotations

@@ -1,0 +1,325 @@
+"""The names of `jax.example_libraries.optimizers`: optimizers as three functions
+
+    init, update, get_params = adam(1e-3)
+    state = init(params)
+    state = update(step, grads, state)
+    params = get_params(state)
+
+Each is written for one array, in `_Rule`s: what is kept beside it, and the next array with what is kept next. `optimizer` makes functions
+of trees of arrays of that.
+
+JAX: jax/example_libraries/optimizers.py:adam
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from .. import numpy as jnp
+from ..base.util import safe_zip
+from ..tree_util import register_pytree_node, tree_flatten, tree_leaves, tree_map, tree_unflatten
+
+Schedule = Callable[[Any], Any]  # number of a step -> size of the step
+
+
+class Optimizer(NamedTuple):
+    """The three functions."""
+
+    init_fn: Callable[[Any], Any]
+    update_fn: Callable[[Any, Any, Any], Any]
+    params_fn: Callable[[Any], Any]
+
+
+class OptimizerState(NamedTuple):
+    """What is kept for all arrays: the leaves for each of them, the tree of arrays, and the tree of what is kept for each."""
+
+    packed_state: Sequence[Any]
+    tree_def: Any
+    subtree_defs: Sequence[Any]
+
+
+register_pytree_node(
+    OptimizerState,
+    lambda state: ((state.packed_state,), (state.tree_def, state.subtree_defs)),
+    lambda trees, packed: OptimizerState(packed[0], *trees),
+)
+
+
+def _subtrees(state: Any) -> list[Any]:
+    return [tree_unflatten(tree, leaves) for tree, leaves in safe_zip(state[2], state[0])]
+
+
+def _packed(subtrees: Sequence[Any], tree: Any) -> OptimizerState:
+    flat = [tree_flatten(subtree) for subtree in subtrees]
+    return OptimizerState(tuple(leaves for leaves, _ in flat), tree, tuple(inner for _, inner in flat))
+
+
+def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
+    """Make a function that returns the three functions for one array return them for trees of arrays.
+
+    Raises:
+      TypeError: from `update`, for gradients of another tree than the parameters, and for a state of another tree than before.
+    """
+
+    @functools.wraps(opt_maker)
+    def of_trees(*args: Any, **kwargs: Any) -> Optimizer:
+        init, update, get_params = opt_maker(*args, **kwargs)
+
+        @functools.wraps(init)
+        def init_all(params: Any) -> OptimizerState:
+            leaves, tree = tree_flatten(params)
+            return _packed([init(x) for x in leaves], tree)
+
+        @functools.wraps(update)
+        def update_all(step: Any, grads: Any, state: Any) -> OptimizerState:
+            leaves, tree = tree_flatten(grads)
+            if tree != state[1]:
+                raise TypeError(
+                    "optimizer update function was passed a gradient tree that did not match the parameter tree structure with which "
+                    f"it was initialized: parameter tree {state[1]} and grad tree {tree}."
+                )
+            after = _packed([update(step, g, kept) for g, kept in safe_zip(leaves, _subtrees(state))], tree)
+            for before, now in safe_zip(state[2], after.subtree_defs):
+                if before != now:
+                    raise TypeError(
+                        "optimizer update function produced an output structure that did not match its input structure: input "
+                        f"{before} and output {now}."
+                    )
+            return after
+
+        @functools.wraps(get_params)
+        def all_params(state: Any) -> Any:
+            return tree_unflatten(state[1], [get_params(kept) for kept in _subtrees(state)])
+
+        return Optimizer(init_all, update_all, all_params)
+
+    return of_trees
+
+
+# --- optimizers: each says what it keeps of an array, all zeros at first, and what becomes of it in a step ------------
+
+# (step, gradient, array, *kept) -> (array, *kept)
+_Rule = Callable[..., tuple[Any, ...]]
+
+
+def _keeping(kept: int, rule: _Rule) -> tuple[Callable[..., Any], ...]:
+    """The three functions for one array, of a rule that keeps this number of arrays beside it."""
+    return (
+        lambda x: (x, *[jnp.zeros_like(x) for _ in range(kept)]),
+        lambda step, g, state: rule(step, g, *state),
+        lambda state: state[0],
+    )
+
+
+@optimizer
+def sgd(step_size: Any) -> Any:
+    """Gradient descent. `step_size` is a number, or a function of the number of a step."""
+    size = make_schedule(step_size)
+    return Optimizer(lambda x: x, lambda step, g, x: x - size(step) * g, lambda x: x)
+
+
+@optimizer
+def momentum(step_size: Any, mass: Any) -> Any:
+    """Gradient descent with a velocity, which keeps the share `mass` of itself."""
+    size = make_schedule(step_size)
+
+    def rule(step: Any, g: Any, x: Any, velocity: Any) -> tuple[Any, ...]:
+        velocity = mass * velocity + g
+        return x - size(step) * velocity, velocity
+
+    return _keeping(1, rule)
+
+
+@optimizer
+def nesterov(step_size: Any, mass: Any) -> Any:
+    """The same with Nesterov's look ahead."""
+    size = make_schedule(step_size)
+
+    def rule(step: Any, g: Any, x: Any, velocity: Any) -> tuple[Any, ...]:
+        velocity = mass * velocity + g
+        return x - size(step) * (mass * velocity + g), velocity
+
+    return _keeping(1, rule)
+
+
+@optimizer
+def adagrad(step_size: Any, momentum: Any = 0.9) -> Any:
+    """Adagrad: steps are divided by the root of the sum of squares so far (J. Duchi et al., 2011)."""
+    size = make_schedule(step_size)
+
+    def rule(step: Any, g: Any, x: Any, squares: Any, mean: Any) -> tuple[Any, ...]:
+        squares += jnp.square(g)
+        scale = jnp.where(squares > 0, 1.0 / jnp.sqrt(squares), 0.0)
+        mean = (1.0 - momentum) * (g * scale) + momentum * mean
+        return x - size(step) * mean, squares, mean
+
+    return _keeping(2, rule)
+
+
+@optimizer
+def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
+    """RMSProp: steps are divided by the root of a running mean of squares."""
+    size = make_schedule(step_size)
+
+    def rule(step: Any, g: Any, x: Any, squares: Any) -> tuple[Any, ...]:
+        squares = squares * gamma + jnp.square(g) * (1.0 - gamma)
+        return x - size(step) * g / jnp.sqrt(squares + eps), squares
+
+    return _keeping(1, rule)
+
+
+@optimizer
+def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum: Any = 0.9) -> Any:
+    """RMSProp with a velocity."""
+    size = make_schedule(step_size)
+
+    def rule(step: Any, g: Any, x: Any, squares: Any, velocity: Any) -> tuple[Any, ...]:
+        squares = squares * gamma + jnp.square(g) * (1.0 - gamma)
+        velocity = momentum * velocity + size(step) * g / jnp.sqrt(squares + eps)
+        return x - velocity, squares, velocity
+
+    return _keeping(2, rule)
+
+
+@optimizer
+def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any:
+    """Adam: a running mean of gradients over the root of one of their squares, both corrected for their start (D. Kingma, J. Ba, 2015)."""
+    size = make_schedule(step_size)
+
+    def rule(step: Any, g: Any, x: Any, mean: Any, squares: Any) -> tuple[Any, ...]:
+        mean = (1 - b1) * g + b1 * mean
+        squares = (1 - b2) * jnp.square(g) + b2 * squares
+        corrected = mean / (1 - jnp.asarray(b1, mean.dtype) ** (step + 1))
+        corrected_squares = squares / (1 - jnp.asarray(b2, mean.dtype) ** (step + 1))
+        return x - size(step) * corrected / (jnp.sqrt(corrected_squares) + eps), mean, squares
+
+    return _keeping(2, rule)
+
+
+@optimizer
+def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any:
+    """Adam with the largest gradient, weighted by age, in the place of the root of squares."""
+    size = make_schedule(step_size)
+
+    def rule(step: Any, g: Any, x: Any, mean: Any, largest: Any) -> tuple[Any, ...]:
+        mean = (1 - b1) * g + b1 * mean
+        largest = jnp.maximum(b2 * largest, jnp.abs(g))
+        corrected = size(step) / (1 - jnp.asarray(b1, mean.dtype) ** (step + 1))
+        return x - corrected * mean / (largest + eps), mean, largest
+
+    return _keeping(2, rule)
+
+
+@optimizer
+def sm3(step_size: Any, momentum: Any = 0.9) -> Any:
+    """SM3: Adagrad that keeps, in the place of the sum for each element, one for each index of each axis (R. Anil et al., 2019)."""
+    size = make_schedule(step_size)
+
+    def along(axis: int, values: Any, ndim: int) -> Any:
+        return values[tuple(slice(None) if a == axis else None for a in range(ndim))]
+
+    def init(x: Any) -> tuple[Any, ...]:
+        shape, x = x.shape, jnp.atleast_1d(x)
+        per_axis = [jnp.zeros(count, dtype=x.dtype) for count in x.shape]
+        return x, jnp.zeros_like(x), per_axis, shape
+
+    def update(step: Any, g: Any, state: Any) -> tuple[Any, ...]:
+        x, mean, per_axis, shape = state
+        sums = [along(axis, values, g.ndim) for axis, values in enumerate(per_axis)]
+        squares = functools.reduce(jnp.minimum, sums) + jnp.square(g)
+        scale = jnp.where(squares > 0, 1.0 / jnp.sqrt(squares), 0)
+        mean = (1.0 - momentum) * (g * scale) + momentum * mean
+        x = x - size(step) * mean
+        largest = [squares.max([a for a in range(x.ndim) if a != axis]) for axis in range(x.ndim)]
+        return x, mean, largest, shape
+
+    return init, update, lambda state: state[0].reshape(state[3])
+
+
+# --- schedules --------------------------------------------------------------------------------------------------------
+
+
+def constant(step_size: Any) -> Schedule:
+    """The same size in each step."""
+    return lambda step: step_size
+
+
+def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Schedule:
+    """`step_size` times the rate, once in `decay_steps` steps."""
+    return lambda step: step_size * decay_rate ** (step / decay_steps)
+
+
+def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False) -> Schedule:
+    """`step_size` over one plus the rate times the number of `decay_steps`; with `staircase`, times that number rounded down."""
+    if staircase:
+        return lambda step: step_size / (1 + decay_rate * jnp.floor(step / decay_steps))
+    return lambda step: step_size / (1 + decay_rate * step / decay_steps)
+
+
+def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, power: Any = 1.0) -> Schedule:
+    """From `step_size` to `final_step_size` in `decay_steps` steps, along a power."""
+
+    def schedule(step: Any) -> Any:
+        step = jnp.minimum(step, decay_steps)
+        share = (1 - step / decay_steps) ** power
+        return share * (step_size - final_step_size) + final_step_size
+
+    return schedule
+
+
+def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
+    """The i-th value up to the i-th boundary. ValueError unless there is one value more than boundaries."""
+    boundaries, values = jnp.array(boundaries), jnp.array(values)
+    if not boundaries.ndim == values.ndim == 1:
+        raise ValueError("boundaries and values must be sequences")
+    if boundaries.shape[0] != values.shape[0] - 1:
+        raise ValueError("boundaries length must be one shorter than values length")
+    return lambda step: values[jnp.sum(step > boundaries)]
+
+
+def make_schedule(scalar_or_schedule: Any) -> Schedule:
+    """A schedule as it is, and one for a number. TypeError for an array with axes."""
+    if callable(scalar_or_schedule):
+        schedule: Schedule = scalar_or_schedule
+        return schedule
+    if jnp.ndim(scalar_or_schedule) == 0:
+        return constant(scalar_or_schedule)
+    raise TypeError(type(scalar_or_schedule))
+
+
+# --- gradients, and states that are written down ----------------------------------------------------------------------
+
+
+def l2_norm(tree: Any) -> Any:
+    """The norm of all leaves together."""
+    return jnp.sqrt(sum(jnp.vdot(x, x) for x in tree_leaves(tree)))
+
+
+def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
+    """The gradients, made shorter where their norm is larger than `max_norm`."""
+    norm = l2_norm(grad_tree)
+    return tree_map(lambda g: jnp.where(norm < max_norm, g, g * (max_norm / norm)), grad_tree)
+
+
+class JoinPoint:
+    """What is kept for one array, as a leaf: an iterable of one element, as containers of arrays are."""
+
+    def __init__(self, subtree: Any) -> None:
+        self.subtree = subtree
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.subtree
+
+
+def unpack_optimizer_state(opt_state: Any) -> Any:
+    """The state as a tree like the parameters', with a JoinPoint for each array: nothing is lost where it is written down."""
+    return tree_unflatten(opt_state[1], [JoinPoint(subtree) for subtree in _subtrees(opt_state)])
+
+
+def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
+    """The inverse of `unpack_optimizer_state`."""
+    points, tree = tree_flatten(marked_pytree)
+    assert all(isinstance(point, JoinPoint) for point in points), "each leaf of a marked tree is a JoinPoint"
+    return _packed([point.subtree for point in points], tree)
