@@ -484,7 +484,7 @@ def test_a_carry_of_another_type_is_named_by_path_with_both_types_and_the_mend()
         "The input carry component state['loss'] has type float32[] but the corresponding output carry component has "
         "type int32[], so the dtypes do not match.\n\n"
         "Revise the function so that all output types match the corresponding input types.\n\n"
-        f"state['loss'] is made at {HERE}:LINE. Make them agree, for example with `.astype('float32')` on the way out, "
+        f"What comes back for state['loss'] is made at {HERE}:LINE. Make them agree, for example with `.astype('float32')` on the way out, "
         "or by starting from a value of dtype int32."
     )
 
@@ -494,7 +494,7 @@ def test_a_carry_that_grows_is_told_to_be_an_output():
         return jnp.concatenate([seen, seen])
 
     ours = (
-        f"\n\nseen is made at {HERE}:LINE. Make them agree: return a value of shape (3,), or start from one of shape "
+        f"\n\nWhat comes back for seen is made at {HERE}:LINE. Make them agree: return a value of shape (3,), or start from one of shape "
         "(6,). What grows in each step is an output of `scan`, not a carry."
     )
     assert whole_message(lax.fori_loop, 0, 3, step, ROW).endswith(ours)
@@ -839,7 +839,7 @@ def test_every_line_of_a_body_knows_its_place():
     places = dict(re.findall(r'#loc\d+ = loc\(fused\["([^"]*)", "[^"]*":(\d+):\d+\]\)', text))
     line = body.__code__.co_firstlineno + 1
     named = {name: int(number) for name, number in places.items() if name.endswith("/tanh")}
-    assert named == {"jit(<lambda>)/while/body/tanh": line}
+    assert named == {"jit(<lambda>)/while/body/closed_call/tanh": line}
 
 
 # --- programs -----------------------------------------------------------------------------------------------

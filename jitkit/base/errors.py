@@ -81,7 +81,7 @@ class ConcretizationTypeError(JAXTypeError):
     def __init__(self, tracer: TracedValue, context: str = "") -> None:
         super().__init__(
             "Abstract tracer value encountered where concrete value is expected: "
-            f"{tracer._error_repr()}\n{context}{tracer._origin_msg()}\n\n{_HOW_TO_CONCRETIZE}"
+            f"{tracer._error_repr()}\n{context.removesuffix(tracer._origin_msg())}{tracer._origin_msg()}\n\n{_HOW_TO_CONCRETIZE}"
         )
 
 
@@ -90,6 +90,7 @@ _HOW_TO_CONCRETIZE = _table(
     ("a size, axis or count that rarely changes", "make that argument static: jit(f, static_argnames='n')"),
     ("a number that the shape gives", "x.shape[0], x.ndim, x.size and len(x) are plain ints"),
     ("another dtype", "x.astype(jnp.int32) instead of int(x)"),
+    ("a function of `math`", "the one of jitkit.numpy: jnp.sin(x) instead of math.sin(x)"),
     ("as many values as a mask selects", "keep the shape: jnp.where(mask, x, 0)"),
     ("to look at it", "jitkit.debug.print('{}', x)"),
     ("to use it in Python", "return x, and convert it outside of the traced function"),
@@ -112,7 +113,8 @@ _HOW_TO_DECIDE = _table(
     ("one of two branches", "lax.cond(condition, on_true, on_false, *operands)"),
     ("a loop with a condition", "lax.while_loop(condition, body, start)"),
     ("`and`, `or`, `not`, 0 < x < 1", "&, |, ~ with parentheses: (0 < x) & (x < 1)"),
-    ("min, max", "jnp.minimum, jnp.maximum"),
+    ("min, max, sorted", "jnp.minimum, jnp.maximum, jnp.sort(jnp.stack([x, y]))"),
+    ("assert", "check outside of the traced function; here, look: jitkit.debug.print('{}', x > 0)"),
     ("a flag, the same in most calls", "make that argument static: jit(f, static_argnames='flag')"),
 )
 

@@ -226,7 +226,9 @@ class custom_vjp:
         """
         name, fwd, bwd = api_util.name_of(self.fun), self.fwd, self.bwd
         if fwd is None or bwd is None:
-            raise AttributeError(f"No VJP defined for custom_vjp function {name} using defvjp.")
+            raise AttributeError(
+                f"No VJP defined for custom_vjp function {name} using defvjp.\nGive it its rules: {name}.defvjp(fwd, bwd)."
+            )
         args = by_position("custom_vjp", self.fun, args, kwargs)
         statics = {i: args[i] for i in self.nondiff_argnums if i < len(args)}
         if any(isinstance(x, Tracer) for x in tree_leaves(tuple(statics.values()))):

@@ -79,7 +79,8 @@ class VjpRule:
             raise TypeError(
                 f"{rule} where the first element represents the primal output (equal to those of the custom_vjp-decorated function "
                 f"{self.name}) and the second element represents residuals (i.e. values stored from the forward pass for use "
-                f"on the backward pass), but instead of a pair the fwd rule {fwd} produced {pair}."
+                f"on the backward pass), but instead of a pair the fwd rule {fwd} produced {pair}.\n"
+                "End it with `return result, (what, bwd, needs)`; `return result, None` where it needs nothing."
             )
         outs, out_tree = tree_flatten(pair[0])
         check_results(
@@ -142,7 +143,8 @@ class VjpRule:
                 "Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple of "
                 "the primal function, and in particular must produce a tuple of length equal to the number of arguments to "
                 f"the primal function, but got bwd output structure {tree_structure(found)} for primal input structure "
-                f"{self.in_tree}."
+                f"{self.in_tree}.\nReturn a tuple of one cotangent for each argument, None for one that has none: "
+                f"`return ({', '.join(['g'] * len(arguments))}{',' * (len(arguments) == 1)})`."
             ) from None
         paths = [path for path, _ in tree_flatten_with_path(skeleton(self.in_tree, range(len(leaves))))[0]]
         return list(map(_checked, leaves, self.in_avals, paths))
@@ -310,6 +312,7 @@ def _checked(ct: Any, aval: Any, path: Any) -> Any:
         raise ValueError(
             "Custom VJP bwd rule must produce an output with the same type as the args tuple of the primal function, but at "
             f"output{keystr(path)} the bwd rule produced an output of type {given.str_short()} corresponding to an input of "
-            f"type {aval.str_short()}, so the shapes do not match"
+            f"type {aval.str_short()}, so the shapes do not match\n"
+            "A cotangent has the shape of its argument: what was summed going forward is broadcast going back, and the other way round."
         )
     return ct

@@ -176,13 +176,22 @@ def split_arguments(
 def check_scalar(value: Any) -> None:
     """TypeError for a result that has no gradient: what is no array, or not a single number."""
     message = "Gradient only defined for scalar-output functions. Output"
-    mend = "\nReduce it to one number (`.sum()`, `.mean()`), or use jacrev for all derivatives of an array."
     try:
         aval = core.typeof(value)
     except TypeError as error:
-        raise TypeError(f"{message} was {value}.{mend}") from error
+        raise TypeError(f"{message} was {value}.\n{_instead_of(value)}") from error
     if aval.shape != ():
-        raise TypeError(f"{message} had shape: {aval.shape}.{mend}")
+        mend = "Reduce it to one number (`.sum()`, `.mean()`), or use jacrev for all derivatives of an array."
+        raise TypeError(f"{message} had shape: {aval.shape}.\n{mend}")
+
+
+def _instead_of(value: Any) -> str:
+    """What to return instead of something that is not one number."""
+    if value is None:
+        return "The function returns None: is a `return` missing?"
+    if isinstance(value, tuple) and len(value) == 2:
+        return "If the second part is not to be differentiated, say so: grad(f, has_aux=True) takes the gradient of the first."
+    return "Return one number, and what else there is beside it as a pair, with has_aux=True: `return loss, others`."
 
 
 def dtype_of_input(x: Any) -> Any:

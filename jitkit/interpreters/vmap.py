@@ -97,7 +97,8 @@ def vmap(
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed "
-                f"to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}"
+                f"to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}\n"
+                "Give an axis for each argument, and None for one that is the same for all elements: in_axes=(0, None)."
             )
         args, kwargs = partial_eval.with_stand_ins_in((args, kwargs))
         with source_info.transform("vmap"):
@@ -204,7 +205,10 @@ def mapped_size(
     if len(different) == 1:
         return different.pop()
     if not different:
-        raise ValueError("vmap must have at least one non-None value in in_axes or axis_size must be specified")
+        raise ValueError(
+            "vmap must have at least one non-None value in in_axes or axis_size must be specified\n"
+            "None is for what is the same for all elements. Something has to be mapped over: in_axes=0, or axis_size=3 elements."
+        )
     raise _inconsistent_sizes(_names_of_leaves(fun, tree, leaves), dims, sizes, axis_size)
 
 
@@ -214,7 +218,8 @@ def _size_along(x: Any, dim: int) -> int:
     if not -len(shape) <= dim < len(shape):
         raise ValueError(
             f"vmap was requested to map its argument along axis {dim}, which implies that its rank should be at least "
-            f"{dim + 1 if dim >= 0 else -dim}, but is only {len(shape)} (its shape is {shape})"
+            f"{dim + 1 if dim >= 0 else -dim}, but is only {len(shape)} (its shape is {shape})\n"
+            "An argument that is the same for all elements has None among the axes: vmap(f, in_axes=(0, None))."
         )
     return int(shape[dim])
 
@@ -234,7 +239,10 @@ def _inconsistent_sizes(
             f"  * {many} had size {size}{'' if count == 1 else ', e.g.'}"
             f"{':' if count == 1 else ''} axis {dims[example]} of {names[example]};"
         )
-    return ValueError("\n".join(lines).removesuffix(";"))
+    first = "\n".join(lines).removesuffix(";")
+    return ValueError(
+        f"{first}\nAll that is mapped over has one size along its axis. What is the same for all elements has None: in_axes=(0, None)."
+    )
 
 
 def _names_of_leaves(fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any]) -> list[str]:
@@ -291,7 +299,10 @@ def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTree
         if to is not None:
             rank = np.ndim(x) + (dim is None)
             if not -rank <= to < rank:
-                raise ValueError(f"axis {to} is out of bounds for array of dimension {rank}")
+                raise ValueError(
+                    f"axis {to} is out of bounds for array of dimension {rank}\nout_axes={to} says where the batch goes in the "
+                    f"result, which has {rank} ax{'is' if rank == 1 else 'es'} with it: {', '.join(map(str, range(rank)))}."
+                )
             x = move_to(x, dim, to % rank, axis.size)
         elif dim is not None:
             raise not_the_same_for_all(axis, tree, i, dim)

@@ -53,8 +53,14 @@ def check_arraylike(name: str, *args: Any) -> None:
         if not _is_arraylike(x):
             raise TypeError(
                 f"{name} requires ndarray or scalar arguments, got {type(x)} at position {position}."
-                f"{errors.about_value_of_jax(x)}"
+                f"{errors.about_value_of_jax(x)}{_as_array(x)}"
             )
+
+
+def _as_array(x: Any) -> str:
+    """The edit for what NumPy would have made an array of."""
+    convert = "\nConvert it first, so that the copy is seen: `jnp.array(...)`; of several arrays, `jnp.stack(...)`."
+    return convert if isinstance(x, list | tuple) else ""
 
 
 def check_arraylike_or_none(name: str, *args: Any) -> None:

@@ -235,7 +235,10 @@ def random_unwrap(keys: Any) -> Any:
 def _check_key_data(data: Any, impl: PRNGImpl) -> None:
     problem = "JAX encountered invalid PRNG key data: expected"
     if not all(hasattr(data, attribute) for attribute in ("ndim", "shape", "dtype")):
-        raise TypeError(f"{problem} key_data to have ndim, shape, and dtype attributes. Got {data}")
+        raise TypeError(
+            f"{problem} key_data to have ndim, shape, and dtype attributes. Got {data}\n"
+            f"A key is made of a seed once, and split from then on: `key = jitkit.random.key({data!r})`."
+        )
     if data.ndim < 1:
         raise TypeError(f"{problem} key_data.ndim >= 1; got ndim={data.ndim}")
     if data.shape[-len(impl.key_shape) :] != impl.key_shape:

@@ -113,4 +113,14 @@ def _hashable_instead(value: Any) -> str:
         return "Pass a frozenset instead of a set."
     if hasattr(value, "shape"):
         return "Do not mark arrays as static: pass them as ordinary arguments."
+    parts = vars(value) if hasattr(value, "__dict__") else {}
+    arrays = [name for name, part in parts.items() if hasattr(part, "shape")]
+    if arrays:
+        return (
+            f"Its {arrays[0]} is an array, which has no hash. Let the object be an argument that is traced: register its class as a pytree "
+            "(`jitkit.tree_util.register_dataclass`), and do not mark it as static."
+        )
+    unhashable = [name for name, part in parts.items() if isinstance(part, list | dict | set)]
+    if unhashable:
+        return f"Its {unhashable[0]} is a {type(parts[unhashable[0]]).__name__}, which has no hash: make it a tuple or a frozenset."
     return "Give its class `__hash__` and `__eq__`, for example with `@dataclass(frozen=True)`."

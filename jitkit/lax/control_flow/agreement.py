@@ -122,7 +122,7 @@ def carry_type_error(what: str, jaxpr: Jaxpr, names: Sequence[str], pairs: Seque
         f"{what} function carry input and carry output must have equal types, but they differ:"
         f"\n\n{_sentences(differences)}\n"
         "Revise the function so that all output types match the corresponding input types.\n\n"
-        f"{_made([(names[i] or 'it', jaxpr, i) for i in different])}{_mend(*pairs[different[0]])}"
+        f"{_made([(f'What comes back for {names[i]}' if names[i] else 'It', jaxpr, i) for i in different])}{_mend(*pairs[different[0]])}"
     )
 
 
@@ -168,7 +168,8 @@ def _made(outputs: Sequence[tuple[str, Jaxpr, int]]) -> str:
         eqn = next((eqn for eqn in jaxpr.eqns if atom in eqn.outvars), None)
         position = eqn.source_info.position if eqn else None
         if position:
-            places.append(f"{name} is made at {os.path.basename(source_info.place(position.file, position.line))}. ")
+            where = os.path.basename(source_info.place(position.file, position.line))
+            places.append(f"{name} is made at {where}. ")
     return "".join(places)
 
 
@@ -236,7 +237,9 @@ def structure_error(
     text = _sentences(differences) if len(differences) > 1 else f"{differences[0]}.\n"
     return TypeError(
         f"{what} branch outputs must have the same pytree structure, but they differ:\n\n{_sources(names, bodies, i)}\n"
-        f"{text}\nRevise {one} and/or {two} so that they have the same pytree structure."
+        f"{text}\nRevise {one} and/or {two} so that they have the same pytree structure.\n\n"
+        "One program has one result, whichever branch runs: let the branch with less return what is missing, too, such as zeros "
+        "(`jnp.zeros_like`)."
     )
 
 

@@ -1,0 +1,134 @@
+"""Errors that a beginner meets first: JAX's class and first line, and below it what to write instead."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import jax
+import numpy as np
+import pytest
+
+import jitkit
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    w: object
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    sizes: list
+
+
+def asserting(x):
+    assert x > 0
+    return x
+
+
+def with_rules(lib, fun, fwd, bwd):
+    f = lib.custom_vjp(fun)
+    f.defvjp(fwd, bwd)
+    return lib.grad(f)
+
+
+# what is tried, and what the help says; `lib` is JAX or jitkit
+PROGRAMS = {
+    "a product of vectors": (lambda lib, jnp: jnp.arange(4.0) @ jnp.arange(3.0), "shapes (4,) and (3,)"),
+    "a product in jit": (
+        lambda lib, jnp: lib.jit(lambda x, w: x @ w)(jnp.ones((2, 4)), jnp.ones((3, 2))),
+        "axis 1 of the first, and axis 0 of the second",
+    ),
+    "digits": (lambda lib, jnp: lib.jit(lambda x: f"{x:.3f}")(1.0), "jitkit.debug.print('{x:.3f}', x=x)"),
+    "member of a set": (lambda lib, jnp: lib.jit(lambda x: x in {1, 2})(1), "(x == 1) | (x == 2)"),
+    "key of a dict": (lambda lib, jnp: lib.jit(lambda x: {1: 2}[x])(1), "jnp.array(values)[i]"),
+    "backward through while": (
+        lambda lib, jnp: lib.grad(lambda x: lib.lax.while_loop(lambda c: c < 3, lambda c: c * 2, x))(1.0),
+        "jacfwd",
+    ),
+    "vmap of two sizes": (
+        lambda lib, jnp: lib.vmap(lambda a, b: a + b)(jnp.arange(3.0), jnp.arange(4.0)), "in_axes=(0, None)",
+    ),
+    "vmap of a number": (lambda lib, jnp: lib.vmap(lambda a: a)(1.0), "None among the axes"),
+    "vmap over nothing": (lambda lib, jnp: lib.vmap(lambda a: a, in_axes=None)(jnp.arange(3.0)), "axis_size=3"),
+    "vmap with too few axes": (
+        lambda lib, jnp: lib.vmap(lambda a, b: a, in_axes=(0,))(jnp.arange(3.0), 1.0), "an axis for each argument",
+    ),
+    "vmap with a wrong axis out": (
+        lambda lib, jnp: lib.vmap(lambda a: a, out_axes=3)(jnp.arange(3.0)), "where the batch goes",
+    ),
+    "custom_vjp without rules": (lambda lib, jnp: lib.grad(lib.custom_vjp(asserting))(1.0), "asserting.defvjp(fwd, bwd)"),
+    "fwd without residuals": (
+        lambda lib, jnp: with_rules(lib, lambda x: x, lambda x: x, lambda r, g: (g,))(1.0), "return result, None",
+    ),
+    "bwd without a tuple": (
+        lambda lib, jnp: with_rules(lib, lambda x: x, lambda x: (x, None), lambda r, g: g)(1.0), "`return (g,)`",
+    ),
+    "bwd with too little": (
+        lambda lib, jnp: with_rules(lib, lambda x, y: x * y, lambda x, y: (x * y, None), lambda r, g: (g,))(1.0, 2.0),
+        "`return (g, g)`",
+    ),
+    "bwd of another shape": (
+        lambda lib, jnp: with_rules(lib, lambda x: x.sum(), lambda x: (x.sum(), None), lambda r, g: (jnp.ones(5),))(jnp.ones(3)),
+        "has the shape of its argument",
+    ),
+    "branches of two structures": (
+        lambda lib, jnp: lib.lax.cond(True, lambda x: (x, x), lambda x: x, 1.0), "let the branch with less return",
+    ),
+    "gradient of a pair": (lambda lib, jnp: lib.grad(lambda x: (x**2, x * 3))(1.0), "has_aux=True"),
+    "gradient of nothing": (lambda lib, jnp: lib.grad(lambda x: None)(1.0), "is a `return` missing?"),
+    "gradient of a dict": (lambda lib, jnp: lib.grad(lambda x: {"loss": x * 3})(1.0), "has_aux=True"),
+    "gradient of an array": (lambda lib, jnp: lib.grad(lambda x: x * 2)(jnp.ones(3)), "jacrev"),
+    "sum of a list": (lambda lib, jnp: jnp.sum([1, 2]), "jnp.array("),
+    "a seed for a key": (lambda lib, jnp: lib.random.normal(0), "jitkit.random.key(0)"),
+    "a static object with an array": (
+        lambda lib, jnp: lib.jit(lambda f, x: x, static_argnums=0)(Layer(jnp.ones(3)), 1.0), "register its class as a pytree",
+    ),
+    "a static object with a list": (
+        lambda lib, jnp: lib.jit(lambda f, x: x, static_argnums=0)(Sizes([1]), 1.0), "make it a tuple or a frozenset",
+    ),
+    "a function of math": (lambda lib, jnp: lib.jit(lambda x: math.sin(x))(1.0), "jnp.sin(x) instead of math.sin(x)"),
+    "sorted": (lambda lib, jnp: lib.jit(lambda x, y: sorted([x, y]))(1.0, 2.0), "jnp.sort(jnp.stack([x, y]))"),
+    "assert": (lambda lib, jnp: lib.jit(asserting)(1.0), "check outside of the traced function"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_first_line_is_jax_s_and_the_help_stands_below_it(name):
+    program, help_ = PROGRAMS[name]
+    errors = []
+    for lib in (jitkit, jax):
+        with pytest.raises(Exception) as caught:
+            program(lib, lib.numpy)
+        errors.append(caught.value)
+    ours, theirs = errors
+    assert type(ours).__name__ == type(theirs).__name__
+    one, other = (str(error).splitlines()[0] for error in errors)
+    assert one.replace("test_errors_help.", "") == other.replace("test_errors_help.", "")
+    below = str(ours).partition("\n")[2]
+    assert help_ in below
+    assert help_ not in str(theirs)
+
+
+def test_advice_on_a_static_object_does_not_lead_into_the_next_error():
+    with pytest.raises(ValueError, match="register its class"):
+        jitkit.jit(lambda layer, x: x @ layer.w, static_argnums=0)(Layer(jitkit.numpy.ones((3, 2))), np.ones(3))
+    jitkit.tree_util.register_dataclass(Layer, ["w"], [])
+    found = jitkit.jit(lambda layer, x: x @ layer.w)(Layer(jitkit.numpy.ones((3, 2))), np.ones(3))
+    np.testing.assert_array_equal(found, [3.0, 3.0])
+
+
+def test_where_a_concrete_value_was_asked_for_is_said_once():
+    with pytest.raises(jitkit.errors.ConcretizationTypeError) as caught:
+        jitkit.jit(lambda x: x.item())(1.0)
+    assert str(caught.value).count("The error occurred while tracing") == 1
+
+
+def test_a_carry_that_differs_is_told_by_what_comes_back():
+    def step(c, x):
+        w = c.astype("int32")  # made
+        return w, x
+
+    with pytest.raises(TypeError, match=r"What comes back for c is made at test_errors_help.py:\d+\."):
+        jitkit.lax.scan(step, jitkit.numpy.zeros(2), jitkit.numpy.ones(3))
