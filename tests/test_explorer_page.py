@@ -242,13 +242,35 @@ def test_the_summary_counts_all_that_is_gone_once_and_hides_none_of_few(opened, 
     assert all(equations[n]["primitive"] in removed for n in range(9))
     assert f"{equations[8]['primitive']} (line {equations[8]['line']}): x + 0.0 is x" in removed
     [differing] = [line for line in lines if line.startswith("Different by target")]
-    assert differing.startswith("Different by target, 1 equation: ")
-    assert "no trace, cause unknown on chip0; under another name on chip1" in differing
+    assert differing.startswith("Different by target, 1 equation; ")
+    cells = page.locator(".summary table.fates tbody td")
+    assert cells.all_inner_texts() == ["no trace, cause unknown ?", "under another name"]
+    assert cells.nth(1).get_attribute("title") == "is now b.1"
     first = equations[0]
     said = f"result of {first['primitive']} (line {first['line']}): {first['results'].partition('[')[0]} on chip0, bf16 on chip1."
     [types] = [line for line in lines if line.startswith("Other types than in the program")]
     assert types.endswith(said)
     assert lines[-1] == differing  # it says least of how they differ
+
+
+def test_the_search_field_goes_from_row_to_row_and_opens_what_is_folded(opened, file, data):
+    page = opened(file, "#show=python,hlo")
+    page.keyboard.press("/")
+    page.keyboard.type("PARAMETER(")
+    lines = data["targets"][0]["hlo"]["lines"]
+    rows = [row for row, line in enumerate(lines) if "parameter(" in line]
+    assert len(rows) > 1
+    assert page.inner_text(".search output") == f"{len(rows)} rows, Enter"
+    for at, row in [*enumerate(rows), (0, rows[0])]:  # and round to the first
+        page.keyboard.press("Enter")
+        assert page.inner_text(".search output") == f"{at + 1} of {len(rows)}: Optimised HLO"
+        assert page.locator(f"#hlo-{row}").is_visible()
+    page.keyboard.press("Shift+Enter")
+    assert page.inner_text(".search output") == f"{len(rows)} of {len(rows)}: Optimised HLO"
+    page.keyboard.press("Escape")
+    assert page.inner_text(".search output") == ""
+    page.fill(".search input", "of no row at all")
+    assert page.inner_text(".search output") == "nothing"
 
 
 def test_the_head_of_a_target_names_each_quantity(opened, file, data):

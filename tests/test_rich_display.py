@@ -145,7 +145,9 @@ def test_an_operation_of_hlo_tells_its_equation_and_its_line():
     remarks = Reader(shown("compiled")._repr_html_()).remarks
     told = {remark for remarks_of_one in remarks.values() for remark in remarks_of_one}
     source = "y = lax.fori_loop(0, 3, lambda i, c: c * jnp.sin(x) + i, x)"
-    assert f"jit(program)/while/body/mul\nat {__file__}:{line}\n{source}" in {t.partition("\nbackend")[0] for t in told}
+    assert f"jit(program)/while/body/closed_call/mul\nat {__file__}:{line}\n{source}" in {
+        t.partition("\nbackend")[0] for t in told
+    }
     assert not any("metadata=" in remark for remark in told)
 
 

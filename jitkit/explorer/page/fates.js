@@ -66,18 +66,6 @@ export function compared(targets) {
   return { same, differing };
 }
 
-// What became of an equation on each target, those that agree together.
-export function byTarget(number, targets) {
-  const said = new Map();
-  for (const target of targets) {
-    const fate = target.fates[number];
-    const words = fate ? `${fateName(fate.fate).toLowerCase()}${reason(fate) ? ` (${reason(fate)})` : ""}`.replace("xla", "XLA") : "as it was written";
-    if (!said.has(words)) said.set(words, []);
-    said.get(words).push(target.name);
-  }
-  return [...said].map(([words, names]) => `${words} on ${names.join(", ")}`).join("; ");
-}
-
 // Below the instructions of a target: what is not among them as it was written, a list a kind.
 export function listFates(target) {
   const { listing } = target;

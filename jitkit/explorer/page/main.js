@@ -6,6 +6,7 @@ import { Calls } from "./calls.js";
 import { fateName, listFates } from "./fates.js";
 import { Lines, quantities, said } from "./lines.js";
 import { count, hint, story } from "./story.js";
+import { Search } from "./search.js";
 import { summary } from "./summary.js";
 
 const narrow = matchMedia("screen and (max-width: 899px)");
@@ -263,6 +264,15 @@ function go(stage, target) {
   remember(true);
 }
 
+const search = new Search(
+  () => Object.values(panes).filter((pane) => !pane.root.hidden && !pane.scroll.hidden),
+  (pane, row) => {
+    still = true;
+    pane.cursor = row;
+    pane.reveal(row, true);
+    hover(pane, row, true);
+  });
+
 // --- the head ---
 
 function drawTop() {
@@ -273,6 +283,7 @@ function drawTop() {
     if ((name === "beside" && able < 2) || (name === "lines" && !able)) continue;
     nav.append(element("button", { type: "button", "data-pane": name, onclick: () => toggle(name) }, title));
   }
+  nav.append(search.root);
   nav.append(element("span", { class: "made" }, `${model.library === "jax" ? "a function of JAX's" : "a function of jitkit's"} · ${model.made_with}`));
   const notes = [...model.notes, ...model.python.sentences];
   top.append(element("h1", {}, model.function), element("span", { class: "signature", tabindex: "0", role: "note", "aria-label": "signature" }, model.signature.slice(model.function.length)));

@@ -2,7 +2,7 @@
 import { element } from "./paint.js";
 import { changes } from "./calls.js";
 import { model } from "./data.js";
-import { FATES, byTarget, compared, named, ofFate } from "./fates.js";
+import { FATES, compared, fateName, named, ofFate } from "./fates.js";
 import { amount, compiledTargets, differing, kernelsOf, moved } from "./lines.js";
 import { count, few } from "./story.js";
 
@@ -63,13 +63,16 @@ function fatesSaid(to, link) {
   return said;
 }
 
-// What became of the others, which say least of how targets differ.
+// What became of the others, which say least of how targets differ: a row an equation, a column a target.
 function otherFatesSaid() {
   const others = compiledTargets.length ? compared(compiledTargets).differing : [];
   if (!others.length) return [];
-  const shown = others.slice(0, MOST_LINES).map((number) => `${named([number])}: ${byTarget(number, compiledTargets)}`);
-  const more = others.length > MOST_LINES ? `. And ${others.length - MOST_LINES} more, listed below each target's HLO` : "";
-  return [[element("b", {}, "Different by target"), `, ${count(others.length, "equation")}: ${shown.join(". ")}${more}.`]];
+  const cell = (fate) => (fate ? element("td", { title: fate.why }, `${fateName(fate.fate).replace(" by XLA", "").toLowerCase()}${fate.sure ? "" : " ?"}`) : element("td", { class: "as" }, "as written"));
+  const rows = others.slice(0, MOST_LINES).map((number) => element("tr", {}, element("th", { scope: "row" }, named([number])), ...compiledTargets.map((target) => cell(target.fates[number]))));
+  const table = element("table", { class: "fates" },
+    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "equation"), ...compiledTargets.map(({ name }) => element("th", { scope: "col" }, name)))), element("tbody", {}, ...rows));
+  const more = others.length > MOST_LINES ? ` The first ${MOST_LINES}; the others are listed below each target's HLO.` : "";
+  return [[element("b", {}, "Different by target"), `, ${count(others.length, "equation")}; point at a cell for the reason.${more}`, element("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Different by target" }, table)]];
 }
 
 function differencesSaid(to, link) {
