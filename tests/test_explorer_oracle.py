@@ -8,6 +8,7 @@ import warnings
 
 import explorer_programs
 import hypothesis
+import jax
 import knockout
 import pytest
 import random_strategies
@@ -204,3 +205,21 @@ def test_a_slice_is_charged_as_a_slice():
 
     cpu = lines(f, spec(1000, 8), jitkit.ShapeDtypeStruct((), "int32"))[1]
     assert cpu["by_line"]["bytes"] <= 3 * 4 * 8
+
+
+@pytest.mark.parametrize("library", [jitkit, jax], ids=["jitkit", "jax"])
+def test_the_way_back_of_a_gradient_is_told_from_the_way_forward(library):
+    def loss(w, x):
+        h = library.numpy.tanh(x @ w)
+        return (h**2).sum()
+
+    types = [library.ShapeDtypeStruct(shape, "float32") for shape in ((8, 8), (4, 8))]
+    data = jitkit.explore(library.jit(library.grad(loss)), *types, targets=["cpu"]).data
+    ways = collections.Counter((each["primitive"], each["way"]) for each in data["equations"])
+    assert ways["tanh", "forward"] == 1
+    assert ways["dot_general", "forward"] == ways["dot_general", "backward"] == 1
+    first = loss.__code__.co_firstlineno
+    [cpu] = data["targets"]
+    rows = [each for each in cpu["by_line"]["lines"] if each["row"] is not None]
+    told = {data["python"]["numbers"][each["row"]] - first: each for each in rows}
+    assert 0 < told[1]["backward"] < len(told[1]["kernels"])

@@ -14,7 +14,7 @@ JAX: jax/_src/stages.py:Compiled.cost_analysis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..targets.hlo import Instruction, Program, called
@@ -65,18 +65,29 @@ def table(
     rows_of: Mapping[int, int],
     copies: Sequence[Kernel] = (),
     compilers: Mapping[str, float] | None = None,
+    backward: Collection[int] = (),
 ) -> dict[str, Any]:
     """By row of the Python listing; `rows_of` has that of each equation. What is of no line known has the row None.
 
     `compilers` are the compiler's own estimates: what it has beyond these kernels and copies is `besides`, in bytes, and
-    `flops_besides`.
+    `flops_besides`. `backward` are the equations that a derivative writes going back: a kernel with one of a line's is one of its
+    `backward`.
     """
     estimates = compilers or {}
     their_bytes, their_flops = estimates.get("bytes accessed"), estimates.get("flops")
     lines: dict[int | None, dict[str, Any]] = {}
 
     def line(row: int | None) -> dict[str, Any]:
-        nothing = {"kernels": [], "shared": 0, "in_loop": 0, "bytes": 0, "copied": 0, "flops": 0, "untold": 0}
+        nothing = {
+            "kernels": [],
+            "shared": 0,
+            "in_loop": 0,
+            "backward": 0,
+            "bytes": 0,
+            "copied": 0,
+            "flops": 0,
+            "untold": 0,
+        }
         return lines.setdefault(row, {"row": row, **nothing})
 
     def rows(kernel: Kernel) -> list[int | None]:
@@ -92,6 +103,7 @@ def table(
             found["kernels"].append(kernel.row)
             found["shared"] += len(its) > 1
             found["in_loop"] += kernel.in_loop
+            found["backward"] += any(rows_of.get(n) == row and n in backward for n in kernel.equations)
             found["untold"] += kernel.untold
             found["bytes"] += kernel.bytes
     for number, count in flops.items():

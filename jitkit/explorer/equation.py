@@ -40,6 +40,9 @@ class Dialect(Protocol):
     def place(self, eqn: Any) -> Place | None:
         """Where the user wrote it."""
 
+    def names(self, eqn: Any) -> str:
+        """Its name stack, as it is written: `G/transpose(jvp(B))`."""
+
     def is_library_s(self, inner: Any) -> bool:
         """Whether a jaxpr is that of a function of the library itself, such as `relu`."""
 
@@ -58,9 +61,10 @@ class Unchanged(NamedTuple):
 class Equation:
     """One equation. `parent` is the number of the equation whose jaxpr it stands in.
 
-    `returned_at` are the places among the function's results of what it makes; `live` whether a result or an effect depends on it;
-    `constant` whether it depends on no argument; `same_as` are the numbers of the equations that compute the same; `unchanged` says
-    why it changes nothing, where it does not; `operands` has the equations that make each operand (the i-th argument is `~i`).
+        `returned_at` are the places among the function's results of what it makes; `live` whether a result or an effect depends on it;
+        `constant` whether it depends on no argument; `same_as` are the numbers of the equations that compute the same; `unchanged` says
+    why it changes nothing, where it does not; `operands` has the equations that make each operand (the i-th argument is `~i`);
+        `way` is "forward" or "backward" in what was differentiated.
     """
 
     eqn: Any
@@ -72,6 +76,7 @@ class Equation:
     same_as: tuple[int, ...] = ()
     unchanged: Unchanged | None = None
     operands: tuple[frozenset[int], ...] = ()
+    way: str | None = None
 
     @property
     def primitive(self) -> str:

@@ -73,6 +73,8 @@ def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
         for eqn in inner.eqns:
             number = len(equations)
             equations.append(Equation(eqn, parent, around if borrowed else dialect.place(eqn) or around))
+            outer = equations[parent].way if parent is not None else None
+            equations[number].way = outer or _way(dialect.names(eqn))
             params = {name: mark(param, number) for name, param in eqn.params.items()}
             marked = equations[number].eqn = dialect.marked(eqn, params, f"eqn~{number}")
             eqns.append(marked)
@@ -92,6 +94,11 @@ def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
     find_same(dialect.inside(marked), equations, by_eqn, dialect, set())
     find_operands(dialect.inside(marked), equations, by_eqn, dialect)
     return marked, equations
+
+
+def _way(names: str) -> str | None:
+    """Whether a name stack is of what a derivative does going forward, or backward."""
+    return "backward" if "transpose(" in names else "forward" if "jvp(" in names else None
 
 
 def _find_live(

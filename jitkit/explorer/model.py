@@ -70,6 +70,7 @@ def model(
                 "line": each.place.line if each.place else None,
                 "file": each.place.file if each.place else None,
                 "live": each.live,
+                "way": each.way,
             }
             for each in equations
         ],
@@ -124,7 +125,14 @@ def _target(
         "machine": code.as_data(),
         "fates": fates.fates(subject.equations, wrote, read, inside),
         "rounded": rounding.rounded(subject.equations, read),
-        "by_line": by_line.table(read.kernels, read.flops, rows_of, read.copies, answer["cost"]["numbers"]),
+        "by_line": by_line.table(
+            read.kernels,
+            read.flops,
+            rows_of,
+            read.copies,
+            answer["cost"]["numbers"],
+            {number for number, each in enumerate(subject.equations) if each.way == "backward"},
+        ),
     }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..base import config, traceback_util
-from ..base.source_info import SourceInfo
+from ..base.source_info import SourceInfo, scopes_of
 from ..compiler.program import lower_program
 from ..interpreters.partial_eval import DynamicJaxprTrace
 from ..jaxpr import Jaxpr, JaxprEqn, Literal
@@ -39,6 +39,9 @@ class _OurDialect:
 
     def place(self, eqn: Any) -> Place | None:
         return _place(eqn.source_info)
+
+    def names(self, eqn: Any) -> str:
+        return "/".join(scopes_of(eqn.source_info.name_stack))
 
     def is_library_s(self, inner: Any) -> bool:
         file = file_in(inner.debug_info.func_src_info)

@@ -63,6 +63,9 @@ class _JaxDialect:
     def place(self, eqn: Any) -> Place | None:
         return _place(eqn.source_info.traceback)
 
+    def names(self, eqn: Any) -> str:
+        return str(eqn.source_info.name_stack)
+
     def is_library_s(self, inner: Any) -> bool:
         file = file_in(getattr(inner.debug_info, "func_src_info", None))
         return bool(file) and _is_jax(file)

@@ -38,7 +38,7 @@ export class Lines {
       ...compiledTargets.map(({ name, by_line: all }) => element("th", { scope: "col" }, name, element("small", {}, `${count(all.kernels, "kernel")} · ${amount(moved(all))}B · ${flops(all)}`))));
     this.body.replaceChildren(
       element("table", {}, element("thead", {}, head), element("tbody", {}, ...this.rows().map((row) => this.row(row)), ...compilersOwn())),
-      element("p", { class: "legend" }, "Bars are bytes, on one scale for all targets. Bytes are the operands and results of kernels, by their types, and what asynchronous copies fetch for them (⇣), read and written; flops are counted by instruction, and ≥ where a library's routine does not tell. ↻ has kernels in a loop, counted for one turn; shared kernels are of other lines, too; ≠ where targets need different numbers of kernels. The last row leads to the compilers' own sums: a TPU's counts layouts with their padding, and a copy at its start and at its end; loops and custom calls are counted in other ways, too."));
+      element("p", { class: "legend" }, "Bars are bytes, on one scale for all targets. Bytes are the operands and results of kernels, by their types, and what asynchronous copies fetch for them (⇣), read and written; flops are counted by instruction, and ≥ where a library's routine does not tell. ↻ has kernels in a loop, counted for one turn; ◂ are those of a gradient's way back; shared kernels are of other lines, too; ≠ where targets need different numbers of kernels. The last row leads to the compilers' own sums: a TPU's counts layouts with their padding, and a copy at its start and at its end; loops and custom calls are counted in other ways, too."));
   }
 
   rows() {
@@ -59,10 +59,10 @@ export class Lines {
   cell(target, row) {
     const line = lineOf(target, row);
     if (!line) return element("td", { class: "none" }, "no kernel");
-    const { kernels, shared, in_loop: turns } = line;
+    const { kernels, shared, in_loop: turns, backward: back } = line;
     const share = (100 * moved(line)) / this.most;
-    const words = [kernels.length ? count(kernels.length, "kernel") : "no kernel", shared ? ` (${shared} shared)` : "", turns ? " ↻" : ""].join("");
-    const said = `${count(kernels.length, "kernel")} of ${target.name}${shared ? `, ${shared} shared with other lines` : ""}${turns ? `, ${turns} in a loop, for one turn` : ""}`;
+    const words = [kernels.length ? count(kernels.length, "kernel") : "no kernel", shared ? ` (${shared} shared)` : "", back ? `, ${back} ◂` : "", turns ? " ↻" : ""].join("");
+    const said = `${count(kernels.length, "kernel")} of ${target.name}${shared ? `, ${shared} shared with other lines` : ""}${back ? `, ${back} going backward` : ""}${turns ? `, ${turns} in a loop, for one turn` : ""}`;
     return element("td", {}, row === null ? element("span", {}, words) : element("button", { type: "button", title: said, "aria-label": `${said}: line ${model.python.numbers[row]}`, onclick: () => this.go(row, target.name) }, words),
       element("small", {}, `${amount(moved(line))}B${line.copied ? `, of these ⇣ ${amount(line.copied)}B` : ""} · ${flops(line)}`), element("span", { class: "share", style: `width:${share.toFixed(1)}%` }));
   }
