@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from grading.grader.verdict import NAMES
+from grading.grader.records import NAMES
 from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.running import Outcome
 from jitkit.kata.engine.statuses import Status
