@@ -13,7 +13,7 @@ from .libraries import Library
 from .peers_rows import Effort, Measured, Row, clocked, once_a_round, repeated
 from .timing import Action
 
-_OFTEN = 80  # uses after which code is written for a tree of a thousand parts
+_OFTEN = 200  # uses after which code is written for a tree of 4,000 leaves
 
 
 def _after_many_uses(action: Action) -> Action:
