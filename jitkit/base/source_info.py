@@ -147,9 +147,8 @@ def current(skip: int = 0) -> SourceInfo:
     again = state.source
     if again is not None:
         stack = state.name_stack
-        if not stack:
-            return again
-        return SourceInfo(again.code, again.instruction, NameStack(_joined(stack, again.name_stack)))
+        scopes = NameStack(_joined(stack, again.name_stack)) if stack else again.name_stack
+        return SourceInfo(again.code, again.instruction, scopes) if stack else again
     frame = user_frame(skip + 2)
     if frame is None:
         return UNKNOWN

@@ -211,6 +211,7 @@ class DynamicJaxprTrace(Trace):
     def end(self) -> None:
         """Close the trace, and let go of what it recorded: the jaxpr owns that now."""
         self.alive = False
+        self.writer = None  # itself: a circle would keep it
         self.consts = {}
         self.constvar_of_id = {}
 

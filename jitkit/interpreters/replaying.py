@@ -198,31 +198,33 @@ def _record(rule: Callable[..., Any], args: Sequence[Any], params: dict[str, Any
     values = DynamicJaxprTrace(None, _INFO)
     tangents = DynamicJaxprTrace(values, _INFO)
     stand_ins: list[DynamicJaxprTracer] = []
-
-    def stand_in(x: Any) -> Any:
-        t = type(x)
-        if t is list or t is tuple:
-            return t([stand_in(each) for each in x])
-        if t in static_marks:
-            return x
-        if t is DynamicJaxprTracer and type(x.atom) is Literal and x._trace is trace.writer:
-            made = values.literal(x.atom.val, x.atom.aval)
-        else:
-            made = (tangents if trace.splits and x._trace is trace.tangents else values).new_arg(x.aval)
-        stand_ins.append(made)
-        return made
-
     state = config.local.state
     state.warned = False
     try:
         with core.set_current_trace(type(trace)(values, tangents) if trace.splits else values), source_info.nowhere():
-            result = rule(*map(stand_in, args), **params)
+            result = rule(*[_stand_in(x, trace, values, tangents, stand_ins) for x in args], **params)
         return None if state.warned else _recording(values, tangents, stand_ins, result)
     except Exception:  # the rule itself says what is wrong, when it is asked in earnest
         return None
     finally:
         tangents.end()
         values.end()
+
+
+def _stand_in(
+    x: Any, trace: Any, values: DynamicJaxprTrace, tangents: DynamicJaxprTrace, made: list[DynamicJaxprTracer]
+) -> Any:
+    """An argument with tracers of other traces in the place of its arrays; they are appended to `made`."""
+    t = type(x)
+    if t is list or t is tuple:
+        return t([_stand_in(each, trace, values, tangents, made) for each in x])
+    if t in static_marks:
+        return x
+    if t is DynamicJaxprTracer and type(x.atom) is Literal and x._trace is trace.writer:
+        made.append(values.literal(x.atom.val, x.atom.aval))
+    else:
+        made.append((tangents if trace.splits and x._trace is trace.tangents else values).new_arg(x.aval))
+    return made[-1]
 
 
 def _is_own(rule: Any) -> bool:
@@ -262,19 +264,21 @@ def _recording(
                 places[var] = count
                 count += 1
 
-    def shown(x: Any) -> Any:
-        t = type(x)
-        if t is list or t is tuple:
-            return t([shown(each) for each in x])
-        if t is not DynamicJaxprTracer:
-            _static_mark(x)
-            return _Constant(x)
-        place = given.get(id(x), places[x.atom])
-        if place < len(stand_ins) and id(x) not in given:  # another tracer of an argument
-            raise NotKeyed
-        return place
+    return _Recording(tuple(steps), _shown(result, given, places))
 
-    return _Recording(tuple(steps), shown(result))
+
+def _shown(x: Any, given: dict[int, int], places: dict[Any, int]) -> Any:
+    """A result, with places in it. `given` are those of the arguments, by their identity."""
+    t = type(x)
+    if t is list or t is tuple:
+        return t([_shown(each, given, places) for each in x])
+    if t is not DynamicJaxprTracer:
+        _static_mark(x)
+        return _Constant(x)
+    place = given.get(id(x), places[x.atom])
+    if place < len(given) and id(x) not in given:  # another tracer of an argument
+        raise NotKeyed
+    return place
 
 
 def _checked(literal: Any) -> Literal:

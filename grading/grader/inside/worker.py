@@ -138,7 +138,7 @@ def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = T
                 to_plain = functools.partial(importlib.import_module("climbing").to_plain, plain=plain, run=None)
         for path in image["own"]:
             if "jitkit" in sys.modules:
-                importlib.import_module("jitkit.base.source_info")._own_file[path] = True
+                importlib.import_module("jitkit.base.source_info")._hidden_file[path] = True
         if image["patch"] is not None:
             patch = marshal.loads(image["patch"])
             for module, code in patch["helpers"]:

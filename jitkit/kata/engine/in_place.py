@@ -68,7 +68,7 @@ def put_in_place(request: dict[str, Any], splice: ModuleType) -> ModuleType:
     for module in sorted(submission.modules):
         importlib.import_module(module)  # so that what they raise is told here, and not in the middle of a program
     for path in files:  # equations name the line of the program, not the learner's
-        importlib.import_module("jitkit.base.source_info").__dict__["_own_file"][path] = True
+        importlib.import_module("jitkit.base.source_info").__dict__["_hidden_file"][path] = True
     return jitkit
 
 

@@ -160,7 +160,7 @@ class _Session:
                     executables.keep_executables(pathlib.Path(self.request["executables"]))
                 gc.enable()
                 for path in self.request["files"]:  # equations name the line of the program, not the learner's
-                    importlib.import_module("jitkit.base.source_info")._own_file[path] = True
+                    importlib.import_module("jitkit.base.source_info")._hidden_file[path] = True
                 self.programs = self.load_programs(**self.request["checks"])
             except BaseException as error:
                 told = _told(error, self.splice, self.request["files"])
