@@ -278,7 +278,10 @@ def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTree
         if to is not None:
             rank = np.ndim(x) + (dim is None)
             if not -rank <= to < rank:
-                raise ValueError(f"axis {to} is out of bounds for array of dimension {rank}")
+                raise ValueError(
+                    f"axis {to} is out of bounds for array of dimension {rank}\nout_axes={to} says where the batch goes in the "
+                    f"result, which has {rank} ax{'is' if rank == 1 else 'es'} with it: {', '.join(map(str, range(rank)))}."
+                )
             x = move_to(x, dim, to % rank, axis.size)
         elif dim is not None:
             raise not_the_same_for_all(axis, tree, i, dim)

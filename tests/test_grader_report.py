@@ -247,7 +247,7 @@ def test_without_jinja2_a_sentence_says_what_to_install(folder, monkeypatch, cap
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: Chromium on the PATH, or CHROMIUM=/its/path")
 @pytest.mark.skipif(
-    importlib.util.find_spec("playwright") is None, reason="needs playwright: pip install -e '.[browser]'"
+    importlib.util.find_spec("playwright") is None, reason="needs a browser: pip install -e '.[browser]'"
 )
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_browser_sorts_and_filters_the_class_and_nothing_is_wider_than_a_phone(folder):

@@ -43,7 +43,7 @@ def body(text):
         pytest.param(
             "raise KeyboardInterrupt", "error", "The program ended in a KeyboardInterrupt.", marks=pytest.mark.tail
         ),
-        ("raise type('My', (Exception,), {'__str__': lambda e: 1 / 0})", "error", "exit code 1"),
+        ("raise type('My', (Exception,), {'__str__': lambda e: 1 / 0})", "error", "The program ended in a My."),
         ("import os\nos.close(0)\nos.close(1)\nos.close(2)\nreturn 3", "error", "closed its streams"),
         pytest.param("x = []\nx.append(x)\nreturn x", "error", "RecursionError", marks=pytest.mark.tail),
         pytest.param("return iter([])", "fail", "list_iterator came", marks=pytest.mark.tail),
