@@ -33,6 +33,7 @@ from jitkit.jaxpr.language import Var
 from jitkit.kata import cli
 from jitkit.kata.engine import checking, mutants
 from jitkit.kata.engine.manifest import all_labs, read_lab
+from jitkit.kata.engine.plain import Raised
 from jitkit.kata.engine.reference import reference_function
 from jitkit.targets.table import TARGETS, TargetError, obstacle
 
@@ -53,7 +54,7 @@ SHOWN_ONLY = {  # how a block begins, and why it is not tried
     ".-> u8 -> u16": "a picture made of letters",
     "jitkit beside JAX, in one process": "a table that `make benchmarks` writes",
     "2  Trace   ": "lines of the tour, and tests/test_readme.py has them",
-    "  ✓ pass: What is": "a verdict, and tests/test_readme.py has it",
+    "✓ pass: What is": "a verdict, and tests/test_readme.py has it",
     "Six programs, op by op": "a table that `make benchmarks` writes",
 }
 
@@ -234,8 +235,12 @@ def test_the_files_that_a_lab_is_written_in_are_read(tmp_path):
     ]
 
     checks = [check for b in blocks if "@check(" in b.text for check in checking.load_checks(b.text, "checks.py")]
-    assert len(checks) == 1
+    assert [check.exercise for check in checks] == ["02.4", "12.7"]
     assert checks[0].program(jax, np.random.default_rng(0))[0].shape == (3,)
+    made = checks[1].program(jax, np.random.default_rng(0))
+    assert checks[1].drawn
+    assert len(made) == 6
+    assert [ran.text for ran in made if isinstance(ran.value, Raised)] == []
     [target] = exercise.targets
     wrong = [m for b in blocks if "@mutant(" in b.text for m in mutants.load_mutants(b.text, "mutants.py")]
     assert [m.misconception for m in wrong] == ["operand order does not matter", "side effects survive"]
@@ -347,9 +352,12 @@ def test_the_commands_of_the_explorer_and_of_targets_do_what_is_said(tmp_path, m
     monkeypatch.chdir(tmp_path)
     lines = [line for page in ("explorer", "targets") for line in commands_of(ROOT / "docs" / f"{page}.md")]
     commands = [line for line in lines if line.startswith(("jitkit explore model", "jitkit targets model"))]
-    assert len(commands) == 8
+    assert len(commands) == 9
     for command in commands:
         ours = MODEL if "," in command else MODEL.replace("x, w)", "x, w=2.0)").replace(" @ ", " * ")
+        if "--static" in command:
+            ours = MODEL.replace("(x, w)", "(params, x, n)").replace("(x @ w)", "(x @ params['w'] + params['b'])")
+            ours = ours.replace("** 2", "** range(n)[-1]")  # a tree, and n is a number while it is traced
         (tmp_path / "model.py").write_text(ours.replace("jitkit", "jax") if "--jax" in command else ours)
         (tmp_path / "train.py").write_text("import jax, model\nfor n in (4, 5):\n    model.step(model.jnp.ones(n))\n")
         arguments = shlex.split(command.partition(" --target ")[0])[1:]

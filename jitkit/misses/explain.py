@@ -300,9 +300,9 @@ class Explanation(RichDisplay):
             rows.append((f"#{miss.number}", *function, miss.call_site, miss.happened, time, why))
         cell = "<td style='text-align: left; white-space: pre-wrap; {}'>{}</td>"
         breaks = (
-            "min-width: 7em; overflow-wrap: anywhere"  # a path has no spaces, and would leave no room for the reason
+            "min-width: 6em; overflow-wrap: anywhere"  # a path has no spaces, and would leave no room for the reason
         )
-        looks = ["", *self._functions(breaks), breaks, "", "white-space: nowrap", "min-width: 20em"]
+        looks = ["", *self._functions(breaks), breaks, "", "white-space: nowrap", "min-width: 16em"]
         table = "".join(f"<tr>{''.join(map(cell.format, looks, map(escape, row)))}</tr>" for row in rows)
         return f"<p>{escape(self.title)}</p><table>{table}</table>"
 
