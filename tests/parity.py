@@ -683,7 +683,8 @@ def render_missing(names: dict[str, list[str]]) -> str:
 MISSING = """\
 These are the public names of JAX's modules that jitkit has not, or not yet; primitives (`_p`) too. Whoever asks for one of
 them is told so, but in `core`, `interpreters`, `custom_derivatives` and `ad_checkpoint`, which are for those who extend JAX: there
-Python says it. What is in the modules of `jax.experimental`, and in `jax.extend` and `jax.example_libraries`, is not looked into.
+Python says it. Of the modules of `jax.experimental` those are here that libraries ask for at import. What is in the others, and in
+`jax.extend` and `jax.example_libraries`, is not looked into.
 """
 
 

@@ -33,8 +33,10 @@ def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] 
 
 explained: dict[str, types.ModuleType] = {}  # the public modules, once they are imported: each explains itself
 _PUBLIC = (
-    "debug", "errors", "experimental", "flatten_util", "image", "lax", "lax.linalg", "nn", "numpy", "numpy.fft", "numpy.linalg", "ops",
-    "random",
+    "debug", "errors",
+    "experimental", "experimental.hijax", "experimental.layout", "experimental.ode", "experimental.sparse",
+    "flatten_util", "image", "lax", "lax.linalg", "nn", "numpy", "numpy.fft", "numpy.linalg", "ops",
+    "profiler", "random",
     "scipy", "scipy.fft",
     "scipy.integrate", "scipy.linalg", "scipy.ndimage", "scipy.sparse", "scipy.sparse.linalg",
     "scipy.special", "scipy.stats", "sharding", "stages", "tree", "tree_util",
