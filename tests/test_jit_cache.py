@@ -131,6 +131,29 @@ def test_the_order_of_a_tree_call_is_kept_too():
         assert f._cache_size() == 2
 
 
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_function_that_nobody_has_goes_at_once_without_a_collection(times):
+    """A cycle would keep it, and with it the cache of a bound method, which is equal to the next one that is mentioned."""
+
+    class Layer:
+        def apply(self, x):
+            return x * 2
+
+    layer, log = Layer(), []
+    gc.disable()
+    try:
+        for _ in range(4):
+            method = layer.apply
+            jitted = jk.jit(method)
+            for _ in range(times):
+                jitted(jnp.ones(3))
+            log.append(weakref.ref(method))
+            del method, jitted
+            assert log[-1]() is None
+    finally:
+        gc.enable()
+
+
 def dropped(make):
     """Whether an object dies when the jitted function that `make` returns with it is dropped."""
     f, watched = make()

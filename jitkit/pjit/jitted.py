@@ -63,8 +63,11 @@ class Jitted(Traceable):
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions, staged: bool = True) -> None:
         super().__init__(fun, options)
-        self.replayed = replaying.Replayed(self.with_arguments)
         self.staged = staged  # under a trace, is a call one equation (jit), or what its body records (inlined)?
+        if (
+            not staged
+        ):  # it refers to this one: a cycle, and what users jit goes, with its cache, when nobody has it any more
+            self.replayed = replaying.Replayed(self.with_arguments)
         self.guesses = Guesses(after=1, keeps_values=True)
         self.forms: dict[tuple[Any, ...], CallForm] = {}  # of the calls so far, by arity and keywords
         # How calls of a form are found, and the structure of the last one; by arity, and keywords where there are any.
