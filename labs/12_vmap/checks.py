@@ -823,7 +823,7 @@ def a_place_for_each(jk, rng):
     x, a = normal(rng, 4, 3), normal(rng, 2)
     two = jk.core.Primitive("two", multiple_results=True)
     two.def_abstract_eval(lambda x, a: [x, a])
-    jk.interpreters.batching.primitive_batchers[two] = lambda axis, vals, dims: (list(vals), list(dims))
+    jk.interpreters.batching.fancy_primitive_batchers[two] = lambda axis, vals, dims: (list(vals), list(dims))
     program = jk.make_jaxpr(jk.vmap(lambda x, a: tuple(two.bind(x, a)), in_axes=(1, None), out_axes=(0, None)))
     other = jk.make_jaxpr(jk.vmap(lambda a, x: tuple(two.bind(a, x)), in_axes=(None, 1), out_axes=(0, 0)))
     return [aval.shape for aval in (*program(x, a).out_avals, *other(a, x).out_avals)]
