@@ -410,7 +410,8 @@ def test_ctrl_c_ends_the_wait_for_the_compiler(tmp_path):
         f"import sys, time\nif '--version' in sys.argv: sys.exit(print('slow'))\nopen({str(tmp_path / 'on')!r}, 'w')\ntime.sleep(60)\n"
     )
     code = """
-        import jitkit as jk
+        import signal, jitkit as jk
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background ignores it
         try:
             jk.jit(lambda x: x + 1, backend="c")(1.0)
         except KeyboardInterrupt:

@@ -114,7 +114,7 @@ _HOW_TO_DECIDE = _table(
     ("a loop with a condition", "lax.while_loop(condition, body, start)"),
     ("`and`, `or`, `not`, 0 < x < 1", "&, |, ~ with parentheses: (0 < x) & (x < 1)"),
     ("min, max, sorted", "jnp.minimum, jnp.maximum, jnp.sort(jnp.stack([x, y]))"),
-    ("assert", "check outside of the traced function; here, look: jitkit.debug.print('{}', x > 0)"),
+    ("assert", "check outside of the traced function; to look: jitkit.debug.print('{}', x)"),
     ("a flag, the same in most calls", "make that argument static: jit(f, static_argnames='flag')"),
 )
 

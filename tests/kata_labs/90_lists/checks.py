@@ -5,7 +5,11 @@ from __future__ import annotations
 from jitkit.kata.checking import check, raised
 
 
-@check("90.1", "Items come in the order of the mask.", against=["the mask does not matter"])
+@check(
+    "90.1",
+    "Items come in the order of the mask.",
+    against=["the mask does not matter", "True comes from the first list"],
+)
 def order_of_the_mask(jk, rng):
     mask = [True, False, *map(bool, rng.integers(0, 2, 6))]
     return jk.base.util.merge_lists(mask, list(range(mask.count(False))), [10 + i for i in range(mask.count(True))])
