@@ -115,6 +115,7 @@ def test_programs_and_tangents_are_printed_as_in_jax(name, way):
         *["eigh(a, p)", "eigh(a, type=2)"] * (JAX_VERSION < (0, 12)),
         *["eigh(a, p, type=4)", "eigh(b, p)", "eigh(a, b)"] * (JAX_VERSION >= (0, 12)),
         "eigh(a, eigvals=(0, 1))",
+        "eigh(None, eigvals_only=True)",
         "expm(b)",
         "expm(a.astype('float16'))",
         "expm_frechet(a, b)",

@@ -199,7 +199,7 @@ def _eigh(a: Any, b: Any, lower: bool, eigvals_only: bool, eigvals: None, type: 
         raise NotImplementedError("Only the type=1 case of eigh is implemented.")
     if eigvals is not None:
         raise NotImplementedError("Only the eigvals=None case of eigh is implemented.")
-    a, *rest = promote_dtypes_inexact(*(asarray(x) for x in (a, b) if x is not None))
+    a, *rest = promote_dtypes_inexact(*map(asarray, (a,) if b is None else (a, b)))
     if since(0, 12):
         for name, x in zip("ab", (a, *rest), strict=False):
             if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
