@@ -64,9 +64,7 @@ class Jitted(Traceable):
     def __init__(self, fun: Callable[..., Any], options: JitOptions, staged: bool = True) -> None:
         super().__init__(fun, options)
         self.staged = staged  # under a trace, is a call one equation (jit), or what its body records (inlined)?
-        if (
-            not staged
-        ):  # it refers to this one: a cycle, and what users jit goes, with its cache, when nobody has it any more
+        if not staged:  # else not: it is a cycle, and what users jit goes with its cache when nobody has it any more
             self.replayed = replaying.Replayed(self.with_arguments)
         self.guesses = Guesses(after=1, keeps_values=True)
         self.forms: dict[tuple[Any, ...], CallForm] = {}  # of the calls so far, by arity and keywords
