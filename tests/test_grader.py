@@ -207,7 +207,10 @@ def test_honest_work_has_the_verdicts_that_the_learner_sees(lab, tmp_path):
             assert "PASS" not in public, e.id
             assert "FAIL" in {NAMES[r.status] for r in theirs.results}, e.id
             continue
-        assert public == [NAMES[r.status] for r in theirs.results], e.id
+        own = [NAMES[r.status] for r in theirs.results]
+        # of random programs the grader runs more than a save does: it may find what a save did not
+        more = [r.check.drawn and own[i] == "PASS" and public[i] == "FAIL" for i, r in enumerate(theirs.results)]
+        assert [own[i] if more[i] else public[i] for i in range(len(own))] == own, e.id
 
 
 # --- batches that are interrupted, repeated, mixed ------------------------------------------------------------------

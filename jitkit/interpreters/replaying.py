@@ -35,6 +35,7 @@ from ..runtime.array import Array
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
 
 _LIMIT = 8192  # keys; when they are more, all are forgotten
+is_on = True  # not where somebody else's functions stand in the place of jitkit's: each call is to come to them
 _NEVER, _ONCE, _LATER = "never", "once", "later"
 _PACKAGE = __name__.split(".")[0]
 _INFO = DebugInfo("replay", "<rule>")
@@ -98,7 +99,7 @@ class Replayed:
         """`rule(*args, **params)` under the current trace. The arguments are arrays, lists of them, and what has a mark."""
         state = config.local.state
         trace = state.trace
-        writer = None if trace is None else trace.writer
+        writer = trace.writer if trace is not None and is_on else None
         if writer is None:
             return self.rule(*args, **params)
         later = trace.tangents if trace.splits else None

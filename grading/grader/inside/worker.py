@@ -136,6 +136,8 @@ def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = T
             if image["climbing"] is not None:  # jitkit, asked by the programs of the ladder
                 sys.meta_path.append(ImageFinder({"climbing": image["climbing"]}))
                 to_plain = functools.partial(importlib.import_module("climbing").to_plain, plain=plain, run=None)
+        if image["own"] and "jitkit" in sys.modules:
+            importlib.import_module("jitkit.interpreters.replaying").__dict__["is_on"] = False
         for path in image["own"]:
             if "jitkit" in sys.modules:
                 importlib.import_module("jitkit.base.source_info")._hidden_file[path] = True

@@ -67,6 +67,7 @@ def put_in_place(request: dict[str, Any], splice: ModuleType) -> ModuleType:
     jitkit = importlib.import_module("jitkit")
     for module in sorted(submission.modules):
         importlib.import_module(module)  # so that what they raise is told here, and not in the middle of a program
+    importlib.import_module("jitkit.interpreters.replaying").__dict__["is_on"] = False
     for path in files:  # equations name the line of the program, not the learner's
         importlib.import_module("jitkit.base.source_info").__dict__["_hidden_file"][path] = True
     return jitkit

@@ -159,6 +159,7 @@ class _Session:
                     executables = importlib.import_module("jitkit.kata.engine.executables")
                     executables.keep_executables(pathlib.Path(self.request["executables"]))
                 gc.enable()
+                importlib.import_module("jitkit.interpreters.replaying").__dict__["is_on"] = False
                 for path in self.request["files"]:  # equations name the line of the program, not the learner's
                     importlib.import_module("jitkit.base.source_info")._hidden_file[path] = True
                 self.programs = self.load_programs(**self.request["checks"])
