@@ -853,7 +853,8 @@ def unpacked(fun, primals, debug_info, aux=None):
 @also_right("11.4", "with lists of what was told", target="backward_pass")
 def lists(jaxpr, consts, inputs, cotangents, before=()):
     if not jaxpr.effects and all(isinstance(ct, Zero) for ct in cotangents):
-        return [Zero(x.aval) if is_undefined(x) else None for x in inputs]
+        known = iter(before)
+        return [next(known, Zero(x.aval)) if is_undefined(x) else None for x in inputs]
     values, linear = linear_equations(jaxpr, consts, inputs)
     told = {}
 
@@ -889,7 +890,8 @@ def keeps_axes(aval, ct):
 def zeros_first(jaxpr, consts, inputs, cotangents, before=()):
     unknown = [is_undefined(x) for x in inputs]
     if not jaxpr.effects and not [ct for ct in cotangents if type(ct) is not Zero]:
-        return [Zero(x.aval) if u else None for x, u in zip(inputs, unknown, strict=False)]
+        known = list(before)
+        return [(known.pop(0) if known else Zero(x.aval)) if u else None for x, u in zip(inputs, unknown, strict=False)]
     values, linear = linear_equations(jaxpr, consts, inputs)
     count = {v: Zero(tangent_aval(v.aval)) for v, x in values.items() if is_undefined(x)}
     first = [v for v, u in zip(jaxpr.invars, unknown, strict=False) if u]
