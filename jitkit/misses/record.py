@@ -203,12 +203,12 @@ def closest(
 
 def latest_first(records: Sequence[CallRecord], record: CallRecord) -> Sequence[CallRecord]:
     """The records that are worth comparing with `record`, the last one first: of the latest 256 those whose sketches
-    are the likest, three to twelve, as they are small.
+    are the likest, three to twenty-four, as they are small: chance may put the nearest behind others.
     """
     recent = records[: -SEARCHED - 1 : -1]
     likest = sorted(recent, key=lambda other: (other.sketch ^ record.sketch).bit_count())
     leaves = sum(len(argument.keys) for argument in record.arguments)
-    count = min(12, max(3, _COMPARED // (leaves + 1)))
+    count = min(24, max(3, _COMPARED // (leaves + 1)))
     return sorted(likest[:count], key=lambda other: -other.number)
 
 
