@@ -132,19 +132,28 @@ def scan(writer: Writer) -> bool:
     return True
 
 
+def _turn(writer: Writer, carry: Sequence[Value], counts: bool) -> str:
+    """Write the body of a loop with this carry; its name. The number of the turn is its first parameter, or, where it `counts`
+    itself, the first part of the carry.
+    """
+    name, state, parts = next(writer.names), next(writer.names), _named(writer, carry)
+    number = Value(next(writer.names), (), "int32")
+    writer.line(f"def {name}({state}):" if counts else f"def {name}({number.name}, {state}):")
+    with _inside(writer, [*parts, number]):
+        writer.line(f"{_tuple([value.name for value in ([number, *parts] if counts else parts)])} = {state}")
+        for _ in range(writer.choices.below(_MOST_LINES + 1)):
+            writer.step()
+        ends = [writer.of_type(value.shape, value.dtype) for value in carry]
+        writer.line(f"return {_tuple([f'{number.name} + 1', *ends] if counts else ends)}")
+    return name
+
+
 def counted(writer: Writer) -> bool:
     """A `fori_loop`."""
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False
-    name, state, parts = next(writer.names), next(writer.names), _named(writer, carry)
-    number = Value(next(writer.names), (), "int32")
-    writer.line(f"def {name}({number.name}, {state}):")
-    with _inside(writer, [*parts, number]):
-        writer.line(f"{_tuple([value.name for value in parts])} = {state}")
-        for _ in range(writer.choices.below(_MOST_LINES + 1)):
-            writer.step()
-        writer.line(f"return {_tuple([writer.of_type(value.shape, value.dtype) for value in carry])}")
+    name = _turn(writer, carry, counts=False)
     start, end = writer.choices.of((0, 1, -1)), writer.choices.of((2, 1, 0, 3))
     _results(writer, f"lax.fori_loop({start}, {end}, {name}, {_tuple([v.name for v in carry])})", carry)
     return True
@@ -155,15 +164,7 @@ def repeated(writer: Writer) -> bool:
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False
-    name, state, parts = next(writer.names), next(writer.names), _named(writer, carry)
-    number = Value(next(writer.names), (), "int32")
-    writer.line(f"def {name}({state}):")
-    with _inside(writer, [*parts, number]):
-        writer.line(f"{_tuple([number.name, *(value.name for value in parts)])} = {state}")
-        for _ in range(writer.choices.below(_MOST_LINES + 1)):
-            writer.step()
-        ends = [writer.of_type(value.shape, value.dtype) for value in carry]
-        writer.line(f"return {_tuple([f'{number.name} + 1', *ends])}")
+    name = _turn(writer, carry, counts=True)
     limit = writer.choices.of((2, 1, 0, 3))
     made = Value(next(writer.names), (), "int32")
     start = _tuple(["0", *(value.name for value in carry)])

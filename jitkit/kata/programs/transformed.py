@@ -45,15 +45,23 @@ def plain(
     return write
 
 
+def _drawn(
+    choices: Choices, operations: str, most: int, dtypes: Sequence[str]
+) -> tuple[Writer, list[tuple[int, ...]], list[str], list[Value]]:
+    """Write `def f` of one to three parameters: who wrote it, their shapes and dtypes, and the values that it returns."""
+    writer = Writer(choices, [OPERATIONS[word] for word in operations.split()])
+    count = 1 + choices.below(3)
+    shapes = [choices.of(_SHAPES[:5]) for _ in range(count)]
+    kinds = [choices.of(dtypes) for _ in range(count)]
+    return writer, shapes, kinds, _function(writer, shapes, kinds, most)
+
+
 def mapped(operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",)) -> Callable[[Choices], str]:
     """A writer of functions of these operations under `vmap`: batch axes anywhere, operands that have none, maybe two of them."""
 
     def write(choices: Choices) -> str:
-        writer = Writer(choices, [OPERATIONS[word] for word in operations.split()])
-        count = 1 + choices.below(3)
-        shapes = [choices.of(_SHAPES[:5]) for _ in range(count)]
-        kinds = [choices.of(dtypes) for _ in range(count)]
-        results = _function(writer, shapes, kinds, most)
+        writer, shapes, kinds, results = _drawn(choices, operations, most, dtypes)
+        count = len(shapes)
         size = choices.of((2, 3, 1))
         batched: list[int | None] = [
             choices.of((0, *range(1, len(shape) + 1), -1)) if i == 0 or choices.chance(60) else None
@@ -101,11 +109,8 @@ def differentiated(
     `value_and_grad`, `jvp`."""
 
     def write(choices: Choices) -> str:
-        writer = Writer(choices, [OPERATIONS[word] for word in operations.split()])
-        count = 1 + choices.below(3)
-        shapes = [choices.of(_SHAPES[:5]) for _ in range(count)]
-        kinds = [choices.of(dtypes) for _ in range(count)]
-        results = _function(writer, shapes, kinds, most)
+        writer, shapes, kinds, results = _drawn(choices, operations, most, dtypes)
+        count = len(shapes)
         arguments = []
         for i, (shape, kind) in enumerate(zip(shapes, kinds, strict=True)):
             writer.line(f"x{i} = {writer.data(shape, kind)}")
