@@ -21,6 +21,7 @@ from jitkit.base import whole_file
 from jitkit.kata.cli import main
 from jitkit.kata.engine import executables, processes, running
 from jitkit.kata.ladder.climber import Climber, Package
+from jitkit.kata.ladder.place import Place
 from jitkit.kata.ladder.report import Abilities, card_text, code_lines, drawn, tutorials
 from jitkit.kata.ladder.rungs import all_rungs, machine_file, prefix, solution_file
 from jitkit.kata.ladder.wrong import beliefs, wrong_versions
@@ -204,6 +205,15 @@ def test_a_package_that_ruins_its_folder_gets_a_sentence(name, tmp_path, monkeyp
         assert main(["check", "1"]) == 1  # and deletes it again
     else:
         assert "E, whose message cannot be printed" in said
+
+
+def test_a_package_may_be_renamed_while_it_is_watched(tmp_path):
+    place = Place.make(tmp_path, "myjax")
+    assert place.name == "myjax"
+    (tmp_path / ".jitkit" / "ladder").write_text("other\n", encoding="utf-8")
+    assert place.name == "other"
+    shutil.rmtree(tmp_path / ".jitkit")
+    assert place.name == "other"
 
 
 def test_a_folder_that_lost_its_memory_or_its_pages_gets_them_back(tmp_path, monkeypatch, capsys):

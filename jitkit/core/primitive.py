@@ -178,9 +178,7 @@ class Primitive:
         self.multiple_results = multiple_results
         self.pure_shape_rule = pure_shape_rule
         self.effects: Callable[[dict[str, Any]], Effects] | None = None  # params -> effects; None: there are none
-        self.impl: Callable[..., Any] | None = (
-            None  # a library's function for values, in the place of a compiled program
-        )
+        self.impl: Callable[..., Any] | None = None  # a library's function for values; else a program is compiled
         self._shape_rule: Callable[..., Any] | None = None
         self._memo: dict[Any, Any] = {}
 

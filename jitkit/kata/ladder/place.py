@@ -6,7 +6,6 @@ and `.jitkit/`, where progress is kept like that of the labs.
 
 from __future__ import annotations
 
-import functools
 import os
 import pathlib
 import sys
@@ -30,6 +29,7 @@ class Place:
         self.root = root
         self.kept = root / KEPT
         self.state = StateFile(self.kept)
+        self._name = ""  # as it was read last
 
     @classmethod
     def find(cls, start: pathlib.Path | None = None) -> Place | None:
@@ -46,10 +46,15 @@ class Place:
         (root / KEPT / ".gitignore").write_text("executables/\nexpected/\n", encoding="utf-8")  # what is made again
         return cls(root)
 
-    @functools.cached_property
+    @property
     def name(self) -> str:
-        """What the package is called."""
-        return (self.kept / _MARK).read_text(encoding="utf-8").strip()
+        """What the package is called; where that is not written any more, what it was called before."""
+        try:
+            self._name = (self.kept / _MARK).read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            if not self._name:
+                raise
+        return self._name
 
     def restore(self) -> None:
         """Make `.jitkit` again, where the package that was just run has deleted it. Problem where that is gone itself."""
