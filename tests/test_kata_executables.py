@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 
 import numpy as np
+import pytest
 
 import jitkit as jk
 from jitkit import runtime
@@ -73,3 +74,15 @@ def test_the_second_verdict_on_an_exercise_compiles_nothing_new(tmp_path):
         assert assessor.assess(lab, exercise, source).status == Status.PASS
         found.append({path.name: path.stat().st_ino for path in kept.iterdir()})
     assert found[0] == found[1] != {}
+
+
+@pytest.mark.parametrize("damaged", ["{}", "[]", "null", "[["])
+def test_results_of_the_reference_that_are_damaged_are_computed_again(damaged, tmp_path):
+    [(lab, exercise)] = [(lab, e) for lab in all_labs() for e in lab.exercises if e.id == "00.1"]
+    source = LearnerSource("exercises.py", (SOLUTION.parent / "00_hello.py").read_text(encoding="utf-8"), lab.names)
+    assert Assessor(tmp_path).assess(lab, exercise, source).status == Status.PASS
+    files = list(tmp_path.glob("*.json"))
+    assert files
+    for path in files:
+        path.write_text(damaged, encoding="utf-8")
+    assert Assessor(tmp_path).assess(lab, exercise, source).status == Status.PASS

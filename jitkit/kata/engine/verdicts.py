@@ -222,7 +222,7 @@ class Assessor:
                     [job.checks_source, wanted, seed, is_drawn and job.graded, functions, _reference_digest()]
                 )
                 parts[key] = wanted
-        found = {key: known for key in parts if (known := self.expected.get(key) or self.read(key)) is not None}
+        found = {key: known for key, names in parts.items() if (known := self.kept(key, names)) is not None}
         self.expected |= found
         missing = [name for name in job.wanted if not any(o.check == name for known in found.values() for o in known)]
         if missing:
@@ -236,15 +236,20 @@ class Assessor:
         by_name = {outcome.check: outcome for known in found.values() for outcome in known}
         return [by_name[name] for name in job.wanted]
 
-    def read(self, key: str) -> list[Outcome] | None:
-        """The results that were kept in the folder."""
+    def kept(self, key: str, names: Iterable[str]) -> list[Outcome] | None:
+        """The results of these checks that are kept under a key, here or in the folder; None where one of them is missing."""
+        found = self.expected.get(key) or self.read(key)
+        return found if {outcome.check for outcome in found} >= set(names) else None
+
+    def read(self, key: str) -> list[Outcome]:
+        """What is in the folder; nothing, where it cannot be read."""
         if self.folder is None:
-            return None
+            return []
         try:
             data = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
             return [Outcome(*item) for item in data]
         except (OSError, ValueError, TypeError):
-            return None
+            return []
 
     def write(self, key: str, outcomes: Sequence[Outcome]) -> None:
         """Keep results, where that is possible."""

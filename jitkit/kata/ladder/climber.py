@@ -201,7 +201,7 @@ class Climber:
         """What jitkit computes, for each of the checks. RuntimeError where it fails: a fault of ours."""
         of_rung = {rung: [check for check in checks if check.exercise == rung.number] for rung in rungs}
         keys = {rung: self.key(rung, mine, seed) for rung, mine in of_rung.items()}
-        known = {rung: self.kept(keys[rung], mine) for rung, mine in of_rung.items()}
+        known = {rung: self.assessor.kept(keys[rung], [c.name for c in mine]) for rung, mine in of_rung.items()}
         new = [rung for rung in rungs if known[rung] is None]
         if new:
             hands = min(len(new), os.cpu_count() or 1, _MOST_PROCESSES)
@@ -214,11 +214,6 @@ class Climber:
         self.assessor.expected |= {keys[rung]: outcomes or [] for rung, outcomes in known.items()}
         found = {outcome.check: outcome for outcomes in known.values() for outcome in outcomes or ()}
         return [found[check.name]._replace(value=in_short(found[check.name].value)) for check in checks]
-
-    def kept(self, key: str, checks: Sequence[Check]) -> list[Outcome] | None:
-        """jitkit's results that are kept under a key; None where one of them is missing."""
-        found = self.assessor.expected.get(key) or self.assessor.read(key) or []
-        return found if {outcome.check for outcome in found} >= {check.name for check in checks} else None
 
     def key(self, rung: Rung, checks: Sequence[Check], seed: int) -> str:
         """What jitkit's results on a rung are kept under: all that they depend on."""
