@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from jitkit.kata import cli
+from jitkit.kata.command import cli
 from jitkit.kata.engine.source_edit import replace_functions
 from jitkit.kata.workspace import workspace
 from jitkit.kata.workspace.course import Course

@@ -14,7 +14,8 @@ from jitkit.bench import benchmark, tables
 from jitkit.bench.tables import Column, Line
 from jitkit.bench.timing import Spread
 from jitkit.bench.words import quartiles, size, times, unknown
-from jitkit.kata import cli, problems
+from jitkit.kata import problems
+from jitkit.kata.command import cli
 from jitkit.kata.screens.terminal import Screen
 from jitkit.kata.verbs import bench
 

@@ -16,7 +16,8 @@ import weakref
 import pytest
 
 import jitkit
-from jitkit.kata import cli, problems
+from jitkit.kata import problems
+from jitkit.kata.command import cli
 
 ROOT = pathlib.Path(__file__).parents[1]
 
@@ -125,7 +126,9 @@ def test_a_time_limit_is_a_number_of_seconds(verb, text, capsys):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full: Linux has one")
 def test_a_full_disk_is_no_bug_of_ours():
     with open("/dev/full", "w") as full:
-        printing = "from jitkit.kata import cli; import sys; sys.exit(cli.guarded(lambda: print('x' * 99999) or 0))"
+        printing = (
+            "from jitkit.kata.command import cli; import sys; sys.exit(cli.guarded(lambda: print('x' * 99999) or 0))"
+        )
         done = subprocess.run(
             [sys.executable, "-c", printing], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
@@ -211,7 +214,9 @@ def test_a_reader_that_leaves_early_is_no_error():
 
 
 def test_help_does_not_wait_for_jax():
-    program = "import sys; from jitkit.kata import cli; cli.main([]); print({'jax', 'matplotlib'} & {*sys.modules})"
+    program = (
+        "import sys; from jitkit.kata.command import cli; cli.main([]); print({'jax', 'matplotlib'} & {*sys.modules})"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.splitlines()[-1] == "set()"
 

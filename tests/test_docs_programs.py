@@ -30,7 +30,7 @@ from jitkit import core, lax
 from jitkit.interpreters.mlir import register_lowering
 from jitkit.jaxpr.check import check_jaxpr
 from jitkit.jaxpr.language import Var
-from jitkit.kata import cli
+from jitkit.kata.command import cli
 from jitkit.kata.engine import checking, mutants
 from jitkit.kata.engine.manifest import all_labs, read_lab
 from jitkit.kata.engine.plain import Raised

@@ -32,7 +32,8 @@ from jitkit.explorer import bundle, by_line, calls, compiling, equations, hlo, j
 from jitkit.explorer.api import exploration, explore, subject_of
 from jitkit.explorer.equation import Equation
 from jitkit.explorer.listing import Listing, owners
-from jitkit.kata import cli, problems
+from jitkit.kata import problems
+from jitkit.kata.command import cli
 from jitkit.kata.verbs import explore as explore_command
 from jitkit.targets import process
 

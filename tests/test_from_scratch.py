@@ -18,7 +18,7 @@ from tails import keeping
 from grading.authoring.one_sitting import PAGE, page_text
 from grading.authoring.verify_ladder import Prover, hidden_programs, shortages
 from jitkit.base import whole_file
-from jitkit.kata.cli import main
+from jitkit.kata.command.cli import main
 from jitkit.kata.engine import executables, processes, running
 from jitkit.kata.ladder.climber import Climber, Package
 from jitkit.kata.ladder.place import Place

@@ -171,7 +171,7 @@ def test_every_stage_works_where_jax_cannot_be_imported():
 
 
 def test_the_tour_works_where_jax_cannot_be_imported(tmp_path):
-    program = "from jitkit.kata import cli; status = cli.main(['tour', '--output', sys.argv[1]]); print(status)"
+    program = "from jitkit.kata.command import cli; status = cli.main(['tour', '--output', sys.argv[1]]); print(status)"
     lines = run(program, CANNOT_IMPORT_JAX, str(tmp_path))
     assert lines[-1] == "0"
     assert (tmp_path / "tour.png").exists()

@@ -151,7 +151,7 @@ def test_what_the_compiler_raises_comes_back_from_the_thread():
 
 
 @pytest.mark.parametrize(
-    "module", ["jitkit.kata.cli", "argparse", "difflib", "jitkit.kata.verbs.explore", "jitkit.explorer.api"]
+    "module", ["jitkit.kata.command.cli", "argparse", "difflib", "jitkit.kata.verbs.explore", "jitkit.explorer.api"]
 )
 def test_the_command_ends_quietly_while_it_is_imported(module):
     """As the script `jitkit` starts it; before it there are Python's own start and `import jitkit`."""

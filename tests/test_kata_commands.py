@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from kata_workspace import FRAGILE, LABS, LISTS, MERGE, PARTITION, SIGN, SPLIT, SWAPPED, learner
 
-from jitkit.kata import cli
+from jitkit.kata.command import cli
 from jitkit.kata.engine import checking, comparison, manifest, running, verdicts
 from jitkit.kata.engine.plain import to_plain
 from jitkit.kata.engine.statuses import Status

@@ -19,12 +19,12 @@ from figures import cut_off, overlaps, words_of
 from kata_workspace import LABS, LISTS, MERGE, PARTITION, SPLIT, SWAPPED, learner
 
 from jitkit.bench.plotting import THEMES
-from jitkit.kata import notebook
 from jitkit.kata.engine import processes, running
 from jitkit.kata.engine.manifest import Experiment, all_labs
 from jitkit.kata.engine.processes import Spare
 from jitkit.kata.engine.running import Job, LearnerSource, Stop, Stopped, run
 from jitkit.kata.engine.submission import Target
+from jitkit.kata.screens import notebook
 from jitkit.kata.screens.keys import keys_of
 from jitkit.kata.speed import save_to_verdict, save_to_verdict_figure
 from jitkit.kata.verbs import watch
@@ -289,7 +289,7 @@ def test_nothing_of_the_standard_library_is_left_to_import_when_functions_arrive
         "import jitkit, jitkit.kata.checking, numpy; numpy.random.default_rng([0, 1])\n"  # as for each check
         "print(sorted(n for n in set(sys.modules) - before if n.partition('.')[0] != 'jitkit'))\n"
         "print(sorted(n for n in sys.modules if n.startswith('jitkit') and n not in reference.code))\n"
-        "print('jitkit.kata.cli' in reference.code, 'jitkit.bench' in reference.code)\n"
+        "print('jitkit.kata.command.cli' in reference.code, 'jitkit.bench' in reference.code)\n"
     )
     done = subprocess.run([sys.executable, "-E", "-c", program, str(ROOT)], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["[]", "[]", "False False"]

@@ -13,6 +13,8 @@ import pytest
 
 import jitkit
 from jitkit.kata.engine import shortening
+from jitkit.kata.engine.choices import Choices, shorter
+from jitkit.kata.engine.fewer_lines import fewer_lines
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.mutants import in_its_class
 from jitkit.kata.engine.plain import Raised
@@ -22,8 +24,6 @@ from jitkit.kata.engine.running import LearnerSource
 from jitkit.kata.engine.statuses import Status
 from jitkit.kata.engine.verdicts import Assessor
 from jitkit.kata.programs import trees
-from jitkit.kata.programs.choices import Choices, shorter
-from jitkit.kata.programs.fewer_lines import fewer_lines
 from jitkit.kata.programs.transformed import differentiated, mapped
 
 WRITERS = {

@@ -14,7 +14,7 @@ import jax.scipy.stats
 
 import jitkit
 from jitkit.base import config
-from jitkit.kata import cli
+from jitkit.kata.command import cli
 
 ROOT = pathlib.Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

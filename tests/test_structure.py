@@ -41,15 +41,14 @@ POSITION = {room: place for place, room in enumerate(ROOMS)}
 
 # The rooms of the course, by floors: a module imports from its own room and from lower floors. Its command names verbs by text.
 FLOORS_OF_KATA = (
-    ("programs",),
-    ("engine", "problems", "subjects", "hidden_modules"),
-    ("workspace", "functions", "guard"),
-    ("screens", "speed", "mine", "cli"),
-    ("ladder", "tour", "notebook", "__main__"),
+    ("problems", "subjects", "engine"),
+    ("command", "programs", "functions", "workspace"),
+    ("screens", "speed", "__main__"),
+    ("ladder", "tour"),
     ("verbs", "pytest"),
 )
 # What files of authors and learners import. Each hands names on and does nothing else, so it stands on no floor.
-DOORS_OF_KATA = ("checking", "mutants", "small_jit", "ladder.pytest_rungs")
+DOORS_OF_KATA = ("checking", "mutants", "notebook", "mine", "small_jit", "ladder.pytest_rungs")
 
 # The arrows of one call, in order: the first line of each stage's docstring. What one gives, a later one
 # takes.

@@ -19,7 +19,7 @@ import pytest
 
 import jitkit
 import jitkit.numpy as jnp
-from jitkit.kata import cli
+from jitkit.kata.command import cli
 from jitkit.kata.functions.sample_call import parse_shapes
 from jitkit.kata.screens.chips import amount
 from jitkit.kata.screens.terminal import Screen

@@ -13,7 +13,7 @@ import pytest
 
 import jitkit
 from jitkit.bench.timing import Spread
-from jitkit.kata import cli
+from jitkit.kata.command import cli
 from jitkit.kata.screens.terminal import Screen
 from jitkit.kata.tour import arrows as tour_arrows
 from jitkit.kata.tour import clock as tour_clock

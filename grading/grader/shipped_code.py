@@ -29,6 +29,7 @@ from jitkit.kata.engine.checking import Check, load_checks
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.own_names import source_path
 from jitkit.kata.engine.reference import PACKAGE
+from jitkit.kata.engine.reference_code import files_of_reference
 from jitkit.kata.engine.submission import Target, tree_of
 from jitkit.kata.ladder.rungs import ladder_folder
 
@@ -40,12 +41,7 @@ Modules = dict[str, tuple[str, bool, CodeType]]  # by name: file, whether it is 
 CHECKS_PATH = "/checks.py"
 ENTRY = "the_program_of_the_check"
 _DECORATORS = ("check", "program")  # of labs, and of the ladder
-_OF_THE_COURSE = (
-    "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/engine/numpy_jaxpr.py",
-    "kata/engine/executables.py", "kata/engine/checking.py", "kata/checking.py", "kata/subjects/__init__.py",
-    "kata/engine/run_stablehlo.py", "kata/engine/random_programs.py", "kata/programs",
-)  # fmt: skip
-_NOT_THE_REFERENCE = ("kata", "bench")
+_OF_THE_COURSE = ("kata/engine/run_stablehlo.py", "kata/subjects/__init__.py")  # beside what a learner's worker has
 
 
 class ShippedCode:
@@ -120,13 +116,9 @@ def _modules(taken: frozenset[str]) -> Iterator[tuple[str, tuple[str, bool, Code
 
 
 def _files(taken: frozenset[str]) -> Iterator[pathlib.Path]:
-    for entry in sorted(PACKAGE.iterdir()):
-        if entry.suffix == ".py":
-            yield entry
-        elif entry.is_dir() and entry.name not in _NOT_THE_REFERENCE:
-            yield from sorted(entry.rglob("*.py"))
+    yield from files_of_reference(PACKAGE)
     for name in _OF_THE_COURSE:
-        yield from sorted((PACKAGE / name).rglob("*.py")) if not name.endswith(".py") else [PACKAGE / name]
+        yield PACKAGE / name
     for module in sorted(taken):
         if module.startswith("jitkit.kata."):
             yield PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")

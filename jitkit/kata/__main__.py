@@ -11,7 +11,7 @@ import signal
 import sys
 from typing import NoReturn
 
-from jitkit.kata import hidden_modules
+from jitkit.kata.command import hidden_modules
 
 
 def main() -> int:
@@ -20,7 +20,7 @@ def main() -> int:
     if heard:
         signal.signal(signal.SIGINT, _end)
     try:
-        cli = importlib.import_module("jitkit.kata.cli")
+        cli = importlib.import_module("jitkit.kata.command.cli")
     except Exception:
         if hidden := hidden_modules.told():
             os.write(2, f"jitkit: {hidden}\n".encode())

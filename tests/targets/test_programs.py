@@ -17,7 +17,7 @@ from samples import SAMPLES
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.kata import cli
+from jitkit.kata.command import cli
 from jitkit.kata.screens.terminal import Screen
 from jitkit.kata.tour import targets as tour_targets
 from jitkit.signature.shape_struct import ShapeDtypeStruct

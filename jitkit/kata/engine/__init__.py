@@ -12,7 +12,9 @@ worker          what runs in such a process; `reference_code`: jitkit's code, re
 plain           value -> plain data
 comparison      two values -> their first difference; `jaxpr_comparison` and `witness` for jaxprs; `numpy_jaxpr`, `run_stablehlo`:
                 programs run to be compared
-random_programs a writer of random programs -> programs with what they compute; `shortening`: the shortest that differs
+choices         a generator, or numbers -> the choices that a random program is made of
+random_programs a writer of random programs -> programs with what they compute; `shortening`: the shortest that differs, by fewer
+                choices, and by `fewer_lines`
 statuses        what a check, an exercise or a rung comes to
 verdicts        an exercise + a learner's files -> verdict; `junit`: suites of cases -> JUnit XML
 in_place        a program of the learner's, run with their functions in place

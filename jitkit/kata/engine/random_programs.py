@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..programs.choices import Choices
+from .choices import Choices
 from .numpy_jaxpr import run_by_numpy
 from .plain import Raised, Ran
 

@@ -30,7 +30,7 @@ STANDARD_LIBRARY = (
 _OF_THE_COURSE = (
     "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/engine/numpy_jaxpr.py",
     "kata/engine/executables.py", "kata/engine/checking.py", "kata/checking.py",
-    "kata/engine/random_programs.py", "kata/programs",
+    "kata/engine/random_programs.py", "kata/engine/choices.py", "kata/programs",
 )  # fmt: skip
 _NOT_THE_REFERENCE = ("kata", "bench")
 
@@ -45,7 +45,7 @@ class ReferenceCode(MetaPathFinder):
     def __init__(self, package: pathlib.Path) -> None:
         self.specs: dict[str, tuple[str, bool]] = {}
         self.code: dict[str, CodeType] = {}
-        for path in _files(package):
+        for path in files_of_reference(package):
             parts = path.relative_to(package.parent).with_suffix("").parts
             is_package = parts[-1] == "__init__"
             name = ".".join(parts[:-1] if is_package else parts)
@@ -78,7 +78,7 @@ class _Runner(Loader):
         exec(self.code, module.__dict__)
 
 
-def _files(package: pathlib.Path) -> Iterator[pathlib.Path]:
+def files_of_reference(package: pathlib.Path) -> Iterator[pathlib.Path]:
     """What `import jitkit` may run, and what a check needs of the course."""
     for entry in sorted(package.iterdir()):
         if entry.suffix == ".py":

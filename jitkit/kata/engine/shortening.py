@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..programs.choices import shorter
-from ..programs.fewer_lines import fewer_lines
 from . import running
+from .choices import shorter
+from .fewer_lines import fewer_lines
 from .plain import Plain
 from .running import Job, Outcome
 

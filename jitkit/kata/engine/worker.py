@@ -221,7 +221,7 @@ class _Session:
         if choices:
             given = list(map(int, choices.split(",")))
             return self.programs[name](
-                self.jitkit, importlib.import_module("jitkit.kata.programs.choices").Choices(given)
+                self.jitkit, importlib.import_module("jitkit.kata.engine.choices").Choices(given)
             )
         seed = [self.request["draw" if name in self.drawn else "seed"], zlib.crc32(name.encode())]
         return self.programs[name](self.jitkit, importlib.import_module("numpy").random.default_rng(seed))

@@ -1,6 +1,5 @@
 """Writers of random programs: what the last checks of an exercise run, written anew for each seed. The engine runs them.
 
-choices     where what is random in a program comes from, and how a program gets shorter; `fewer_lines`: once it is written, too
 arrays      functions of arrays, line by line, with shapes and dtypes that go together; `nested`: functions in functions, and loops
 transformed such functions as they are, under `vmap`, and with their derivatives
 loops       loops and choices whose parts may not go together
@@ -8,5 +7,5 @@ trees       programs on trees
 calls       programs that call a jitted function again and again
 chips       programs about what a chip runs
 
-A writer takes `Choices` and returns the text of a program, which learners can run as it is.
+A writer takes `Choices`, of `engine.choices`, and returns the text of a program, which learners can run as it is.
 """

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .choices import Choices
+from ..engine.choices import Choices
 
 _FLOATS = (0.5, 1.0, -1.0, 2.0, 0.0, 0.25, 1.0, -0.5, 1.5, 3.0, -2.0)
 _INTS = (1, 2, 0, 3, -1, 2, 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .choices import Choices
+from ..engine.choices import Choices
 
 _DEFINITIONS = """\
 import collections, dataclasses

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .choices import Choices
+from ..engine.choices import Choices
 
 _ALONE = (
     "negate",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .choices import Choices
+from ..engine.choices import Choices
 
 _STARTS = ("0.0", "0", "x", "np.float32(2)", "x[0]", "1.0", "h", "1", "np.int32(3)", "k")
 _TREES = ("(0, 1.0)", "{'a': 1, 'b': x}", "None", "[x]")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..engine.choices import Choices
 from .arrays import Value, Writer
-from .choices import Choices
 from .nested import OPERATIONS
 
 _SHAPES = ((3,), (), (2, 3), (3, 3), (1,), (0,))

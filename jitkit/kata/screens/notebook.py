@@ -25,18 +25,18 @@ import traceback
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from .engine.manifest import Exercise, Lab, all_labs, nearest
-from .engine.running import LearnerSource, parsed
-from .engine.source_edit import splice_text
-from .engine.statuses import Status
-from .engine.submission import LearnerFile, SpliceError, Target, is_stub
-from .engine.verdicts import Assessor
-from .problems import Problem
-from .screens.cells import Hint, Plot, Question, Shown, Unknown
-from .screens.experiment import draw, measure
-from .workspace.course import Report, bindings
-from .workspace.hint_steps import STEPS, Checker, hint_text
-from .workspace.workspace import Workspace, fingerprint
+from ..engine.manifest import Exercise, Lab, all_labs, nearest
+from ..engine.running import LearnerSource, parsed
+from ..engine.source_edit import splice_text
+from ..engine.statuses import Status
+from ..engine.submission import LearnerFile, SpliceError, Target, is_stub
+from ..engine.verdicts import Assessor
+from ..problems import Problem
+from ..workspace.course import Report, bindings
+from ..workspace.hint_steps import STEPS, Checker, hint_text
+from ..workspace.workspace import Workspace, fingerprint
+from .cells import Hint, Plot, Question, Shown, Unknown
+from .experiment import draw, measure
 
 _CELLS = "<notebook>"  # the path of the file that the cells are
 _passed: dict[str, str] = {}  # the exercises that passed in this kernel, as what was written then

@@ -14,8 +14,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ..problems import FAILED, INTERRUPTED, OK, OUR_BUG, Problem, versions
 from . import hidden_modules
-from .problems import FAILED, INTERRUPTED, OK, OUR_BUG, Problem, versions
 
 
 def guarded(action: Callable[[], int]) -> int:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ..problems import OK, versions
 from .guard import guarded
-from .problems import OK, versions
 
 
 class Verb(NamedTuple):

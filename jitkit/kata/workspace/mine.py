@@ -13,10 +13,10 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from .engine import in_place, splice
-from .problems import Problem
-from .workspace.finished import Own, own_functions, request_of
-from .workspace.workspace import Workspace
+from ..engine import in_place, splice
+from ..problems import Problem
+from .finished import Own, own_functions, request_of
+from .workspace import Workspace
 
 __all__ = ["functions", "left_out"]
 
