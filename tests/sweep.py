@@ -48,7 +48,7 @@ CHEAP_COMPILES = (
 HERE = pathlib.Path(__file__).resolve().parent
 KNOWN = HERE / "sweep_differences.txt"
 TRACED_WAYS = ("jit", "vmap", "grad", "jit(vmap(grad))", "hessian")
-SHARDS = 24
+SHARDS = 28
 # What JAX raises where it has not looked at an argument; what we refuse it with.
 ACCIDENTS = ("AssertionError", "AttributeError", "KeyError", "NameError", "UnboundLocalError", "ZeroDivisionError")
 REFUSALS = ("IndexError", "NotImplementedError", "TypeError", "ValueError")

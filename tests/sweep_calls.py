@@ -28,10 +28,12 @@ MODULES = {
     "jax.numpy.linalg": ("jnp.linalg",),
     "jax.numpy.fft": ("jnp.fft",),
     "jax.lax.linalg": ("lax.linalg",),
+    "methods and operators": ("Array and Tracer",),
     "jax.nn": ("nn", "nn.initializers"),
     "jax.scipy.special": ("special",),
     "jax.scipy.stats": ("stats",),
-    "jax.scipy, the rest, and jax.ops": ("iterative", "ndimage", "integrate", "ops"),
+    "jax.scipy.linalg": ("sla",),
+    "jax.scipy, the rest, and jax.ops": ("cosine", "iterative", "ndimage", "integrate", "ops"),
 }
 
 # Functions without a call: they write files, take shapes, or have programs of their own in `test_scipy_linalg`, `test_ad_api` and
