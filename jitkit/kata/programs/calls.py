@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..engine.choices import Choices
+from ..engine.fewer_lines import defined
 
-_DEFINITIONS = """\
-import collections, dataclasses
+_DEFINITIONS = {
+    "P Q": """\
 def a_class(way):
     class P:
         def __init__(self, x): self.x = x
         def __repr__(self): return "P"
     jax.tree_util.register_pytree_node(P, lambda p: ((p.x,), None), lambda _, x: P(*x))
     return P
-P, Q = a_class(2), a_class(3)
-Pair = collections.namedtuple("Pair", "a b")
+P, Q = a_class(2), a_class(3)""",
+    "Pair": 'import collections\nPair = collections.namedtuple("Pair", "a b")',
+    "Mode": """\
+import dataclasses
 @dataclasses.dataclass(frozen=True)
 class Mode:
-    n: int
-x, y, h, k = np.float32([1, 2, 3]), np.float32([2, 0, 1]), np.float16([1, 2, 3]), np.int32([3, 1, 2])
-log = []
-"""
+    n: int""",
+    "x y h k": "x, y, h, k = np.float32([1, 2, 3]), np.float32([2, 0, 1]), np.float16([1, 2, 3]), np.int32([3, 1, 2])",
+    "log": "log = []",
+}
 _ARGUMENTS = (
     "x", "y", "x[:2]", "h", "k", "2.0", "3.0", "2", "True", "np.float32(2)", "np.int32(2)", "[x, y]", "(x, y)", "{'a': x, 'b': y}",
     "{'b': x, 'a': y}", "Pair(x, y)", "P(x)", "Q(x)", "None", "(x, None)", "((x,), y)", "(x, (y,))", "np.ones((3, 1), 'float32')", "1j",
@@ -54,7 +57,7 @@ def calls(runs: bool = False) -> Callable[[Choices], str]:
 
     def write(choices: Choices) -> str:
         static = choices.of((None, "static_argnums=1", "static_argnames='n'"))
-        lines = [_DEFINITIONS]
+        lines: list[str] = []
         parameters = "t" if static is None else "t, n=None"
         body = "t" if static is None else "(t, repr(n))"
         lines.append(
@@ -80,14 +83,14 @@ def calls(runs: bool = False) -> Callable[[Choices], str]:
                 traced = f"{around}found.append((str(jitted[{which}].trace({given}).jaxpr.out_avals), len(log)))"
                 lines.append(f"{traced}; keys.append(key(jitted[{which}], {given}))")
         lines.append("found, [keys.index(one) for one in keys]" if not runs else "found")
-        return "\n".join(lines)
+        return defined(_DEFINITIONS, "\n".join(lines))
 
     return write
 
 
 def functions(choices: Choices) -> str:
     """Programs that jit several functions: of one source, equal ones, some without a hash, some that fail at first."""
-    lines = [_DEFINITIONS]
+    lines: list[str] = []
     lines.append("""\
 def maker(scale):
     def g(t):
@@ -130,13 +133,13 @@ def tried(f, *args):
         i, argument = choices.below(count), choices.of(("x", "y", "2.0", "x[:2]"))
         lines.append(f"found.append((tried(jax.jit(f{i}), {argument}), list(log)))")
     lines.append("found")
-    return "\n".join(lines)
+    return defined(_DEFINITIONS, "\n".join(lines))
 
 
 def misses(choices: Choices) -> str:
     """Programs that ask why a call was traced."""
     static = choices.chance(50)
-    lines = [_DEFINITIONS, f"f = jax.jit(lambda t, n=None, **more: t{', static_argnums=1' if static else ''})"]
+    lines = [f"f = jax.jit(lambda t, n=None, **more: t{', static_argnums=1' if static else ''})"]
     pool = [choices.of(_ARGUMENTS[:21]) for _ in range(2 + choices.below(2))]
     for _ in range(2 + choices.below(4)):
         value = f", {choices.of(_STATICS[:10])}" if static else ""
@@ -145,7 +148,7 @@ def misses(choices: Choices) -> str:
     lines.append(
         "[(m.reason, m.closest, [(d.kind, d.argument) for d in m.differences]) for m in jax.explain(f).misses]"
     )
-    return "\n".join(lines)
+    return defined(_DEFINITIONS, "\n".join(lines))
 
 
 def tables(choices: Choices) -> str:
@@ -170,12 +173,12 @@ def tables(choices: Choices) -> str:
             table.touch((key,), entry)
         story.append((list(table.entries), sorted(table.executables), table.crowded))
 repr(story)""")
-    return "\n".join(lines)
+    return defined(_DEFINITIONS, "\n".join(lines))
 
 
 def warm(choices: Choices) -> str:
     """Calls of one program with many kinds of arguments: some not used, some donated, numbers of Python, arrays of others."""
-    lines = [_DEFINITIONS]
+    lines: list[str] = []
     used = choices.of(
         ("a * 2 + b", "a", "(a, {'b': b})", "b.sum()", "[b, a, a]", "(None, a + 1)", "(a, 3.0)", "a * table[:3]")
     )
@@ -201,7 +204,7 @@ def warm(choices: Choices) -> str:
         a, b = choices.of(chosen), choices.of(chosen)
         lines.append(f"found.append(f({a}, {b}, {choices.of(unread)}))")
     lines.append("[jax.tree.leaves(each) for each in found], str(jax.tree.structure(found)), f._cache_size()")
-    return "\n".join(lines)
+    return defined(_DEFINITIONS, "\n".join(lines))
 
 
 _TRIED = """\
@@ -218,8 +221,7 @@ def signatures(choices: Choices) -> str:
     signature = choices.of(_SIGNATURES)
     names = [name for name in ("a", "b", "c", "rest", "more") if name in signature]
     lines = [
-        _DEFINITIONS,
-        f"def f({signature}):\n    log.append([repr(n) for n in ({', '.join(names)},) if isinstance(n, int)])\n    return x",
+        f"def f({signature}):\n    log.append([repr(n) for n in ({', '.join(names)},) if isinstance(n, int)])\n    return x"
     ]
     options = []
     if choices.chance(60):
@@ -236,7 +238,7 @@ def signatures(choices: Choices) -> str:
         given += [f"{key}={choices.of(('1', '3', 'y', '-2'))}" for key in ("b", "c", "a", "d") if choices.chance(25)]
         lines.append(f"if callable(g): log.append(type(tried(lambda: g.trace({', '.join(given)}))).__name__)")
     lines.append("g if isinstance(g, str) else str(log)")
-    return "\n".join(lines)
+    return defined(_DEFINITIONS, "\n".join(lines))
 
 
 def statics(choices: Choices) -> str:
@@ -244,15 +246,12 @@ def statics(choices: Choices) -> str:
     values = [
         choices.of((*_STATICS, "[1]", "{}", "(1, True)", "(1, 1)", "Mode(1)")) for _ in range(2 + choices.below(4))
     ]
-    lines = [
-        _DEFINITIONS,
-        "from jitkit.signature.api_util import Static, static_key",
-        f"values = [{', '.join(values)}]",
-    ]
-    lines.append("made = [Static(value) for value in values]")
+    lines = ["from jitkit.signature.api_util import Static, static_key", f"values = [{', '.join(values)}]"]
+    lines.append(_TRIED)
+    lines.append("found = [tried(lambda: Static(value)) for value in values]")
+    lines.append("made = [one for one in found if isinstance(one, Static)]")
     lines.append("keys = [static_key(((0, one), (1, other))) for one in made for other in made]")
     lines.append("equal = [[one == other for other in (*made, *values)] for one in made]")
-    lines.append(
-        "equal, [hash(one) == hash(value) for one, value in zip(made, values)], len(set(made)), len(set(keys))"
-    )
-    return "\n".join(lines)
+    lines.append("found = [one if isinstance(one, str) else hash(one) == hash(one.value) for one in found]")
+    lines.append("equal, found, len(set(made)), len(set(keys))")
+    return defined(_DEFINITIONS, "\n".join(lines))

@@ -5,26 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..engine.choices import Choices
+from ..engine.fewer_lines import defined
 
 _LEAVES = ("1", "'a'", "2.5", "True", "(1).real", "{3}", "b'x'", "Empty()", "0")
 _KEYS = (("'b'", "'a'"), ("10", "2", "1"), ("'x'",), ("True", "0"), ("(1, 2)", "(1,)"), ("1.5", "1"))
-_DEFINITIONS = """\
-import collections, dataclasses
-Point = collections.namedtuple("Point", "x y")
-class Derived(dict): pass
+_DEFINITIONS = {
+    "Point": 'import collections\nPoint = collections.namedtuple("Point", "x y")',
+    "Derived": "class Derived(dict): pass",
+    "Empty": """\
 class Empty:
-    def __repr__(self): return "Empty()"
+    def __repr__(self): return "Empty()\"""",
+    "Layer": """\
+import dataclasses
 @dataclasses.dataclass
 class Layer:
     w: object
     b: object = None
     name: str = "layer"
-jax.tree_util.register_dataclass(Layer, ["w", "b"], ["name"])
+jax.tree_util.register_dataclass(Layer, ["w", "b"], ["name"])""",
+    "Box": """\
 class Box:
     def __init__(self, *inside): self.inside = inside
     def __repr__(self): return f"Box{self.inside}"
-jax.tree_util.register_pytree_node(Box, lambda box: (box.inside[::-1], len(box.inside)), lambda n, inside: Box(*inside[::-1]))
-"""
+jax.tree_util.register_pytree_node(Box, lambda box: (box.inside[::-1], len(box.inside)), lambda n, inside: Box(*inside[::-1]))""",
+}
 _OF_TREES: dict[str, Sequence[str]] = {
     "flatten": (
         "jax.tree.leaves({0})",
@@ -65,7 +69,7 @@ def trees(*kinds: str) -> Callable[[Choices], str]:
             choices.of(ways).format("one", "other", choices.of(_STOPS), choices.of((0, 0, 0, 0, 1, -1)))
             for _ in range(1 + choices.below(3))
         ]
-        return f"{_DEFINITIONS}one = {one}\nother = {other}\nrepr(({', '.join(results)},))"
+        return defined(_DEFINITIONS, f"one = {one}\nother = {other}\nrepr(({', '.join(results)},))")
 
     return write
 
@@ -92,7 +96,7 @@ def _tree(choices: Choices, depth: int) -> str:
 
 def functions_of_leaves(choices: Choices) -> str:
     """Functions of trees as functions of leaves, called one after the other, also two of them in turn."""
-    lines = [_DEFINITIONS + "from jitkit.tree_util.functions import flatten_fun", "found = []"]
+    lines = ["from jitkit.tree_util.functions import flatten_fun", "found = []"]
     count = 1 + choices.below(2)
     names = []
     for i in range(count):
@@ -117,12 +121,12 @@ def functions_of_leaves(choices: Choices) -> str:
         lines.append("flat, tree = flatten_fun(h, jax.tree.structure(((10,), dict(scale=7, base=2))))")
         lines.append("found.append(flat(10, 2, 7))")
     lines.append("repr(found)")
-    return "\n".join(lines)
+    return defined(_DEFINITIONS, "\n".join(lines))
 
 
 def registered(choices: Choices) -> str:
     """What is a node, before and after it is registered, and of what is derived from it."""
-    lines = [_DEFINITIONS, "found = []", "class Late: pass", "class Later(Late): pass"]
+    lines = ["found = []", "class Late: pass", "class Later(Late): pass"]
     bases = choices.of(("object", "dict", "list", "tuple", "Point", "Box"))
     lines.append(f"class Mine({bases}): pass")
     subjects = (
@@ -145,7 +149,7 @@ def registered(choices: Choices) -> str:
         else:
             lines.append(f"found.append(len(jax.tree.leaves({choices.of(subjects)})))")
     lines.append("found")
-    return "\n".join(lines)
+    return defined(_DEFINITIONS, "\n".join(lines))
 
 
 def keys_of_dicts(choices: Choices) -> str:
