@@ -40,8 +40,8 @@ late_rooms.fillers.update(
     jaxpr_to_text="jitkit.jaxpr.printer", eqn_to_text="jitkit.jaxpr.printer", pp_call="jitkit.jaxpr.printer",
     jaxpr_to_html="jitkit.jaxpr.html", guess="jitkit.tree_util.compiled",
     put_together="jitkit.tree_util.compiled", paths="jitkit.tree_util.compiled", patience="jitkit.tree_util.compiled",
-    custom_jvp="jitkit.custom_derivatives.jvp", linearize="jitkit.derivatives.gradients",
-    linear_transpose="jitkit.derivatives.gradients",
+    custom_jvp="jitkit.custom_derivatives.jvp", linearize="jitkit.derivatives.linear_maps",
+    linear_transpose="jitkit.derivatives.linear_maps",
     unspecified="jitkit.runtime.devices", dynamic_slice_p="jitkit.lax.dynamic_slicing", logaddexp="jitkit.numpy.log_sums",
 )  # fmt: skip
 

@@ -22,7 +22,7 @@ from . import core
 from .base import traceback_util
 from .core import Primitive
 from .custom_derivatives.calling import by_position, method_of_function
-from .derivatives.gradients import jvp
+from .derivatives.linear_maps import jvp
 from .interpreters import ad
 from .interpreters.ad_rules import instantiate_zeros, primitive_jvps
 from .interpreters.batching import AxisData, Dims, Vals, batch, moveaxis, register_batcher

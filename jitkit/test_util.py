@@ -18,7 +18,7 @@ import numpy as np
 
 from .base import traceback_util
 from .core import dtypes
-from .derivatives.gradients import jvp, linearize, vjp
+from .derivatives.linear_maps import jvp, linearize, vjp
 from .tree_util import tree_leaves, tree_map
 
 EPS = 1e-4

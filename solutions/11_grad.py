@@ -15,8 +15,9 @@ from jitkit.base import traceback_util
 from jitkit.base.util import split_list
 from jitkit.core import Primitive
 from jitkit.derivatives.gradients import (
-    Argnums, as_argnums, check_input, check_output, check_scalar, fix_others, vjp,
+    Argnums, as_argnums, check_input, check_output, check_scalar, fix_others,
 )
+from jitkit.derivatives.linear_maps import vjp
 from jitkit.interpreters import ad, partial_eval
 from jitkit.interpreters.ad import JVPTrace, with_zeros
 from jitkit.interpreters.ad_linearize import LinearProgram, LinearizeTrace, finish

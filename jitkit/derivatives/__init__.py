@@ -4,7 +4,8 @@ Comes in: a function of trees. Goes out: its derivative, a function of trees. Th
 `interpreters` (`ad`, `ad_linearize`, `ad_transpose`). Rules stand beside their primitives in `lax`; those with a module of their
 own come with this room. In the order of reading:
 
-    gradients     grad, value_and_grad, jvp, linearize, vjp, linear_transpose
+    linear_maps   jvp, linearize, vjp, linear_transpose
+    gradients     grad, value_and_grad
     jacobians     jacfwd, jacrev, jacobian, hessian
     checkpoint    a function that remembers less
     policies      operation -> whether its result is kept
@@ -17,10 +18,13 @@ JAX: jax/_src/api.py:value_and_grad
 from __future__ import annotations
 
 from ..lax import bessel as bessel
+from ..lax import convert_derivatives as convert_derivatives
 from ..lax import convolution_derivatives as convolution_derivatives
 from ..lax import elementwise_derivatives as elementwise_derivatives
+from ..lax import powers_derivatives as powers_derivatives
 from ..lax import reduction_derivatives as reduction_derivatives
 from ..lax import scattering_derivatives as scattering_derivatives
+from ..lax import selection_derivatives as selection_derivatives
 from ..lax import windows_derivatives as windows_derivatives
 from ..lax.control_flow import conditionals_derivatives as conditionals_derivatives
 from ..lax.control_flow import loops_derivatives as loops_derivatives

@@ -23,7 +23,8 @@ from ..interpreters.partial_eval import DynamicJaxprTrace
 from ..interpreters.vmap import vmap
 from ..signature import api_util
 from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose, tree_unflatten
-from .gradients import Argnums, as_argnums, check_input, check_output, dtype_of_input, jvp, split_arguments, vjp
+from .gradients import Argnums, as_argnums, check_input, check_output, dtype_of_input, split_arguments
+from .linear_maps import jvp, vjp
 
 
 @traceback_util.api_boundary

@@ -25,7 +25,7 @@ from ..jaxpr import Jaxpr, Literal
 from ..pjit.api import make_jaxpr
 from ..signature import api_util
 from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
-from .gradients import vjp
+from .linear_maps import vjp
 
 # --- name: a value that policies know ---------------------------------------------------------------------------------
 

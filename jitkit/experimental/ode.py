@@ -23,7 +23,7 @@ from ..base import missing_names
 from ..base.switches import default_matmul_precision
 from ..core import dtypes, is_array_value
 from ..custom_derivatives import closure_convert, custom_vjp
-from ..derivatives.gradients import vjp
+from ..derivatives.linear_maps import vjp
 from ..flatten_util import ravel_pytree
 from ..interpreters.vmap import vmap
 from ..numpy.promotion import promote_dtypes_inexact

@@ -6,9 +6,12 @@ it takes more than a screen, in NAME_derivatives.py, which `derivatives` imports
 
     elementwise, elementwise_rules          the table of elementwise operations, and its columns
     accuracy                                how exact some of them are to be
-    elementwise_derivatives, powers         its derivatives; powers
-    utils, convert, extended                checks; from one dtype to another; arrays whose elements are keys
-    creation, shaping, joining, selection   arrays from nothing; rearranged; put together; chosen from
+    elementwise_derivatives                 its derivatives
+    powers, powers_derivatives              with an exponent that is data, or known
+    utils, extended                         checks; arrays whose elements are keys
+    convert, convert_derivatives            from one dtype to another
+    creation, shaping, joining              arrays from nothing; rearranged; put together
+    selection, selection_derivatives        chosen from, element by element
     slicing, dynamic_slicing                windows whose corner is known, or is data
     reduction, reduction_derivatives        an axis folded with an operation
     reducers, generic_reduction, cumulative the same with a function of scalars; running sums

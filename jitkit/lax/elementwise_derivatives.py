@@ -4,7 +4,8 @@
 
 A formula gives the tangent of the result from the tangent `g` of an operand, the result, and the operands. What is
 linear has a transpose besides. The column stands apart from the table because it is written with reductions and
-reshapes: operands that are scalars broadcast, and the cotangent of what was broadcast is a sum.
+reshapes: operands that are scalars broadcast, and the cotangent of what was broadcast is a sum. What chooses
+(`max`, `min`, `select_n`, `clamp`) is in `selection_derivatives`.
 
 JAX: jax/_src/lax/lax.py:_unbroadcast
 """
@@ -30,10 +31,9 @@ from ..interpreters.ad_rules import (
     no_cotangents,
     primitive_jvps,
     primitive_transposes,
-    zero_tangent,
 )
 from .accuracy import AccuracyMode
-from .convert import bitcast_convert_type_p, convert_element_type, convert_element_type_p, reduce_precision_p, stage_p
+from .convert import bitcast_convert_type_p, convert_element_type
 from .creation import full_like
 from .elementwise import (
     abs,
@@ -48,7 +48,6 @@ from .elementwise import (
     atan2_p,
     atan_p,
     atanh_p,
-    bitwise_and,
     cbrt_p,
     ceil_p,
     clz_p,
@@ -78,7 +77,6 @@ from .elementwise import (
     floor_p,
     ge,
     ge_p,
-    gt,
     gt_p,
     imag,
     imag_p,
@@ -92,11 +90,8 @@ from .elementwise import (
     log_p,
     logistic,
     logistic_p,
-    lt,
     lt_p,
     lt_to_p,
-    max_p,
-    min_p,
     mul,
     mul_p,
     mulhi_p,
@@ -134,11 +129,11 @@ from .elementwise import (
     tanh_p,
     xor_p,
 )
-from .elementwise_rules import COMPLEX, INTEGER
+from .elementwise_rules import COMPLEX
 from .ordering import stop_gradient
-from .powers import integer_pow, integer_pow_p, pow, pow_p, reciprocal
+from .powers import integer_pow, reciprocal
 from .reduction import reduce_sum
-from .selection import clamp, clamp_p, select, select_n, select_n_p
+from .selection import clamp, select
 from .shaping import broadcast_in_dim, reshape
 from .utils import Shape, broadcast_shapes, constant_like, is_a, scalar_of_type
 
@@ -277,7 +272,7 @@ def unbroadcast(aval: Any, ct: Any) -> Any:
     return reshape(reduce_sum(ct, axes), aval.shape)
 
 
-def _broadcast(shape: Shape, x: Any) -> Any:
+def broadcast_tangent(shape: Shape, x: Any) -> Any:
     """An operand's tangent, for the whole result."""
     old = np.shape(x)
     if old == shape:
@@ -295,9 +290,9 @@ def _define_sum(primitive: Primitive, combine: Callable[[Any, Any], Any], of_sec
     def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         out, (x_dot, y_dot) = combine(*primals), tangents
         if type(x_dot) is Zero:
-            return out, _broadcast(np.shape(out), of_second(y_dot))
+            return out, broadcast_tangent(np.shape(out), of_second(y_dot))
         if type(y_dot) is Zero:
-            return out, _broadcast(np.shape(out), x_dot)
+            return out, broadcast_tangent(np.shape(out), x_dot)
         return out, combine(x_dot, y_dot)
 
     def transpose(ct: Any, x: Any, y: Any) -> list[Any]:
@@ -328,7 +323,7 @@ def _transpose_div(ct: Any, x: Any, y: Any) -> list[Any]:
 primitive_transposes[div_p] = _transpose_div
 defjvp(
     rem_p,
-    lambda g, out, x, y: _broadcast(broadcast_shapes(np.shape(x), np.shape(y)), g),
+    lambda g, out, x, y: broadcast_tangent(broadcast_shapes(np.shape(x), np.shape(y)), g),
     lambda g, out, x, y: mul(neg(g), mul(sign(div(x, y)), floor(abs(div(x, y))))),
 )
 
@@ -344,6 +339,12 @@ def _no_order(g: Any, out: Any, x: Any, y: Any) -> Any:
 
 
 defjvp(polygamma_p, _no_order, lambda g, out, x, y: mul(g, polygamma(add(x, constant_like(x, 1)), y)))
+
+
+def not_zero(x: Any) -> Any:
+    """x, with ones in the place of zeros."""
+    return select(eq(x, constant_like(x, 0)), full_like(x, 1), x)
+
 
 # --- complex numbers --------------------------------------------------------------------------------------------------
 
@@ -363,129 +364,7 @@ def _jvp_abs(g: Any, y: Any, x: Any) -> Any:
     dtype = dtypes.dtype(x)
     if not is_a(dtype, *COMPLEX):
         return select(ge(x, scalar_of_type(x, 0)), g, neg(g))
-    return real(mul(g, div(conj(x), _not_zero(convert_element_type(y, dtype)))))
+    return real(mul(g, div(conj(x), not_zero(convert_element_type(y, dtype)))))
 
 
 defjvp(abs_p, _jvp_abs)
-
-# --- types ------------------------------------------------------------------------------------------------------------
-
-
-def _jvp_convert(g: Any, y: Any, x: Any, *, new_dtype: Any, weak_type: bool) -> Any:
-    if not dtypes.issubdtype(new_dtype, np.inexact):
-        return zero_tangent(y)
-    return convert_element_type_p.bind(g, new_dtype=new_dtype, weak_type=weak_type)
-
-
-def _transpose_convert(ct: Any, x: Any, *, new_dtype: Any, weak_type: bool) -> list[Any]:
-    if type(ct) is Zero:
-        return no_cotangents([x])
-    return [convert_element_type_p.bind(ct, new_dtype=x.aval.dtype, weak_type=x.aval.weak_type)]
-
-
-defjvp(convert_element_type_p, _jvp_convert)
-primitive_transposes[convert_element_type_p] = _transpose_convert
-deflinear(stage_p, lambda ct, x: [ct])
-deflinear(reduce_precision_p, lambda ct, x, **params: [reduce_precision_p.bind(ct, **params)])
-
-# --- choices ----------------------------------------------------------------------------------------------------------
-
-
-def _share(x: Any, extreme: Any, y: Any) -> Any:
-    """How much of the tangent of `max(x, y)` is that of x: all, nothing, or half of it where the two are equal."""
-    return div(
-        select(eq(x, extreme), full_like(extreme, 1), full_like(extreme, 0)),
-        select(eq(y, extreme), full_like(extreme, 2), full_like(extreme, 1)),
-    )
-
-
-def _share_of_greater(x: Any, y: Any) -> Any:
-    """The same, as JAX has it since 0.12: nothing, too, where one of the two is nan."""
-    is_greater, is_equal = gt(x, y), eq(x, y)
-    one, zero, half = (full_like(is_greater, share, x.dtype) for share in (1, 0, 0.5))
-    return select(is_greater, one, select(is_equal, half, zero))
-
-
-if since(0, 12):
-    defjvp(
-        max_p,
-        lambda g, out, x, y: mul(g, _share_of_greater(x, y)),
-        lambda g, out, x, y: mul(g, _share_of_greater(y, x)),
-    )
-    defjvp(
-        min_p,
-        lambda g, out, x, y: mul(g, _share_of_greater(y, x)),
-        lambda g, out, x, y: mul(g, _share_of_greater(x, y)),
-    )
-else:
-    for _extremum in (max_p, min_p):
-        defjvp(
-            _extremum, lambda g, out, x, y: mul(g, _share(x, out, y)), lambda g, out, x, y: mul(g, _share(y, out, x))
-        )
-
-
-def _jvp_select(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    which, out, dots = primals[0], select_n(*primals), tangents[1:]
-    zeros = full_like(next(t for t in dots if type(t) is not Zero), 0)
-    return out, select_n(which, *(zeros if type(t) is Zero else t for t in dots))
-
-
-def _transpose_select(ct: Any, which: Any, *cases: Any) -> list[Any]:
-    if type(ct) is Zero:
-        return no_cotangents((which, *cases))
-    zeros, is_bool = full_like(ct, 0), dtypes.dtype(which) == np.bool_  # or Python's: of `x > 0`, where x is a float
-    if not is_bool and since(0, 12):
-        which = clamp(constant_like(which, 0), which, constant_like(which, len(cases) - 1))
-
-    def of_case(i: int) -> Any:
-        if is_bool:
-            return select(which, ct, zeros) if i else select(which, zeros, ct)
-        return select(eq(which, constant_like(which, i)), ct, zeros)
-
-    return [None, *(of_case(i) if is_undefined(case) else None for i, case in enumerate(cases))]
-
-
-primitive_jvps[select_n_p] = _jvp_select
-primitive_transposes[select_n_p] = _transpose_select
-defjvp(
-    clamp_p,
-    lambda g, out, low, x, high: select(bitwise_and(gt(low, x), lt(low, high)), g, full_like(x, 0)),
-    lambda g, out, low, x, high: select(bitwise_and(gt(x, low), lt(x, high)), g, full_like(x, 0)),
-    lambda g, out, low, x, high: select(lt(high, x), g, full_like(x, 0)),
-)
-
-# --- powers -----------------------------------------------------------------------------------------------------------
-
-
-def _not_zero(x: Any) -> Any:
-    return select(eq(x, constant_like(x, 0)), full_like(x, 1), x)
-
-
-def _jvp_base(g: Any, out: Any, x: Any, y: Any) -> Any:
-    """y x^(y - 1), which is 0 for the integer y = 0, also where x is 0."""
-    integer, dtype = is_a(dtypes.dtype(y), *INTEGER), dtypes.result_type(x, y)
-    x, y = convert_element_type(x, dtype), convert_element_type(y, dtype)
-    if not integer:
-        return mul(g, mul(y, pow(x, sub(y, full_like(y, 1)))))
-    shape = broadcast_shapes(x.shape, y.shape)
-    x, y = _broadcast(shape, x), _broadcast(shape, y)
-    is_zero = eq(y, constant_like(y, 0))
-    power = mul(_not_zero(y), pow(x, sub(y, full_like(y, 1))))
-    return mul(g, select(is_zero, full_like(y, 0), power))
-
-
-def _jvp_exponent(g: Any, out: Any, x: Any, y: Any) -> Any:
-    """x^y log(x), which is taken to be 0 where x is 0."""
-    return convert_element_type(mul(g, mul(log(_not_zero(x)), out)), dtypes.dtype(y))
-
-
-def _jvp_integer_pow(g: Any, out: Any, x: Any, *, y: int) -> Any:
-    if y == 0:
-        return full_like(g, 0)
-    if y == 1:
-        return g
-    return mul(g, mul(constant_like(x, y), x if y == 2 else integer_pow(x, y - 1)))
-
-
-defjvp(pow_p, _jvp_base, _jvp_exponent)
-defjvp(integer_pow_p, _jvp_integer_pow)

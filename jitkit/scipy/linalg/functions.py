@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import lax
-from ...derivatives.gradients import jvp
+from ...derivatives.linear_maps import jvp
 from ...numpy import arange, array, asarray, digitize, dot, eye, floor, full_like, log2, maximum, vectorize
 from ...numpy import linalg as numpy_linalg
 from ...numpy.promotion import promote_dtypes_inexact

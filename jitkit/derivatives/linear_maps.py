@@ -1,0 +1,282 @@
+"""function + point -> its linear map there, forwards and backwards: `jvp`, `linearize`, `vjp`, `linear_transpose`
+
+A linear map is applied once, to a tangent (`jvp`), or comes as a function: of tangents (`linearize`), of cotangents (`vjp`). The work
+is done on flat lists in `interpreters/ad`, `ad_linearize` and `ad_transpose`; what is here takes trees apart, and refuses tangents and
+cotangents that do not belong to the function.
+
+    vjp(f, x)                 y, program = linearize(f, x);  transpose the program
+
+JAX: jax/_src/api.py:linearize
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import core
+from ..base import source_info, traceback_util
+from ..core import dtypes
+from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval
+from ..interpreters.ad_linearize import LinearProgram
+from ..interpreters.ad_rules import UndefinedPrimal, Zero, instantiate_zeros, tangent_aval
+from ..jaxpr import DebugInfo, dce_jaxpr, eval_jaxpr
+from ..lax.control_flow import solves
+from ..signature import api_util
+from ..signature.shape_struct import aval_of_argument
+from ..tree_util import Partial, PyTreeDef, keystr, tree_flatten, tree_unflatten
+from ..tree_util.paths import equality_errors_pytreedef
+
+
+@traceback_util.api_boundary
+def jvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> tuple[Any, ...]:
+    """The result of `fun(*primals)`, and how it changes when `primals` change by `tangents`.
+
+    Args:
+      primals: the arguments, a tuple or list of trees.
+      tangents: a tree like `primals`, of the same shapes and dtypes; for integers of dtype float0.
+      has_aux: `fun` returns a pair: what is differentiated, and other data, which comes third.
+
+    Raises:
+      TypeError: for trees or dtypes that do not belong together.
+      ValueError: for shapes that do not.
+    """
+    api_util.check_callable(fun)
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp must be tuples or lists; found "
+            f"{type(primals).__name__} and {type(tangents).__name__}."
+        )
+    leaves, tree = tree_flatten(partial_eval.with_stand_ins_in(primals))
+    tangent_leaves, tangent_tree = tree_flatten(partial_eval.with_stand_ins_in(tangents))
+    if tree != tangent_tree:
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp must have the same tree structure; primals have tree structure "
+            f"{tree} whereas tangents have tree structure {tangent_tree}."
+        )
+    for x, t in zip(leaves, tangent_leaves, strict=True):
+        _check_tangent(core.typeof(x), core.typeof(t))
+    flat = _Flat(fun, tree, has_aux)
+    with source_info.transform("jvp"):
+        outs, out_tangents = ad.jvp(flat, leaves, list(map(_as_zero, tangent_leaves)), flat.aux)
+    made = [instantiate_zeros(t) for t in out_tangents]
+    return flat.unflatten(outs), flat.unflatten(made), *flat.unflatten_aux()
+
+
+def _as_zero(tangent: Any) -> Any:
+    aval = core.get_aval(tangent)
+    return Zero(aval) if aval.dtype == dtypes.float0 else tangent
+
+
+def _check_tangent(aval: Any, tangent: Any) -> None:
+    expected = tangent_aval(aval).dtype
+    if tangent.dtype != expected:
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal "
+            f"dtype the tangent dtype must be float0.Got primal dtype {aval.dtype} and so expected tangent dtype "
+            f"{expected}, but got tangent dtype {tangent.dtype} instead."
+        )
+    if aval.shape != tangent.shape:
+        raise ValueError(
+            "jvp called with different primal and tangent shapes;"
+            f"Got primal shape {aval.shape} and tangent shape as {tangent.shape}"
+        )
+
+
+class _Flat:
+    """A function of trees as one of flat lists. The tree of its result is known after a call; with `has_aux` so are the
+    leaves of what it returns beside, `aux`.
+    """
+
+    def __init__(self, fun: Callable[..., Any], in_tree: PyTreeDef, has_aux: bool) -> None:
+        self.fun = fun
+        self.in_tree = in_tree
+        self.has_aux = has_aux
+        self.out_tree: PyTreeDef = in_tree  # until it is known
+        self.aux_tree: PyTreeDef | None = None
+        self.aux: list[Any] = []
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        out = self.fun(*tree_unflatten(self.in_tree, leaves))
+        if self.has_aux:
+            if not isinstance(out, (list, tuple)) or len(out) != 2:
+                raise TypeError(
+                    "expected function with aux output to return a two-element tuple, but got type "
+                    f"{type(out)} with value {out!r}"
+                )
+            out, aux = out
+            self.aux[:], self.aux_tree = tree_flatten(aux)
+        outs, self.out_tree = tree_flatten(out)
+        return outs
+
+    def unflatten(self, leaves: Sequence[Any]) -> Any:
+        """A tree like the result."""
+        return tree_unflatten(self.out_tree, leaves)
+
+    def unflatten_aux(self) -> list[Any]:
+        """The other data, in a list; an empty list where there are none."""
+        return [] if self.aux_tree is None else [tree_unflatten(self.aux_tree, self.aux)]
+
+
+def _linearize(
+    fun: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool
+) -> tuple[_Flat, list[Any], list[Any], LinearProgram]:
+    """The flat function, its arguments, its results, and its linear program."""
+    api_util.check_callable(fun)
+    leaves, tree = tree_flatten(partial_eval.with_stand_ins_in(primals))
+    for x in leaves:
+        core.typeof(x)
+    flat = _Flat(fun, tree, has_aux)
+    info = DebugInfo("linearize", api_util.source_of(fun))
+    with source_info.transform("jvp"):
+        outs, program = ad_linearize.linearize(flat, leaves, info, flat.aux)
+    return flat, leaves, outs, program
+
+
+@traceback_util.api_boundary
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """The result of `fun(*primals)`, and a function from tangents of `primals` to the tangent of the result.
+
+    The function does not compute again what does not depend on tangents: it costs memory for that. With `has_aux`,
+    `fun` returns a pair, and its second part comes third.
+    """
+    flat, leaves, outs, program = _linearize(fun, primals, has_aux)
+    avals = [core.get_aval(x) for x in leaves]
+    out_avals = [core.get_aval(x) for x in outs]
+    push = functools.partial(_push_forward, program, flat.in_tree, flat.out_tree, avals, out_avals)
+    return flat.unflatten(outs), Partial(push, program.jaxpr.consts), *flat.unflatten_aux()
+
+
+def _push_forward(
+    program: LinearProgram,
+    in_tree: PyTreeDef,
+    out_tree: PyTreeDef,
+    avals: Sequence[Any],
+    out_avals: Sequence[Any],
+    residuals: list[Any],
+    *tangents: Any,
+) -> Any:
+    leaves, tree = tree_flatten(tangents)
+    if tree != in_tree:
+        raise TypeError(f"expected {in_tree}, got {tree}")
+    for aval, t in zip(avals, leaves, strict=True):
+        given, expected = core.typeof(t), tangent_aval(aval)
+        if (given.shape, given.dtype) != (expected.shape, expected.dtype):
+            raise ValueError(
+                "linearized function called on tangent values inconsistent with the original primal values:\n"
+                f"Got tangent aval {given} for primal aval {aval} but expected {expected}."
+            )
+    outs = ad.with_zeros(eval_jaxpr(program.jaxpr, residuals, *leaves), program.nonzero, out_avals)
+    return tree_unflatten(out_tree, [instantiate_zeros(t) for t in outs])
+
+
+@traceback_util.api_boundary
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """The result of `fun(*primals)`, and a function from a cotangent of it to cotangents of `primals`, a tuple.
+
+    A cotangent is a tree like the result, of numbers that say how much each element of it counts. With `has_aux`, `fun`
+    returns a pair, and its second part comes third.
+    """
+    flat, _, outs, program = _linearize(fun, primals, has_aux)
+    out_avals = [core.get_aval(x) for x in outs]
+    pull = functools.partial(_pull_back, program, flat.in_tree, flat.out_tree, out_avals)
+    return flat.unflatten(outs), Partial(pull, program.jaxpr.consts), *flat.unflatten_aux()
+
+
+@traceback_util.api_boundary
+def _pull_back(
+    program: LinearProgram,
+    in_tree: PyTreeDef,
+    out_tree: PyTreeDef,
+    out_avals: Sequence[Any],
+    residuals: list[Any],
+    *cotangents: Any,
+) -> Any:
+    info = program.jaxpr.debug_info
+    if len(cotangents) != 1:
+        raise TypeError(
+            f"The function returned by `jax.vjp` applied to {info.func_name} was called with {len(cotangents)} "
+            "arguments, but functions returned by `jax.vjp` must be called with a single argument corresponding to the "
+            "single value returned by the function being differentiated (even if that returned value is a tuple or "
+            "other container)."
+        )
+    cts, tree = tree_flatten(cotangents[0])
+    if tree != out_tree:
+        raise ValueError(
+            "unexpected tree structure.\n\nThe argument to a VJP function returned by `jax.vjp` must match the pytree "
+            f"structure of the differentiated function {info.func_src_info}.\n\nBut the tree structures differ:\n"
+            + "\n".join(
+                f"  * out{keystr(path)} was a {one} in the original output, but a {two} here, so {reason}."
+                for path, one, two, reason in equality_errors_pytreedef(out_tree, tree)
+            )
+        )
+    for ct, aval in zip(cts, out_avals, strict=True):
+        given, expected = core.typeof(ct), tangent_aval(aval)
+        agree = given.dtype == expected.dtype or dtypes.float0 in (given.dtype, expected.dtype)  # as JAX has it
+        if given.shape != expected.shape or not agree:
+            raise ValueError(
+                "unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got "
+                f"{given.str_short()}, but expected {expected.str_short()} because the corresponding output of the "
+                f"differentiated function had JAX type {aval.str_short()}"
+            )
+    jaxpr = program.jaxpr
+    inputs = [UndefinedPrimal(aval) for aval in jaxpr.in_avals]
+    given_cts = [ct for ct, nonzero in zip(cts, program.nonzero, strict=True) if nonzero]
+    with source_info.transform("transpose"):
+        arg_cts = ad_transpose.backward_pass(jaxpr, residuals, inputs, given_cts)
+    return tree_unflatten(in_tree, [instantiate_zeros(ct) for ct in arg_cts])
+
+
+@traceback_util.api_boundary
+def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
+    """The transpose of a linear function: from a cotangent of its result to a tuple of cotangents of its arguments.
+
+    Args:
+      fun: a linear function; that it is one, is a promise.
+      primals: arguments, of which only shapes and dtypes count: arrays or `ShapeDtypeStruct`s.
+
+    Raises:
+      TypeError: floats become integers, a cotangent has another structure or type than the result, or (when the transpose is
+        called) `fun` is not linear, as in `x * x`.
+      NotImplementedError: an operation in `fun` is linear in nothing, such as `sin`.
+    """
+    leaves, in_tree = tree_flatten(primals)
+    avals = [aval_of_argument(x) for x in leaves]
+    flat = _Flat(fun, in_tree, False)
+    info = DebugInfo("linear_transpose", api_util.source_of(fun))
+    jaxpr, _ = dce_jaxpr(partial_eval.trace_to_jaxpr(flat, avals, info), True, instantiate=True)
+    kinds = [aval.dtype for aval in (*avals, *jaxpr.out_avals)]
+    if not any(all(dtypes.issubdtype(d, kind) for d in kinds) for kind in (np.inexact, np.integer)):
+        given, made = [aval.dtype for aval in avals], [aval.dtype for aval in jaxpr.out_avals]
+        raise TypeError(
+            "linear_transpose only supports [float or complex] -> [float or complex], and integer -> integer "
+            f"functions, but got {given} -> {made}."
+        )
+
+    @traceback_util.api_boundary
+    def transposed(consts: list[Any], cotangent: Any) -> Any:
+        cts, tree = tree_flatten(cotangent)
+        if tree != flat.out_tree:
+            raise TypeError(f"cotangent tree does not match function output, expected {flat.out_tree} but got {tree}")
+        types = [core.typeof(ct) for ct in cts]
+        if any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(types, jaxpr.out_avals, strict=True)):
+            raise TypeError(f"cotangent type does not match function output, expected {jaxpr.out_avals} but got {cts}")
+        inputs = [UndefinedPrimal(aval) for aval in avals]
+        try:
+            with source_info.transform("transpose"):
+                arg_cts = ad_transpose.backward_pass(jaxpr, consts, inputs, cts)
+        except (AttributeError, TypeError) as error:  # a rule was given two linear operands, and is linear in one
+            raise TypeError(
+                f"linear_transpose takes a linear function, and {info.func_src_info} is not one."
+            ) from error
+        return tree_unflatten(in_tree, [instantiate_zeros(ct) for ct in arg_cts])
+
+    return Partial(transposed, jaxpr.consts)
+
+
+solves.derivatives.linearize, solves.derivatives.linear_transpose = linearize, linear_transpose
