@@ -20,7 +20,7 @@ from jitkit.pjit.compilation_cache import (
     EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock,
 )
 from jitkit.pjit.jit_call import Inline, jit_p
-from jitkit.pjit.jitted import flat_tree
+from jitkit.pjit.lookup import flat_tree
 from jitkit.pjit.tracing import avals_of
 from jitkit.runtime import OnHost, Placed
 from jitkit.runtime.array import Array

@@ -22,7 +22,7 @@ from jitkit.compiler import compiler
 from jitkit.compiler.placement import default_placement
 from jitkit.explorer import equations as numbering
 from jitkit.explorer import fates, hlo, ours, stablehlo
-from jitkit.interpreters import mlir
+from jitkit.interpreters.mlir_main import lower_main
 from jitkit.jaxpr import Jaxpr, Literal, Var
 from jitkit.targets.hlo import Program, called
 
@@ -45,7 +45,7 @@ COMMUTE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor"
 
 def compiled(jaxpr):
     """The optimised HLO of a jaxpr on this CPU, and its StableHLO with locations."""
-    module = mlir.lower_main("f", jaxpr, "cpu")
+    module = lower_main("f", jaxpr, "cpu")
     options = (("xla_backend_optimization_level", 0),)  # of LLVM, which comes after what is looked at
     loaded = compiler.compile_module("f", module, default_placement().devices, options)
     return loaded.hlo_modules()[0].to_string(), module.text(debug_info=True)

@@ -513,7 +513,11 @@ def render_primitives() -> str:
     ours = {name: str(getattr(jitkit.lax, name)) for name in dir(jitkit.lax) if name.endswith("_p")}
     same = [f"`{name}`" for name, printed in ours.items() if printed == str(getattr(jax.lax, name, None))]
     names = sorted(  # tests have primitives of their own, too
-        {primitive.name for primitive, rule in mlir._rules.items() if (rule.__module__ or "").startswith("jitkit.")}
+        {
+            primitive.name
+            for primitive, rule in mlir.lowering_rules.items()
+            if (rule.__module__ or "").startswith("jitkit.")
+        }
     )
     lines = [
         f"## Primitives\n\nPrinted with the same name as in JAX: {', '.join(same)}.\n",

@@ -21,12 +21,12 @@ from jitkit.base import whole_file
 from jitkit.kata.command.cli import main
 from jitkit.kata.engine import executables, processes, running
 from jitkit.kata.ladder.climber import Climber, Package
+from jitkit.kata.ladder.display import told_of
 from jitkit.kata.ladder.place import Place
 from jitkit.kata.ladder.report import Abilities, card_text, code_lines, drawn, tutorials
 from jitkit.kata.ladder.rungs import all_rungs, machine_file, prefix, solution_file
 from jitkit.kata.ladder.wrong import beliefs, wrong_versions
 from jitkit.kata.pytest.rungs import programs_of
-from jitkit.kata.verbs.on_the_ladder import told_of
 
 RUNGS = {rung.number: rung for rung in all_rungs()}
 SOLUTION = solution_file().read_text(encoding="utf-8")

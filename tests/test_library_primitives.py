@@ -98,7 +98,7 @@ class Library:
 
     def forget(self):
         """Take the rules out of the tables, which other tests compare."""
-        lowerings = self.mlir._rules if self.jax.__name__ == "jitkit" else jax_mlir._lowerings
+        lowerings = self.mlir.lowering_rules if self.jax.__name__ == "jitkit" else jax_mlir._lowerings
         batchers = (
             self.batching.fancy_primitive_batchers if self.jax.__name__ == "jax" else self.batching.primitive_batchers
         )

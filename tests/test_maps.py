@@ -24,7 +24,7 @@ import jax
 import jaxlib.xla_client
 import numpy as np
 
-from jitkit.base import config
+from jitkit.base import options
 from jitkit.core import Primitive
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -151,7 +151,7 @@ def words() -> set[str]:
     all_rooms.enter()
     found = {each.name for each in gc.get_objects() if isinstance(each, Primitive)}
     found |= {each.arg for path in HOUSE for each in ast.walk(tree_of(path)) if isinstance(each, ast.arg)}
-    found |= {f"{prefix}{option}" for option in config._OPTIONS for prefix in ("", "jax_")}
+    found |= {f"{prefix}{option}" for option in options.OPTIONS for prefix in ("", "jax_")}
     found |= set(OF_OTHERS)
     found |= set(re.findall(r"JITKIT_\w+", (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")))
     found |= set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])

@@ -14,7 +14,7 @@ import pytest
 from twin import raised, same_as_jax
 
 import jitkit
-from jitkit.base import config
+from jitkit.base import config, options
 
 ROWS = np.float32([[1, 2], [3, 4]])
 
@@ -238,7 +238,7 @@ def test_a_choice_is_refused_in_jax_s_words_when_it_is_made(name, value):
 
 
 def test_every_precision_that_an_option_may_name_is_one_of_a_product():
-    for name in config._PRECISIONS:
+    for name in options.PRECISIONS:
         with jax.default_matmul_precision(name), jitkit.default_matmul_precision(name):
             theirs = jax.make_jaxpr(jax.numpy.dot)(np.ones(2, np.float32), np.ones(2, np.float32))
             assert str(jitkit.make_jaxpr(jitkit.numpy.dot)(np.ones(2, np.float32), np.ones(2, np.float32))) == str(
@@ -247,8 +247,8 @@ def test_every_precision_that_an_option_may_name_is_one_of_a_product():
 
 
 def test_every_option_has_values_that_are_refused():
-    booleans = {name for name, option in config._OPTIONS.items() if option.parse is config._boolean}
-    assert set(config._OPTIONS) - booleans <= set(BAD)
+    booleans = {name for name, option in options.OPTIONS.items() if option.parse is options.boolean}
+    assert set(options.OPTIONS) - booleans <= set(BAD)
 
 
 def imported_with(**variables):

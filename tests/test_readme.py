@@ -13,7 +13,7 @@ import jax.scipy.special
 import jax.scipy.stats
 
 import jitkit
-from jitkit.base import config
+from jitkit.base import options
 from jitkit.kata.command import cli
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -82,7 +82,7 @@ def test_the_lines_of_the_tour_in_the_readme_are_the_tour_s():
 def test_every_option_is_in_the_table_with_its_variable():
     table = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", table, re.MULTILINE))
-    expected = {name: config._ENVIRONMENT.get(name, f"JITKIT_{name.upper()}") for name in config._OPTIONS}
+    expected = {name: options.ENVIRONMENT.get(name, f"JITKIT_{name.upper()}") for name in options.OPTIONS}
     assert rows == expected
 
 

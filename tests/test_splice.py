@@ -517,6 +517,11 @@ def test_a_file_of_before_finds_what_it_imports_at_its_place_of_today():
     assert ast.unparse(moved.tree).splitlines() == [
         "from jitkit.kata import mine", "from jitkit.kata.subjects import quiz", "from jitkit.kata.subjects.pitfalls import fit",
     ]  # fmt: skip
+    names = "from jitkit.tree_util.nodes import DictKeys, RegisteredNode\nfrom jitkit.lax.control_flow.scanning import traced_length"
+    assert ast.unparse(LearnerFile.parse(names, "exercises.py", ()).tree).splitlines() == [
+        "from jitkit.tree_util.nodes import DictKeys", "from jitkit.tree_util.registered_nodes import RegisteredNode",
+        "from jitkit.lax.control_flow.counting import traced_length",
+    ]  # fmt: skip
     function = "from jitkit.lax import dot"
     assert ast.unparse(LearnerFile.parse(function, "exercises.py", ()).tree) == function
     today = "from jitkit.core import Tracer, dtypes\nfrom jitkit.compiler import placement\nfrom jitkit.jaxpr.check import Place"

@@ -476,7 +476,7 @@ from jitkit.interpreters import ad_linearize, ad_rules, batching, mlir, partial_
 from jitkit.jaxpr import dce_rules, pp_eqn_rules
 
 tables = {
-    "lowering": mlir._rules, "batching": batching.primitive_batchers, "dce": dce_rules, "print": pp_eqn_rules,
+    "lowering": mlir.lowering_rules, "batching": batching.primitive_batchers, "dce": dce_rules, "print": pp_eqn_rules,
     "staging": partial_eval.staging_rules, "jvp": ad_rules.primitive_jvps, "transpose": ad_rules.primitive_transposes,
     "linearize": ad_linearize.linearize_rules, "partial eval": ad_linearize.partial_eval_rules,
 }
@@ -530,6 +530,16 @@ def test_every_module_says_in_its_first_line_what_it_is():
         return "does not say what it is" * (len(lines[0].split()) < 2) or "an essay" * (len(lines) > 28)
 
     assert found_in(SOURCES, complaint) == {}
+
+
+MOST_LINES = 400
+
+
+def test_no_module_is_longer_than_a_sitting():
+    """Where a module grows beyond it, it has begun a second subject, or the first one has a part with a name: cut there."""
+    modules = [path for folder in ("jitkit", "grading") for path in sorted((ROOT / folder).rglob("*.py"))]
+    lines = {str(path.relative_to(ROOT)): path.read_bytes().count(b"\n") for path in modules}
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
 
 
 def test_a_stage_begins_with_its_arrow():

@@ -11,7 +11,7 @@ from jitkit.kata.checking import Stablehlo, check
 
 
 def module_of(jk, f, *arguments):
-    return jk.interpreters.mlir.lower_main("f", jk.make_jaxpr(f)(*arguments), "cpu")
+    return jk.interpreters.mlir_main.lower_main("f", jk.make_jaxpr(f)(*arguments), "cpu")
 
 
 def lowered(jk, f, *arguments):

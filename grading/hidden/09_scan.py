@@ -21,7 +21,7 @@ def nested_by_python(jk, rng):
 @check("09.2", "Lengths that convert to integers, and arrays without elements.", hidden=True)
 def other_lengths(jk, rng):
     n = int(rng.integers(2, 9))
-    length = jk.lax.control_flow.scanning.scan_length
+    length = jk.lax.control_flow.counting.scan_length
     return [
         length([np.zeros((n, 0))], np.int8(n)),
         length([], 0),

@@ -3,7 +3,8 @@
 Comes in: what users set, and where they are in their program. Goes out: the state of the thread (`config.local`), error
 classes, tracebacks that end in the user's code, logs. Read `config` first, the others when something above uses them:
 
-    config             options, and what the current thread is doing
+    config             the values of options, and what the current thread is doing
+    options            which options there are, and which values they take
     errors             tracer -> error: what was asked of a value that is not known yet
     jax_version        the installed JAX -> the version whose ways are followed
     name_stack         names of scopes -> one text

@@ -11,7 +11,7 @@ by a context manager. Options that change what a trace records or what is compil
 interned tuple in every key; the others only change what is reported.
 
 Nothing that is said to an option is silently nothing: an assignment, a name or a value that it does not know is an
-error, and a variable of the environment that looks like one of ours and is none, a warning.
+error. Which options there are is in `options`.
 
 JAX: jax/_src/config.py:Config
 """
@@ -20,20 +20,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import importlib
 import itertools
-import operator
-import os
-import re
 import sys
 import threading
 import types
-import warnings
 import weakref
-from collections.abc import Callable, Hashable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterator
+from typing import Any
 
 from .name_stack import NameStack
+from .options import OPTIONS, Option, boolean, from_environment
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -59,158 +55,7 @@ _KEY_OPTIONS = tuple(
 )
 
 
-class _Option(NamedTuple):
-    name: str
-    default: Any
-    parse: Callable[[Any], Any]
-    doc: str
-
-
-def _boolean(value: Any) -> bool:
-    if isinstance(value, str):
-        if value.lower() in ("1", "true", "on", "yes", "y", "t"):
-            return True
-        if value.lower() in ("0", "false", "off", "no", "n", "f", ""):
-            return False
-    elif value in (0, 1):  # also False, and numpy's
-        return bool(value)
-    raise ValueError(f"expected a boolean such as 1 or 0, got {value!r}")
-
-
-def _optional_text(value: Any) -> str | None:
-    if value is not None and not isinstance(value, (str, os.PathLike)):
-        raise ValueError(f"expected text or None, got {value!r}")
-    return None if value in (None, "") else str(value)
-
-
-def _count(value: Any) -> int:
-    """A whole number from 1 on: an int, or text."""
-    try:
-        number = int(value) if isinstance(value, str) else operator.index(value)
-    except (TypeError, ValueError):
-        number = 0
-    if number < 1 or isinstance(value, bool):
-        raise ValueError(f"expected a whole number, 1 or more, got {value!r}")
-    return number
-
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-def _only(allowed: Any, why: str) -> Callable[[Any], Any]:
-    """For options that JAX has, and we have with one value."""
-
-    def parse(value: Any) -> Any:
-        if str(value).lower() != str(allowed).lower():
-            raise ValueError(f"only {allowed} is supported: {why}; got {value!r}")
-        return allowed
-
-    return parse
-
-
-def _bytes(value: Any) -> int:
-    """A number of bytes: an int, or text such as 1000000, 512M or "1 GiB"."""
-    match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:I?B)?", str(value).strip().upper())
-    if match is None:
-        raise ValueError(f"expected a number of bytes such as 1000000, 512M or 1GiB, got {value!r}")
-    return int(match.group(1)) * _UNITS[match.group(2)]
-
-
-def _one_of(*allowed: str | None) -> Callable[[Any], str | None]:
-    """For an option with a few values; where None is one of them, a variable of the environment says so by being empty."""
-    texts, or_none = [text for text in allowed if text is not None], "None or " if None in allowed else ""
-
-    def parse(value: Any) -> str | None:
-        if value in texts if isinstance(value, str) and value else or_none and value in (None, ""):
-            return value or None
-        raise ValueError(f"new enum value must be {or_none}in {texts}, got {value} of type {type(value)}.")
-
-    return parse
-
-
-# As in JAX: those of `lax.Precision` that are written alike everywhere, and the algorithms.
-_PRECISIONS = (
-    "default", "high", "highest", "bfloat16", "tensorfloat32", "float32",
-    "ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM",
-    "F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6",
-    "BF16_BF16_F32_X9", "TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64",
-)  # fmt: skip
-
-
-_OPTIONS = {
-    option.name: option
-    for option in (
-        _Option("enable_x64", False, _boolean, "keep 64-bit types instead of narrowing them to 32 bits"),
-        _Option("disable_jit", False, _boolean, "run functions made by jit as plain Python"),
-        _Option("numpy_dtype_promotion", "standard", _one_of("standard", "strict"), "operands of different dtypes"),
-        _Option("numpy_rank_promotion", "allow", _one_of("allow", "warn", "raise"), "broadcasting of different ranks"),
-        _Option("default_matmul_precision", None, _one_of(None, *_PRECISIONS), "precision of dot products"),
-        _Option("debug_nans", False, _boolean, "raise FloatingPointError where a result holds a nan"),
-        _Option("debug_key_reuse", False, _boolean, "raise KeyReuseError where a random key is used twice"),
-        _Option("no_execution", False, _boolean, "raise RuntimeError where a compiled program would run"),
-        _Option("no_tracing", False, _boolean, "raise RuntimeError where a jitted function would be traced"),
-        _Option("log_compiles", False, _boolean, "log each trace, lowering and compilation with its time"),
-        _Option("explain_cache_misses", False, _boolean, "log why each call missed the cache"),
-        _Option("check_tracer_leaks", False, _boolean, "raise where a tracer outlives its trace"),
-        _Option("traceback_filtering", "auto", _one_of("auto", "on", "off"), "hide jitkit's own frames in tracebacks"),
-        _Option("compilation_cache_dir", None, _optional_text, "folder of executables kept between processes"),
-        _Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold"),
-        _Option("cc", None, _optional_text, 'the command of the C compiler that `jit(f, backend="c")` uses'),
-        _Option("errors_page", None, _optional_text, "the page to whose sections messages of errors point"),
-        _Option("platforms", None, _optional_text, "platforms to look for devices on, read at the first use of one"),
-        _Option("jit_cache_size", 4096, _count, "signatures that one function keeps compiled, one or more"),
-        _Option(
-            "default_prng_impl",
-            "threefry2x32",
-            _only("threefry2x32", "the implementation of random keys"),
-            "the implementation of random keys",
-        ),
-        _Option(
-            "threefry_partitionable",
-            True,
-            _only(True, "each random number depends on its own place in the array only"),
-            "random numbers that do not depend on how an array is spread over devices",
-        ),
-    )
-}
-
-# The environment's name for an option: JITKIT_ and the option in capitals, but for the ones with an
-# established shorter name.
-_ENVIRONMENT = {"compilation_cache_dir": "JITKIT_CACHE_DIR", "compilation_cache_max_size": "JITKIT_CACHE_MAX_SIZE"}
-
-
-_OF_OTHERS = ("JITKIT_LABS", "JITKIT_FUZZ_EXAMPLES")  # what the course and the tests read
-
-
-def _variable_of(name: str) -> str:
-    return _ENVIRONMENT.get(name, "JITKIT_" + name.upper())
-
-
-def _warn_of_unknown_variables() -> None:
-    """Warn of variables of the environment that begin like ours, once a process: when this is imported."""
-    known = [*map(_variable_of, _OPTIONS), *_OF_OTHERS]
-    for variable in sorted(name for name in os.environ if name.startswith("JITKIT_") and name not in known):
-        by_option = {"JITKIT_" + name.upper(): _variable_of(name) for name in _OPTIONS}
-        # Imported for the few who need it: it takes as long as all of this module.
-        matches = importlib.import_module("difflib").get_close_matches(variable, [*by_option, *known], 1, 0.7)
-        near = [by_option.get(name, name) for name in matches]
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}."
-        warnings.warn(f"jitkit knows no environment variable {variable}; {hint}", stacklevel=2)
-
-
-def _from_environment(option: _Option) -> Any:
-    variable = _variable_of(option.name)
-    text = os.environ.get(variable)
-    if text is None:
-        return option.default
-    try:
-        return option.parse(text)
-    except ValueError as error:
-        raise ValueError(f"environment variable {variable}: {error}") from None
-
-
-_warn_of_unknown_variables()
-_globals: dict[str, Any] = {option.name: _from_environment(option) for option in _OPTIONS.values()}
+_globals: dict[str, Any] = {option.name: from_environment(option) for option in OPTIONS.values()}
 _interned: dict[tuple[Any, ...], Options] = {}
 _states: weakref.WeakSet[ThreadState] = weakref.WeakSet()
 _lock = threading.Lock()
@@ -286,8 +131,8 @@ def _canonical_name(name: str) -> str:
     """Accept JAX's spelling (`jax_enable_x64`) beside ours (`enable_x64`)."""
     short = name.removeprefix("jax_").removeprefix("jitkit_")
     short = {"platform_name": "platforms"}.get(short, short)
-    if short not in _OPTIONS:
-        raise AttributeError(f"Unrecognized config option: {name}\nThe options are {', '.join(_OPTIONS)}.")
+    if short not in OPTIONS:
+        raise AttributeError(f"Unrecognized config option: {name}\nThe options are {', '.join(OPTIONS)}.")
     return short
 
 
@@ -309,7 +154,7 @@ def update(name: str, new_value: Any) -> None:
     AttributeError for an unknown name, with the known ones; ValueError for a value that the option does not
     take.
     """
-    option = _OPTIONS[_canonical_name(name)]
+    option = OPTIONS[_canonical_name(name)]
     _globals[option.name] = _parsed(option, new_value)
     with _lock:
         for state in list(_states):
@@ -334,9 +179,9 @@ def parse_flags_with_absl() -> None:
 def config_with_absl() -> None:
     """Let absl's flags have the options, where the program has imported them."""
     flags = sys.modules.get("absl.flags")
-    for option in _OPTIONS.values():
+    for option in OPTIONS.values():
         if flags is not None and f"jax_{option.name}" not in flags.FLAGS:
-            define = flags.DEFINE_bool if option.parse is _boolean else flags.DEFINE_string
+            define = flags.DEFINE_bool if option.parse is boolean else flags.DEFINE_string
             define(f"jax_{option.name}", value(option.name), option.doc)
 
 
@@ -346,7 +191,7 @@ def override(**values: Any) -> Iterator[None]:
     parsed = {
         option.name: _parsed(option, new)
         for name, new in values.items()
-        for option in (_OPTIONS[_canonical_name(name)],)
+        for option in (OPTIONS[_canonical_name(name)],)
     }
     state = local.state
     before = state.overrides
@@ -391,7 +236,7 @@ def default_device(device: Any) -> Iterator[None]:
         state.refresh()
 
 
-def _parsed(option: _Option, new_value: Any) -> Any:
+def _parsed(option: Option, new_value: Any) -> Any:
     try:
         return option.parse(new_value)
     except (ValueError, TypeError) as error:
@@ -407,7 +252,7 @@ def __getattr__(name: str) -> Any:
 
 def describe() -> str:
     """Every option with its value and what it does, a line each."""
-    return "\n".join(f"{name} = {value(name)!r}  # {option.doc}" for name, option in _OPTIONS.items())
+    return "\n".join(f"{name} = {value(name)!r}  # {option.doc}" for name, option in OPTIONS.items())
 
 
 class _Config(types.ModuleType):

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from .. import core, runtime
 from ..base import late_rooms, report, traceback_util
 from ..core.effects import ordered_effects
-from ..interpreters import mlir
+from ..interpreters.mlir_main import lower_main
+from ..interpreters.mlir_module import Module
 from ..jaxpr import Jaxpr, dce_jaxpr
 from ..tree_util import PyTreeDef, keystr, skeleton, tree_flatten_with_path
 from .compiler import CompilerOptions, EffectfulExecutable, Executable, compile_module
@@ -43,7 +44,7 @@ class Program(NamedTuple):
 
 def lower_program(
     program: Program, platform: str | None = None, placement: Placement | None = None
-) -> tuple[mlir.Module, list[int]]:
+) -> tuple[Module, list[int]]:
     """Lower a traced program. Returns the module, and the positions of the arguments that it takes.
 
     Unless `keep_unused`, what no result depends on is left out, and so are arguments that nothing reads.
@@ -65,9 +66,7 @@ def lower_program(
     labels = [f"result{keystr(path)}" for path, _ in paths]
     where = placement.results if placement else ()
     of_results = ["" if x is None else _sharding_attribute(x, a) for x, a in zip(where, jaxpr.out_avals, strict=False)]
-    module = mlir.lower_main(
-        program.name, jaxpr, platform or runtime.lowering_platform(), attributes, labels, of_results
-    )
+    module = lower_main(program.name, jaxpr, platform or runtime.lowering_platform(), attributes, labels, of_results)
     if placement and len(placement.devices) > 1:
         module.partitions, module.mesh = len(placement.devices), runtime.mesh_text(placement.sharding)
     report.log_stage("lowering", program.name, time.perf_counter() - start)
@@ -129,7 +128,7 @@ def _sharding_attributes(jaxpr: Jaxpr, spread: Sequence[Any], donation: list[str
 
 
 def build_executable(
-    program: Program, module: mlir.Module, kept: Sequence[int], placement: Placement, options: CompilerOptions = ()
+    program: Program, module: Module, kept: Sequence[int], placement: Placement, options: CompilerOptions = ()
 ) -> Executable:
     """Compile a lowered program for a placement."""
     if program.backend is not None:

@@ -4,7 +4,8 @@ Comes in: an operation and its operands. Goes out: whatever the current trace ma
 
     primitive        `Primitive.bind`, and which values are operands
     avals            what is known of a value before it is computed: shape, dtype, weakness
-    tracer           what stands for a value meanwhile, and the trace that it belongs to
+    trace            what decides about operations meanwhile
+    tracer           what stands for a value meanwhile; it belongs to a trace
     dtypes           the types of elements: the door of `element_types`, `default_types` (32 bits) and `promotion`
     operators        `x + y`, `x[i]`, `x.sum()`: what Array and Tracer share
     references       names of what can be written to, which is not here
@@ -35,19 +36,19 @@ from .primitive import is_array_type as is_array_type
 from .primitive import is_array_value as is_array_value
 from .primitive import not_arrays as not_arrays
 from .primitive import typeof as typeof
-from .tracer import Trace as Trace
+from .trace import Trace as Trace
+from .trace import current_trace as current_trace
+from .trace import ensure_compile_time_eval as ensure_compile_time_eval
+from .trace import set_current_trace as set_current_trace
+from .trace import trace_state_clean as trace_state_clean
 from .tracer import Tracer as Tracer
 from .tracer import check_bool_conversion as check_bool_conversion
 from .tracer import check_integer_conversion as check_integer_conversion
 from .tracer import check_scalar_conversion as check_scalar_conversion
 from .tracer import concrete_or_error as concrete_or_error
-from .tracer import current_trace as current_trace
-from .tracer import ensure_compile_time_eval as ensure_compile_time_eval
 from .tracer import escaped_tracer_error as escaped_tracer_error
 from .tracer import innermost_trace as innermost_trace
 from .tracer import is_concrete as is_concrete
-from .tracer import set_current_trace as set_current_trace
-from .tracer import trace_state_clean as trace_state_clean
 from .tracer import unstacking as unstacking
 from .tracer import value_if_known as value_if_known
 

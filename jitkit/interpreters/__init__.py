@@ -10,7 +10,8 @@
     ad_linearize    function + values -> values + a linear jaxpr
     ad_transpose    linear jaxpr + cotangents of its results -> cotangents of its arguments
     key_reuse       jaxpr -> which random keys it uses up
-    mlir            Jaxpr -> StableHLO, rule by rule; `mlir_module` and `mlir_text` are its paper and its spelling
+    mlir            Jaxpr -> StableHLO, rule by rule; `mlir_rules` are these, `mlir_module` and `mlir_text`
+                    its paper and its spelling; `mlir_main` writes a whole program
     xla             a table under its name in JAX, for a library
 
 JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace

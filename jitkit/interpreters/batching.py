@@ -36,7 +36,8 @@ from .. import core
 from ..base import config, source_info
 from ..base.late_rooms import Slots
 from ..core import Primitive
-from ..core.tracer import Trace, Tracer
+from ..core.trace import Trace
+from ..core.tracer import Tracer
 from ..jaxpr import Jaxpr, eval_jaxpr, remembered
 from . import partial_eval, replaying
 from .library_rules import BatchingRules

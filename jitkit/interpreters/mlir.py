@@ -1,7 +1,7 @@
 """Jaxpr -> StableHLO
 
 Lowering: each equation becomes one or a few lines of StableHLO text. A rule is registered next to its
-primitive and looks like this:
+primitive (`mlir_rules`) and looks like this:
 
     @register_lowering(sin_p)
     def _(ctx, x):
@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -42,38 +41,16 @@ from ..core.effects import Effect, ordered_effects
 from ..jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from .library_rules import lower_fun
 from .mlir_module import FIRST_DEVICE, Function, Module, Origin, joined
-from .mlir_text import dense, element_type, quoted, scalar_text, symbol_text, tensor_type, to_numpy, type_of
+from .mlir_rules import LoweringRule, lowering_rule, lowering_rules, rank_polymorphic, register_lowering
+from .mlir_text import dense, element_type, scalar_text, symbol_text, tensor_type, to_numpy, type_of
 
 __all__ = [
     "FIRST_DEVICE", "HOISTED_BYTES", "Function", "LoweringContext", "LoweringRule", "Module", "element_type", "lower_fun", "lower_function",
-    "lower_main", "lowering_rule", "rank_polymorphic", "register_lowering", "tensor_type", "to_numpy", "type_of",
+    "lowering_rule", "lowering_rules", "rank_polymorphic", "register_lowering", "tensor_type", "to_numpy", "type_of",
 ]  # fmt: skip
 
 # A constant up to this size is part of the text, where XLA may fold it; a larger one is passed in.
 HOISTED_BYTES = 1 << 14
-
-LoweringRule = Callable[..., Any]
-_rules: dict[Primitive, LoweringRule] = {}
-rank_polymorphic: set[Primitive] = set()
-
-
-def register_lowering(*primitives: Any) -> Callable[[LoweringRule], LoweringRule]:
-    """Decorator: the rule that lowers these primitives. It is called as `rule(ctx, *operand_names,
-    **params)`.
-
-    It returns the name of the result, or a list of names when the primitive has `multiple_results`. Libraries give
-    the rule as the last argument, as to JAX's function of this name.
-    """
-
-    def register(rule: LoweringRule) -> LoweringRule:
-        for primitive in primitives:
-            _rules[primitive] = rule
-        return rule
-
-    if len(primitives) > 1 and not isinstance(primitives[-1], Primitive):
-        rule, primitives = primitives[-1], primitives[:-1]
-        register(rule)
-    return register
 
 
 # --- lowering equations -------------------------------------------------------------------------------------
@@ -398,49 +375,9 @@ def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> 
     return function
 
 
-def lower_main(
-    name: str,
-    jaxpr: Jaxpr,
-    platform: str,
-    argument_attributes: Sequence[str] | None = None,
-    result_names: Sequence[str] | None = None,
-    result_attributes: Sequence[str] | None = None,
-) -> Module:
-    """Write a whole program: `jaxpr` as the public function `main`, and what it calls.
-
-    `argument_attributes` are MLIR attributes per argument (donation, sharding), `result_attributes` per result
-    (sharding), `result_names` what the results are called in the text. The constants that became arguments of
-    `main` are in the module's `hoisted`, in order, and come first.
-    """
-    module = Module(re.sub(r"[^\w.-]", "_", f"jit({name})").rstrip("_"), platform)
-    module.symbols.add("main")
-    function = Function(module, "main", "public", ordered_effects(jaxpr.effects))
-    names = [f"%arg{i}" for i in range(len(jaxpr.invars))]
-    attributes = argument_attributes or [""] * len(names)
-    function.arguments = [
-        f"{n}: {type_of(v.aval)}{f' {{{a}}}' if a else ''}"
-        for n, v, a in zip(names, jaxpr.invars, attributes, strict=True)
-    ]
-    function.argument_names = jaxpr.debug_info.safe_arg_names(len(names))
-    labels = result_names or ["result"] * len(jaxpr.outvars)
-    more = [f", {a}" if a else "" for a in result_attributes or [""] * len(labels)]
-    function.results = [
-        f'{type_of(aval)} {{jax.result_info = "{quoted(label)}"{attribute}}}'
-        for aval, label, attribute in zip(jaxpr.out_avals, labels, more, strict=True)
-    ]
-    module.functions.append(function)
-    write_body(LoweringContext(function, f"jit({name})"), jaxpr, names)
-    return module
-
-
 def write_body(ctx: LoweringContext, jaxpr: Jaxpr, names: Sequence[str]) -> None:
     """Write what is between the braces of a function, up to its `return`. `names` are those of its arguments."""
     outs = ctx.lower_jaxpr(jaxpr, names)
     tokens = [ctx.tokens[effect] for effect in ctx.function.ordered]
     types = ["!stablehlo.token"] * len(tokens) + [type_of(aval) for aval in jaxpr.out_avals]
     ctx.write(f"return {', '.join([*tokens, *outs])} : {', '.join(types)}" if types else "return")
-
-
-def lowering_rule(primitive: Primitive) -> LoweringRule | None:
-    """The registered rule of a primitive, if any."""
-    return _rules.get(primitive)

@@ -33,7 +33,8 @@ from ..base.name_stack import NameStack
 from ..core import Primitive, dtypes
 from ..core.effects import no_effects
 from ..core.operators import Operators
-from ..core.tracer import Trace, Tracer
+from ..core.trace import Trace
+from ..core.tracer import Tracer
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from ..tree_util import tree_flatten, tree_unflatten
 

@@ -3,7 +3,8 @@
 Comes in: equations, from a trace. Goes out: a program as data, which can be run, pruned, checked, printed, and lowered. In the
 order of reading:
 
-    language    Var, Literal, JaxprEqn, Jaxpr; `eval_jaxpr`, `dce_jaxpr`
+    language    Var, Literal, JaxprEqn, Jaxpr; `eval_jaxpr`
+    dead_code   a jaxpr without what its wanted results do not need: `dce_jaxpr`
     rearranging jaxprs of jaxprs: other outputs, other orders; each made once
     check       the law: when a jaxpr is well-formed, and when two are the same program
     printer     Jaxpr -> text, in JAX's layout
@@ -14,29 +15,29 @@ JAX: jax/_src/core.py:Jaxpr
 
 from __future__ import annotations
 
+from .dead_code import DCERule as DCERule
+from .dead_code import dce_jaxpr as dce_jaxpr
+from .dead_code import dce_rules as dce_rules
+from .dead_code import keep_or_drop as keep_or_drop
+from .dead_code import live_equations as live_equations
+from .dead_code import prune_jaxpr as prune_jaxpr
 from .language import Atom as Atom
-from .language import DCERule as DCERule
 from .language import DebugInfo as DebugInfo
 from .language import Jaxpr as Jaxpr
 from .language import JaxprEqn as JaxprEqn
 from .language import Literal as Literal
 from .language import Var as Var
-from .language import close_jaxpr as close_jaxpr
-from .language import convert_constvars_jaxpr as convert_constvars_jaxpr
-from .language import dce_jaxpr as dce_jaxpr
-from .language import dce_rules as dce_rules
 from .language import eval_jaxpr as eval_jaxpr
 from .language import jaxpr_as_fun as jaxpr_as_fun
 from .language import jaxprs_in_params as jaxprs_in_params
 from .language import join_effects as join_effects
-from .language import keep_or_drop as keep_or_drop
 from .language import last_uses as last_uses
 from .language import literal_value as literal_value
-from .language import live_equations as live_equations
 from .language import pp_eqn_rules as pp_eqn_rules
 from .language import printing as printing
-from .language import prune_jaxpr as prune_jaxpr
 from .language import subjaxprs as subjaxprs
+from .rearranging import close_jaxpr as close_jaxpr
+from .rearranging import convert_constvars_jaxpr as convert_constvars_jaxpr
 from .rearranging import drop_unused as drop_unused
 from .rearranging import forwarded_inputs as forwarded_inputs
 from .rearranging import in_order as in_order

@@ -1,4 +1,4 @@
-"""The small typed language that traced functions become, and what is done with its programs: run, prune.
+"""The small typed language that traced functions become, and how its programs run.
 
     { lambda ; a:f32[3]. let b:f32[3] = sin a; c:f32[3] = mul b 2.0:f32[] in (c,) }
 
@@ -20,7 +20,6 @@ JAX: jax/_src/core.py:Jaxpr
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -142,8 +141,8 @@ class DebugInfo(NamedTuple):
     def filter(self, used_inputs: Sequence[bool], used_outputs: Sequence[bool]) -> DebugInfo:
         """The same for a jaxpr of which only some inputs and outputs are left."""
         return self._replace(
-            arg_names=tuple(_kept(self.safe_arg_names(len(used_inputs)), used_inputs)),
-            result_paths=tuple(_kept(self.safe_result_paths(len(used_outputs)), used_outputs)),
+            arg_names=tuple(selected(self.safe_arg_names(len(used_inputs)), used_inputs)),
+            result_paths=tuple(selected(self.safe_result_paths(len(used_outputs)), used_outputs)),
         )
 
     def with_unknown_names(self) -> DebugInfo:
@@ -275,6 +274,11 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
         yield from jaxprs_in_params(eqn.params)
 
 
+def selected(items: Iterable[_T], keep: Iterable[bool]) -> list[_T]:
+    """The items that are to be kept; `keep` says so of each."""
+    return [item for item, is_kept in zip(items, keep, strict=True) if is_kept]
+
+
 def join_effects(eqns: Iterable[JaxprEqn]) -> Effects:
     """The effects of equations together: what a jaxpr of them has."""
     return no_effects.union(*[eqn.effects for eqn in eqns])
@@ -335,112 +339,3 @@ def last_uses(jaxpr: Jaxpr) -> list[set[Var]]:
 def jaxpr_as_fun(jaxpr: Jaxpr, *args: Any) -> Callable[..., list[Any]]:
     """A closed jaxpr as a function of its inputs; the first of them may be given now, in `args`."""
     return functools.partial(eval_jaxpr, jaxpr, jaxpr.consts, *args)
-
-
-# --- dead code ----------------------------------------------------------------------------------------------
-
-# A primitive's rule: given which results of an equation are used, it says which operands are then needed, and
-# what is left of the equation (None when nothing is).
-DCERule = Callable[[list[bool], JaxprEqn], tuple[list[bool], JaxprEqn | None]]
-dce_rules: dict[Primitive, DCERule] = {}
-
-_dce_memo: weakref.WeakKeyDictionary[Jaxpr, dict[Any, tuple[Jaxpr, list[bool]]]] = weakref.WeakKeyDictionary()
-
-
-def dce_jaxpr(
-    jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
-) -> tuple[Jaxpr, list[bool]]:
-    """Leave out what the used outputs do not depend on; return the rest, and which inputs it still takes.
-
-    `used_outputs` says for each output whether it is used, and `instantiate` for each input whether to keep
-    it in any case; one bool stands for all. Equations with effects stay. Consts that nobody reads go with
-    their constvars; an open jaxpr keeps all of its constvars. The same question gets the same jaxpr as the
-    answer, so that calls which shared a jaxpr go on sharing it.
-    """
-    outputs = (used_outputs,) * len(jaxpr.outvars) if isinstance(used_outputs, bool) else tuple(used_outputs)
-    inputs = (instantiate,) * len(jaxpr.invars) if isinstance(instantiate, bool) else tuple(instantiate)
-    known = _dce_memo.setdefault(jaxpr, {})
-    if (outputs, inputs) not in known:
-        known[outputs, inputs] = prune_jaxpr(jaxpr, outputs, inputs)
-    pruned, used_inputs = known[outputs, inputs]
-    return pruned, list(used_inputs)
-
-
-def prune_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
-    """Do the work of `dce_jaxpr`."""
-    outputs = [atom for atom in _kept(jaxpr.outvars, used_outputs) if isinstance(atom, Var)]
-    eqns, live = live_equations(jaxpr.eqns, outputs)
-    used_inputs = [var in live or keep for var, keep in zip(jaxpr.invars, instantiate, strict=True)]
-    used_consts = [var in live or not jaxpr.consts for var in jaxpr.constvars]
-    pruned = Jaxpr(
-        _kept(jaxpr.constvars, used_consts),
-        _kept(jaxpr.invars, used_inputs),
-        _kept(jaxpr.outvars, used_outputs),
-        eqns,
-        join_effects(eqns),
-        jaxpr.debug_info.filter(used_inputs, used_outputs),
-        _kept(jaxpr.consts, used_consts) if jaxpr.consts else (),
-    )
-    return pruned, used_inputs
-
-
-def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[list[JaxprEqn], set[Var]]:
-    """What is left of some equations when only the variables `outputs` are of interest, in their order; and all
-    variables that are live somewhere: the outputs, and what the equations that are left read.
-
-    An equation is asked by its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives that have none. The
-    rule is called with a list that says of each result whether it is live, and with the equation. It returns a
-    list that says of each operand whether it is needed, and what is left of the equation, or None.
-    """
-    live = set(outputs)
-    left: list[JaxprEqn] = []
-    for eqn in reversed(eqns):
-        if len(eqn.outvars) == 1 and eqn.outvars[0] in live and eqn.primitive not in dce_rules:
-            for atom in eqn.invars:
-                if type(atom) is Var:
-                    live.add(atom)
-            left.append(eqn)  # what nearly every equation is, at a fifth of the price
-            continue
-        rule = dce_rules.get(eqn.primitive, keep_or_drop)
-        needed, rest = rule([var in live for var in eqn.outvars], eqn)
-        live.update(x for x, kept in zip(eqn.invars, needed, strict=True) if kept and isinstance(x, Var))
-        if rest is not None:
-            left.append(rest)
-    return left[::-1], live
-
-
-def keep_or_drop(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """The rule of primitives that have none of their own."""
-    needed = any(used_results) or bool(eqn.effects)
-    return [needed] * len(eqn.invars), eqn if needed else None
-
-
-def _kept(items: Iterable[_T], keep: Iterable[bool]) -> list[_T]:
-    return [item for item, kept in zip(items, keep, strict=True) if kept]
-
-
-# --- constants ----------------------------------------------------------------------------------------------
-
-_convert_memo: weakref.WeakKeyDictionary[Jaxpr, Jaxpr] = weakref.WeakKeyDictionary()
-
-
-def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
-    """Make the constvars the first inputs: the caller then passes their values. The same jaxpr gives the same
-    answer each time."""
-    if not jaxpr.constvars:
-        return jaxpr
-    converted = _convert_memo.get(jaxpr)
-    if converted is None:
-        names = ("",) * len(jaxpr.constvars) + jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
-        debug_info = jaxpr.debug_info._replace(arg_names=names)
-        invars = jaxpr.constvars + jaxpr.invars
-        converted = jaxpr.replace(constvars=(), consts=(), invars=invars, debug_info=debug_info)
-        _convert_memo[jaxpr] = converted
-    return converted
-
-
-def close_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> Jaxpr:
-    """The jaxpr with values for its constvars; ValueError if they are not as many."""
-    if len(consts) != len(jaxpr.constvars):
-        raise ValueError(f"the jaxpr has {len(jaxpr.constvars)} constvars, got {len(consts)} consts for them")
-    return jaxpr.replace(consts=consts)

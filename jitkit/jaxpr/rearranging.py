@@ -1,4 +1,4 @@
-"""Jaxprs made of jaxprs, each once: with other outputs, or inputs in another order.
+"""Jaxprs made of jaxprs, each once: with other outputs, inputs in another order, or constants as inputs.
 
 An equation's jaxpr is what its compiled program and its function in StableHLO are found by. So the same question has
 to get the same jaxpr as the answer, for as long as the jaxpr that was asked about lives: `remembered` sees to that.
@@ -13,7 +13,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from .language import DropVar, Jaxpr, Var, dce_jaxpr
+from .dead_code import dce_jaxpr
+from .language import DropVar, Jaxpr, Var
 
 _T = TypeVar("_T")
 
@@ -152,3 +153,23 @@ def sort_consts(jaxpr: Jaxpr) -> Jaxpr:
     assert len(order) == len(constvars), "each constant is read somewhere"
     values = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     return jaxpr.replace(constvars=order, consts=[values[var] for var in order])
+
+
+def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
+    """Make the constvars the first inputs: the caller then passes their values. The same jaxpr gives the same
+    answer each time."""
+    return _with_constvars_first(jaxpr) if jaxpr.constvars else jaxpr
+
+
+@remembered
+def _with_constvars_first(jaxpr: Jaxpr) -> Jaxpr:
+    names = ("",) * len(jaxpr.constvars) + jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
+    debug_info = jaxpr.debug_info._replace(arg_names=names)
+    return jaxpr.replace(constvars=(), consts=(), invars=jaxpr.constvars + jaxpr.invars, debug_info=debug_info)
+
+
+def close_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> Jaxpr:
+    """The jaxpr with values for its constvars; ValueError if they are not as many."""
+    if len(consts) != len(jaxpr.constvars):
+        raise ValueError(f"the jaxpr has {len(jaxpr.constvars)} constvars, got {len(consts)} consts for them")
+    return jaxpr.replace(consts=consts)

@@ -5,16 +5,14 @@ rule, lowering, public function; the elementwise ones are rows of the table in `
 it takes more than a screen, in NAME_derivatives.py, which `derivatives` imports. In the order of reading:
 
     elementwise, elementwise_rules          the table of elementwise operations, and its columns
-    accuracy                                how exact some of them are to be
-    elementwise_derivatives                 its derivatives
+    elementwise_derivatives, accuracy       its derivatives; how exact some of them are to be
     powers, powers_derivatives              with an exponent that is data, or known
-    utils, extended                         checks; arrays whose elements are keys
     convert, convert_derivatives            from one dtype to another
+    utils, extended                         checks; arrays whose elements are keys
     creation, shaping, joining              arrays from nothing; rearranged; put together
     selection, selection_derivatives        chosen from, element by element
     slicing, dynamic_slicing                windows whose corner is known, or is data
-    reduction, reduction_derivatives        an axis folded with an operation
-    reducers, generic_reduction, cumulative the same with a function of scalars; running sums
+    reduction, reduction_derivatives, reducers, generic_reduction, cumulative   an axis folded, by operations or functions
     windows, windows_derivatives            over windows that move along an array
     precision, dot_products                 products of matrices, and how precisely they are summed
     convolution, convolution_shapes, convolution_derivatives, patches

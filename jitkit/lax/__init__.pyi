@@ -213,6 +213,9 @@ from .exchange import all_to_all as all_to_all
 from .exchange import all_to_all_p as all_to_all_p
 from .exchange import pbroadcast as pbroadcast
 from .exchange import pbroadcast_p as pbroadcast_p
+from .exchange import ppermute as ppermute
+from .exchange import ppermute_p as ppermute_p
+from .exchange import pshuffle as pshuffle
 from .exchange import pswapaxes as pswapaxes
 from .fourier import FftType as FftType
 from .fourier import fft as fft
@@ -265,9 +268,6 @@ from .parallel import pmax_p as pmax_p
 from .parallel import pmean as pmean
 from .parallel import pmin as pmin
 from .parallel import pmin_p as pmin_p
-from .parallel import ppermute as ppermute
-from .parallel import ppermute_p as ppermute_p
-from .parallel import pshuffle as pshuffle
 from .parallel import psum as psum
 from .parallel import psum_p as psum_p
 from .parallel import psum_scatter as psum_scatter

@@ -30,8 +30,8 @@ from ..core.effects import Effect, io_effect, ordered_io_effect
 from ..interpreters.ad_rules import primitive_jvps, primitive_transposes
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher
 from ..interpreters.mlir import FIRST_DEVICE, LoweringContext, register_lowering, type_of
-from ..runtime import array
 from ..runtime.array import Array
+from ..runtime.putting import device_put_leaf
 from ..tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .control_flow import map as lax_map
 from .control_flow import scan
@@ -108,7 +108,7 @@ def on_cpu(x: Any) -> Any:
     """A value as an Array that is committed to the CPU, as functions called back get it."""
     sharding = runtime.single_device_sharding(runtime.devices("cpu")[0])
     if not isinstance(x, np.ndarray):
-        return array.device_put_leaf(x, sharding)
+        return device_put_leaf(x, sharding)
     aval = ShapedArray(x.shape, x.dtype)
     return Array(runtime.put(x, aval, sharding, True), aval, runtime.placed(aval, sharding))
 

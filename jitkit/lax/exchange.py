@@ -8,7 +8,7 @@ JAX: jax/_src/lax/parallel.py:all_to_all
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -183,3 +183,61 @@ def _transpose_pbroadcast(ct: Any, x: Any, *, axis_name: Any, source: int) -> li
 
 
 deflinear(pbroadcast_p, _transpose_pbroadcast)
+
+
+# --- ppermute: the value of another element -----------------------------------------------------------------
+
+ppermute_p = Primitive("ppermute", pure_shape_rule=False)
+
+
+@ppermute_p.def_abstract_eval
+def _(x: ShapedArray, *, axis_name: Axes, perm: Sequence[tuple[int, int]]) -> ShapedArray:
+    _check_bound(axis_name, "ppermute")
+    return x
+
+
+@register_batcher(ppermute_p, even_unmapped=True)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Axes, perm: Sequence[tuple[int, int]]) -> Any:
+    [x], [dim] = vals, dims
+    if axis.name is None or axis.name not in axis_name:
+        return ppermute_p.bind(x, axis_name=axis_name, perm=perm), dim
+    others = tuple(name for name in axis_name if name != axis.name)
+    if others:
+        return ppermute_p.bind(x, axis_name=others, perm=perm), dim
+    if len(perm) != axis.size:
+        raise AssertionError(
+            f"Permutation doesn't match the axis size!\nppermute got {len(perm)} pairs (source, destination), and the axis "
+            f"{axis.name!r} has {axis.size} elements: under vmap, each of them needs a pair."
+        )
+    if dim is None:
+        return x, None
+    sources = np.zeros(axis.size, int)
+    for source, destination in perm:
+        sources[destination] = source
+    return x.take(sources, dim), dim
+
+
+def _transpose_ppermute(ct: Any, x: Any, *, axis_name: Axes, perm: Sequence[tuple[int, int]]) -> list[Any]:
+    back = tuple((destination, source) for source, destination in perm)
+    return [ppermute_p.bind(ct, axis_name=axis_name, perm=back)]
+
+
+deflinear(ppermute_p, _transpose_ppermute)
+
+
+def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+    """The value of another element: `perm` holds pairs (source, destination), one for each element.
+
+    Raises:
+      NameError: there is no axis of this name around.
+      AssertionError: there is not one pair for each element.
+    """
+    pairs = tuple((source, destination) for source, destination in perm)
+    return tree_map(lambda leaf: ppermute_p.bind(leaf, axis_name=_axes(axis_name), perm=pairs), x)
+
+
+def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
+    """The value of another element: of element `perm[i]` for element i. ValueError unless it is a permutation."""
+    if set(perm) != set(range(len(perm))):
+        raise ValueError(f"`perm` does not represent a permutation: {perm}")
+    return ppermute(x, axis_name, [(source, i) for i, source in enumerate(perm)])

@@ -23,7 +23,8 @@ from ..interpreters.batching import AxisData, Dims, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
 from ..jaxpr import Literal
-from ..runtime.array import Array, check_place, check_put, device_put_leaf
+from ..runtime.array import Array
+from ..runtime.putting import check_place, check_put, device_put_leaf
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 
 

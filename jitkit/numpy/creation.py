@@ -22,7 +22,7 @@ from ..core import dtypes
 from ..interpreters.ad import DualTracer
 from ..lax.placing import placed as put
 from ..lax.utils import canonicalize_shape
-from ..runtime import array as arrays
+from ..runtime.putting import device_put_leaf
 from .promotion import broadcast_to, convert
 from .util import as_array, check_arraylike, is_array
 
@@ -60,7 +60,7 @@ def array(
         core.get_aval(theirs)  # numpy asked it for its values; this says what it is
     if ndmin > result.ndim:
         result = lax.expand_dims(result, range(ndmin - result.ndim))
-    return result if device is None else arrays.device_put_leaf(result, device)
+    return result if device is None else device_put_leaf(result, device)
 
 
 def asarray(
@@ -97,7 +97,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
             )
     result = lax._convert_element_type(x, target, warn_on_complex_to_real_cast=False)
     result = lax.copy(result) if copy else result
-    return result if device is None else arrays.device_put_leaf(result, device)
+    return result if device is None else device_put_leaf(result, device)
 
 
 def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
@@ -202,7 +202,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 def placed(x: Any, device: Any) -> Any:
     """x on this device, of which nothing is recorded while tracing; None leaves it where it is."""
-    return x if device is None else arrays.device_put_leaf(x, device)
+    return x if device is None else device_put_leaf(x, device)
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:

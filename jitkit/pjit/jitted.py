@@ -9,7 +9,7 @@ what it finds. What it does not find goes this way:
       Jitted.first_call                 one thread makes the entry, others wait
         Traceable.traced                  run the Python function once, on tracers (tracing)
         program.compile_program
-          mlir.lower_main                   write the jaxpr as StableHLO
+          mlir_main.lower_main              write the jaxpr as StableHLO
           compiler.compile_module           let XLA compile it
         compilation_cache.Entry           how to run it: calling.runner
         compilation_cache.Table.insert    remember it under the key
@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -42,20 +41,19 @@ from ..runtime import argument_keys
 from ..runtime.array import Array
 from ..signature import api_util, argument_errors
 from ..signature.api_util import Arguments, CallForm
-from ..tree_util import PyTreeDef, flatten_by, tree_flatten, tree_structure
+from ..tree_util import PyTreeDef, flatten_by, tree_flatten
 from ..tree_util.guessing import Guesses, is_due
+from .better_errors import better_error
 from .calling import Direct, in_dtype
 from .compilation_cache import Entry, TracedCall, run_entry
 from .function import PjitFunction
 from .jit_call import NestedCall
-from .lookup import LookUp, write_look_up
+from .lookup import LookUp, flat_tree, write_look_up
 from .stages import Wrapped
 from .tracing import JitOptions, Traceable, avals_of
 
-_DE_OPTIMIZED = "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
 _MOST_FORMS = 256  # of calls of one function
 _local, _key_functions, _new, _ndarray = config.local, argument_keys.key_functions, Array.__new__, np.ndarray
-_flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls whose arguments are all arrays
 
 
 class Jitted(Traceable):
@@ -131,7 +129,7 @@ class Jitted(Traceable):
                         warm = self.staged and bool(entry.is_warm)
                         raise explain_failure(error, leaves, entry.executable.consts, warm) from None
                 except (TypeError, OverflowError, FloatingPointError) as error:
-                    better = self.better_error(error, args, kwargs)
+                    better = better_error(self, self.staged, error, args, kwargs)
                     if better is error:
                         raise
                     raise better from None
@@ -241,39 +239,6 @@ class Jitted(Traceable):
         if not arguments.statics and tree is flat_tree(len(keys)):
             return (options, *keys)
         return (options, tree, api_util.static_key(arguments.statics), *keys)
-
-    def better_error(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-        """What to raise for an error of a kind that says too little: which operation made a nan, which argument of a
-        library function is no array.
-        """
-        if isinstance(error, FloatingPointError):
-            error.__traceback__ = self.find_nan(args, kwargs, error)
-        elif not self.staged:
-            try:
-                inspect.signature(self.fun).bind(*args, **kwargs)
-            except TypeError:
-                return error
-            try:
-                self.signature(args, kwargs)
-            except (TypeError, OverflowError) as refusal:
-                return refusal
-        return error
-
-    def find_nan(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
-        """With `debug_nans`, after a result held a nan: run the function by operations, to find the one that makes it.
-
-        The error then says which one, and has the traceback of the user's line. A jitted function that is called on the way
-        does the same, and says so, as JAX does.
-        """
-        options = config.local.state.run_options
-        if options.debug_nans and not options.disable_jit:
-            print(_DE_OPTIMIZED)
-            try:
-                self.fun(*args, **kwargs)
-            except FloatingPointError as found:
-                error.args = found.args
-                return found.__traceback__
-        return error.__traceback__
 
     def call_under_trace(self, *args: Any, **kwargs: Any) -> Any:
         """A call while a trace is active, or while `jit` is switched off."""
@@ -426,10 +391,3 @@ class Jitted(Traceable):
             call.place(*self.shardings(arguments, traced, avals))
         self.table.remember_nested(self.trace_key(arguments, tree, avals), call)
         return call
-
-
-def flat_tree(count: int) -> PyTreeDef:
-    """The tree of a call with `count` positional arguments that are all leaves."""
-    while len(_flat_trees) <= count:
-        _flat_trees.append(tree_structure(((0,) * len(_flat_trees), {})))
-    return _flat_trees[count]

@@ -31,7 +31,7 @@ from typing import Any
 from ..runtime import argument_keys
 from ..runtime.array import Array
 from ..signature.api_util import CallForm
-from ..tree_util import PyTreeDef
+from ..tree_util import PyTreeDef, tree_structure
 from ..tree_util.compiled import Shape, Source
 from .compilation_cache import Entry, Table
 
@@ -89,3 +89,13 @@ def key_of(leaf: str) -> str:
     if leaf.startswith("*"):
         return f"*[{key_of('x')} for x in {leaf[1:]}]"
     return f"{leaf}._key if type({leaf}) is Array else key_functions[type({leaf})]({leaf})"
+
+
+_flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls whose arguments are all arrays
+
+
+def flat_tree(count: int) -> PyTreeDef:
+    """The tree of a call with `count` positional arguments that are all leaves."""
+    while len(_flat_trees) <= count:
+        _flat_trees.append(tree_structure(((0,) * len(_flat_trees), {})))
+    return _flat_trees[count]

@@ -24,16 +24,10 @@ from ..interpreters import mlir
 from ..jaxpr import Jaxpr, printing
 from ..runtime import argument_keys
 from ..signature.api_util import CallForm
-from ..signature.shape_struct import ShapeDtypeStruct, key_of_argument
-from ..tree_util import (
-    PyTreeDef,
-    equality_errors_pytreedef,
-    keystr,
-    tree_flatten,
-    tree_flatten_with_path,
-    tree_unflatten,
-)
+from ..signature.shape_struct import ShapeDtypeStruct
+from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
 from .compilation_cache import Entry, Table, run_entry
+from .compiled_arguments import check_avals, check_shardings, tree_mismatch
 from .lookup import write_look_up
 
 if TYPE_CHECKING:  # imported when somebody compiles for a target
@@ -362,32 +356,15 @@ class Compiled(_Stage):
         """How to run arguments of these kinds, once it is sure that they fit; remembered for the next ones."""
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self._program.in_tree:
-            raise TypeError(_tree_mismatch(self._program, tree))
-        _check_avals(self._program, (args, kwargs), leaves)
-        self._check_placement(leaves)
+            raise TypeError(tree_mismatch(self._program, tree))
+        check_avals(self._program, (args, kwargs), leaves)
+        check_shardings(self._program, leaves, self._shardings())
         keys = [argument_keys.key_of(x) for x in leaves]
         entry = Entry(self._executable, self._program.out_tree, keys)
         if len(self._table.entries) >= _MOST_KINDS:
             self._table.entries.clear()
         self._table.entries[config.local.state.run_options, self._program.in_tree, (), *keys] = entry
         return entry, leaves
-
-    def _check_placement(self, leaves: Sequence[Any]) -> None:
-        """ValueError when an argument is committed to another place than the one compiled for."""
-        names = self._program.jaxpr.debug_info.safe_arg_names(len(leaves))
-        wrong = []
-        for name, x, required in zip(names, leaves, self._shardings(), strict=True):
-            key = key_of_argument(x)
-            if isinstance(key, runtime.Placed) and key.sharding != required:
-                wrong.append(
-                    f"Argument {name} with shape {key.aval.str_short()}:\n  Passed sharding: {key.sharding}\n"
-                    f"  Required sharding: {required}"
-                )
-        if wrong:
-            raise ValueError(
-                "Computation was compiled for input shardings that disagree with the shardings of arguments passed to "
-                f"it. Here are the {len(wrong)} mismatches:\n" + "\n".join(wrong)
-            )
 
 
 class Wrapped(Protocol):
@@ -409,45 +386,3 @@ class Wrapped(Protocol):
         """Forget everything compiled and traced for the function."""
 
     def _cache_size(self) -> int: ...
-
-
-def _tree_mismatch(program: Program, tree: PyTreeDef) -> str:
-    found = list(equality_errors_pytreedef(tree, program.in_tree))
-    headline = "Function compiled with input pytree does not match the input pytree it was called with."
-    lines = [f"{headline} There are {len(found)} mismatches, including:"]
-    for (first, *rest), now, then, explanation in found:
-        where = ("args", "kwargs")[first.idx] + keystr(tuple(rest))
-        lines.append(f"    * at {where}, seen {then} but now given {now}, so {explanation}")
-    lines.append(
-        f"The function is {program.jaxpr.debug_info.func_src_info}. A compiled function takes arguments of the "
-        "signature that it was compiled for, and no static ones; call the jitted function itself for another one."
-    )
-    return "\n".join(lines)
-
-
-def _check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
-    from_names = program.jaxpr.debug_info.safe_arg_names(len(leaves))
-    wrong = []
-    for i, (x, expected) in enumerate(zip(leaves, program.jaxpr.in_avals, strict=True)):
-        if isinstance(x, core.Tracer):
-            raise TypeError(
-                "Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
-                f"Detected argument of Tracer type {type(x)}.\nCall the jitted function itself here."
-            )
-        actual = _aval_of_value(x)
-        if actual.strip_weak_type() is not expected.strip_weak_type():
-            name = from_names[i] or keystr(tree_flatten_with_path(tree)[0][i][0])
-            wrong.append(f"Argument '{name}' compiled with {expected.str_short()} and called with {actual.str_short()}")
-    if wrong:
-        raise TypeError(
-            "Argument types differ from the types for which this computation was compiled. Perhaps you are calling "
-            "the compiled executable with a different enable_x64 mode than when it was AOT compiled? The mismatches "
-            "are:\n" + "\n".join(wrong)
-        )
-
-
-def _aval_of_value(x: Any) -> Any:
-    try:
-        return core.get_aval(x)
-    except TypeError as error:
-        raise TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type\n{error}") from None

@@ -14,6 +14,7 @@ and change; all of them are named in this room, and nowhere else. In the order o
     executing    loaded executable + buffers -> buffers
     host_memory  buffer -> address, for programs that are no XLA's
     array        value -> Array: an aval and a handle on a buffer
+    putting      value + place -> an Array there
     placing      what users ask of devices
     argument_keys  argument of a call -> what a cache must know of it
     foreign_nodes  classes that only JAX's registry of pytrees knows

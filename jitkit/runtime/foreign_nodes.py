@@ -13,7 +13,8 @@ from typing import Any
 
 from ..tree_util import registry
 from ..tree_util.key_entries import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, SequenceKey
-from ..tree_util.nodes import NodeType, RegisteredNode
+from ..tree_util.nodes import NodeType
+from ..tree_util.registered_nodes import RegisteredNode
 from .beside_jax import pytrees_of_jax
 
 

@@ -3,7 +3,7 @@
 Comes in: arguments and results, in dicts, lists, tuples, classes. Goes out: a flat list of leaves, and a treedef that puts them
 together again. In the order of reading:
 
-    nodes        how one node comes apart: a dict, a list, a namedtuple, a registered class
+    nodes        how one node comes apart: a dict, a list, a namedtuple; `registered_nodes`: a class that was registered
     key_entries  the way from a node to its children: `[0]`, `['a']`, `.name`
     registry     which types are nodes, and how a class becomes one
     treedef      leaves + treedef -> value; trees that are equal are one object

@@ -31,7 +31,8 @@ from typing import Any
 
 from .guessing import TakeApart, writers, written
 from .key_entries import KeyPath
-from .nodes import DataclassNode, DictNode, NamedTupleNode, NodeType, NoneNode, RegisteredNode, SequenceNode
+from .nodes import DictNode, NamedTupleNode, NodeType, NoneNode, SequenceNode
+from .registered_nodes import DataclassNode, RegisteredNode
 from .registry import leaf_types
 from .treedef import LEAF, PyTreeDef, fingerprint
 

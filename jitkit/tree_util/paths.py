@@ -21,7 +21,7 @@ from typing import Any
 
 from .guessing import everywhere, written
 from .key_entries import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
-from .nodes import DataclassNode
+from .registered_nodes import DataclassNode
 from .registry import flatten_one_level_with_keys, node_types
 from .skeletons import Skeleton, child_keys, skeleton
 from .treedef import LEAF, PyTreeDef, fingerprint, make_node, same_key

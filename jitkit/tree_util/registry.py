@@ -23,21 +23,8 @@ from ..base import traceback_util
 from ..base.late_rooms import Slots
 from ..base.util import safe_zip
 from .key_entries import DictKey, KeyEntry
-from .nodes import (
-    CustomNode,
-    DataclassNode,
-    DictNode,
-    Flatten,
-    FlattenWithKeys,
-    NamedTupleNode,
-    NodeType,
-    NoneNode,
-    RegisteredNode,
-    SequenceNode,
-    Unflatten,
-    intern_lock,
-    is_namedtuple,
-)
+from .nodes import DictNode, NamedTupleNode, NodeType, NoneNode, SequenceNode, intern_lock, is_namedtuple
+from .registered_nodes import CustomNode, DataclassNode, Flatten, FlattenWithKeys, RegisteredNode, Unflatten
 
 Class = TypeVar("Class", bound=type[Any])
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .key_entries import KeyEntry
-from .nodes import RegisteredNode
+from .registered_nodes import RegisteredNode
 from .registry import node_types, registered
 from .treedef import LEAF, PyTreeDef, make_node
 

@@ -160,7 +160,7 @@ def layer(jk, rng, slots=False):
     """A node type, and an instance."""
     cls = layer_class(slots)
     w, b, size = numbers(rng, 3)
-    node_type = jk.tree_util.nodes.DataclassNode(cls, ("weight", "bias"), ("size", "name"))
+    node_type = jk.tree_util.registered_nodes.DataclassNode(cls, ("weight", "bias"), ("size", "name"))
     return node_type, cls(names(rng, 1)[0], w, size, b)
 
 
@@ -229,7 +229,7 @@ def registered_named_tuples(jk, rng):
 def locked_tables(jk, rng):
     registry = jk.tree_util.registry
     mine = type(f"Mine{rng.integers(99)}", (), {})
-    new = jk.tree_util.nodes.DataclassNode(mine, (), ())
+    new = jk.tree_util.registered_nodes.DataclassNode(mine, (), ())
     return with_the_lock(registry, ["registered", "node_types"], lambda: registry.register(new))
 
 
@@ -253,7 +253,9 @@ class Box:
 def make_box_class(jk, kind="a box"):
     """A new class, and the node type that takes its instances apart."""
     cls = type("Box", (Box,), {})
-    return cls, jk.tree_util.nodes.CustomNode(cls, lambda box: ((box.content,), kind), lambda data, xs: cls(xs[0]))
+    return cls, jk.tree_util.registered_nodes.CustomNode(
+        cls, lambda box: ((box.content,), kind), lambda data, xs: cls(xs[0])
+    )
 
 
 @check(
@@ -295,7 +297,7 @@ def registered_late(jk, rng):
 def registered_twice(jk, rng):
     cls, node_type = make_box_class(jk, "the first")
     jk.tree_util.registry.register(node_type)
-    second = jk.tree_util.nodes.DataclassNode(cls, ("content",), ())
+    second = jk.tree_util.registered_nodes.DataclassNode(cls, ("content",), ())
     refused = [
         raised(jk.tree_util.registry.register, again, parts=[f"Duplicate {again.kind} PyTreeDef", f"{cls}."])
         for again in (node_type, second)

@@ -23,7 +23,7 @@ def text_of(jk, f, *arguments, debug_info=False):
 
 
 def module_of(jk, f, *arguments):
-    return jk.interpreters.mlir.lower_main("f", jk.make_jaxpr(f)(*arguments), "cpu")
+    return jk.interpreters.mlir_main.lower_main("f", jk.make_jaxpr(f)(*arguments), "cpu")
 
 
 def constants(jk, *arrays):
@@ -392,7 +392,9 @@ def two_dtypes(jk, rng):
 
     # XLA for the CPU would convert by itself; a TPU takes two dtypes as they are
     program = jk.make_jaxpr(f)(x, y)
-    types = [types_of_products(jk.interpreters.mlir.lower_main("f", program, chip).text()) for chip in ("cpu", "tpu")]
+    types = [
+        types_of_products(jk.interpreters.mlir_main.lower_main("f", program, chip).text()) for chip in ("cpu", "tpu")
+    ]
     return lowered(jk, f, x, y), types
 
 

@@ -111,7 +111,7 @@ def stacked(jk, rng):
 @check("09.2", "The leading axes say how many steps there are; other axes are free.")
 def from_arrays(jk, rng):
     n = int(rng.integers(2, 9))
-    length = jk.lax.control_flow.scanning.scan_length
+    length = jk.lax.control_flow.counting.scan_length
     shaped = jk.ShapeDtypeStruct
     return [
         length([np.zeros((n, 3)), np.zeros(n), shaped((n, 1, 7), "int32")], None),
@@ -138,7 +138,7 @@ def different_sizes(jk, rng):
 )
 def disagreeing(jk, rng):
     n = int(rng.integers(3, 9))
-    length = jk.lax.control_flow.scanning.scan_length
+    length = jk.lax.control_flow.counting.scan_length
     return [
         raised(length, xs, n)
         for xs, n in (([row(rng, n)], n - 1), ([row(rng, n)], n + 1), ([row(rng, n), row(rng, n - 1)], n))
@@ -148,7 +148,7 @@ def disagreeing(jk, rng):
 @check("09.2", "Where there are no arrays, `length` is needed.", against=["length is never needed"])
 def no_arrays(jk, rng):
     n = int(rng.integers(2, 9))
-    length = jk.lax.control_flow.scanning.scan_length
+    length = jk.lax.control_flow.counting.scan_length
     return [length([], n), length([], np.int64(n)), raised(length, [], None)]
 
 
@@ -162,14 +162,14 @@ def traced_length(jk, rng):
 def numbers(jk, rng):
     x = number(rng)
     f = jk.make_jaxpr(lambda xs: jk.lax.scan(lambda c, y: (c, y), 0, (xs, x)))
-    length = jk.lax.control_flow.scanning.scan_length
+    length = jk.lax.control_flow.counting.scan_length
     first = raised(length, [x, row(rng)], None, parts=["no leading axis to scan over"])
     return raised(f, row(rng), parts=["no leading axis to scan over", str(x)]), first
 
 
 @check("09.2", "Of several things that are wrong, the first of the list is told; 0 is a length, too.")
 def order_of_errors(jk, rng):
-    length, tracers = jk.lax.control_flow.scanning.scan_length, []
+    length, tracers = jk.lax.control_flow.counting.scan_length, []
     jk.make_jaxpr(lambda n: (tracers.append(n), n)[1])(3)
     scalar, xs, n = np.float32(number(rng)), row(rng, 3), tracers[0]
     no_axis, traced = ["no leading axis to scan over"], ["expects a concrete `int`"]

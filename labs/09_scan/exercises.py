@@ -21,10 +21,9 @@ from jitkit.lax import (
 )
 from jitkit.lax.control_flow.agreement import check_carry, promote_weak_inputs
 from jitkit.lax.control_flow.common import Body, avals_of
+from jitkit.lax.control_flow.counting import no_leading_axis, steps_at_once, traced_length
 from jitkit.lax.control_flow.loops import run_while
-from jitkit.lax.control_flow.scanning import (
-    bind_scan, element_of, no_leading_axis, steps_at_once, trace_step, traced_length,
-)
+from jitkit.lax.control_flow.scanning import bind_scan, element_of, trace_step
 from jitkit.lax.control_flow.stepping import Step, one_after_the_other
 from jitkit.tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
 

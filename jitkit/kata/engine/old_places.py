@@ -39,6 +39,12 @@ _MOVED = {
     "pjit.key_reuse": ("interpreters", "key_reuse"),
     **{f"kata.{name}": ("kata.subjects", name) for name in ("chips", "gradients", "pitfalls", "quiz", "small_jit")},
 }
+# Names that went from one module to another.
+_MOVED_NAMES = {
+    "tree_util.nodes.RegisteredNode": "tree_util.registered_nodes",
+    "lax.control_flow.scanning.no_leading_axis": "lax.control_flow.counting",
+    "lax.control_flow.scanning.traced_length": "lax.control_flow.counting",
+}
 
 
 class _Imports(ast.NodeTransformer):
@@ -61,4 +67,6 @@ class _Imports(ast.NodeTransformer):
             return f"jitkit.{room}", ast.alias(name, None if same else alias.asname or alias.name)
         if module in _MOVED and alias.name not in _ROOMS.get(module, "").split():
             return f"jitkit.{'.'.join(_MOVED[module])}", ast.alias(alias.name, alias.asname)
+        if dotted in _MOVED_NAMES:
+            return f"jitkit.{_MOVED_NAMES[dotted]}", ast.alias(alias.name, alias.asname)
         return ".".join(filter(None, ("jitkit", module))), alias

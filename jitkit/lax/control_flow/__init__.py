@@ -6,7 +6,8 @@ order:
     common, agreement        a function of the user as a jaxpr; what must agree
     conditionals             cond and switch; their derivatives are in `conditionals_derivatives`
     loops                    while_loop; its derivatives are in `loops_derivatives`
-    scanning, stepping       scan, and how it becomes a while loop; its derivatives are in `scanning_derivatives`
+    scanning, stepping       scan, and how it becomes a while loop, of how many steps (`counting`); its derivatives are in
+                             `scanning_derivatives`
     derived                  fori_loop, map, associative_scan
     solves                   custom_root and custom_linear_solve
 

@@ -24,7 +24,7 @@ from ...core import Primitive
 from ...interpreters import partial_eval
 from ...interpreters.batching import AxisData, batch_jaxpr_if
 from ...interpreters.mlir import LoweringContext, register_lowering
-from ...jaxpr import DebugInfo, Jaxpr, convert_constvars_jaxpr
+from ...jaxpr import Atom, DebugInfo, Jaxpr, Var, convert_constvars_jaxpr, remembered
 from ...pjit import compilation_cache
 from ...signature import api_util
 from ...signature.api_util import Arguments
@@ -192,3 +192,45 @@ def _(*avals: Any, jaxpr: Jaxpr) -> list[Any]:
 @register_lowering(eval_jaxpr_p)
 def _(ctx: LoweringContext, *args: str, jaxpr: Jaxpr) -> list[str]:
     return ctx.lower_region(jaxpr, args, "closed_call", own_lines=True)
+
+
+# --- branches that take the constants of all ----------------------------------------------------------------
+
+
+def with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts: Sequence[Any]) -> Jaxpr:
+    """The k-th branch, with inputs for the constants of all branches."""
+    if not consts:
+        return branch.jaxpr
+    position = {id(x): i for i, x in enumerate(branch.consts)}
+    places = tuple(position.get(id(x)) for x in consts)
+    repeated = any(branch is earlier for earlier in traced[:k])
+    return _widen(branch.jaxpr, places, tuple(avals_of(consts)), repeated, k, tuple(map(id, consts)))
+
+
+@remembered
+def _widen(jaxpr: Jaxpr, places: tuple[int | None, ...], avals: tuple[Any, ...], repeated: bool, *_: Any) -> Jaxpr:
+    """The jaxpr with one input for each constant of all branches; `places` say which of its own it is.
+
+    A branch that stands in the same equation a second time gets variables of its own for them. (What else
+    there is among the arguments decides, as in JAX, which branches share a jaxpr.)
+    """
+    count = sum(place is not None for place in places)
+    consts = [
+        Var(aval) if place is None or repeated else jaxpr.invars[place]
+        for place, aval in zip(places, avals, strict=True)
+    ]
+    fresh = {jaxpr.invars[place]: var for place, var in zip(places, consts, strict=True) if place is not None}
+    names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[count:]
+    parts: dict[str, Any] = {}
+    if repeated:
+        parts["eqns"] = [eqn.replace(invars=_renamed(eqn.invars, fresh)) for eqn in jaxpr.eqns]
+        parts["outvars"] = _renamed(jaxpr.outvars, fresh)
+    return jaxpr.replace(
+        invars=consts + jaxpr.invars[count:],
+        debug_info=jaxpr.debug_info._replace(arg_names=("",) * len(consts) + names),
+        **parts,
+    )
+
+
+def _renamed(atoms: Sequence[Atom], names: dict[Var, Var]) -> list[Atom]:
+    return [names.get(atom, atom) if isinstance(atom, Var) else atom for atom in atoms]

@@ -23,18 +23,7 @@ from ...core import Primitive, ShapedArray, abstract_token, dtypes
 from ...core.effects import Effect, io_effect, no_effects, ordered_effects, ordered_io_effect
 from ...interpreters.batching import AxisData, Dims, Vals, batch_jaxpr_if, bdim_at_front, moveaxis, register_batcher
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
-from ...jaxpr import (
-    Atom,
-    Jaxpr,
-    JaxprEqn,
-    Var,
-    dce_jaxpr,
-    dce_rules,
-    eval_jaxpr,
-    forwarded_inputs,
-    keep_outputs,
-    remembered,
-)
+from ...jaxpr import Jaxpr, JaxprEqn, dce_jaxpr, dce_rules, eval_jaxpr, forwarded_inputs, keep_outputs
 from ...tree_util import tree_flatten, tree_unflatten
 from ..convert import asarray, convert_element_type
 from ..elementwise import eq
@@ -42,7 +31,7 @@ from ..ordering import stop_gradient
 from ..selection import clamp, select_n
 from ..shaping import broadcast_in_dim
 from .agreement import check_branches, check_operands, same_type
-from .common import Body, Traced, avals_of, trace_body
+from .common import Body, avals_of, trace_body, with_consts_of_all
 
 cond_p = Primitive("cond", multiple_results=True, pure_shape_rule=False)
 cond_p.effects = lambda params: no_effects.union(*(branch.effects for branch in params["branches"]))
@@ -364,42 +353,3 @@ def bind_branches(index: Any, branches: Sequence[Jaxpr], inputs: Sequence[Any]) 
     computed_only = [keep_outputs(branch, tuple(place is None for place in passed)) for branch in branches]
     computed = iter(cond_p.bind(index, *inputs, branches=tuple(computed_only)))
     return [next(computed) if place is None else asarray(inputs[place]) for place in passed]
-
-
-def with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts: Sequence[Any]) -> Jaxpr:
-    """The k-th branch, with inputs for the constants of all branches."""
-    if not consts:
-        return branch.jaxpr
-    position = {id(x): i for i, x in enumerate(branch.consts)}
-    places = tuple(position.get(id(x)) for x in consts)
-    repeated = any(branch is earlier for earlier in traced[:k])
-    return _widen(branch.jaxpr, places, tuple(avals_of(consts)), repeated, k, tuple(map(id, consts)))
-
-
-@remembered
-def _widen(jaxpr: Jaxpr, places: tuple[int | None, ...], avals: tuple[Any, ...], repeated: bool, *_: Any) -> Jaxpr:
-    """The jaxpr with one input for each constant of all branches; `places` say which of its own it is.
-
-    A branch that stands in the same equation a second time gets variables of its own for them. (What else
-    there is among the arguments decides, as in JAX, which branches share a jaxpr.)
-    """
-    count = sum(place is not None for place in places)
-    consts = [
-        Var(aval) if place is None or repeated else jaxpr.invars[place]
-        for place, aval in zip(places, avals, strict=True)
-    ]
-    fresh = {jaxpr.invars[place]: var for place, var in zip(places, consts, strict=True) if place is not None}
-    names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[count:]
-    parts: dict[str, Any] = {}
-    if repeated:
-        parts["eqns"] = [eqn.replace(invars=_renamed(eqn.invars, fresh)) for eqn in jaxpr.eqns]
-        parts["outvars"] = _renamed(jaxpr.outvars, fresh)
-    return jaxpr.replace(
-        invars=consts + jaxpr.invars[count:],
-        debug_info=jaxpr.debug_info._replace(arg_names=("",) * len(consts) + names),
-        **parts,
-    )
-
-
-def _renamed(atoms: Sequence[Atom], names: dict[Var, Var]) -> list[Atom]:
-    return [names.get(atom, atom) if isinstance(atom, Var) else atom for atom in atoms]

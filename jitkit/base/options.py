@@ -1,0 +1,174 @@
+"""The options that there are: name, usual value, which values are taken, and what it is about; and what the environment says of them.
+
+A variable of the environment that looks like one of ours, and is not, is a warning.
+
+JAX: jax/_src/config.py:bool_state
+"""
+
+from __future__ import annotations
+
+import importlib
+import operator
+import os
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Option(NamedTuple):
+    """An option; `parse` makes a value of what was given, and raises ValueError for what the option does not take."""
+
+    name: str
+    default: Any
+    parse: Callable[[Any], Any]
+    doc: str
+
+
+def boolean(value: Any) -> bool:
+    """True or False: of a bool, 0, 1, or text."""
+    if isinstance(value, str):
+        if value.lower() in ("1", "true", "on", "yes", "y", "t"):
+            return True
+        if value.lower() in ("0", "false", "off", "no", "n", "f", ""):
+            return False
+    elif value in (0, 1):  # also False, and numpy's
+        return bool(value)
+    raise ValueError(f"expected a boolean such as 1 or 0, got {value!r}")
+
+
+def _optional_text(value: Any) -> str | None:
+    if value is not None and not isinstance(value, (str, os.PathLike)):
+        raise ValueError(f"expected text or None, got {value!r}")
+    return None if value in (None, "") else str(value)
+
+
+def _count(value: Any) -> int:
+    """A whole number from 1 on: an int, or text."""
+    try:
+        number = int(value) if isinstance(value, str) else operator.index(value)
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1 or isinstance(value, bool):
+        raise ValueError(f"expected a whole number, 1 or more, got {value!r}")
+    return number
+
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def _only(allowed: Any, why: str) -> Callable[[Any], Any]:
+    """For options that JAX has, and we have with one value."""
+
+    def parse(value: Any) -> Any:
+        if str(value).lower() != str(allowed).lower():
+            raise ValueError(f"only {allowed} is supported: {why}; got {value!r}")
+        return allowed
+
+    return parse
+
+
+def _bytes(value: Any) -> int:
+    """A number of bytes: an int, or text such as 1000000, 512M or "1 GiB"."""
+    match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:I?B)?", str(value).strip().upper())
+    if match is None:
+        raise ValueError(f"expected a number of bytes such as 1000000, 512M or 1GiB, got {value!r}")
+    return int(match.group(1)) * _UNITS[match.group(2)]
+
+
+def _one_of(*allowed: str | None) -> Callable[[Any], str | None]:
+    """For an option with a few values; where None is one of them, a variable of the environment says so by being empty."""
+    texts, or_none = [text for text in allowed if text is not None], "None or " if None in allowed else ""
+
+    def parse(value: Any) -> str | None:
+        if value in texts if isinstance(value, str) and value else or_none and value in (None, ""):
+            return value or None
+        raise ValueError(f"new enum value must be {or_none}in {texts}, got {value} of type {type(value)}.")
+
+    return parse
+
+
+# As in JAX: those of `lax.Precision` that are written alike everywhere, and the algorithms.
+PRECISIONS = (
+    "default", "high", "highest", "bfloat16", "tensorfloat32", "float32",
+    "ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM",
+    "F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6",
+    "BF16_BF16_F32_X9", "TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64",
+)  # fmt: skip
+
+
+OPTIONS = {
+    option.name: option
+    for option in (
+        Option("enable_x64", False, boolean, "keep 64-bit types instead of narrowing them to 32 bits"),
+        Option("disable_jit", False, boolean, "run functions made by jit as plain Python"),
+        Option("numpy_dtype_promotion", "standard", _one_of("standard", "strict"), "operands of different dtypes"),
+        Option("numpy_rank_promotion", "allow", _one_of("allow", "warn", "raise"), "broadcasting of different ranks"),
+        Option("default_matmul_precision", None, _one_of(None, *PRECISIONS), "precision of dot products"),
+        Option("debug_nans", False, boolean, "raise FloatingPointError where a result holds a nan"),
+        Option("debug_key_reuse", False, boolean, "raise KeyReuseError where a random key is used twice"),
+        Option("no_execution", False, boolean, "raise RuntimeError where a compiled program would run"),
+        Option("no_tracing", False, boolean, "raise RuntimeError where a jitted function would be traced"),
+        Option("log_compiles", False, boolean, "log each trace, lowering and compilation with its time"),
+        Option("explain_cache_misses", False, boolean, "log why each call missed the cache"),
+        Option("check_tracer_leaks", False, boolean, "raise where a tracer outlives its trace"),
+        Option("traceback_filtering", "auto", _one_of("auto", "on", "off"), "hide jitkit's own frames in tracebacks"),
+        Option("compilation_cache_dir", None, _optional_text, "folder of executables kept between processes"),
+        Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold"),
+        Option("cc", None, _optional_text, 'the command of the C compiler that `jit(f, backend="c")` uses'),
+        Option("errors_page", None, _optional_text, "the page to whose sections messages of errors point"),
+        Option("platforms", None, _optional_text, "platforms to look for devices on, read at the first use of one"),
+        Option("jit_cache_size", 4096, _count, "signatures that one function keeps compiled, one or more"),
+        Option(
+            "default_prng_impl",
+            "threefry2x32",
+            _only("threefry2x32", "the implementation of random keys"),
+            "the implementation of random keys",
+        ),
+        Option(
+            "threefry_partitionable",
+            True,
+            _only(True, "each random number depends on its own place in the array only"),
+            "random numbers that do not depend on how an array is spread over devices",
+        ),
+    )
+}
+
+
+# The environment's name for an option: JITKIT_ and the option in capitals, but for the ones with an
+# established shorter name.
+ENVIRONMENT = {"compilation_cache_dir": "JITKIT_CACHE_DIR", "compilation_cache_max_size": "JITKIT_CACHE_MAX_SIZE"}
+
+
+_OF_OTHERS = ("JITKIT_LABS", "JITKIT_FUZZ_EXAMPLES")  # what the course and the tests read
+
+
+def _variable_of(name: str) -> str:
+    return ENVIRONMENT.get(name, "JITKIT_" + name.upper())
+
+
+def _warn_of_unknown_variables() -> None:
+    """Warn of variables of the environment that begin like ours, once a process: when this is imported."""
+    known = [*map(_variable_of, OPTIONS), *_OF_OTHERS]
+    for variable in sorted(name for name in os.environ if name.startswith("JITKIT_") and name not in known):
+        by_option = {"JITKIT_" + name.upper(): _variable_of(name) for name in OPTIONS}
+        # Imported for the few who need it: it takes as long as all of this module.
+        matches = importlib.import_module("difflib").get_close_matches(variable, [*by_option, *known], 1, 0.7)
+        near = [by_option.get(name, name) for name in matches]
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}."
+        warnings.warn(f"jitkit knows no environment variable {variable}; {hint}", stacklevel=2)
+
+
+def from_environment(option: Option) -> Any:
+    """The value that the environment gives an option, or else its usual one. ValueError for a value that it does not take."""
+    variable = _variable_of(option.name)
+    text = os.environ.get(variable)
+    if text is None:
+        return option.default
+    try:
+        return option.parse(text)
+    except ValueError as error:
+        raise ValueError(f"environment variable {variable}: {error}") from None
+
+
+_warn_of_unknown_variables()

@@ -1,0 +1,91 @@
+"""jaxpr + which results are wanted -> jaxpr: what they do not depend on is left out
+
+JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..core import Primitive
+from .language import Jaxpr, JaxprEqn, Var, join_effects, selected
+
+# A primitive's rule: given which results of an equation are used, it says which operands are then needed, and
+# what is left of the equation (None when nothing is).
+DCERule = Callable[[list[bool], JaxprEqn], tuple[list[bool], JaxprEqn | None]]
+
+
+dce_rules: dict[Primitive, DCERule] = {}
+
+
+_dce_memo: weakref.WeakKeyDictionary[Jaxpr, dict[Any, tuple[Jaxpr, list[bool]]]] = weakref.WeakKeyDictionary()
+
+
+def dce_jaxpr(
+    jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
+) -> tuple[Jaxpr, list[bool]]:
+    """Leave out what the used outputs do not depend on; return the rest, and which inputs it still takes.
+
+    `used_outputs` says for each output whether it is used, and `instantiate` for each input whether to keep
+    it in any case; one bool stands for all. Equations with effects stay. Consts that nobody reads go with
+    their constvars; an open jaxpr keeps all of its constvars. The same question gets the same jaxpr as the
+    answer, so that calls which shared a jaxpr go on sharing it.
+    """
+    outputs = (used_outputs,) * len(jaxpr.outvars) if isinstance(used_outputs, bool) else tuple(used_outputs)
+    inputs = (instantiate,) * len(jaxpr.invars) if isinstance(instantiate, bool) else tuple(instantiate)
+    known = _dce_memo.setdefault(jaxpr, {})
+    if (outputs, inputs) not in known:
+        known[outputs, inputs] = prune_jaxpr(jaxpr, outputs, inputs)
+    pruned, used_inputs = known[outputs, inputs]
+    return pruned, list(used_inputs)
+
+
+def prune_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
+    """Do the work of `dce_jaxpr`."""
+    outputs = [atom for atom in selected(jaxpr.outvars, used_outputs) if isinstance(atom, Var)]
+    eqns, live = live_equations(jaxpr.eqns, outputs)
+    used_inputs = [var in live or keep for var, keep in zip(jaxpr.invars, instantiate, strict=True)]
+    used_consts = [var in live or not jaxpr.consts for var in jaxpr.constvars]
+    pruned = Jaxpr(
+        selected(jaxpr.constvars, used_consts),
+        selected(jaxpr.invars, used_inputs),
+        selected(jaxpr.outvars, used_outputs),
+        eqns,
+        join_effects(eqns),
+        jaxpr.debug_info.filter(used_inputs, used_outputs),
+        selected(jaxpr.consts, used_consts) if jaxpr.consts else (),
+    )
+    return pruned, used_inputs
+
+
+def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[list[JaxprEqn], set[Var]]:
+    """What is left of some equations when only the variables `outputs` are of interest, in their order; and all
+    variables that are live somewhere: the outputs, and what the equations that are left read.
+
+    An equation is asked by its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives that have none. The
+    rule is called with a list that says of each result whether it is live, and with the equation. It returns a
+    list that says of each operand whether it is needed, and what is left of the equation, or None.
+    """
+    live = set(outputs)
+    left: list[JaxprEqn] = []
+    for eqn in reversed(eqns):
+        if len(eqn.outvars) == 1 and eqn.outvars[0] in live and eqn.primitive not in dce_rules:
+            for atom in eqn.invars:
+                if type(atom) is Var:
+                    live.add(atom)
+            left.append(eqn)  # what nearly every equation is, at a fifth of the price
+            continue
+        rule = dce_rules.get(eqn.primitive, keep_or_drop)
+        needed, rest = rule([var in live for var in eqn.outvars], eqn)
+        live.update(x for x, kept in zip(eqn.invars, needed, strict=True) if kept and isinstance(x, Var))
+        if rest is not None:
+            left.append(rest)
+    return left[::-1], live
+
+
+def keep_or_drop(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """The rule of primitives that have none of their own."""
+    needed = any(used_results) or bool(eqn.effects)
+    return [needed] * len(eqn.invars), eqn if needed else None

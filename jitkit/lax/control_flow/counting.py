@@ -1,0 +1,96 @@
+"""xs, `length` and `unroll` of a scan -> how many steps there are, and how many of them one trip of the loop does
+
+JAX: jax/_src/lax/control_flow/loops.py:scan
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from ... import core
+from ...base.errors import ConcretizationTypeError
+
+
+def scan_length(xs: Sequence[Any], length: Any) -> int:
+    """The number of steps of a scan over the leading axes of `xs`, an int. It is known from the arrays, from `length`, or from both:
+
+        xs                      length
+        f32[3], i32[3, 2]       None        3
+        f32[3]                  3           3
+        nothing                 5           5
+        f32[0]                  None        0
+        nothing                 None        ValueError: nobody says it
+        f32[3]                  0           ValueError: 0 is a length, and another one
+        f32[3], f32[4]          None        ValueError: they do not agree
+        f32[3], f32[4]          4           ValueError, about `length`: it differs from a size
+        f32[3], 1.0             3           ValueError: no axes, and no `shape` (`no_leading_axis(xs)`)
+        f32[3], f32[]           4           IndexError: no axes; it is Python's own, of `shape[0]`
+        f32[3]                  a tracer    ConcretizationTypeError (`traced_length(length)`)
+
+    Where several things are wrong, leaves that have no axis come first; a traced length comes before any comparison.
+
+    Args:
+      xs: the leaves, arrays or what else was passed; there may be none.
+      length: None, or what converts to an int.
+    """
+    if not all(hasattr(x, "shape") for x in xs):
+        raise no_leading_axis(xs)
+    sizes: list[int] = [x.shape[0] for x in xs]
+    if length is not None:
+        if isinstance(length, core.Tracer):
+            raise traced_length(length)
+        if any(size != int(length) for size in sizes):
+            raise ValueError(
+                f"scan got `length` argument of {length} which disagrees with leading axis sizes {sizes}.\n"
+                "Leave `length` out: there are as many steps as the leading axis has elements."
+            )
+        return int(length)
+    if not sizes:
+        raise ValueError("scan got no values to scan over and `length` not provided.\nSay how many steps: `length=n`.")
+    if len(set(sizes)) > 1:
+        listed = ", ".join(map(str, sizes))
+        raise ValueError(
+            f"scan got values with different leading axis sizes: {listed}.\n"
+            "Step i sees x[i] of each. What all steps share is closed over, or carried, and not scanned over."
+        )
+    return sizes[0]
+
+
+def no_leading_axis(xs: Sequence[Any]) -> ValueError:
+    """The error for leaves of which some are numbers of Python, which have no shape."""
+    scalars = ", ".join(str(x) for x in xs if not hasattr(x, "shape"))
+    return ValueError(f"scan got value with no leading axis to scan over: {scalars}.")
+
+
+def traced_length(length: core.Tracer) -> ConcretizationTypeError:
+    """The error for a number of steps that is not known while tracing."""
+    return ConcretizationTypeError(
+        length,
+        "The `length` argument to `scan` expects a concrete `int` value. For scan-like iteration with a "
+        "dynamic length, use `while_loop` or `fori_loop`.",
+    )
+
+
+def steps_at_once(unroll: Any, length: int) -> int:
+    """`unroll` as a number of steps; 0 is all of them. ValueError for a negative one, or for a negative number of all steps."""
+    if length < 0:
+        raise ValueError(f"scan got `length` argument of {length}: a number of steps is 0 or more.")
+    message = "The `unroll` argument to `scan` expects a concrete `int` or `bool` value."
+    steps: int = core.concrete_or_error(_as_it_is, unroll, message)
+    if isinstance(steps, bool):
+        return builtins.max(length, 1) if steps else 1
+    if steps < 0:
+        raise ValueError("`unroll` must be a `bool` or a non-negative `int`.")
+    try:
+        return operator.index(steps)
+    except TypeError:
+        raise TypeError(
+            f"`unroll` must be a `bool` or a non-negative `int`, got {steps!r} of type {type(steps)}."
+        ) from None
+
+
+def _as_it_is(x: Any) -> Any:
+    return x

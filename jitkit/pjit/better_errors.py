@@ -1,0 +1,55 @@
+"""error of a call -> what to raise instead, where its kind says too little
+
+A nan, which operation made it; a wrong argument of a library function, which one it is.
+
+JAX: jax/_src/pjit.py:_run_python_pjit
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..base import config
+from .tracing import Traceable
+
+_DE_OPTIMIZED = "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
+
+
+def better_error(
+    function: Traceable, staged: bool, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Exception:
+    """What to raise for the error of a call.
+
+    Args:
+      staged: whether the function is one of `jit`, and not a library function that is inlined.
+    """
+    if isinstance(error, FloatingPointError):
+        error.__traceback__ = find_nan(function, args, kwargs, error)
+    elif not staged:
+        try:
+            inspect.signature(function.fun).bind(*args, **kwargs)
+        except TypeError:
+            return error
+        try:
+            function.signature(args, kwargs)
+        except (TypeError, OverflowError) as refusal:
+            return refusal
+    return error
+
+
+def find_nan(function: Traceable, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
+    """With `debug_nans`, after a result held a nan: run the function by operations, to find the one that makes it.
+
+    The error then says which one, and has the traceback of the user's line. A jitted function that is called on the way
+    does the same, and says so, as JAX does.
+    """
+    options = config.local.state.run_options
+    if options.debug_nans and not options.disable_jit:
+        print(_DE_OPTIMIZED)
+        try:
+            function.fun(*args, **kwargs)
+        except FloatingPointError as found:
+            error.args = found.args
+            return found.__traceback__
+    return error.__traceback__
