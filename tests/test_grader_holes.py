@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+import pathlib
 import types
 
 import pytest
@@ -12,7 +15,8 @@ from grading.grader.inside.imports import Holes
 from grading.grader.shipped_code import ShippedCode
 from grading.grader.workers import Workers
 from jitkit.kata.engine.manifest import all_labs
-from jitkit.kata.engine.reference import reference_function
+from jitkit.kata.engine.own_names import source_path
+from jitkit.kata.engine.reference import PACKAGE, reference_function
 from jitkit.kata.engine.splice import splice_source
 from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target
 
@@ -50,6 +54,22 @@ def test_most_functions_of_exercises_can_be_holes_and_a_hole_has_nothing_of_the_
             assert set(hole.co_consts) <= {None, holes.TABLE, str(target)}
             assert hole.co_varnames[: hole.co_argcount] == reference.co_varnames[: reference.co_argcount]
     assert not [name for name in modules if name.startswith(holes.LATE) and name in shipped.taken]
+
+
+def test_what_checks_are_written_with_is_sent_with_all_that_it_imports(shipped):
+    of_checks = [name for name in shipped.modules if name.startswith("jitkit.kata.") and name not in shipped.taken]
+    missing = []
+    for name in of_checks:
+        source = pathlib.Path(source_path(name, str(PACKAGE)))
+        package = name if source.name == "__init__.py" else name.rpartition(".")[0]
+        for node in ast.parse(source.read_text("utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.level:
+                base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+                inner = [f"{base}.{alias.name}" for alias in node.names]
+                wanted = [base, *(each for each in inner if pathlib.Path(source_path(each, str(PACKAGE))).is_file())]
+                missing += [(name, each) for each in wanted if each not in shipped.modules]
+    assert "jitkit.kata.programs.trees" in of_checks
+    assert not missing
 
 
 def test_what_is_sent_for_an_exercise_is_the_reference_of_all_others(shipped):

@@ -1,10 +1,9 @@
-"""the text of a program -> texts with fewer lines, of which some do what it does; and with the definitions that it needs, and no others"""
+"""the text of a program -> texts with fewer lines, of which some do what it does."""
 
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 _MOST_PASSES = 20
 
@@ -16,12 +15,6 @@ def fewer_lines(text: str) -> Iterator[str]:
         yield plain
     for first, last, _ in _statements(plain):
         yield _without_unused(_cut(plain, first, last))
-
-
-def defined(definitions: Mapping[str, str], text: str) -> str:
-    """The program after those definitions of which a name occurs in it: each is a text under the names that it defines."""
-    words = set(re.findall(r"\w+", text))
-    return "\n".join([*(lines for names, lines in definitions.items() if not words.isdisjoint(names.split())), text])
 
 
 def _cut(text: str, first: int, last: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..engine.choices import Choices
-from ..engine.fewer_lines import defined
+from .definitions import defined
 
 _DEFINITIONS = {
     "P Q": """\

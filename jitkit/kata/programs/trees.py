@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..engine.choices import Choices
-from ..engine.fewer_lines import defined
+from .definitions import defined
 
 _LEAVES = ("1", "'a'", "2.5", "True", "(1).real", "{3}", "b'x'", "Empty()", "0")
 _KEYS = (("'b'", "'a'"), ("10", "2", "1"), ("'x'",), ("True", "0"), ("(1, 2)", "(1,)"), ("1.5", "1"))

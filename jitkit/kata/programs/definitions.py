@@ -1,0 +1,12 @@
+"""the text of a program -> the same below the definitions that it needs, and no others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+
+def defined(definitions: Mapping[str, str], text: str) -> str:
+    """The program after those definitions of which a name occurs in it: each is a text under the names that it defines."""
+    words = set(re.findall(r"\w+", text))
+    return "\n".join([*(lines for names, lines in definitions.items() if not words.isdisjoint(names.split())), text])
