@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from . import core
-from .base import errors, missing_names, traceback_util
+from .base import edits, errors, missing_names, traceback_util
 from .core import Primitive, Tracer
 from .core.effects import Effect, Effects
 from .interpreters.ad_rules import primitive_jvps, primitive_transposes
@@ -292,7 +292,7 @@ class _Checker(string.Formatter):
     def check_unused_args(self, used_args: set[int | str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         unused = [x for i, x in enumerate(args) if i not in used_args]
         if unused:
-            raise ValueError(f"Unused positional arguments to `jax.debug.print`: {unused}")
+            raise ValueError(f"Unused positional arguments to `jax.debug.print`: {unused}{edits.NOT_AN_F_STRING}")
         names = [name for name in kwargs if name not in used_args]
         if names:
             raise ValueError(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitkit import core
-from jitkit.base import config, errors
+from jitkit.base import config, edits, errors
 from jitkit.base.traceback_util import filter_traceback
 from jitkit.core import ShapedArray, check_arrays, check_integer_conversion, eager
 from jitkit.core.operators import _takes_part, takes_part
@@ -80,7 +80,7 @@ def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
         return first
     ranks = {len(shape) for shape in shapes}
     if len(ranks) != 1:
-        raise TypeError(f"{name}: arrays must have the same number of dimensions, got {ranks}")
+        raise TypeError(f"{name}: arrays must have the same number of dimensions, got {ranks}{edits.ONE_RANK}")
     result = []
     for sizes in zip(*shapes, strict=True):
         others = {size for size in sizes if size != 1}

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from jitkit.base import edits
 from jitkit.tree_util import IsLeaf, KeyPath, tree_flatten, tree_unflatten
 from jitkit.tree_util.nodes import (
     DictKeys, NamedTupleNode, NodeType, intern_lock, is_namedtuple, known_keys,
@@ -45,7 +46,9 @@ def dict_keys(order: tuple[Any, ...]) -> DictKeys:
     try:
         keys = tuple(sorted(order))
     except Exception as error:
-        raise ValueError("Comparator raised exception while sorting pytree dictionary keys.") from error
+        raise ValueError(
+            f"Comparator raised exception while sorting pytree dictionary keys.{edits.ONE_KIND_OF_KEY}"
+        ) from error
     types = tuple(map(type, keys))
     with intern_lock:
         return known_keys.setdefault((types, keys), DictKeys(keys))
@@ -188,9 +191,11 @@ class PyTreeDef:
         """
         values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)
         if len(values) < self.num_leaves:
-            raise ValueError(f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(values)}")
+            raise ValueError(
+                f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(values)}{edits.OF_THE_SAME_TREE}"
+            )
         if len(values) > self.num_leaves:
-            raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.")
+            raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.{edits.OF_THE_SAME_TREE}")
         return self.build(values, 0)
 
     def build(self, leaves: Sequence[Any], start: int) -> Any:

@@ -18,6 +18,8 @@ import functools
 import itertools
 import re
 
+import jitkit
+import jitkit.numpy as jnp
 from jitkit.compiler import compiler
 from jitkit.compiler.placement import default_placement
 from jitkit.explorer import equations as numbering
@@ -142,14 +144,34 @@ class Cones:
             return self.operands(self.callers[at[0]][0])[int(each.rest.partition(")")[0])]
         return self.operands(at)[0]
 
-    def depends(self, at, seen=None):
-        """Whether an instruction depends on an argument."""
-        seen = {at} if seen is None else seen | {at}
-        each = self.at[at]
+    def depends(self, at, element=None, seen=frozenset()):
+        """Whether an instruction, or an element of it, depends on an argument. Of a loop's carries, each by itself."""
+        if (at, element) in seen:
+            return False
+        seen |= {(at, element)}
+        each, operands = self.at[at], [one for one in self.operands(at) if one in self.at]
         if each.opcode == "parameter":
-            callers = self.callers.get(at[0], [])
-            return at[0] == self.program.entry or any(self.depends(one, seen) for one in callers if one not in seen)
-        return any(self.depends(one, seen) for one in self.operands(at) if one in self.at and one not in seen)
+            number, callers = int(each.rest.partition(")")[0]), self.callers.get(at[0], [])
+            return at[0] == self.program.entry or any(self._is_given(at, number, element, one, seen) for one in callers)
+        if each.opcode == "get-tuple-element":
+            return self.depends(operands[0], int(re.search(r"index=(\d+)", each.rest)[1]), seen)
+        if each.opcode == "tuple" and element is not None:
+            return self.depends(operands[element], None, seen)
+        if each.opcode in RUNS:
+            return self.depends(self.roots[called(each)[0]], element, seen)
+        return any(self.depends(one, None, seen) for one in operands)
+
+    def _is_given(self, at, number, element, caller, seen):
+        """Whether what a caller gives to a parameter depends on an argument."""
+        each, operands = self.at[caller], self.operands(caller)
+        if each.opcode in RUNS:
+            return self.depends(operands[number], element, seen)
+        if each.opcode == "while":
+            ends = [self.roots[name] for name in called(each) if self.at[self.roots[name]].opcode == "tuple"]
+            return any(self.depends(one, element, seen) for one in (operands[0], *ends))
+        if each.opcode == "conditional":
+            return self.depends(operands[1 + called(each).index(at[0])], element, seen)
+        return any(self.depends(one, None, seen) for one in operands if one in self.at)
 
     def result(self, place):
         """What the program returns at a place."""
@@ -327,6 +349,13 @@ def replaced(jaxpr, number_of, number, value):
     return inside(jaxpr)
 
 
+def filled(aval, number, eqns):
+    """An atom of this type that is one number everywhere; what makes it is appended to the equations."""
+    made = jitkit.make_jaxpr(lambda: jnp.full(aval.shape, number, aval.dtype))().jaxpr
+    eqns += made.eqns
+    return made.outvars
+
+
 def holds(jaxpr, number_of, number):
     return any(
         number_of[id(eqn)] == number or any(holds(each, number_of, number) for each in inner_jaxprs(eqn))
@@ -403,8 +432,26 @@ class Trial:
             return "right"
         for other in self.readers(numbers):
             if cone not in self.without_operands(other).all and cone in self.without_results(other).all:
-                return "wrong"
+                return "right" if self.has_passed(at, numbers, other) else "wrong"
         return "merged"
+
+    def has_passed(self, at, numbers, other):
+        """Whether an instruction that only moves a value was moved behind what reads its equation: it is there before the reader, too, and
+        is not there without the equation.
+        """
+        if self.cones.at[at].opcode not in MOVES:
+            return False
+
+        def this(each):
+            return each.opcode, re.sub(
+                r"^\w+", "", LAYOUT.sub("", each.type)
+            )  # of another dtype, where it was a conversion
+
+        def count(cones):
+            same = (one for one, each in cones.at.items() if this(each) == this(self.cones.at[at]))
+            return sum(map(cones.depends, same))
+
+        return count(self.without(*numbers)) < count(self.cones) and count(self.without_operands(other)) > 0
 
     def readers(self, numbers):
         return [
@@ -427,7 +474,7 @@ class Trial:
         fate, eqn = self.fates[str(number)], self.equations[number].eqn
         rule, like = fate["rule"], fate.get("like")
         if rule == "dead":
-            changed = self.without_results(number)
+            changed = self.without(number)  # nothing is returned besides, so that numbers of a loop's carries stay
             return all(changed.result(i) == self.cones.result(i) for i in range(len(self.jaxpr.outvars)))
         if rule == "duplicate":
             first, second = sorted((number, like))
@@ -441,6 +488,9 @@ class Trial:
                 for i, atom in enumerate(eqn.invars)
                 if (atom.aval.shape, atom.aval.dtype) == (eqn.outvars[0].aval.shape, eqn.outvars[0].aval.dtype)
             )
+        if rule == "constant" and self.equations[number].why_constant:
+            becomes = self.equations[number].becomes
+            return self.same(number, lambda _, eqns: filled(eqn.outvars[0].aval, becomes, eqns))
         if rule == "constant":
             return not any(origin < 0 for origin in self.origins(number))
         at = next(at for at, row in self.read.rows.items() if row == fate["row"])
@@ -451,9 +501,11 @@ class Trial:
         return self.is_of(at, [number]) != "wrong"
 
     def origins(self, number):
+        """What an equation is made of, down to arguments. What is the same for all of them, which has its own trial, is made of nothing."""
         found, waiting = set(), [number]
         while waiting:
-            for made in self.equations[waiting.pop()].operands:
+            equation = self.equations[waiting.pop()]
+            for made in () if equation.why_constant else equation.operands:
                 waiting += [each for each in made - found if each >= 0]
                 found |= made
         return found

@@ -33,6 +33,18 @@ def with_rules(lib, fun, fwd, bwd):
     return lib.grad(f)
 
 
+def with_jvp(lib, rule):
+    f = lib.custom_jvp(lambda x: x)
+    f.defjvp(rule)
+    return lib.grad(f)
+
+
+def backward_only(lib):
+    f = lib.custom_vjp(lambda x: x)
+    f.defvjp(lambda x: (x, None), lambda r, g: (g,))
+    return f
+
+
 # what is tried, and what the help says; `lib` is JAX or jitkit
 PROGRAMS = {
     "a product of vectors": (lambda lib, jnp: jnp.arange(4.0) @ jnp.arange(3.0), "shapes (4,) and (3,)"),
@@ -91,6 +103,65 @@ PROGRAMS = {
     "a function of math": (lambda lib, jnp: lib.jit(lambda x: math.sin(x))(1.0), "jnp.sin(x) instead of math.sin(x)"),
     "sorted": (lambda lib, jnp: lib.jit(lambda x, y: sorted([x, y]))(1.0, 2.0), "jnp.sort(jnp.stack([x, y]))"),
     "assert": (lambda lib, jnp: lib.jit(asserting)(1.0), "check outside of the traced function"),
+    "a product of batches": (
+        lambda lib, jnp: jnp.ones((2, 3, 4)) @ jnp.ones((3, 4, 2)), "All axes but the last two are of the batch",
+    ),
+    "einsum of two sizes": (
+        lambda lib, jnp: jnp.einsum("ij,jk->ik", jnp.ones((2, 3)), jnp.ones((2, 3))), "the shape (2, 3), with the letters jk",
+    ),
+    "lax of two ranks": (lambda lib, jnp: lib.lax.add(jnp.ones((3, 4)), jnp.ones(4)), "`jnp` adds the axes"),
+    "lax of two dtypes": (lambda lib, jnp: lib.lax.add(jnp.ones(3), jnp.arange(3)), "`.astype(...)`"),
+    "a reshape to another size": (lambda lib, jnp: jnp.ones((3, 4)).reshape(5, 2), "the product of the sizes is 12"),
+    "a reshape that does not divide": (lambda lib, jnp: jnp.ones((3, 4)).reshape(-1, 5), "One of them may be -1"),
+    "a reshape with two unknowns": (lambda lib, jnp: jnp.ones((3, 4)).reshape(-1, -1), "follows from the others"),
+    "concatenate of two sizes": (
+        lambda lib, jnp: jnp.concatenate([jnp.ones((2, 3)), jnp.ones((2, 4))]), "`jnp.stack` joins arrays of one shape",
+    ),
+    "concatenate of two ranks": (lambda lib, jnp: jnp.concatenate([jnp.ones((2, 3)), jnp.ones(3)]), "`x[None]` adds one"),
+    "concatenate of two arguments": (lambda lib, jnp: jnp.concatenate(jnp.ones(3), jnp.ones(3)), "jnp.concatenate([x, y])"),
+    "stack of two shapes": (lambda lib, jnp: jnp.stack([jnp.ones(2), jnp.ones(3)]), "`jnp.concatenate` joins them"),
+    "an axis that is not there": (lambda lib, jnp: jnp.sum(jnp.ones((2, 3)), axis=2), "0 to 1, or from the end -1 to -2"),
+    "softmax over no axis": (lambda lib, jnp: lib.nn.softmax(jnp.ones(3), axis=1), "Its only axis is 0"),
+    "squeeze": (lambda lib, jnp: jnp.squeeze(jnp.ones((2, 3)), axis=0), "Only an axis of size 1"),
+    "broadcast_to": (lambda lib, jnp: jnp.broadcast_to(jnp.ones(3), (3, 4)), "`x[:, None]`"),
+    "set of another shape": (lambda lib, jnp: jnp.ones(3).at[:2].set(jnp.ones(3)), "From the last axis to the first"),
+    "split": (lambda lib, jnp: jnp.split(jnp.ones(5), 2), "jnp.array_split"),
+    "an array of None": (lambda lib, jnp: jnp.array([1, None]), "jnp.nan"),
+    "an array of a text": (lambda lib, jnp: jnp.array("abc"), "Texts stay in Python"),
+    "a float for an index": (lambda lib, jnp: jnp.ones(3)[1.0], "int(i)"),
+    "a text for an index": (lambda lib, jnp: jnp.ones(3)["a"], "a dict of arrays"),
+    "too many indices": (lambda lib, jnp: jnp.ones(3)[0, 0], "Its shape is (3,)."),
+    "a mask of another shape": (lambda lib, jnp: jnp.ones(3)[jnp.array([True, False])], "x[x > 0]"),
+    "& of floats": (lambda lib, jnp: jnp.ones(3) & 1, "(x > 0) & (x < 1)"),
+    "~ of floats": (lambda lib, jnp: ~jnp.ones(3), "(x > 0) & (x < 1)"),
+    "jit of a result": (lambda lib, jnp: lib.jit(1.5), "jit(f)(x)"),
+    "grad of a result": (lambda lib, jnp: lib.grad(1.5), "grad(f)(x)"),
+    "cond of two values": (lambda lib, jnp: lib.lax.cond(True, 1.0, 2.0), "jnp.where(pred, a, b)"),
+    "scan over a number": (lambda lib, jnp: lib.lax.scan(lambda c, x: (c, x), 0.0, 3), "length=n"),
+    "gradient by an integer": (lambda lib, jnp: lib.grad(lambda x: x * 2)(3), "`3.0` instead of `3`"),
+    "gradient of argmax": (lambda lib, jnp: lib.grad(lambda x: jnp.argmax(x))(jnp.ones(3)), "before `argmax`"),
+    "has_aux without a pair": (lambda lib, jnp: lib.grad(lambda x: [1.0], has_aux=True)(1.0), "return loss, aux"),
+    "gradient by an argument that is not there": (lambda lib, jnp: lib.grad(lambda x: x, argnums=1)(1.0), "from 0"),
+    "gradient by keyword": (lambda lib, jnp: lib.grad(lambda x: x)(x=1.0), "not `grad(f)(x=x)`"),
+    "gradient by a text": (lambda lib, jnp: lib.grad(lambda p: p["w"])({"w": 1.0, "name": "a"}), "take it out of the tree"),
+    "jvp without tuples": (lambda lib, jnp: lib.jvp(jnp.sin, 1.0, 1.0), "jvp(f, (x,), (v,))"),
+    "a tangent of another dtype": (lambda lib, jnp: lib.jvp(jnp.sin, (1.0,), (1,)), "jnp.ones_like(x)"),
+    "a tangent of another shape": (lambda lib, jnp: lib.jvp(jnp.sin, (jnp.ones(3),), (1.0,)), "jnp.ones_like(x)"),
+    "a cotangent of another shape": (lambda lib, jnp: lib.vjp(jnp.sin, jnp.ones(3))[1](1.0), "jnp.ones_like(y)"),
+    "custom_jvp without a rule": (lambda lib, jnp: lib.grad(lib.custom_jvp(asserting))(1.0), "@f.defjvp"),
+    "a rule with another tangent": (lambda lib, jnp: with_jvp(lib, lambda p, t: (p[0], jnp.ones(3)))(1.0), "has the result's shape"),
+    "forward through custom_vjp": (
+        lambda lib, jnp: lib.jvp(backward_only(lib), (1.0,), (1.0,)), "take `jacrev`",
+    ),
+    "a float for a seed": (lambda lib, jnp: lib.random.key(1.5), "random.key(0)"),
+    "a key and a number": (lambda lib, jnp: lib.random.key(0) + 1, "random.fold_in(key, i)"),
+    "too few leaves": (lambda lib, jnp: lib.tree.unflatten(lib.tree.structure([1, 2]), [1]), "those of `tree.flatten`"),
+    "keys of two kinds": (lambda lib, jnp: lib.tree.flatten({"a": 1, 2: 3}), "all texts, or all numbers"),
+    "an integer to a negative power": (lambda lib, jnp: jnp.arange(3) ** -1, "x.astype(float) ** -1"),
+    "a convolution": (
+        lambda lib, jnp: lib.lax.conv(jnp.ones((1, 3, 8, 8)), jnp.ones((4, 2, 3, 3)), (1, 1), "SAME"), "(batch, features,",
+    ),
+    "an f-string that is printed": (lambda lib, jnp: lib.jit(lambda x: lib.debug.print(f"{1.0}", x))(1.0), "without the f"),
 }  # fmt: skip
 
 

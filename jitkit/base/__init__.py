@@ -6,6 +6,7 @@ classes, tracebacks that end in the user's code, logs. Read `config` first, the 
     config             the values of options, and what the current thread is doing
     options            which options there are, and which values they take
     errors             tracer -> error: what was asked of a value that is not known yet
+    edits              error that many functions raise -> what to write instead
     jax_version        the installed JAX -> the version whose ways are followed
     name_stack         names of scopes -> one text
     source_info        where in the user's program a value was made

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import core
-from ..base import traceback_util
+from ..base import edits, traceback_util
 from ..base.jax_version import since
 from ..core import Tracer
 from ..interpreters import partial_eval
@@ -166,7 +166,7 @@ class custom_jvp:
         """
         name, jvp = api_util.name_of(self.fun), self.jvp
         if jvp is None:
-            raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.")
+            raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.{edits.NO_JVP_RULE}")
         args = by_position("custom_jvp", self.fun, args, kwargs)
         if core.current_trace() is None:
             leaves, out_tree = tree_flatten(self.fun(*args))

@@ -14,6 +14,7 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 from .. import core
+from ..base import edits
 from ..interpreters import partial_eval
 from ..interpreters.ad_rules import Zero, instantiate_zeros, tangent_aval, zero_tangent
 from ..interpreters.batching import AxisData, Dims, batch, move_to
@@ -244,10 +245,10 @@ def _check_tangents(avals: Sequence[Any], tangents: Sequence[Any]) -> None:
     message = "Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes"
     if different and len(pairs) == 1:
         aval, expected, given = (x.str_short() for x in pairs[0])
-        raise TypeError(f"{message}. Expected {expected} (tangent type of {aval}) but got {given}.")
+        raise TypeError(f"{message}. Expected {expected} (tangent type of {aval}) but got {given}.{edits.TANGENT_OUT}")
     if different:
         listed = "\n".join(
             f"  primal {aval.str_short()} with tangent {given.str_short()}, expecting tangent {expected}"
             for aval, expected, given in different
         )
-        raise TypeError(f"{message}, but got:\n{listed}")
+        raise TypeError(f"{message}, but got:\n{listed}{edits.TANGENT_OUT}")

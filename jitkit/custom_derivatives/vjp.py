@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from .. import core
-from ..base import traceback_util
+from ..base import edits, traceback_util
 from ..base.errors import UnexpectedTracerError
 from ..core import Primitive, Tracer
 from ..interpreters import mlir, partial_eval
@@ -43,7 +43,7 @@ def _(*avals: Any, out_avals: Sequence[Any], **params: Any) -> Sequence[Any]:
 
 @mlir.register_lowering(custom_lin_p)
 def _(ctx: mlir.LoweringContext, *args: str, **params: Any) -> NoReturn:
-    raise TypeError("can't apply forward-mode autodiff (jvp) to a custom_vjp function.")
+    raise TypeError(f"can't apply forward-mode autodiff (jvp) to a custom_vjp function.{edits.JVP_OF_VJP}")
 
 
 def _jvp(
@@ -108,7 +108,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, call_jaxpr: Jaxpr, rule: VjpRul
 
 @register_batcher(custom_lin_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> NoReturn:
-    raise TypeError("can't apply forward-mode autodiff (jvp) to a custom_vjp function.")
+    raise TypeError(f"can't apply forward-mode autodiff (jvp) to a custom_vjp function.{edits.JVP_OF_VJP}")
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:

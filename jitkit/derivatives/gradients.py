@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
-from ..base import errors, traceback_util
+from ..base import edits, errors, traceback_util
 from ..core import dtypes
 from ..interpreters import partial_eval
 from ..pjit.jit import jit
@@ -138,7 +138,7 @@ def fix_others(
     if highest >= len(args):
         raise TypeError(
             f"differentiating with respect to {argnums=} requires at least {highest + 1} positional arguments to be "
-            f"passed by the caller, but got only {len(args)} positional arguments."
+            f"passed by the caller, but got only {len(args)} positional arguments.{edits.BY_POSITION}"
         )
     return split_arguments(fun, numbers, args, kwargs)
 
@@ -190,7 +190,7 @@ def dtype_of_input(x: Any) -> Any:
         return core.typeof(x).dtype
     except TypeError:
         about = errors.about_value_of_jax(x)
-        raise TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type.{about}") from None
+        raise TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type.{about or edits.NOT_DATA}") from None
 
 
 def check_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
@@ -201,7 +201,7 @@ def check_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
     if not dtypes.issubdtype(dtype, np.inexact) and not allow_int:
         raise TypeError(
             f"{name} requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got "
-            f"{dtype.name}. If you want to use Boolean- or integer-valued inputs, use vjp or set allow_int to True."
+            f"{dtype.name}. If you want to use Boolean- or integer-valued inputs, use vjp or set allow_int to True.{edits.FLOAT_INPUT}"
         )
 
 
@@ -224,5 +224,5 @@ def check_output(name: str, x: Any, holomorphic: bool) -> None:
             hint = "For holomorphic differentiation, pass holomorphic=True. " if is_complex else ""
             raise TypeError(
                 f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got "
-                f"{dtype.name}. {hint}For differentiation of {what}"
+                f"{dtype.name}. {hint}For differentiation of {what}{'' if is_complex else edits.FLOAT_OUTPUT}"
             )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..base import source_info, traceback_util
+from ..base import edits, source_info, traceback_util
 from ..core import dtypes
 from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval
 from ..interpreters.ad_linearize import LinearProgram
@@ -50,14 +50,14 @@ def jvp(
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(
             "primal and tangent arguments to jax.jvp must be tuples or lists; found "
-            f"{type(primals).__name__} and {type(tangents).__name__}."
+            f"{type(primals).__name__} and {type(tangents).__name__}.{edits.PRIMALS}"
         )
     leaves, tree = tree_flatten(partial_eval.with_stand_ins_in(primals))
     tangent_leaves, tangent_tree = tree_flatten(partial_eval.with_stand_ins_in(tangents))
     if tree != tangent_tree:
         raise TypeError(
             "primal and tangent arguments to jax.jvp must have the same tree structure; primals have tree structure "
-            f"{tree} whereas tangents have tree structure {tangent_tree}."
+            f"{tree} whereas tangents have tree structure {tangent_tree}.{edits.PRIMALS}"
         )
     for x, t in zip(leaves, tangent_leaves, strict=True):
         _check_tangent(core.typeof(x), core.typeof(t))
@@ -79,12 +79,12 @@ def _check_tangent(aval: Any, tangent: Any) -> None:
         raise TypeError(
             "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal "
             f"dtype the tangent dtype must be float0.Got primal dtype {aval.dtype} and so expected tangent dtype "
-            f"{expected}, but got tangent dtype {tangent.dtype} instead."
+            f"{expected}, but got tangent dtype {tangent.dtype} instead.{edits.TANGENTS}"
         )
     if aval.shape != tangent.shape:
         raise ValueError(
             "jvp called with different primal and tangent shapes;"
-            f"Got primal shape {aval.shape} and tangent shape as {tangent.shape}"
+            f"Got primal shape {aval.shape} and tangent shape as {tangent.shape}{edits.TANGENTS}"
         )
 
 
@@ -107,7 +107,7 @@ class _Flat:
             if not isinstance(out, (list, tuple)) or len(out) != 2:
                 raise TypeError(
                     "expected function with aux output to return a two-element tuple, but got type "
-                    f"{type(out)} with value {out!r}"
+                    f"{type(out)} with value {out!r}{edits.PAIR_WITH_AUX}"
                 )
             out, aux = out
             self.aux[:], self.aux_tree = tree_flatten(aux)
@@ -169,7 +169,7 @@ def _push_forward(
         if (given.shape, given.dtype) != (expected.shape, expected.dtype):
             raise ValueError(
                 "linearized function called on tangent values inconsistent with the original primal values:\n"
-                f"Got tangent aval {given} for primal aval {aval} but expected {expected}."
+                f"Got tangent aval {given} for primal aval {aval} but expected {expected}.{edits.TANGENTS}"
             )
     outs = ad.with_zeros(eval_jaxpr(program.jaxpr, residuals, *leaves), program.nonzero, out_avals)
     return tree_unflatten(out_tree, [instantiate_zeros(t) for t in outs])
@@ -203,7 +203,7 @@ def _pull_back(
             f"The function returned by `jax.vjp` applied to {info.func_name} was called with {len(cotangents)} "
             "arguments, but functions returned by `jax.vjp` must be called with a single argument corresponding to the "
             "single value returned by the function being differentiated (even if that returned value is a tuple or "
-            "other container)."
+            "other container).\nPass one value like the result, a tuple for a tuple: `f_vjp((ct_1, ct_2))`."
         )
     cts, tree = tree_flatten(cotangents[0])
     if tree != out_tree:
@@ -222,7 +222,7 @@ def _pull_back(
             raise ValueError(
                 "unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got "
                 f"{given.str_short()}, but expected {expected.str_short()} because the corresponding output of the "
-                f"differentiated function had JAX type {aval.str_short()}"
+                f"differentiated function had JAX type {aval.str_short()}{edits.COTANGENTS}"
             )
     jaxpr = program.jaxpr
     inputs = [UndefinedPrimal(aval) for aval in jaxpr.in_avals]

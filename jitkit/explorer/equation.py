@@ -51,20 +51,24 @@ class Dialect(Protocol):
 
 
 class Unchanged(NamedTuple):
-    """Why the result of an equation is a value that is there already: in words, or since it undoes what `partner` did."""
+    """Why the result of an equation is a value that is there already: in words, or since it undoes what `partner` did. `kept` is the
+    place of the operand that it is.
+    """
 
     words: str
     partner: int | None = None
+    kept: int | None = None
 
 
 @dataclasses.dataclass
 class Equation:
     """One equation. `parent` is the number of the equation whose jaxpr it stands in.
 
-        `returned_at` are the places among the function's results of what it makes; `live` whether a result or an effect depends on it;
-        `constant` whether it depends on no argument; `same_as` are the numbers of the equations that compute the same; `unchanged` says
-    why it changes nothing, where it does not; `operands` has the equations that make each operand (the i-th argument is `~i`);
-        `way` is "forward" or "backward" in what was differentiated.
+    `returned_at` are the places among the function's results of what it makes; `live` whether a result or an effect depends on it;
+    `is_result` whether what it makes is a result of the function, a branch or a turn; `constant` whether it depends on no argument,
+    `why_constant` why not, though it reads some, and `becomes` the number that it is then; `same_as` are the numbers of the equations
+    that compute the same; `unchanged` says why it changes nothing, where it does not; `operands` has the equations that make each
+    operand (the i-th argument is `~i`); `way` is "forward" or "backward" in what was differentiated.
     """
 
     eqn: Any
@@ -72,7 +76,10 @@ class Equation:
     place: Place | None
     returned_at: tuple[int, ...] = ()
     live: bool = False
+    is_result: bool = False
     constant: bool = False
+    why_constant: str = ""
+    becomes: Any = None
     same_as: tuple[int, ...] = ()
     unchanged: Unchanged | None = None
     operands: tuple[frozenset[int], ...] = ()

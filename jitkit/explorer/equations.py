@@ -91,7 +91,7 @@ def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
         if equation.parent is None:
             equation.returned_at = tuple(place for var in equation.eqn.outvars for place in returned.get(id(var), ()))
     _find_live(dialect.inside(marked), None, equations, by_eqn, dialect)
-    find_same(dialect.inside(marked), equations, by_eqn, dialect, set())
+    find_same(dialect.inside(marked), equations, by_eqn, dialect)
     find_operands(dialect.inside(marked), equations, by_eqn, dialect)
     return marked, equations
 
@@ -120,7 +120,10 @@ def _find_live(
             return _find_live(inner, used, equations, by_eqn, dialect)
 
         if eqn.effects or not _mark_loop(eqn, results, inside, dialect):
-            for inner in jaxprs_of(eqn, dialect):
+            jaxprs = list(jaxprs_of(eqn, dialect))
+            if str(eqn.primitive.name) == "cond" and dialect.is_literal(eqn.invars[0]):  # one branch runs, always
+                jaxprs = [jaxprs[min(max(int(eqn.invars[0].val), 0), len(jaxprs) - 1)]]
+            for inner in jaxprs:
                 one_to_one = len(inner.outvars) == len(results) and not eqn.effects
                 inside(inner, results if one_to_one else None)
     return [id(var) in needed for var in jaxpr.invars]

@@ -165,14 +165,12 @@ class _Fates:
     def _fate(self, number: int) -> dict[str, Any]:
         equation = self._equations[number]
         was_lowered = any(each in self._wrote for each in [number, *self._inside.get(number, ())])
-        outer: int | None = number
-        while outer is not None:
-            if not self._equations[outer].live:
-                part = "" if outer == number else "a part of an operation of which "
-                return self._told(
-                    "removed" if was_lowered else "dropped", "dead", f"dead code: {part}no result depends on it"
-                )
-            outer = self._equations[outer].parent
+        if not equation.live:
+            is_part = equation.parent is not None and not self._equations[equation.parent].live
+            part = "a part of an operation of which " if is_part else ""
+            return self._told(
+                "removed" if was_lowered else "dropped", "dead", f"dead code: {part}no result depends on it"
+            )
         if not was_lowered:
             if equation.parent is None or equation.unchanged:
                 return self._told("dropped", "no operation", "it writes no operation: its result is its operand")
@@ -198,16 +196,15 @@ class _Fates:
                 like=partner,
             )
         for twin in equation.same_as:
-            if twin not in self._gone or twin < number:
+            if self._equations[twin].live and (twin not in self._gone or twin < number):
                 words = (
                     f"the same as the {equation.primitive} of {self._line(twin)}, computed once (common subexpression)"
                 )
                 return self._told("removed", "duplicate", words, like=twin)
         is_fed = any(origin >= 0 and origin not in self._gone for origins in equation.operands for origin in origins)
-        if equation.constant and not is_fed:
-            return self._told(
-                "removed", "constant", "constant folded: it depends on no argument, and was computed by the compiler"
-            )
+        if equation.constant and (equation.why_constant or not is_fed):
+            why = equation.why_constant or "it depends on no argument"
+            return self._told("removed", "constant", f"constant folded: {why}, and was computed by the compiler")
         return None
 
     def _renamed(self, number: int) -> Key | None:
@@ -275,12 +272,18 @@ class _Fates:
         for number in sorted(self._gone, reverse=True):
             fate = self.found[str(number)]
             readers = self._readers.get(number, ())
-            if fate["fate"] != "unknown" or not readers or self._equations[number].returned_at:
+            if fate["fate"] != "unknown" or not readers or self._equations[number].is_result:
                 continue
-            rules = [self.found.get(str(each), {}).get("rule") for each in readers]
-            if all(rule in ("duplicate", "constant", "dead", "cancels") for rule in rules):
+            if all(self._needs_no_more(each, number) for each in readers):
                 words = f"dead code, once the {self._equations[readers[0]].primitive} of {self._line(readers[0])} was removed"
                 self.found[str(number)] = self._told("removed", "dead", words, like=readers[0])
+
+    def _needs_no_more(self, reader: int, number: int) -> bool:
+        """Whether an equation was removed with all that it did with another one."""
+        rule, equation = self.found.get(str(reader), {}).get("rule"), self._equations[reader]
+        if rule == "changes nothing" and equation.unchanged and equation.unchanged.kept is not None:
+            return number not in equation.operands[equation.unchanged.kept]
+        return rule in ("duplicate", "constant", "dead", "cancels")
 
     # --- where values come from ---
 

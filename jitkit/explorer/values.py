@@ -10,6 +10,7 @@ JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 
 from __future__ import annotations
 
+import collections
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,6 +23,13 @@ _NEUTRAL = {
     "mul": (1, True, "x * {} is x"), "div": (1, False, "x / {} is x"), "pow": (1, False, "x ** {} is x"),
     "max": (-math.inf, True, "max(x, {}) is x"), "min": (math.inf, True, "min(x, {}) is x"), "or": (0, True, "x | {} is x"),
     "xor": (0, True, "x ^ {} is x"), "shift_left": (0, False, "x << {} is x"),
+}  # fmt: skip
+_IDEMPOTENT = {"max": "max(x, x)", "min": "min(x, x)", "and": "x & x", "or": "x | x"}
+# of bools and integers: the constant that decides the result alone, and what an operand gives with itself
+_ABSORBING: dict[str, tuple[Any, str]] = {"mul": (0, "x * 0 is 0"), "and": (0, "x & 0 is 0")}
+_WITH_ITSELF: dict[str, tuple[Any, str]] = {
+    "sub": (0, "x - x is 0"), "xor": (0, "x ^ x is 0"), "eq": (True, "x == x is True"), "ne": (False, "x != x is False"),
+    "lt": (False, "x < x is False"), "gt": (False, "x > x is False"), "le": (True, "x <= x is True"), "ge": (True, "x >= x is True"),
 }  # fmt: skip
 _RESHAPES = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_in_dim"})
 # each with its parameters of no effect
@@ -46,58 +54,134 @@ def jaxprs_of(eqn: Any, dialect: Dialect) -> Iterator[Any]:
 # --- what is the same -----------------------------------------------------------------------------------------
 
 
-def find_same(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect, seen: set[int]) -> None:
-    """Number the values of a jaxpr, as compilers do: two equations that do the same with the same operands are one."""
-    if id(jaxpr) in seen:
-        return
-    seen.add(id(jaxpr))
-    value_of: dict[int, Any] = {}
-    makers: dict[int, Any] = {}
-    constant: set[int] = set()
-    filled: dict[int, Any] = {}  # variables all of whose elements are one number
-    alike: dict[Any, list[int]] = {}
+class _Same:
+    """Numbers the values of jaxprs, as compilers do: two equations that do the same with the same operands are one."""
 
-    def value(atom: Any) -> Any:
-        if dialect.is_literal(atom):
+    def __init__(self, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect) -> None:
+        self.equations, self.by_eqn, self.dialect = equations, by_eqn, dialect
+        self.value_of: dict[int, Any] = {}
+        self.makers: dict[int, Any] = {}
+        self.constant: set[int] = set()
+        self.filled: dict[int, Any] = {}  # variables all of whose elements are one number
+        self.calls: collections.Counter[int] = collections.Counter()
+        self.seen: set[int] = set()
+
+    def value(self, atom: Any) -> Any:
+        if self.dialect.is_literal(atom):
             return ("literal", str(atom.val), str(atom.aval))
-        return value_of.get(id(atom), id(atom))
+        return self.value_of.get(id(atom), id(atom))
 
-    def number_in(atom: Any) -> Any:
-        if dialect.is_literal(atom):
+    def number_in(self, atom: Any) -> Any:
+        if self.dialect.is_literal(atom):
             return atom.val.item() if hasattr(atom.val, "item") else atom.val
-        return filled.get(id(atom))
+        return self.filled.get(id(atom))
 
-    for eqn in jaxpr.eqns:
-        number = by_eqn[id(eqn)]
-        equation = equations[number]
-        key: Any = (equation.primitive, _params_key(eqn.params), tuple(map(value, eqn.invars)))
-        if eqn.effects:
-            key = (number,)
-        equation.constant = not eqn.effects and all(
-            dialect.is_literal(atom) or id(atom) in constant for atom in eqn.invars
-        )
+    def is_constant(self, atom: Any) -> bool:
+        return self.dialect.is_literal(atom) or id(atom) in self.constant
+
+    def count(self, jaxpr: Any) -> None:
+        """Count how often each jaxpr is called."""
+        for eqn in jaxpr.eqns:
+            for inner in jaxprs_of(eqn, self.dialect):
+                self.calls[id(inner)] += 1
+                if self.calls[id(inner)] == 1:
+                    self.count(inner)
+
+    def find(self, jaxpr: Any) -> None:
+        self.seen.add(id(jaxpr))
+        alike: dict[Any, list[int]] = {}
+        for eqn in jaxpr.eqns:
+            number = self.by_eqn[id(eqn)]
+            equation = self.equations[number]
+            key: Any = (equation.primitive, _params_key(eqn.params), tuple(map(self.value, eqn.invars)))
+            known = alike.setdefault((number,) if eqn.effects else key, [])
+            known.append(number)
+            self.value_of.update({id(var): (known[0], i) for i, var in enumerate(eqn.outvars)})
+            self.makers.update((id(var), eqn) for var in eqn.outvars)
+            inner = list(jaxprs_of(eqn, self.dialect))
+            called = inner[0] if self._is_one_call(eqn, inner) else None
+            if called is not None:
+                self._enter(called, eqn)
+            for each in inner:
+                if id(each) not in self.seen:
+                    self.find(each)
+            if not eqn.effects:
+                self._learn(equation, eqn)
+            if called is not None and not eqn.effects:
+                self._leave(called, equation, eqn)
+        for numbers in alike.values():
+            for number in numbers:
+                self.equations[number].same_as = tuple(other for other in numbers if other != number)
+
+    def _learn(self, equation: Equation, eqn: Any) -> None:
+        """What an equation's operands tell of its result."""
+        absorbed = _absorbed(equation.primitive, eqn, self.value, self.number_in)
+        if absorbed:
+            equation.becomes, equation.why_constant = absorbed
+            self.filled[id(eqn.outvars[0])] = equation.becomes
+        equation.constant = absorbed is not None or all(map(self.is_constant, eqn.invars))
         if equation.constant:
-            constant.update(map(id, eqn.outvars))
-        if equation.primitive in _KEEPS and number_in(eqn.invars[0]) is not None:
-            filled[id(eqn.outvars[0])] = number_in(eqn.invars[0])
-        known = alike.setdefault(key, [])
-        known.append(number)
-        value_of.update({id(var): (known[0], i) for i, var in enumerate(eqn.outvars)})
-        found = None if eqn.effects else _unchanged(equation.primitive, eqn, makers.get, number_in)
+            self.constant.update(map(id, eqn.outvars))
+        if equation.primitive in _KEEPS and self.number_in(eqn.invars[0]) is not None:
+            self.filled[id(eqn.outvars[0])] = self.number_in(eqn.invars[0])
+        found = _unchanged(equation.primitive, eqn, self.makers.get, self.number_in, self.value)
         if found:
             source, words, partner = found
-            equation.unchanged = Unchanged(words, None if partner is None else by_eqn[id(partner)])
-            value_of[id(eqn.outvars[0])] = value(source)
-        makers.update((id(var), eqn) for var in eqn.outvars)
-        for inner in jaxprs_of(eqn, dialect):
-            find_same(inner, equations, by_eqn, dialect, seen)
-    for numbers in alike.values():
-        for number in numbers:
-            equations[number].same_as = tuple(other for other in numbers if other != number)
+            kept = next((i for i, atom in enumerate(eqn.invars) if atom is source), None)
+            equation.unchanged = Unchanged(words, None if partner is None else self.by_eqn[id(partner)], kept)
+            self.value_of[id(eqn.outvars[0])] = self.value(source)
+
+    def _is_one_call(self, eqn: Any, inner: list[Any]) -> bool:
+        """Whether an equation runs one jaxpr that nothing else runs, so that what is known here is known in there."""
+        return (
+            str(eqn.primitive.name) in _CALLS
+            and len(inner) == 1
+            and self.calls[id(inner[0])] == 1
+            and len(inner[0].invars) == len(eqn.invars)
+            and len(inner[0].outvars) == len(eqn.outvars)
+        )
+
+    def _pass(self, atom: Any, var: Any) -> None:
+        """What is known of an atom is known of a variable."""
+        self.value_of[id(var)] = self.value(atom)
+        if self.is_constant(atom):
+            self.constant.add(id(var))
+        if self.number_in(atom) is not None:
+            self.filled[id(var)] = self.number_in(atom)
+
+    def _enter(self, called: Any, eqn: Any) -> None:
+        for atom, var in zip(eqn.invars, called.invars, strict=True):
+            self._pass(atom, var)
+
+    def _leave(self, called: Any, equation: Equation, eqn: Any) -> None:
+        for atom, var in zip(called.outvars, eqn.outvars, strict=True):
+            self._pass(atom, var)
+        if len(eqn.outvars) != 1 or self.dialect.is_literal(called.outvars[0]):
+            return
+        maker = self.makers.get(id(called.outvars[0]))
+        last = self.equations[self.by_eqn[id(maker)]] if maker is not None else None
+        if last is None:
+            return
+        equation.why_constant, equation.becomes = last.why_constant, last.becomes
+        equation.constant = equation.constant or last.constant
+        kept = [
+            i
+            for i, atom in enumerate(eqn.invars)
+            if self.value(atom) == self.value(eqn.outvars[0]) and _alike(atom.aval, eqn.outvars[0].aval)
+        ]
+        if kept and last.unchanged and last.unchanged.words:
+            equation.unchanged = Unchanged(f"in it, {last.unchanged.words}", kept=kept[0])
+
+
+def find_same(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect) -> None:
+    """Fill in, for each equation, which compute the same, whether it is a constant, and whether it changes nothing."""
+    finder = _Same(equations, by_eqn, dialect)
+    finder.count(jaxpr)
+    finder.find(jaxpr)
 
 
 def _unchanged(
-    primitive: str, eqn: Any, maker: Callable[[int], Any], number_in: Callable[[Any], Any]
+    primitive: str, eqn: Any, maker: Callable[[int], Any], number_in: Callable[[Any], Any], value: Callable[[Any], Any]
 ) -> tuple[Any, str, Any] | None:
     """The variable whose value the result is, why, and the equation that is undone."""
     if len(eqn.outvars) != 1 or not eqn.invars:
@@ -109,6 +193,14 @@ def _unchanged(
             other = eqn.invars[1 - at]
             if number_in(eqn.invars[at]) == neutral and _alike(other.aval, result):
                 return other, words.format(number_in(eqn.invars[at])), None
+    if primitive in _IDEMPOTENT and value(first) == value(eqn.invars[1]):
+        return first, f"{_IDEMPOTENT[primitive]} is x", None
+    if primitive == "select_n" and len(eqn.invars) == 3:
+        chosen = number_in(first)
+        if chosen in (0, 1):
+            return eqn.invars[1 + int(chosen)], f"its condition is always {bool(chosen)}", None
+        if value(eqn.invars[1]) == value(eqn.invars[2]):
+            return eqn.invars[1], "both of its choices are the same", None
     if primitive == "integer_pow" and eqn.params.get("y") == 1:
         return first, "x ** 1 is x", None
     if primitive in _KEEPS and _alike(first.aval, result):
@@ -129,6 +221,23 @@ def _unchanged(
     else:
         undone = only_reshapes(primitive, eqn) and only_reshapes(its, before)
     return (source, "", before) if undone else None
+
+
+def _absorbed(
+    primitive: str, eqn: Any, value: Callable[[Any], Any], number_in: Callable[[Any], Any]
+) -> tuple[Any, str] | None:
+    """The number that the result is, whatever the arguments are, and why. Of floats less can be said: `x * 0.0` may be nan."""
+    if len(eqn.invars) != 2 or len(eqn.outvars) != 1 or not hasattr(eqn.invars[0].aval, "dtype"):
+        return None
+    if getattr(eqn.invars[0].aval.dtype, "kind", "") not in "biu":
+        return None
+    if primitive in _ABSORBING:
+        number, words = _ABSORBING[primitive]
+        if any(each is not None and each == number for each in map(number_in, eqn.invars)):
+            return number, words
+    if primitive in _WITH_ITSELF and value(eqn.invars[0]) == value(eqn.invars[1]):
+        return _WITH_ITSELF[primitive]
+    return None
 
 
 def only_reshapes(primitive: str, eqn: Any) -> bool:
@@ -171,7 +280,9 @@ def _text_or_identity(value: Any) -> Any:
 
 
 def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect) -> None:
-    """Fill in, for each equation, which equations (or arguments: the i-th is `~i`) make its operands, through calls."""
+    """Fill in, for each equation, which equations (or arguments: the i-th is `~i`) make its operands, through calls; and whether what it
+    makes is a result of the function, or of a branch or a turn.
+    """
     origins: dict[int, frozenset[int]] = {id(var): frozenset({~i}) for i, var in enumerate(jaxpr.invars)}
     seen: set[Any] = set()
 
@@ -195,9 +306,18 @@ def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int],
                 if key not in seen:  # one that is called twice has the operands of both
                     seen.add(key)
                     fill(each)
+                if not is_call:
+                    mark_results(each)
             if is_call and len(inner[0].outvars) == len(made):
                 made = [made[0] if dialect.is_literal(v) else origins.get(id(v)) or made[0] for v in inner[0].outvars]
             for var, own in zip(eqn.outvars, made, strict=True):
                 origins[id(var)] = origins.get(id(var), frozenset()) | own
 
+    def mark_results(jaxpr: Any) -> None:
+        for atom in jaxpr.outvars:
+            for origin in origins.get(id(atom), ()):
+                if origin >= 0:
+                    equations[origin].is_result = True
+
     fill(jaxpr)
+    mark_results(jaxpr)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base import edits
 from ..core import ShapedArray
 
 Shape = tuple[int, ...]
@@ -112,7 +113,7 @@ def check_groups(
     if features // feature_groups != in_features:
         raise ValueError(
             "conv_general_dilated lhs feature dimension size divided by feature_group_count must equal the rhs input "
-            f"feature dimension size, but {features} // {feature_groups} != {in_features}."
+            f"feature dimension size, but {features} // {feature_groups} != {in_features}.{edits.FEATURES}"
         )
     if out_features % feature_groups:
         raise ValueError(

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import config
+from ..base import config, edits
 from ..core import Primitive, ShapedArray, dtypes
 from ..core.dtypes import extended
 from ..interpreters import batching, mlir
@@ -81,7 +81,7 @@ def check_operand(name: str, accepts: Kinds, x: ShapedArray) -> None:
         if x.dtype == dtypes.float0:
             raise TypeError(f"Called {name} with a float0 array. {_FLOAT0}")
         raise TypeError(
-            f"{name} does not accept dtype {x.dtype.name}. Accepted dtypes are subtypes of {_names(accepts)}."
+            f"{name} does not accept dtype {x.dtype.name}. Accepted dtypes are subtypes of {_names(accepts)}.{_of_bits(name)}"
         )
 
 
@@ -93,8 +93,12 @@ def check_operands(name: str, accepts: tuple[Kinds, ...], *operands: ShapedArray
                 raise TypeError(f"Called {name} with a float0 at position {i}. {_FLOAT0}")
             raise TypeError(
                 f"{name} does not accept dtype {x.dtype.name} at position {i}. "
-                f"Accepted dtypes at position {i} are subtypes of {_names(kinds)}."
+                f"Accepted dtypes at position {i} are subtypes of {_names(kinds)}.{_of_bits(name)}"
             )
+
+
+def _of_bits(name: str) -> str:
+    return edits.BITS if name in ("and", "or", "xor", "not") else ""
 
 
 def _names(kinds: Kinds) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base import edits
 from ..core import Primitive, ShapedArray, tracer
 from ..interpreters.ad_rules import Zero, deflinear, instantiate_zeros, is_undefined, no_cotangents
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
@@ -34,14 +35,14 @@ def _(*operands: ShapedArray, dimension: int) -> ShapedArray:
     shapes = [x.shape for x in operands]
     listed = ", ".join(map(str, shapes))
     if len({len(shape) for shape in shapes}) != 1:
-        raise TypeError(f"Cannot concatenate arrays with different numbers of dimensions: got {listed}.")
+        raise TypeError(f"Cannot concatenate arrays with different numbers of dimensions: got {listed}.{edits.RANKS}")
     if not 0 <= dimension < len(shapes[0]):
         raise TypeError(f"concatenate dimension out of bounds: dimension {dimension} for shapes {listed}.")
     before, after = shapes[0][:dimension], shapes[0][dimension + 1 :]
     if any((shape[:dimension], shape[dimension + 1 :]) != (before, after) for shape in shapes):
         raise TypeError(
             "Cannot concatenate arrays with shapes that differ in dimensions other than the one being "
-            f"concatenated: concatenating along dimension {dimension} for shapes {listed}."
+            f"concatenated: concatenating along dimension {dimension} for shapes {listed}.{edits.JOINED}"
         )
     check_same_dtypes("concatenate", *operands)
     total = sum(shape[dimension] for shape in shapes)
@@ -111,9 +112,9 @@ def _(*operands: ShapedArray, axis: int) -> ShapedArray:
     shapes = [x.shape for x in operands]
     listed = ", ".join(map(str, shapes))
     if len({len(shape) for shape in shapes}) != 1:
-        raise ValueError(f"Cannot stack arrays with different numbers of dimensions: got {listed}.")
+        raise ValueError(f"Cannot stack arrays with different numbers of dimensions: got {listed}.{edits.RANKS}")
     if len(set(shapes)) != 1:
-        raise ValueError(f"All input arrays must have the same shape. Got {listed}.")
+        raise ValueError(f"All input arrays must have the same shape. Got {listed}.{edits.STACKED}")
     check_same_dtypes("stack", *operands)
     shape = (*shapes[0][:axis], len(shapes), *shapes[0][axis:])
     return ShapedArray(shape, operands[0].dtype, all(x.weak_type for x in operands))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base import edits
 from ..core import Primitive, ShapedArray
 from ..interpreters.batching import defvectorized
 from ..interpreters.mlir import LoweringContext, register_lowering
@@ -58,7 +59,9 @@ def _(x: ShapedArray, *, y: int) -> ShapedArray:
     check_operand("integer_pow", NUMBER, x)
     if y < 0 and is_a(x.dtype, *INTEGER):
         weak = "~" if x.weak_type else ""
-        raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({weak}{x.str_short()}, {y})")
+        raise TypeError(
+            f"Integers cannot be raised to negative powers, got integer_pow({weak}{x.str_short()}, {y}){edits.FLOAT_POWER}"
+        )
     return x
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
+from ..base import edits
 from ..core import Primitive, ShapedArray
 from ..interpreters import batching
 from ..interpreters.ad_rules import deflinear
@@ -147,7 +148,7 @@ def broadcast_to(operand: Any, shape: Sequence[int]) -> Any:
         raise ValueError(
             "Incompatible types for broadcasting: "
             f"input type={'~' if aval.weak_type else ''}{aval.str_short()} "
-            f"and requested type={aval.update(shape=shape).str_short()}"
+            f"and requested type={aval.update(shape=shape).str_short()}{edits.BROADCAST_TO}"
         )
     return broadcast_in_dim(operand, shape, tuple(range(lead, len(shape))))
 
@@ -247,7 +248,7 @@ def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
     if any(x.shape[axis] != 1 for axis in dimensions):
         raise ValueError(
             "cannot select an axis to squeeze out which has size not equal to one, "
-            f"got shape={x.shape} and {dimensions=}"
+            f"got shape={x.shape} and {dimensions=}{edits.SQUEEZED}"
         )
     return x.update(shape=[size for axis, size in enumerate(x.shape) if axis not in dimensions])
 

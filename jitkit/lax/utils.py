@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..base import errors
+from ..base import edits, errors
 from ..core import ShapedArray, Tracer, dtypes
 from ..runtime.array import Array
 
@@ -74,11 +74,19 @@ def _invalid_shape(shape: Any, context: str) -> TypeError:
     return TypeError(message + "".join(size._origin_msg() for size in traced) + next(filter(None, of_jax), ""))
 
 
+def _its_axes(ndim: int) -> str:
+    if ndim == 0:
+        return "\nA scalar has no axis."
+    if ndim == 1:
+        return "\nIts only axis is 0, or -1 from the end."
+    return f"\nIts axes are 0 to {ndim - 1}, or from the end -1 to {-ndim}."
+
+
 def canonicalize_axis(axis: Any, ndim: int) -> int:
     """An axis in [-ndim, ndim) as one in [0, ndim). ValueError outside of that range."""
     index = operator.index(axis)
     if not -ndim <= index < ndim:
-        raise ValueError(f"axis {index} is out of bounds for array of dimension {ndim}")
+        raise ValueError(f"axis {index} is out of bounds for array of dimension {ndim}{_its_axes(ndim)}")
     return index + ndim if index < 0 else index
 
 
@@ -108,7 +116,7 @@ def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
         return first
     ranks = {len(shape) for shape in shapes}
     if len(ranks) != 1:
-        raise TypeError(f"{name}: arrays must have the same number of dimensions, got {ranks}")
+        raise TypeError(f"{name}: arrays must have the same number of dimensions, got {ranks}{edits.ONE_RANK}")
     result = []
     for sizes in zip(*shapes, strict=True):
         others = {size for size in sizes if size != 1}
@@ -137,10 +145,7 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     try:
         return broadcast_equal_ranks("broadcast_shapes", ranked or [()])
     except TypeError:
-        raise ValueError(
-            f"Incompatible shapes for broadcasting: shapes={list(shapes)}\n"
-            "From the last axis to the first, sizes must be equal, or one of them 1. `x[:, None]` adds an axis."
-        ) from None
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes={list(shapes)}{edits.BROADCAST}") from None
 
 
 def index_tuple(x: Any) -> tuple[int, ...]:
@@ -179,7 +184,7 @@ def check_same_dtypes(name: str, *avals: ShapedArray) -> None:
     if name in _NUMPY_EQUIVALENTS:
         equivalent = _NUMPY_EQUIVALENTS[name]
         message += f" (Tip: jnp.{equivalent} is a similar function that does automatic type promotion on inputs)."
-    raise TypeError(message)
+    raise TypeError(message + edits.ONE_DTYPE)
 
 
 def is_a(dtype: Any, *kinds: type) -> bool:

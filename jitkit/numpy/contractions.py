@@ -127,7 +127,10 @@ def _match_batches(a: Any, b: Any) -> _Batches:
             batches.axes_b.append(len(batches.shared) + len(batches.of_b))
             batches.shared.append(i)
         else:
-            raise ValueError(f"Incompatible types for matmul arguments: {_shown(a)} and {_shown(b)}")
+            raise ValueError(
+                f"Incompatible types for matmul arguments: {_shown(a)} and {_shown(b)}\nAll axes but the last two are of the batch: they "
+                "are equal, or one of them is 1. Where only one operand has a batch, `vmap` or `x[None]` says so."
+            )
     if a.ndim > 1:
         batches.of_a.append(rank)
     if b.ndim > 1:

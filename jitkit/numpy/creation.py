@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
-from ..base import errors, traceback_util
+from ..base import edits, errors, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
 from ..interpreters.ad import DualTracer
@@ -131,7 +131,7 @@ def _from_sequence(x: Any, dtype: Any) -> Any:
         return as_array(_through_numpy(x, dtype))
     leaves = list(_leaves(x))
     if any(leaf is None for leaf in leaves):
-        raise ValueError("None is not a valid value for jnp.array")
+        raise ValueError(f"None is not a valid value for jnp.array{edits.NO_NONE}")
     if dtype is None:
         known = [leaf if core.is_array_type(type(leaf)) else np.asarray(leaf) for leaf in leaves]
         dtype = dtypes.lattice_result_type(*known)[0] if known else dtypes.default_float_dtype()
@@ -151,14 +151,14 @@ def _leaves(x: Any) -> Iterator[Any]:
 def _through_numpy(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
     """What numpy makes of objects that hold numbers: memoryviews, ranges, things with `__array__`."""
     if x is None:
-        raise ValueError("None is not a valid value for jnp.array")
+        raise ValueError(f"None is not a valid value for jnp.array{edits.NO_NONE}")
     value = np.asarray(x)
     if isinstance(x, str) and dtype is not None:
         np.asarray(x, dtype)  # raises: a text is not a number
     if not dtypes.is_array_dtype(value.dtype):
         raise TypeError(
             f"Value '{x}' with dtype {value.dtype} is not a valid JAX array type. Only arrays of numeric types are supported "
-            "by JAX."
+            f"by JAX.{edits.NO_TEXT * (value.dtype.kind in 'US')}"
         )
     return np.array(value, dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype)
 

@@ -142,7 +142,9 @@ def _sizes(inputs: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str
                 sizes[label] = size
             elif size not in (1, known):
                 raise ValueError(
-                    f"Size of label '{label}' for operand {number} ({known}) does not match previous terms ({size})."
+                    f"Size of label '{label}' for operand {number} ({known}) does not match previous terms ({size}).\n"
+                    f"A letter has one size wherever it stands; operand {number} has the shape {shape}, with the letters "
+                    f"{''.join(labels)}."
                 )
     return sizes
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import core
-from ..base import errors
+from ..base import edits, errors
 from ..core import dtypes
 from .creation import asarray
 from .util import is_array
@@ -61,11 +61,15 @@ def _kind_of(index: Any) -> Kind:
     if isinstance(index, np.ndarray) or is_array(index):
         return _kind_of_dtype(index.dtype)
     if isinstance(index, str):
-        raise TypeError(f"JAX does not support string indexing; got idx={index!r}")
+        raise TypeError(
+            f"JAX does not support string indexing; got idx={index!r}\nColumns with names are a dict of arrays, which jit takes, too."
+        )
     if isinstance(index, Sequence):
         return _kind_of_dtype(asarray(index).dtype) if index else Kind.ARRAY
     if isinstance(index, float | complex | np.generic):
-        raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {np.dtype(type(index))}")
+        raise TypeError(
+            f"Indexer must have integer or boolean type, got indexer with type {np.dtype(type(index))}{edits.INTEGER_INDEX}"
+        )
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or boolean arrays are valid indices. "
         f"Got {index}{errors.about_value_of_jax(index)}"
@@ -76,7 +80,9 @@ def _kind_of_dtype(dtype: Any) -> Kind:
     if dtype == np.bool_:
         return Kind.BOOLEAN
     if not dtypes.issubdtype(dtype, np.integer):
-        raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {dtype}")
+        raise TypeError(
+            f"Indexer must have integer or boolean type, got indexer with type {dtype}{edits.INTEGER_INDEX}"
+        )
     return Kind.ARRAY
 
 
@@ -96,7 +102,9 @@ def parse(index: Any, shape: tuple[int, ...]) -> list[Part]:
     if kinds.count(Kind.ELLIPSIS) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if sum(consumed) > len(shape):
-        raise IndexError(f"Too many indices: array is {len(shape)}-dimensional, but {sum(consumed)} were indexed")
+        raise IndexError(
+            f"Too many indices: array is {len(shape)}-dimensional, but {sum(consumed)} were indexed\nIts shape is {tuple(shape)}."
+        )
     if Kind.ELLIPSIS in kinds:
         consumed[kinds.index(Kind.ELLIPSIS)] = len(shape) - sum(consumed)
     parts = []
@@ -155,6 +163,7 @@ def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
         if not all(have in (0, want) for have, want in zip(mask.shape, expected, strict=True)):
             raise IndexError(
                 f"boolean index did not match shape of indexed array in index {position}: got {mask.shape}, expected {expected}"
+                "\nA mask has the sizes of the axes that it selects from: it is made from that array, as in `x[x > 0]`."
             )
         expanded += [Part(i, Kind.ARRAY, (axis,)) for i, axis in zip(np.where(mask), part.axes, strict=True)]
     return expanded

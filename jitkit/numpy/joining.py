@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
+from ..base import edits
 from ..base.jax_version import since
 from ..interpreters.vmap import vmap
 from ..lax.utils import canonicalize_axis, index_tuple
@@ -48,7 +49,7 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: Any = None) -> Any:
     if axis is None:
         return concatenate([ravel(a) for a in operands], axis=0, dtype=dtype)
     if operands[0].ndim == 0:
-        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+        raise ValueError(f"Zero-dimensional arrays cannot be concatenated.{edits.OF_A_LIST}")
     axis = canonicalize_axis(axis, operands[0].ndim)
     operands = promote_dtypes(*operands) if dtype is None else [asarray(a, dtype=dtype) for a in operands]
     return lax.concatenate(operands, axis)
@@ -61,7 +62,7 @@ def _concatenate_rows(arr: Any, axis: int | None) -> Any:
     if axis is None:
         return lax.reshape(arr, (arr.size,))
     if arr.ndim == 1:
-        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+        raise ValueError(f"Zero-dimensional arrays cannot be concatenated.{edits.OF_A_LIST}")
     axis = canonicalize_axis(axis, arr.ndim - 1)
     shape = (*arr.shape[1 : axis + 1], arr.shape[0] * arr.shape[axis + 1], *arr.shape[axis + 2 :])
     return lax.reshape(arr, shape, [*range(1, axis + 1), 0, *range(axis + 1, arr.ndim)])
@@ -165,7 +166,7 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
         sections = core.concrete_or_error(int, indices_or_sections, f"in jax.numpy.{name} argument 1")
         part, rest = divmod(size, sections)
         if rest and name != "array_split":
-            raise ValueError(f"array split does not result in an equal division: rest is {rest}")
+            raise ValueError(f"array split does not result in an equal division: rest is {rest}{edits.UNEQUAL_PARTS}")
         sizes = [part + 1] * rest + [part] * (sections - rest)
     shown: Any = [np.int64(n) for n in sizes]  # of a type that shows in jaxprs
     return list(lax.split(ary, shown, axis=axis))

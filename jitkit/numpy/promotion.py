@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
-from ..base import config, traceback_util
+from ..base import config, edits, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
 from ..core.operators import Operators
@@ -121,7 +121,7 @@ def _refuse_keys_among_others(name: str, avals: Sequence[Any]) -> None:
     """TypeError where random keys meet numbers. Keys among themselves are the business of the primitive."""
     given = [aval.dtype for aval in avals]
     if len(set(given)) > 1 and any(dtypes.issubdtype(dtype, dtypes.prng_key) for dtype in given):
-        raise TypeError(f"{name} does not accept dtypes {', '.join(map(str, given))}.")
+        raise TypeError(f"{name} does not accept dtypes {', '.join(map(str, given))}.{edits.KEY_ARITHMETIC}")
 
 
 def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
@@ -262,7 +262,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
     if any(have not in (1, want) for have, want in zip(array.shape, sizes[missing:], strict=True)):
         wanted = core.ShapedArray(sizes, array.dtype)
         raise ValueError(
-            f"Incompatible types for broadcasting: input type={core.get_aval(array)} and requested type={wanted}"
+            f"Incompatible types for broadcasting: input type={core.get_aval(array)} and requested type={wanted}{edits.BROADCAST_TO}"
         )
     return lax.broadcast_in_dim(array, sizes, tuple(range(missing, len(sizes))))
 

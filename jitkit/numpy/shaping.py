@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
+from ..base import edits
 from ..base.jax_version import since
 from ..lax.utils import canonicalize_axis, canonicalize_shape, index_tuple
 from ..pjit.jit import inlined, jit
@@ -45,23 +46,27 @@ def reshape_method(a: Any, *args: Any, order: str = "C") -> Any:
     raise ValueError(f"Unexpected value for 'order' argument: {order}.")
 
 
+def _same_size(a: Any) -> str:
+    return f"\nA reshape keeps all elements: the product of the sizes is {a.size}. One of them may be -1: it follows from the others."
+
+
 def _new_shape(a: Any, shape: Any) -> tuple[int, ...]:
     given = shape
     sizes = list(canonicalize_shape(shape if np.iterable(shape) else [shape]))
     unknown = [i for i, n in enumerate(sizes) if n == -1]
     if len(unknown) > 1:
-        raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {given}")
+        raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {given}{edits.SEVERAL_UNKNOWN}")
     if unknown:
         others = math.prod(n for n in sizes if n != -1)
         if others == 0 or a.size % others != 0:
             raise TypeError(
                 f"cannot reshape array of shape {a.shape} (size {a.size}) into shape {given} because the product of specified "
-                f"axis sizes ({others}) does not evenly divide {a.size}"
+                f"axis sizes ({others}) does not evenly divide {a.size}{_same_size(a)}"
             )
         sizes[unknown[0]] = a.size // others
     elif math.prod(sizes) != a.size:
         raise TypeError(
-            f"cannot reshape array of shape {a.shape} (size {a.size}) into shape {given} (size {math.prod(sizes)})"
+            f"cannot reshape array of shape {a.shape} (size {a.size}) into shape {given} (size {math.prod(sizes)}){_same_size(a)}"
         )
     return tuple(sizes)
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import lax
 from .. import numpy as jnp
-from ..base import config
+from ..base import config, edits
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.batching import defbroadcasting
 from ..interpreters.mlir import LoweringContext, register_lowering
@@ -163,7 +163,7 @@ def threefry_seed(seeds: Any) -> Any:
       TypeError: for what is not an integer.
     """
     if not dtypes.issubdtype(seeds.dtype, np.integer):
-        raise TypeError(f"PRNG key seed must be an integer; got {seeds!r}")
+        raise TypeError(f"PRNG key seed must be an integer; got {seeds!r}{edits.SEED}")
     high = lax.shift_right_logical(seeds, seeds.dtype.type(32))
     with config.override(numpy_dtype_promotion="standard"):
         low = jnp.bitwise_and(seeds, np.uint32(0xFFFFFFFF))

@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..base import source_info
+from ..base import edits, source_info
 from ..tree_util import keystr, tree_flatten_with_path
 from . import argument_errors
 from .argument_spec import KEYWORD, POSITIONAL, ArgumentSpec, counted_from_zero, name_of, resolve_spec, signature_of
@@ -142,7 +142,7 @@ def check_callable(fun: Any) -> None:
     if isinstance(fun, staticmethod):
         raise TypeError(f"staticmethod arguments are not supported, got {fun}\nWrite @staticmethod above @jit.")
     if not callable(fun):
-        nothing = "\nIt is what a function without `return` gives." if fun is None else ""
+        nothing = "\nIt is what a function without `return` gives." if fun is None else edits.NOT_ITS_RESULT
         raise TypeError(f"Expected a callable value, got {fun}{nothing}")
     if inspect.isgeneratorfunction(fun):
         raise TypeError(f"Expected a function, got a generator function: {fun}\nReturn a list instead of yielding.")

@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..base import edits
 from .key_entries import DictKey, GetAttrKey, KeyEntry, SequenceKey
 
 
@@ -219,7 +220,9 @@ def dict_keys(order: tuple[Any, ...]) -> DictKeys:
     try:
         keys = tuple(sorted(order))
     except Exception as error:
-        raise ValueError("Comparator raised exception while sorting pytree dictionary keys.") from error
+        raise ValueError(
+            f"Comparator raised exception while sorting pytree dictionary keys.{edits.ONE_KIND_OF_KEY}"
+        ) from error
     types = tuple(map(type, keys))
     with intern_lock:
         return known_keys.setdefault((types, keys), DictKeys(keys))

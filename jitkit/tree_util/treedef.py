@@ -24,6 +24,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from ..base import edits
 from .nodes import DictKeys, NodeType, intern_lock
 from .registry import node_types
 
@@ -70,9 +71,11 @@ class PyTreeDef:
         """
         values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)
         if len(values) < self.num_leaves:
-            raise ValueError(f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(values)}")
+            raise ValueError(
+                f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(values)}{edits.OF_THE_SAME_TREE}"
+            )
         if len(values) > self.num_leaves:
-            raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.")
+            raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.{edits.OF_THE_SAME_TREE}")
         return self.build(values, 0)
 
     def build(self, leaves: Sequence[Any], start: int) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitkit import core
-from jitkit.base import config, errors
+from jitkit.base import config, edits, errors
 from jitkit.base.traceback_util import filter_traceback
 from jitkit.core import ShapedArray, check_arrays, check_integer_conversion, eager
 from jitkit.core.operators import _takes_part, takes_part

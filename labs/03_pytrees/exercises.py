@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from jitkit.base import edits
 from jitkit.tree_util import IsLeaf, KeyPath, tree_flatten, tree_unflatten
 from jitkit.tree_util.nodes import (
     DictKeys, NamedTupleNode, NodeType, intern_lock, is_namedtuple, known_keys,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ... import core
-from ...base import config, traceback_util
+from ...base import config, edits, traceback_util
 from ...base.errors import JaxprTypeError
 from ...core import Primitive, ShapedArray, abstract_token, dtypes
 from ...core.effects import Effect, io_effect, no_effects, ordered_effects, ordered_io_effect
@@ -223,7 +223,7 @@ def cond_with_two_operands(pred: Any, *rest: Any) -> Any:
     if len(rest) == 4 and callable(rest[1]) and callable(rest[3]):
         x, true_fun, y, false_fun = rest
         return cond(pred, lambda x, _: true_fun(x), lambda _, y: false_fun(y), x, y)
-    raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+    raise TypeError(f"lax.cond: true_fun and false_fun arguments should be callable.{edits.TWO_FUNCTIONS}")
 
 
 def all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import core
+from ...base import edits
 from ...base.errors import ConcretizationTypeError
 
 
@@ -62,7 +63,7 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
 def no_leading_axis(xs: Sequence[Any]) -> ValueError:
     """The error for leaves of which some are numbers of Python, which have no shape."""
     scalars = ", ".join(str(x) for x in xs if not hasattr(x, "shape"))
-    return ValueError(f"scan got value with no leading axis to scan over: {scalars}.")
+    return ValueError(f"scan got value with no leading axis to scan over: {scalars}.{edits.SCANNED}")
 
 
 def traced_length(length: core.Tracer) -> ConcretizationTypeError:

@@ -1,0 +1,102 @@
+"""Count how much of what the Explorer says surely holds, on random programs: `python tests/knockouts.py 200`."""
+
+from __future__ import annotations
+
+import collections
+import random
+import sys
+import warnings
+
+import hypothesis
+import knockout
+import random_strategies
+from hypothesis import strategies as st
+from random_programs import Setting, run
+
+import jitkit
+import jitkit.numpy as jnp
+
+MOST = 6  # links, and reasons, that are tried of one program: each costs up to three compilations
+SHARD = 20  # programs of one seed
+
+
+def verdicts(trial, seed):
+    """How many of a program's sure links and reasons hold, by verdict; and those that do not, in words."""
+    draw, found, wrong = random.Random(seed), collections.Counter(), []
+    links = list(trial.links())
+    for at in draw.sample(links, min(MOST, len(links))):
+        verdict = trial.link(at)
+        found["link", verdict] += 1
+        if verdict == "wrong":
+            wrong.append(f"{at} is linked to {trial.read.links.exact[at]}")
+    reasons = [int(number) for number, fate in trial.fates.items() if fate["sure"]]
+    for number in draw.sample(reasons, min(MOST, len(reasons))):
+        holds = trial.reason(number)
+        found["reason", "right" if holds else "wrong"] += 1
+        wrong += [] if holds else [f"{trial.equations[number].primitive}: {trial.fates[str(number)]}"]
+    return found, wrong
+
+
+def drawn(seed, count):
+    """Random programs and their arguments, `count` times."""
+    found = []
+
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=count, database=None, deadline=None, phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )  # fmt: skip
+    @hypothesis.given(st.data())
+    def draw(data):
+        args = tuple(data.draw(st.lists(random_strategies.arguments(), min_size=1, max_size=3)))
+        found.append((data.draw(random_strategies.programs(len(args))), args))
+
+    draw()
+    return found
+
+
+def random_trials(seed, count):
+    """Programs drawn by `random_strategies`, no two of the same equations, of which something is left.
+
+    An instruction that cannot be traced is passed over.
+    """
+    seen = set()
+    for program, args in drawn(seed, 3 * count):
+        if len(program.instructions) < 2 or len(seen) == count:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            trial = knockout.Trial(lambda *a, p=program: run(Setting(jitkit, jnp, [], failed=set()), p, a), args)
+        shape = tuple((each.primitive, each.results) for each in trial.equations)
+        if shape not in seen and (list(trial.links()) or trial.fates):
+            seen.add(shape)
+            yield trial
+
+
+def counted(trials):
+    """The number of programs, their verdicts, and in words what does not hold."""
+    total, wrong, count = collections.Counter(), [], 0
+    for count, trial in enumerate(trials, 1):
+        found, its = verdicts(trial, count)
+        total += found
+        wrong += [f"program {count}: {each}" for each in its]
+    return count, total, wrong
+
+
+def main(programs):
+    """Print the count of so many programs, drawn by the seeds 0, 1, ..."""
+    total, wrong, count = collections.Counter(), [], 0
+    for seed in range(-(-programs // SHARD)):
+        some, found, its = counted(random_trials(seed, min(SHARD, programs - count)))
+        count, total = count + some, total + found
+        wrong += [f"seed {seed}, {each}" for each in its]
+    for what in ("link", "reason"):
+        print(
+            f"{count} programs, {what}s:",
+            ", ".join(f"{n} {verdict}" for (of, verdict), n in sorted(total.items()) if of == what),
+        )
+    print(*wrong, sep="\n")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
