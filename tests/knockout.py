@@ -86,7 +86,8 @@ class Cones:
         key = at, element
         if key not in self.known:
             self.known[key] = hash(("in a circle", at[0]))
-            self.known[key] = hash(self._what(at, element))
+            what = self._what(at, element)
+            self.known[key] = what if isinstance(what, int) else hash(what)  # the hash of a large number is another one
         return self.known[key]
 
     def _what(self, at, element):
