@@ -37,17 +37,15 @@ Everything may be left out. What is not known is an error, with its line.
 from __future__ import annotations
 
 import datetime
-import difflib
 import math
 import pathlib
-import re
-import tomllib
 import types
 import zoneinfo
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.toml_table import ManifestError, TomlTable, near
 
 from ..shared import hidden_checks
 from .jail import Limits
@@ -56,26 +54,8 @@ from .rungs import Ladder, program_files
 from .shipped_code import CheckFile
 
 FILE = "course.toml"
-_NUMBER = (int, float)
-# What a table may have, by its name; a table of tables is called `lab.*`.
-_KEYS: dict[str, dict[str, Any]] = {
-    "": {
-        "labs": list, "roster": str, "requests": str, "timezone": str, "attempts": str, "late": dict, "limits": dict, "lab": dict,
-        "exercise": dict, "student": dict,
-    },
-    "late": {"percent_a_day": _NUMBER, "most_days": int, "grace_minutes": _NUMBER},
-    "limits": {
-        "seconds": _NUMBER, "memory_mb": int, "processes": int, "submission_seconds": _NUMBER, "fresh_process": bool,
-    },
-    "lab.*": {"due": datetime.datetime, "points": _NUMBER, "extra": bool, "canvas_id": int},
-    "exercise.*": {"points": _NUMBER, "weights": dict},
-    "student.*": {"more_days": _NUMBER, "lab": dict},
-    "student.*.lab.*": {"due": datetime.datetime},
-}  # fmt: skip
-_KINDS = {
-    list: "list", str: "text", dict: "table", int: "whole number", bool: "truth value", datetime.datetime: "date with a time",
-    _NUMBER: "number",
-}  # fmt: skip
+_T = TypeVar("_T")
+_D = TypeVar("_D")
 
 
 class LabPolicy(NamedTuple):
@@ -148,184 +128,134 @@ class Policy(NamedTuple):
 
 
 def read_policy(path: pathlib.Path, labs: Collection[Lab]) -> Policy:
-    """The policy in a file; the usual one where there is no file."""
+    """The policy in a file; the usual one where there is no file. PolicyError for one that cannot be meant."""
     if not path.is_file():
         return Policy()
     try:
-        text = path.read_text(encoding="utf-8")
-        data = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise PolicyError(f"{path}: {error}") from None
-    reader = _Reader(path, text, labs)
-    reader.table((), "", data)
-    zone = reader.zone(data.get("timezone", "UTC"))
-    attempts = data.get("attempts", "last")
+        with TomlTable.of_file(path) as course:
+            return _policy(course, path.parent, labs)
+    except ManifestError as error:
+        raise PolicyError(str(error)) from None
+
+
+def _policy(course: TomlTable, folder: pathlib.Path, labs: Collection[Lab]) -> Policy:
+    usual = Policy()
+    attempts = course.get("attempts", str, usual.attempts)
     if attempts not in ("last", "best"):
-        raise reader.error(("attempts",), f'`attempts` is "last" or "best", not {attempts!r}')
-    late, limits = data.get("late", {}), data.get("limits", {})
-    reader.table(("late",), "late", late)
-    reader.table(("limits",), "limits", limits)
-    percent = float(late.get("percent_a_day", 0.0))
-    if not 0 <= percent <= 100:
-        raise reader.error(("late", "percent_a_day"), "`percent_a_day` is from 0 to 100")
-    reader.at_least_0(("late",), late, "most_days", "grace_minutes")
-    for key, value in limits.items():
-        if key != "fresh_process" and value <= 0:
-            raise reader.error(("limits", key), f"`{key}` is more than 0")
-    usual = Limits()
-    roster = read_roster(path.parent / data["roster"]) if "roster" in data else ()
-    ids = [e.id for lab in labs for e in lab.exercises]
+        raise course.error(f'`attempts` is "last" or "best", not {attempts!r}', "attempts")
+    numbers, exercises = [lab.number for lab in labs], {e.id: (lab, e) for lab in labs for e in lab.exercises}
+    zone, roster_file, requests_file = _zone(course), course.get("roster", str, ""), course.get("requests", str, "")
+    roster = read_roster(folder / roster_file) if roster_file else ()
+    with course.table("late") as late:
+        percent = late.get("percent_a_day", float, usual.percent_a_day)
+        if not 0 <= percent <= 100:
+            raise late.error("`percent_a_day` is from 0 to 100", "percent_a_day")
+        grace, most_days = _at_least_0(late, "grace_minutes", float, 0.0), _at_least_0(late, "most_days", int, None)
+    with course.table("limits") as limits:
+        memory = _more_than_0(limits, "memory_mb", int, usual.limits.memory >> 20)
+        limits_of_checks = usual.limits._replace(
+            seconds=float(_more_than_0(limits, "seconds", float, usual.limits.seconds)),
+            memory=memory << 20,
+            processes=_more_than_0(limits, "processes", int, usual.limits.processes),
+            fresh_process=limits.get("fresh_process", bool, usual.limits.fresh_process),
+        )
+        seconds = _more_than_0(limits, "submission_seconds", float, usual.submission_seconds)
     return Policy(
-        labs=tuple(reader.lab(number, ("labs",)) for number in data.get("labs", ())),
+        labs=tuple(_lab(number, numbers, course, "labs") for number in course.get("labs", list, [])),
         roster=roster,
-        requests=read_requests(path.parent / data["requests"], roster, ids) if "requests" in data else (),
+        requests=read_requests(folder / requests_file, roster, exercises) if requests_file else (),
         timezone=zone,
         attempts=attempts,
-        percent_a_day=percent,
-        most_days=late.get("most_days"),
-        grace_minutes=float(late.get("grace_minutes", 0.0)),
-        limits=usual._replace(
-            seconds=float(limits.get("seconds", usual.seconds)),
-            memory=int(limits["memory_mb"]) << 20 if "memory_mb" in limits else usual.memory,
-            processes=int(limits.get("processes", usual.processes)),
-            fresh_process=limits.get("fresh_process", usual.fresh_process),
-        ),
-        submission_seconds=float(limits.get("submission_seconds", 900.0)),
-        of_lab={
-            reader.lab(number, ("lab", number)): reader.of_lab(("lab", number), item, zone)
-            for number, item in data.get("lab", {}).items()
-        },
-        of_exercise={id: reader.of_exercise(id, item) for id, item in data.get("exercise", {}).items()},
-        of_student={id: reader.of_student(id, item, zone, roster) for id, item in data.get("student", {}).items()},
+        percent_a_day=float(percent),
+        most_days=most_days,
+        grace_minutes=float(grace),
+        limits=limits_of_checks,
+        submission_seconds=float(seconds),
+        of_lab={_lab(number, numbers, table): _of_lab(table, zone) for number, table in course.named("lab")},
+        of_exercise={id: _of_exercise(id, table, exercises) for id, table in course.named("exercise")},
+        of_student={id: _of_student(id, table, zone, numbers, roster) for id, table in course.named("student")},
     )
 
 
-_Path = tuple[str, ...]
+def _at_least_0(table: TomlTable, key: str, kind: type[_T], default: _D) -> _T | _D:
+    value: Any = table.get(key, kind, default)
+    if value is not None and value < 0:
+        raise table.error(f"`{key}` is 0 or more", key)
+    found: _T | _D = value
+    return found
 
 
-class _Reader:
-    def __init__(self, path: pathlib.Path, text: str, labs: Collection[Lab]) -> None:
-        self.path = path
-        self.lines = text.splitlines()
-        self.labs = {lab.number: lab for lab in labs}
+def _more_than_0(table: TomlTable, key: str, kind: type[_T], default: _T) -> _T:
+    value: Any = table.get(key, kind, default)
+    if value <= 0:
+        raise table.error(f"`{key}` is more than 0", key)
+    found: _T = value
+    return found
 
-    def error(self, where: _Path, sentence: str) -> PolicyError:
-        """An error at the line where a key is, which is known by the keys of its tables and its own."""
-        best, depth, section = 1, 0, _Path()
-        for i, text in enumerate(self.lines, 1):
-            header = re.fullmatch(r"\s*\[(.+)\]\s*(#.*)?", text)
-            left, equals, _ = text.partition("=")
-            if header:
-                section = here = _keys(f"[{header[1]}]")
-            elif equals:
-                here = section + _keys(f"{left}=0")
-            else:
-                continue
-            if depth < len(here) <= len(where) and here == where[: len(here)]:
-                best, depth = i, len(here)
-        return PolicyError(f"{self.path}:{best}: {sentence}")
 
-    def table(self, where: _Path, name: str, data: Any) -> None:
-        """See that the keys of a table are known, and their values of the right types."""
-        if not isinstance(data, dict):
-            raise self.error(where, f"`{where[-1]}` is a table")
-        for key, value in data.items():
-            if key not in _KEYS[name]:
-                near = difflib.get_close_matches(key, _KEYS[name], n=1)
-                raise self.error(
-                    (*where, key), f"`{key}` is not known here" + (f"; is it `{near[0]}`?" if near else "")
-                )
-            kinds: Any = _KEYS[name][key]
-            wrong = not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool)
-            if wrong or (isinstance(value, float) and not math.isfinite(value)):
-                raise self.error((*where, key), f"`{key}` is {value!r}, which is no {_KINDS[kinds]}")
+def _lab(number: Any, numbers: Collection[str], table: TomlTable, *keys: str) -> str:
+    """The number of a lab that there is."""
+    if number not in numbers:
+        raise table.error(f"there is no lab {number!r}; the labs are {', '.join(sorted(numbers))}", *keys)
+    return str(number)
 
-    def at_least_0(self, where: _Path, data: Mapping[str, Any], *keys: str) -> None:
-        """See that numbers of a table are not negative."""
-        for key in keys:
-            if data.get(key) is not None and data[key] < 0:
-                raise self.error((*where, key), f"`{key}` is 0 or more")
 
-    def lab(self, number: Any, where: _Path) -> str:
-        """The number of a lab."""
-        if number not in self.labs:
-            raise self.error(where, f"there is no lab {number!r}; the labs are {', '.join(sorted(self.labs))}")
-        return str(number)
-
-    def of_lab(self, where: _Path, item: Any, zone: datetime.tzinfo) -> LabPolicy:
-        """A table `[lab.05]`."""
-        self.table(where, "lab.*", item)
-        self.at_least_0(where, item, "points")
-        points = item.get("points")
+def _of_lab(table: TomlTable, zone: datetime.tzinfo) -> LabPolicy:
+    """A table `[lab.05]`."""
+    with table:
+        points = _at_least_0(table, "points", float, None)
         return LabPolicy(
-            _in_zone(item.get("due"), zone),
+            _due(table, zone),
             float(points) if points is not None else None,
-            item.get("extra", False),
-            item.get("canvas_id"),
+            table.get("extra", bool, False),
+            table.get("canvas_id", int, None),
         )
 
-    def of_exercise(self, id: str, item: Any) -> ExercisePolicy:
-        """A table `[exercise."05.3"]`."""
-        where = ("exercise", id)
-        exercises = {e.id: (lab, e) for lab in self.labs.values() for e in lab.exercises}
-        if id not in exercises:
-            near = difflib.get_close_matches(id, exercises, n=1)
-            raise self.error(where, f"there is no exercise {id!r}" + (f"; is it {near[0]!r}?" if near else ""))
-        self.table(where, "exercise.*", item)
-        self.at_least_0(where, item, "points")
-        weights = item.get("weights", {})
-        known = check_names(*exercises[id]) if weights else ()
-        for name, weight in weights.items():
-            place = (*where, "weights", name)
+
+def _of_exercise(id: str, table: TomlTable, exercises: Mapping[str, tuple[Lab, Exercise]]) -> ExercisePolicy:
+    """A table `[exercise."05.3"]`."""
+    if id not in exercises:
+        raise table.error(f"there is no exercise {id!r}" + near(id, exercises))
+    with table:
+        points, weights = _at_least_0(table, "points", float, None), table.table("weights")
+        known = check_names(*exercises[id]) if weights.data else []
+        for name in weights.data:
             if name not in known:
-                raise self.error(place, f"{id} has no check {name!r}; it has {', '.join(known)}")
-            if isinstance(weight, bool) or not isinstance(weight, _NUMBER) or not 0 <= weight < math.inf:
-                raise self.error(place, f"the weight of `{name}` is {weight!r}, which is no number from 0 on")
-        if known and not sum(weights.get(name, 1.0) for name in known):
-            raise self.error((*where, "weights"), f"no check of {id} weighs anything")
-        return ExercisePolicy(item.get("points"), weights)
+                raise weights.error(f"{id} has no check {name!r}; it has {', '.join(known)}", name)
+            _at_least_0(weights, name, float, 1.0)
+        if known and not sum(weights.data.get(name, 1.0) for name in known):
+            raise table.error(f"no check of {id} weighs anything", "weights")
+        return ExercisePolicy(points, weights.data)
 
-    def of_student(self, id: str, item: Any, zone: datetime.tzinfo, roster: Collection[Student]) -> Extension:
-        """A table `[student."ann"]`."""
-        where = ("student", id)
-        ids = [s.id for s in roster]
-        if ids and id not in ids:
-            near = difflib.get_close_matches(id, ids, n=1)
-            raise self.error(where, f"{id!r} is not on the roster" + (f"; is it {near[0]!r}?" if near else ""))
-        self.table(where, "student.*", item)
-        self.at_least_0(where, item, "more_days")
+
+def _of_student(
+    id: str, table: TomlTable, zone: datetime.tzinfo, numbers: Collection[str], roster: Collection[Student]
+) -> Extension:
+    """A table `[student."ann"]`."""
+    ids = [s.id for s in roster]
+    if ids and id not in ids:
+        raise table.error(f"{id!r} is not on the roster" + near(id, ids))
+    with table:
         due = {}
-        for number, own in item.get("lab", {}).items():
-            place = (*where, "lab", number)
-            self.table(place, "student.*.lab.*", own)
-            if (then := _in_zone(own.get("due"), zone)) is not None:
-                due[self.lab(number, place)] = then
-        return Extension(float(item.get("more_days", 0.0)), due)
-
-    def zone(self, name: str) -> datetime.tzinfo:
-        """A time zone by its name."""
-        try:
-            return zone_of(name)
-        except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-            raise self.error(("timezone",), f"there is no time zone {name!r}: one is called Europe/Zurich") from None
+        for number, lab in table.named("lab"):
+            with lab:
+                if (then := _due(lab, zone)) is not None:
+                    due[_lab(number, numbers, lab)] = then
+        return Extension(float(_at_least_0(table, "more_days", float, 0.0)), due)
 
 
-def _keys(text: str) -> _Path:
-    """The keys of a header or of a line of TOML, outermost first; nothing where it is neither."""
-    try:
-        data: Any = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return ()
-    keys = []
-    while isinstance(data, dict) and data:
-        key, data = next(iter(data.items()))
-        keys.append(key)
-    return tuple(keys)
-
-
-def _in_zone(time: datetime.datetime | None, zone: datetime.tzinfo) -> datetime.datetime | None:
-    """A time of course.toml, which is in the course's zone unless it names one."""
+def _due(table: TomlTable, zone: datetime.tzinfo) -> datetime.datetime | None:
+    """When something is due, which is told in the course's zone unless it names one."""
+    time = table.get("due", datetime.datetime, None)
     return time.replace(tzinfo=zone) if time is not None and time.tzinfo is None else time
+
+
+def _zone(course: TomlTable) -> datetime.tzinfo:
+    name = course.get("timezone", str, "UTC")
+    try:
+        return zone_of(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        raise course.error(f"there is no time zone {name!r}: one is called Europe/Zurich", "timezone") from None
 
 
 def check_names(lab: Lab, exercise: Exercise) -> list[str]:

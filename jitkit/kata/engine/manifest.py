@@ -150,7 +150,7 @@ def _experiment(table: TomlTable) -> Experiment:
     with table:
         found = Experiment(table.text("question"), table.texts("options"), table.text("answer"), table.number("right"))
         if found.right > len(found.options):
-            raise table.error("`right` should be the number of an option")
+            raise table.error("`right` should be the number of an option", "right")
     return found
 
 
@@ -158,7 +158,7 @@ def _exercise(table: TomlTable) -> Exercise:
     with table:
         hints = table.texts("hints")
         if len(hints) != 3:
-            raise table.error("`hints` are three: a question, the concept, a skeleton")
+            raise table.error("`hints` are three: a question, the concept, a skeleton", "hints")
         return Exercise(
             id=table.text("id"),
             title=table.text("title"),
@@ -169,7 +169,7 @@ def _exercise(table: TomlTable) -> Exercise:
             why=table.text("why"),
             mistakes=table.texts("mistakes"),
             jax=table.text("jax"),
-            uses_xla=table.flag("uses_xla"),
+            uses_xla=table.get("uses_xla", bool, False),
         )
 
 
@@ -177,7 +177,7 @@ def _target(table: TomlTable, text: str) -> Target:
     try:
         return Target.parse(text)
     except ValueError as error:
-        raise table.error(str(error)) from None
+        raise table.error(str(error), "targets") from None
 
 
 def _check(lab: Lab, file: pathlib.Path) -> None:
