@@ -10,6 +10,7 @@ import pytest
 
 from grading.__main__ import main
 from grading.grader import container
+from grading.grader.records import Grade, GradeStatus
 from grading.grader.store import Store
 
 FAKE = """#!{python}
@@ -86,10 +87,7 @@ def test_a_course_beside_and_grading_again_are_mounted(docker, tmp_path):
     course.write_text("", encoding="utf-8")
     assert main([*words(tmp_path), "--course", str(course)]) == 0
     assert f"type=bind,source={course.parent},target={course.parent},readonly" in said()[-1]
-    row = {
-        "student": "ann", "submission": "s", "handed_in": 0.0, "path": str(tmp_path / "in" / "ann"), "lab": "00", "exercise": "00.1",
-        "outcome": "OK", "sentence": "", "points": 1.0, "max": 1.0, "flags": "[]", "result": "", "grams": "[]",
-    }  # fmt: skip
+    row = Grade("ann", "s", 0.0, str(tmp_path / "in" / "ann"), "00", "00.1", GradeStatus.OK, "", 1.0, 1.0)
     with Store(tmp_path / "out", write=True) as store:
         store.add([], [row])
     assert main(["regrade", str(tmp_path / "out")]) == 0

@@ -24,10 +24,11 @@ from grading.grader.files import file_name
 from grading.grader.jail import ProtocolError, parse_object
 from grading.grader.points import split
 from grading.grader.policy import check_names, read_policy
+from grading.grader.records import Grade, HandIn, Person, Provenance, Result
 from grading.grader.roster import PolicyError
 from grading.grader.shipped_code import ENTRY, CheckFile, reduced
 from grading.grader.standing import UNSANDBOXED, Standing, standing
-from grading.grader.store import Person, Store, StoreError
+from grading.grader.store import Store, StoreError
 from grading.grader.verdict import outcome_of
 from jitkit.kata.engine.manifest import all_labs
 
@@ -48,8 +49,7 @@ def check(status="PASS", hidden=False, **more):
 
 
 def result(key, *checks):
-    versions = dict.fromkeys(("code", "checks_version", "seed_id", "versions", "limits", "sandbox", "sentence"), "")
-    return versions | {"key": key, "exercise": "00.1", "status": "OK", "checks": json.dumps(checks), "seconds": 0.5}
+    return Provenance(key, "00.1", "", "", "", "", "", ""), Result("OK", "", checks, 0.5)
 
 
 def result_of(key, points):
@@ -58,24 +58,8 @@ def result_of(key, points):
 
 
 def grade(student, submission="s1", points=1.0, outcome="OK", key="r1", exercise="00.1", **more):
-    base = {
-        "student": student,
-        "submission": submission,
-        "handed_in": 0.0,
-        "path": "/in",
-        "lab": exercise and "00",
-        "exercise": exercise,
-    }
-    base |= {
-        "outcome": outcome,
-        "sentence": "",
-        "points": points,
-        "max": 1.0,
-        "flags": "[]",
-        "result": key,
-        "grams": "[]",
-    }
-    return base | more
+    lab = exercise and "00"
+    return Grade(student, submission, 0.0, "/in", lab, exercise, outcome, "", points, 1.0, result=key)._replace(**more)
 
 
 @pytest.fixture
@@ -178,10 +162,7 @@ def test_a_clock_that_was_set_back_makes_no_older_submission_the_last(store, mon
 
 
 def handin(student, submission="s1", digest=None, at=0.0, lab="00", taken=(), passed=()):
-    return {
-        "student": student, "submission": submission, "lab": lab, "handed_in": at, "digest": digest or submission,
-        "taken": json.dumps(taken), "passed": json.dumps(passed),
-    }  # fmt: skip
+    return HandIn(student, submission, lab, at, digest or submission, tuple(taken), tuple(passed))
 
 
 def stands_by_handins(store, text=""):
@@ -589,7 +570,7 @@ def test_a_store_of_the_version_before_is_read_and_its_exports_are_the_same(tmp_
 
 def test_pairs_that_read_alike_are_named_and_common_code_is_not(store):
     def row(student, grams):
-        return grade(student, student, grams=json.dumps(grams), key=student)
+        return grade(student, student, grams=tuple(grams), key=student)
 
     common, own = list(range(1000, 1100)), list(range(40))
     rows = [row(f"s{i}", [*common, *range(10_000 + 100 * i, 10_040 + 100 * i)]) for i in range(20)]

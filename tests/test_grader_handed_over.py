@@ -10,8 +10,8 @@ import pytest
 from grading.grader.handed_over import entries, unpacked
 from grading.grader.intake import read_submission
 from grading.grader.policy import read_policy
+from grading.grader.records import Person
 from grading.grader.roster import Names, Student, read_roster
-from grading.grader.store import Person
 from jitkit.kata.engine.manifest import all_labs
 
 LABS = all_labs()

@@ -62,7 +62,7 @@ def folder(tmp_path):
             [grade("ann", **late)],
             [handin("ann", "s0", at=DAY), handin("ann", at=3 * DAY)],
         )
-        row = grade("bob", "s2", key="r2", exercise="02.1", lab="02", max=3.0, flags='["uses gc"]', handed_in=DAY)
+        row = grade("bob", "s2", key="r2", exercise="02.1", lab="02", max=3.0, flags=("uses gc",), handed_in=DAY)
         store.add(
             [result("r2", check(), wrong, hidden)],
             [row],

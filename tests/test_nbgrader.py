@@ -19,6 +19,7 @@ from kata_workspace import MERGE, PARTITION, SPLIT
 from grading.authoring import nbgrader_course
 from grading.grader import gradebooks
 from grading.grader.policy import check_names, read_policy
+from grading.grader.records import Grade, GradeStatus
 from grading.grader.shipped_code import CheckFile
 from grading.grader.standing import Standing, standing
 from grading.grader.store import Store
@@ -193,11 +194,8 @@ def test_points_of_the_grader_are_those_of_the_gradebooks_own_cells(graded, tmp_
     due = policy.of_lab["00"].due.timestamp()
     with Store(tmp_path / "grades", write=True) as store:
         for student, number in days.items():
-            row = {
-                "student": student, "submission": student, "handed_in": due + 86_400 * number, "path": "/in", "lab": "00",
-                "exercise": "00.1", "outcome": "OK", "sentence": "", "points": 0.8, "max": 1.0, "flags": "[]", "result": "r",
-                "grams": "[]",
-            }  # fmt: skip
+            at = due + 86_400 * number
+            row = Grade(student, student, at, "/in", "00", "00.1", GradeStatus.OK, "", 0.8, 1.0, result="r")
             store.add([], [row])
         store.database.execute(
             "INSERT INTO results VALUES ('r','00.1','','','','','','','OK','',?,0.1,'')", [json.dumps(checks)]

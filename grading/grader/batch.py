@@ -73,10 +73,8 @@ def run(
             for graded in _as_completed(pool, work, submissions, 2 * threads):
                 store.add(graded.results, graded.grades, graded.handins, again)
                 done += 1
-                invalid += any(
-                    row["exercise"] is None and row["outcome"] == GradeStatus.INVALID for row in graded.grades
-                )
-                infra += any(row["outcome"] == GradeStatus.INFRA for row in graded.grades)
+                invalid += any(row.exercise is None and row.outcome == GradeStatus.INVALID for row in graded.grades)
+                infra += any(row.outcome == GradeStatus.INFRA for row in graded.grades)
                 troubles += [f"{graded.student}: {text}" for text in graded.troubles]
                 show(done, len(submissions), time.monotonic() - began)
     finally:
@@ -193,8 +191,8 @@ def run_on_dask(
                 troubles.append(f"{tasks[future]}: its task was lost ({future.status}). Grade again.")
                 continue
             store.add(graded.results, graded.grades, graded.handins, again)
-            invalid += any(row["exercise"] is None and row["outcome"] == GradeStatus.INVALID for row in graded.grades)
-            infra += any(row["outcome"] == GradeStatus.INFRA for row in graded.grades)
+            invalid += any(row.exercise is None and row.outcome == GradeStatus.INVALID for row in graded.grades)
+            infra += any(row.outcome == GradeStatus.INFRA for row in graded.grades)
             troubles += [f"{graded.student}: {text}" for text in graded.troubles]
             show(done, len(submissions), time.monotonic() - began)
     return Tally(done, invalid, infra, time.monotonic() - began, tuple(troubles))

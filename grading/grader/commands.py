@@ -23,13 +23,13 @@ from .grade import Grader
 from .jail import BUBBLEWRAP, NONE
 from .leftovers import sweep
 from .policy import FILE, chosen_labs, name_of, read_policy
-from .records import PASS, ItemStatus
+from .records import PASS, Grade, ItemStatus
 from .report import write_report
 from .roster import PolicyError
 from .rungs import labs_and_ladder
 from .selftest import self_test
 from .standing import Standing
-from .store import Grade, Store, StoreError
+from .store import Store, StoreError
 from .tables import ExportError, table, told
 from .trials import Settings
 
@@ -378,8 +378,8 @@ def _replayed(store: Store, standing: Standing, g: Grade) -> str:
         result = grader.result(workers, exercise, item, path, float("inf"), lambda: True)
     finally:
         workers.close()
-    same = [c["status"] for c in result["checks"]] == [c["status"] for c in g.checks]
-    told = " ".join(c["status"] for c in result["checks"])
+    same = [c["status"] for c in result.checks] == [c["status"] for c in g.checks]
+    told = " ".join(c["status"] for c in result.checks)
     return f"Replayed now: {'the same verdicts' if same else f'other verdicts: {told}'}."
 
 

@@ -30,7 +30,20 @@ from . import records, rungs
 from .bubblewrap import JailError
 from .files import shown
 from .holes import LATE
-from .records import NAMES, PASS, GradeRow, GradeStatus, HandInRow, Item, ItemStatus, LabRead, Reading, Result, reading
+from .records import (
+    NAMES,
+    PASS,
+    Grade,
+    GradeStatus,
+    HandIn,
+    Item,
+    ItemStatus,
+    LabRead,
+    Provenance,
+    Reading,
+    Result,
+    reading,
+)
 from .trials import RUN_WITH_JAX, How, Settings, Trials, place_of
 from .workers import Workers
 
@@ -44,9 +57,9 @@ class Graded(NamedTuple):
     """What is written for one submission: rows for the tables `results`, `grades` and `handins`, and what went wrong on our side."""
 
     student: str
-    results: list[records.ResultRow]
-    grades: list[GradeRow]
-    handins: list[HandInRow]
+    results: list[tuple[Provenance, Result]]
+    grades: list[Grade]
+    handins: list[HandIn]
     troubles: tuple[str, ...] = ()
 
 
@@ -175,10 +188,8 @@ class Grader(Trials):
             try:
                 return self._grade(workers, student, path, only, known or (lambda key: None), handed_in)
             except Exception as error:  # one submission never stops the batch, whatever we did not think of
-                row = _row(student, path, reading(GradeStatus.INFRA), None) | {
-                    "outcome": GradeStatus.INFRA,
-                    "sentence": _FAULT,
-                }
+                row = _row(student, path, reading(GradeStatus.INFRA), None)
+                row = row._replace(outcome=GradeStatus.INFRA, sentence=_FAULT)
                 return Graded(student, [], [row], [], (f"{type(error).__name__}: {error}",))
 
     def _grade(
@@ -200,7 +211,7 @@ class Grader(Trials):
         if found["status"] != GradeStatus.OK:
             labs = [lab for lab in self.labs if (lab.number in only if only else lab.number != rungs.NAME)]
             total = float(sum(e.points for lab in labs for e in lab.exercises))
-            row = _row(student, path, found, None) | {"outcome": GradeStatus.INVALID, "points": 0.0, "max": total}
+            row = _row(student, path, found, None)._replace(outcome=GradeStatus.INVALID, points=0.0, max=total)
             return Graded(student, [], [row], handins(student, found))
         deadline = time.monotonic() + self.settings.submission_seconds
         again = iter(range(_MOST_ALONE))
@@ -214,25 +225,24 @@ class Grader(Trials):
             for exercise in (e for e in lab.exercises if e.id in found["exercises"]):
                 item = found["exercises"][exercise.id]
                 row = _row(student, path, found, lab.number, exercise, item)
-                graded.grades.append(row)
                 if item["status"] in _NOT_THERE:
-                    row["outcome"] = GradeStatus.INVALID
+                    graded.grades.append(row._replace(outcome=GradeStatus.INVALID))
                     continue
-                row["result"] = self.key(exercise, item)
-                result = known(row["result"])
+                key = self.key(exercise, item)
+                result = known(key)
                 if result is None:
                     try:
                         result = self.result(workers, exercise, item, path, deadline, alone)
                     except JailError as error:
-                        row.update({"outcome": GradeStatus.INFRA, "points": None, "result": "", "sentence": _FAULT})
+                        graded.grades.append(row._replace(outcome=GradeStatus.INFRA, points=None, sentence=_FAULT))
                         text = str(error)
                         troubles.append(text if text.startswith(exercise.id) else f"{exercise.id}: {text}")
                         workers.renew()
                         continue
-                    graded.results.append(self.stored(row["result"], exercise, item, result))
-                if result["sentence"] == RUN_WITH_JAX:
-                    row["flags"] = json.dumps(sorted({*json.loads(row["flags"]), RUN_WITH_JAX}))
-                row["points"] = self.points(exercise, result["checks"])
+                    graded.results.append((self.provenance(key, exercise, item), result))
+                if result.sentence == RUN_WITH_JAX:
+                    row = row._replace(flags=tuple(sorted({*row.flags, RUN_WITH_JAX})))
+                graded.grades.append(row._replace(result=key, points=self.points(exercise, result.checks)))
         return graded._replace(troubles=tuple(troubles))
 
     def key(self, exercise: Exercise, item: Item) -> str:
@@ -263,7 +273,7 @@ class Grader(Trials):
         if item["status"] != ItemStatus.READY:
             status = Status.FAIL if item["status"] == ItemStatus.TODO else Status.CRASH
             rows = [_told(CheckResult(c, status, item["sentence"], None, place_of(item["line"]))) for c in checks]
-            return {"status": GradeStatus.OK, "sentence": item["sentence"], "checks": rows, "seconds": 0.0}
+            return Result(GradeStatus.OK, item["sentence"], tuple(rows), 0.0)
         verdicts: list[CheckResult] = []
         notes: list[str] = []
         for attempt in range(2):
@@ -281,12 +291,7 @@ class Grader(Trials):
                     raise
         else:
             raise AssertionError("the loop breaks or raises")
-        return {
-            "status": GradeStatus.OK,
-            "sentence": "; ".join(notes),
-            "checks": [_told(r) for r in verdicts],
-            "seconds": time.monotonic() - began,
-        }
+        return Result(GradeStatus.OK, "; ".join(notes), tuple(map(_told, verdicts)), time.monotonic() - began)
 
     def whole_item(self, workers: Workers, exercise: Exercise, item: Item, path: pathlib.Path) -> Item:
         """The same with the code of its modules. JailError where the submission is another one now."""
@@ -296,14 +301,12 @@ class Grader(Trials):
             raise JailError(f"{path} was changed while it was graded")
         return again
 
-    def stored(self, key: str, exercise: Exercise, item: Item, result: Result) -> records.ResultRow:
-        """A row of the table of results."""
-        return {
-            "key": key, "exercise": exercise.id, "code": item["digest"], "checks_version": self.version(exercise),
-            "seed_id": self.settings.seed_id, "versions": self.versions, "limits": json.dumps(self.settings.limits._asdict()),
-            "sandbox": self.settings.backend, "status": result["status"], "sentence": result["sentence"],
-            "checks": json.dumps(result["checks"]), "seconds": result["seconds"],
-        }  # fmt: skip
+    def provenance(self, key: str, exercise: Exercise, item: Item) -> Provenance:
+        """With what a verdict was reached."""
+        limits = json.dumps(self.settings.limits._asdict())
+        return Provenance(
+            key, exercise.id, item["digest"], self.version(exercise), self.settings.seed_id, self.versions, limits, self.settings.backend
+        )  # fmt: skip
 
     def points(self, exercise: Exercise, checks: Sequence[dict[str, Any]]) -> float:
         """The points of an exercise: each check has its share."""
@@ -357,38 +360,34 @@ def _row(
     lab: str | None,
     exercise: Exercise | None = None,
     item: Item | None = None,
-) -> GradeRow:
+) -> Grade:
     """A row of the table of grades, without points yet; of a whole submission without an item."""
     sentence = item["sentence"] if item is not None else found["sentence"]
     flags = [*found["flags"], *(item["flags"] if item is not None else ())]
-    return {
-        "student": student,
-        "submission": found["digest"],
-        "handed_in": found["labs"][lab]["handed_in"] if lab in found["labs"] else found["handed_in"],
-        "path": str(path),
-        "lab": lab,
-        "exercise": exercise.id if exercise is not None else None,
-        "outcome": GradeStatus.OK,
-        "sentence": shown(sentence) if len(sentence) > 4000 else sentence,
-        "points": 0.0 if exercise is not None else None,
-        "max": float(exercise.points) if exercise is not None else 0.0,
-        "flags": json.dumps(sorted(set(flags))),
-        "result": "",
-        "grams": json.dumps(item["grams"] if item is not None and item["status"] not in _NOT_THERE else []),
-    }  # fmt: skip
+    return Grade(
+        student=student,
+        submission=found["digest"],
+        handed_in=found["labs"][lab]["handed_in"] if lab in found["labs"] else found["handed_in"],
+        path=str(path),
+        lab=lab,
+        exercise=exercise.id if exercise is not None else None,
+        outcome=GradeStatus.OK,
+        sentence=shown(sentence) if len(sentence) > 4000 else sentence,
+        points=0.0 if exercise is not None else None,
+        max=float(exercise.points) if exercise is not None else 0.0,
+        flags=tuple(sorted(set(flags))),
+        grams=tuple(item["grams"]) if item is not None and item["status"] not in _NOT_THERE else (),
+    )
 
 
-def handins(student: str, found: Reading) -> list[HandInRow]:
+def handins(student: str, found: Reading) -> list[HandIn]:
     """What a student handed in, by lab; of a submission of which nothing was run, without one."""
-    passed = json.dumps(found["passed"])
+    passed = tuple((file, why) for file, why in found["passed"])
     nothing: LabRead = {"files": [], "handed_in": found["handed_in"], "digest": found["digest"]}
     labs: dict[str | None, LabRead] = (
         dict(found["labs"].items()) if found["status"] == GradeStatus.OK else {None: nothing}
     )
     return [
-        {
-            "student": student, "submission": found["digest"], "lab": lab, "handed_in": read["handed_in"], "digest": read["digest"],
-            "taken": json.dumps(read["files"]), "passed": passed,
-        }
+        HandIn(student, found["digest"], lab, read["handed_in"], read["digest"], tuple(read["files"]), passed)
         for lab, read in labs.items()
-    ]  # fmt: skip
+    ]

@@ -17,11 +17,10 @@ from jitkit.kata.engine.manifest import Lab
 from ..shared import cell_id
 from .files import file_name
 from .policy import LabPolicy
-from .records import PASS
+from .records import PASS, HandIn
 from .roster import Student
 from .rungs import Ladder
 from .standing import Record, Standing, totals
-from .store import HandIn
 from .tables import ExportError, as_json, table, told, what_was_taken
 
 

@@ -30,9 +30,9 @@ from typing import Any, NamedTuple
 from jitkit.kata.engine.manifest import Lab
 
 from . import files
+from .records import Person
 from .roster import Names, Student
 from .sources import hint_of
-from .store import Person
 
 _HIDDEN_NAMES = (".", "~", "__MACOSX")
 _METADATA = "submission_metadata.yml"

@@ -1,9 +1,12 @@
-"""what passes from the intake to the store, as records; the intake sends them as JSON, the store keeps them as rows"""
+"""what passes from the intake to the store, as records: what the intake sends as JSON, and the rows that the store keeps
+
+Each is said once, here; the store takes names and order of its columns from these.
+"""
 
 from __future__ import annotations
 
 import enum
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from jitkit.kata.engine.statuses import Status
 
@@ -89,8 +92,17 @@ class Reading(TypedDict):
     passed: list[list[str]]
 
 
-class ResultRow(TypedDict):
-    """A row of the table `results`, but for its time: verdicts on code."""
+class Result(NamedTuple):
+    """Verdicts on the checks of an exercise: what `grade` comes to, and what the store has in `results`."""
+
+    status: GradeStatus
+    sentence: str
+    checks: tuple[dict[str, Any], ...]
+    seconds: float
+
+
+class Provenance(NamedTuple):
+    """The other columns of `results`: with what a result was reached. Where all that it depends on is equal, `key` is."""
 
     key: str
     exercise: str
@@ -100,14 +112,10 @@ class ResultRow(TypedDict):
     versions: str
     limits: str
     sandbox: str
-    status: GradeStatus
-    sentence: str
-    checks: str
-    seconds: float
 
 
-class GradeRow(TypedDict):
-    """A row of the table `grades`, but for its number and its time: whose the verdict is."""
+class Grade(NamedTuple):
+    """A row of `grades`, whose the verdict is; behind `grams` stands what the store adds: its number, the verdict, and when it came."""
 
     student: str
     submission: str
@@ -119,19 +127,23 @@ class GradeRow(TypedDict):
     sentence: str
     points: float | None
     max: float
-    flags: str
-    result: str
-    grams: str
+    flags: tuple[str, ...] = ()
+    result: str = ""
+    grams: tuple[int, ...] = ()
+    id: int = 0
+    checks: tuple[dict[str, Any], ...] = ()
+    seconds: float = 0.0
+    at: str = ""
 
 
-class HandInRow(TypedDict):
-    """A row of the table `handins`, but for its number and its time: what a student handed in of a lab, and when.
+class HandIn(NamedTuple):
+    """A row of `handins`: what a student handed in of a lab, and when; the store adds the last two.
 
     Attributes:
       lab: None for a submission of which nothing was run.
       handed_in: when the newest file that was taken was written.
       digest: of the functions of the lab.
-      taken: the files whose functions were taken, as JSON; `passed`: the others, each with why.
+      taken: the files whose functions were taken; `passed`: the others, each with why.
     """
 
     student: str
@@ -139,17 +151,33 @@ class HandInRow(TypedDict):
     lab: str | None
     handed_in: float
     digest: str
-    taken: str
-    passed: str
+    taken: tuple[str, ...] = ()
+    passed: tuple[tuple[str, str], ...] = ()
+    id: int = 0
+    at: str = ""
 
 
-class Result(TypedDict):
-    """Verdicts on the checks of an exercise, as `grade` makes them and the store gives them back."""
+class Mark(NamedTuple):
+    """A row of `marks`: what was changed by hand. Without points, those that were graded hold, and only the comment is added."""
 
-    status: GradeStatus
-    sentence: str
-    checks: list[dict[str, Any]]
-    seconds: float
+    id: int
+    student: str
+    exercise: str
+    points: float | None
+    reason: str
+    comment: str
+    by: str
+    at: str
+
+
+class Person(NamedTuple):
+    """A row of `people`: what a learning platform (canvas, gradescope, moodle) calls a student."""
+
+    student: str
+    platform: str
+    number: str
+    name: str
+    email: str
 
 
 def item(status: ItemStatus, sentence: str = "") -> Item:

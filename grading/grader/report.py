@@ -21,11 +21,10 @@ from jitkit.kata.engine.statuses import Status
 
 from . import figures
 from .files import file_name
-from .records import NAMES, PASS, GradeStatus
+from .records import NAMES, PASS, GradeStatus, HandIn
 from .roster import Student
 from .similarity import similar
 from .standing import Record, Standing, totals
-from .store import HandIn
 from .tables import ExportError, told
 
 _PAGES = pathlib.Path(__file__).with_name("pages")

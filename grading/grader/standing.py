@@ -19,10 +19,10 @@ from ..shared import ROOT
 from .jail import NONE
 from .points import cents, split
 from .policy import ExercisePolicy, LabPolicy, Policy, read_policy
-from .records import PASS, GradeStatus
+from .records import PASS, Grade, GradeStatus, HandIn, Mark, Person
 from .roster import Student
 from .rungs import labs_and_ladder
-from .store import Grade, HandIn, Mark, Person, Store
+from .store import Store
 
 UNSANDBOXED = "graded without a sandbox: a submission could do what it liked"
 _LATER = "a later submission could not be run"
@@ -229,25 +229,8 @@ def _with_marks(
     for mark in left.values():
         if mark.points is not None:
             most = worth.get(mark.exercise, 0) / 100
-            row = Grade(
-                0,
-                student,
-                "",
-                0.0,
-                "",
-                of.get(mark.exercise),
-                mark.exercise,
-                GradeStatus.OK,
-                "",
-                None,
-                most,
-                (),
-                "",
-                (),
-                (),
-                0.0,
-                mark.at,
-            )
+            lab = of.get(mark.exercise)
+            row = Grade(student, "", 0.0, "", lab, mark.exercise, GradeStatus.OK, "", None, most, at=mark.at)
             found.append(Record(row, round(mark.points, 2), most, (), mark=mark))
     if any(r.grade.exercise is not None for r in found):  # a submission that could not be run is not the last word
         found = [r for r in found if r.grade.exercise is not None]

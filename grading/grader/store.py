@@ -24,9 +24,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from .records import GradeRow, HandInRow, Result, ResultRow
+from .records import Grade, GradeStatus, HandIn, Mark, Person, Provenance, Result
 
 VERSION = 1
 
@@ -53,9 +53,10 @@ CREATE TABLE IF NOT EXISTS people (
     id INTEGER PRIMARY KEY AUTOINCREMENT, student TEXT NOT NULL, platform TEXT NOT NULL, number TEXT NOT NULL, name TEXT NOT NULL,
     email TEXT NOT NULL, at TEXT NOT NULL, UNIQUE (student, platform, number, name, email));
 """
-_GRADES = """
-SELECT g.id, g.student, g.submission, g.handed_in, g.path, g.lab, g.exercise, g.outcome, g.sentence, g.points, g.max, g.flags,
-    g.result, g.grams, r.checks, r.seconds, g.at
+_OF_GRADES = Grade._fields[: Grade._fields.index("id")]
+_OF_HANDINS = HandIn._fields[: HandIn._fields.index("id")]
+_GRADES = f"""
+SELECT {", ".join(f"g.{column}" for column in _OF_GRADES)}, g.id, r.checks, r.seconds, g.at
 FROM grades g LEFT JOIN results r ON r.key = g.result WHERE ? IS NULL OR g.student = ? ORDER BY g.id
 """
 _APPEND_ONLY = "".join(
@@ -67,65 +68,6 @@ _APPEND_ONLY = "".join(
 
 class StoreError(Exception):
     """A store that cannot be used, and why."""
-
-
-class Grade(NamedTuple):
-    """A row of `grades`, with the verdict that it stands for."""
-
-    id: int
-    student: str
-    submission: str
-    handed_in: float
-    path: str
-    lab: str | None
-    exercise: str | None
-    outcome: str
-    sentence: str
-    points: float | None
-    max: float
-    flags: tuple[str, ...]
-    result: str
-    grams: tuple[int, ...]
-    checks: tuple[dict[str, Any], ...]
-    seconds: float
-    at: str
-
-
-class HandIn(NamedTuple):
-    """A row of `handins`: see `records.HandInRow`."""
-
-    id: int
-    student: str
-    submission: str
-    lab: str | None
-    handed_in: float
-    digest: str
-    taken: tuple[str, ...]
-    passed: tuple[tuple[str, str], ...]
-    at: str
-
-
-class Mark(NamedTuple):
-    """A row of `marks`: what was changed by hand. Without points, those that were graded hold, and only the comment is added."""
-
-    id: int
-    student: str
-    exercise: str
-    points: float | None
-    reason: str
-    comment: str
-    by: str
-    at: str
-
-
-class Person(NamedTuple):
-    """A row of `people`: what a learning platform (canvas, gradescope, moodle) calls a student."""
-
-    student: str
-    platform: str
-    number: str
-    name: str
-    email: str
 
 
 class Store:
@@ -236,14 +178,14 @@ class Store:
 
     def result(self, key: str) -> Result | None:
         """A verdict on code."""
-        row = self._row("SELECT status, sentence, checks, seconds FROM results WHERE key = ?", key)
-        return {"status": row[0], "sentence": row[1], "checks": json.loads(row[2]), "seconds": row[3]} if row else None
+        row = self._row(f"SELECT {', '.join(Result._fields)} FROM results WHERE key = ?", key)
+        return Result(GradeStatus(row[0]), row[1], tuple(json.loads(row[2])), row[3]) if row else None
 
     def provenance(self, key: str) -> dict[str, str]:
         """With what a verdict was reached."""
-        names = "exercise, code, checks_version, seed_id, versions, limits, sandbox, at"
-        row = self._row(f"SELECT {names} FROM results WHERE key = ?", key)
-        return dict(zip(names.split(", "), row, strict=True)) if row else {}
+        names = (*Provenance._fields[1:], "at")
+        row = self._row(f"SELECT {', '.join(names)} FROM results WHERE key = ?", key)
+        return dict(zip(names, row, strict=True)) if row else {}
 
     def _row(self, query: str, *values: Any) -> Any:
         with self.one:
@@ -251,20 +193,20 @@ class Store:
 
     def grades(self, student: str | None = None) -> Iterator[Grade]:
         """All rows, in the order in which they were written."""
-        rows = self.database.execute(_GRADES, [student, student])
-        for row in rows:
-            *first, flags, result, grams, checks, seconds, at = row
-            told = tuple(json.loads(checks)) if checks else ()
-            lists = tuple(json.loads(flags)), result, tuple(json.loads(grams)), told, seconds or 0.0, at
-            yield Grade._make([*first, *lists])
+        for row in self.database.execute(_GRADES, [student, student]):
+            g = Grade._make(row)
+            texts: Any = g.flags, g.grams, g.checks or "[]"
+            flags, grams, checks = (tuple(json.loads(text)) for text in texts)
+            yield g._replace(flags=flags, grams=grams, checks=checks, seconds=g.seconds or 0.0)
 
     def handins(self) -> list[HandIn]:
         """What was handed in, in the order in which it was seen."""
-        found = []
-        for *first, taken, passed, at in self._rows("handins", HandIn._fields):
-            told = tuple((path, why) for path, why in json.loads(passed))
-            found.append(HandIn._make([*first, tuple(json.loads(taken)), told, at]))
-        return found
+        rows = [HandIn._make(row) for row in self._rows("handins", HandIn._fields)]
+        texts: Any = [(row.taken, row.passed) for row in rows]
+        return [
+            row._replace(taken=tuple(json.loads(taken)), passed=tuple((path, why) for path, why in json.loads(passed)))
+            for row, (taken, passed) in zip(rows, texts, strict=True)
+        ]
 
     def marks(self) -> list[Mark]:
         """What was changed by hand, in order."""
@@ -295,9 +237,9 @@ class Store:
 
     def add(
         self,
-        results: Sequence[ResultRow],
-        grades: Sequence[GradeRow],
-        handins: Sequence[HandInRow] = (),
+        results: Sequence[tuple[Provenance, Result]],
+        grades: Sequence[Grade],
+        handins: Sequence[HandIn] = (),
         again: bool = False,
     ) -> None:
         """Add all rows of a submission, or none of them; those that are there already stay. StoreError where the disk is full.
@@ -310,14 +252,14 @@ class Store:
         with self.one:
             try:
                 self.database.execute("BEGIN IMMEDIATE")
-                for row in results:
-                    self._insert("results", {**row, "at": now})
+                for provenance, result in results:
+                    self._insert("results", {**provenance._asdict(), **result._asdict(), "at": now})
                 for grade in grades:
-                    if grade["exercise"] is not None or not self._is_known(grade):
-                        self._insert("grades", {**grade, "at": now})
+                    if grade.exercise is not None or not self._is_known(grade):
+                        self._insert("grades", {name: getattr(grade, name) for name in _OF_GRADES} | {"at": now})
                 for handin in handins:
                     if self._is_a_handin(handin, again):
-                        self._insert("handins", {**handin, "at": now})
+                        self._insert("handins", {name: getattr(handin, name) for name in _OF_HANDINS} | {"at": now})
                 self.database.execute("COMMIT")
             except sqlite3.Error as error:
                 if self.database.in_transaction:
@@ -330,15 +272,9 @@ class Store:
     def mark(self, student: str, exercise: str, points: float | None, reason: str, comment: str, by: str) -> None:
         """Note what was changed by hand."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-        row = {
-            "student": student,
-            "exercise": exercise,
-            "points": points,
-            "reason": reason,
-            "comment": comment,
-            "by": by,
-        }
-        self._insert("marks", {**row, "at": now})
+        row = Mark(0, student, exercise, points, reason, comment, by, now)._asdict()
+        del row["id"]
+        self._insert("marks", row)
 
     def meet(self, people: Sequence[Person]) -> None:
         """Note what learning platforms call students."""
@@ -346,25 +282,26 @@ class Store:
         for person in people:
             self._insert("people", {**person._asdict(), "at": now})
 
-    def _is_a_handin(self, row: HandInRow, again: bool) -> bool:
+    def _is_a_handin(self, row: HandIn, again: bool) -> bool:
         """Whether a student has handed in something else than last time (with `again`: than ever)."""
         query = "SELECT submission, digest, handed_in FROM handins WHERE student = ? AND lab IS ? ORDER BY id DESC"
-        rows = self.database.execute(query, [row["student"], row["lab"]]).fetchall()
+        rows = self.database.execute(query, [row.student, row.lab]).fetchall()
         if again:
-            return all(submission != row["submission"] for submission, _, _ in rows)
-        if not rows or rows[0] != (row["submission"], row["digest"], row["handed_in"]):
+            return all(submission != row.submission for submission, _, _ in rows)
+        if not rows or rows[0] != (row.submission, row.digest, row.handed_in):
             return True
         # the same of this lab; was there, since then, a submission of which nothing could be run?
         query = "SELECT lab FROM handins WHERE student = ? AND (lab IS ? OR lab IS NULL) ORDER BY id DESC LIMIT 1"
-        return bool(self._row(query, row["student"], row["lab"])[0] != row["lab"])
+        return bool(self._row(query, row.student, row.lab)[0] != row.lab)
 
-    def _is_known(self, row: GradeRow) -> bool:
+    def _is_known(self, row: Grade) -> bool:
         """Whether a row without an exercise is there: a NULL differs from another one, for UNIQUE."""
         query = "SELECT 1 FROM grades WHERE student = ? AND submission = ? AND exercise IS NULL AND outcome = ?"
-        return self._row(query, row["student"], row["submission"], row["outcome"]) is not None
+        return self._row(query, row.student, row.submission, row.outcome) is not None
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> None:
         marks = ", ".join("?" * len(row))
+        values = [json.dumps(x) if isinstance(x, tuple) else x for x in row.values()]
         # a name of a file may be no text
-        values = [x.encode("utf-8", "replace").decode() if isinstance(x, str) else x for x in row.values()]
+        values = [x.encode("utf-8", "replace").decode() if isinstance(x, str) else x for x in values]
         self.database.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({marks})", values)

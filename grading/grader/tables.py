@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .records import PASS
-from .store import HandIn
+from .records import PASS, HandIn
 
 
 class ExportError(Exception):
