@@ -84,4 +84,4 @@ def test_a_tree_of_parts_has_about_as_many_leaves_as_asked_for(leaves: int) -> N
 
 def test_a_row_is_chosen_by_a_word() -> None:
     assert [step.name for step in Growth(only="hvp").steps()] == ["trace of a transformer: hvp"]
-    assert peers_growth.Growth(quick=True).effort() != Growth().effort()
+    assert peers_growth.Growth(quick=True).effort != Growth().effort

@@ -43,6 +43,7 @@ class Benchmark(abc.ABC):
     how: str
     columns: tuple[Column, ...]
     figure_module: str
+    efforts: tuple[Any, ...] = ()  # how long is measured: usually, and with `quick`
 
     def __init__(self, *, quick: bool = False, only: str = "") -> None:
         self.quick = quick
@@ -83,16 +84,17 @@ class Benchmark(abc.ABC):
         """What stands below everything else: sources, say."""
         return []
 
-    def effort(self) -> dict[str, Any]:
-        """How long was measured, as plain data."""
-        return {}
+    @property
+    def effort(self) -> Any:
+        """How long is measured, as the benchmark's functions take it."""
+        return self.efforts[self.quick]
 
     def as_data(self, results: Sequence[Any]) -> dict[str, Any]:
         """All the results as plain data. `complete` says whether every step was measured."""
         return {
             "benchmark": self.name,
             "machine": self.machine,
-            "effort": self.effort(),
+            "effort": self.effort._asdict() if self.efforts else {},
             "complete": len(results) == len(self.steps()),
             "rows": [self.row_data(result) for result in results],
         }

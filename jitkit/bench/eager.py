@@ -204,14 +204,11 @@ class Eager(Benchmark):
     )
     columns = (Column("", 10, "<"), *[Column(side, max(len(side), 8)) for side in SIDES])
     figure_module = "jitkit.bench.eager_figure"
-
-    @property
-    def _effort(self) -> Effort:
-        return QUICK if self.quick else FULL
+    efforts = (FULL, QUICK)
 
     def all_steps(self) -> list[Step]:
         """One step a program."""
-        return [Step(program.name, functools.partial(measure_program, program, self._effort)) for program in PROGRAMS]
+        return [Step(program.name, functools.partial(measure_program, program, self.effort)) for program in PROGRAMS]
 
     def lines(self, result: Compared) -> list[Line]:
         """The warm calls, the first calls, and what jit is worth."""
@@ -248,10 +245,6 @@ class Eager(Benchmark):
             "speed-up of jit": result.speed_up,
             "pays after calls": result.pays_after,
         }
-
-    def effort(self) -> dict[str, Any]:
-        """Rounds, seconds, first calls."""
-        return self._effort._asdict()
 
 
 def worth(result: Compared) -> str:

@@ -79,17 +79,14 @@ class Peers(Benchmark):
         Column("", 12, "<"),
     )
     figure_module = "jitkit.bench.peers_figures"
+    efforts = (FULL, QUICK)
 
     def all_steps(self) -> list[Step]:
         """One step a row."""
         return [
-            Step(f"{row.group}: {row.name}", functools.partial(measure_row, row, self._effort))
+            Step(f"{row.group}: {row.name}", functools.partial(measure_row, row, self.effort))
             for row in (*ROWS, *DERIVATIVE_ROWS, *LARGE_ROWS, *LADDER_ROWS)
         ]
-
-    @property
-    def _effort(self) -> Effort:
-        return QUICK if self.quick else FULL
 
     def lines(self, result: Result) -> list[Line]:
         """Both times, their ratio, and whether that is the target."""
@@ -157,7 +154,3 @@ class Peers(Benchmark):
             "ratio": result.ratio._asdict(),
             "others": {name: spread._asdict() for name, spread in result.others.items()},
         }
-
-    def effort(self) -> dict[str, Any]:
-        """Rounds, seconds of a batch and of a row, processes."""
-        return self._effort._asdict()

@@ -125,17 +125,14 @@ class Growth(Benchmark):
         Column("slope", 12),
     )
     figure_module = "jitkit.bench.peers_growth_figure"
-
-    @property
-    def _effort(self) -> Effort:
-        return QUICK if self.quick else FULL
+    efforts = (FULL, QUICK)
 
     def all_steps(self) -> list[Step]:
         """One step a row."""
         return [
             Step(
                 f"{row.group}: {row.name}",
-                functools.partial(measure_row, row, row.sizes[:3] if self.quick else row.sizes, self._effort),
+                functools.partial(measure_row, row, row.sizes[:3] if self.quick else row.sizes, self.effort),
             )
             for row in ROWS
         ]
@@ -184,7 +181,3 @@ class Growth(Benchmark):
             "slope": result.slope.value,
             "error": result.slope.error,
         }
-
-    def effort(self) -> dict[str, Any]:
-        """Rounds, seconds of a batch and of a row."""
-        return self._effort._asdict()

@@ -144,17 +144,14 @@ class Scaling(Benchmark):
         Column("growth", 11, "<"),
     )
     figure_module = "jitkit.bench.scaling_figure"
-
-    @property
-    def _effort(self) -> Effort:
-        return QUICK if self.quick else FULL
+    efforts = (FULL, QUICK)
 
     def all_steps(self) -> list[Step]:
         """One step an axis."""
         return [
             Step(
                 axis.name,
-                functools.partial(measure_axis, axis, axis.quick_sizes if self.quick else axis.sizes, self._effort),
+                functools.partial(measure_axis, axis, axis.quick_sizes if self.quick else axis.sizes, self.effort),
             )
             for axis in AXES
         ]
@@ -212,10 +209,6 @@ class Scaling(Benchmark):
             "slopes": {quantity: _slope_data(slope) for quantity, slope in result.slopes.items()},
             "not compiled": list(result.uncompiled),
         }
-
-    def effort(self) -> dict[str, Any]:
-        """Rounds and seconds."""
-        return self._effort._asdict()
 
 
 def _slope_data(slope: Slope) -> dict[str, Any]:

@@ -110,14 +110,11 @@ class Seeds(Benchmark):
         Column("quartiles", 13, ">", 3),
     )
     figure_module = "jitkit.bench.seeds_figure"
-
-    @property
-    def _effort(self) -> Effort:
-        return QUICK if self.quick else FULL
+    efforts = (FULL, QUICK)
 
     def all_steps(self) -> list[Step]:
         """One step a claim."""
-        return [Step(claim.name, functools.partial(measure_claim, claim, self._effort)) for claim in CLAIMS]
+        return [Step(claim.name, functools.partial(measure_claim, claim, self.effort)) for claim in CLAIMS]
 
     def lines(self, result: Measured) -> list[Line]:
         """A line for each side; the verdict under the last."""
@@ -162,10 +159,6 @@ class Seeds(Benchmark):
             "verdicts": {library.name: result.verdict(library) for library in LIBRARIES},
             "remark": claim.remark,
         }
-
-    def effort(self) -> dict[str, Any]:
-        """Rounds, seconds of a batch."""
-        return self._effort._asdict()
 
 
 def conclusion(result: Measured) -> list[str]:

@@ -139,18 +139,18 @@ class Pitfalls(Benchmark):
         Column("ratio", 5, ">", 1),
     )
     figure_module = "jitkit.bench.pitfalls.drawn"
+    efforts = (FULL, QUICK)
 
     def __init__(self, *, quick: bool = False, only: str = "", name: str | None = None) -> None:
         super().__init__(quick=quick, only=only)
         if name is not None and name not in BY_NAME:
             raise LookupError(unknown("pitfall", name, BY_NAME))
         self.chosen = list(BY_NAME.values()) if name is None else [BY_NAME[name]]
-        self._effort = QUICK if quick else FULL
 
     def all_steps(self) -> list[Step]:
         """One step a pair."""
         return [
-            Step(f"{pitfall.name}: {pitfall.title}", functools.partial(measure_pair, pitfall, self._effort))
+            Step(f"{pitfall.name}: {pitfall.title}", functools.partial(measure_pair, pitfall, self.effort))
             for pitfall in self.chosen
         ]
 
@@ -204,10 +204,6 @@ class Pitfalls(Benchmark):
         if odd:
             sentences.append(f"Counted otherwise than declared, which is a bug of ours: {', '.join(odd)}.")
         return sentences
-
-    def effort(self) -> dict[str, Any]:
-        """Rounds and seconds for a pair."""
-        return self._effort._asdict()
 
 
 def _program_data(calls: Calls, seconds: Spread) -> dict[str, Any]:
