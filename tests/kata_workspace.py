@@ -9,7 +9,7 @@ import pytest
 from jitkit.kata.command import cli
 from jitkit.kata.engine.source_edit import replace_functions
 from jitkit.kata.workspace import workspace
-from jitkit.kata.workspace.course import Course
+from jitkit.kata.workspace.judge import Judge
 
 LABS = pathlib.Path(__file__).with_name("kata_labs")
 
@@ -88,7 +88,7 @@ class Learner:
     def report(self, id):
         """The report of a check, as data."""
         place = self.workspace
-        return Course(place).check(*place.exercise(id))
+        return Judge(place).check(*place.exercise(id))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from kata_workspace import LISTS, MERGE, learner
 from jitkit.kata.engine.splice import splice_source
 from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target
 from jitkit.kata.screens import terminal
-from jitkit.kata.workspace import course
+from jitkit.kata.workspace import judge
 
 __all__ = ["learner"]  # a fixture
 
@@ -53,7 +53,7 @@ def body(text):
     ids=str,
 )
 def test_what_a_function_does_is_a_verdict_with_a_sentence(learner, monkeypatch, text, word, sentence):
-    monkeypatch.setattr(course, "_SECONDS", 1.0)
+    monkeypatch.setattr(judge, "_SECONDS", 1.0)
     learner.write(merge_lists=body(text))
     verdict = learner.report("90.1").verdict
     first = verdict.first_failure

@@ -18,10 +18,10 @@ from ..engine.statuses import Status
 from ..engine.verdicts import CheckResult, checks_of
 from ..screens.display import show_report
 from ..screens.terminal import Screen
-from ..workspace.course import Course, Report
+from ..workspace.judge import Judge, Report
 from ..workspace.workspace import Workspace
 
-_COURSES = pytest.StashKey[dict[Any, Course]]()
+_JUDGES = pytest.StashKey[dict[Any, Judge]]()
 
 
 class Red(Exception):
@@ -33,18 +33,18 @@ class ExercisesFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Collector]:
         """The exercises."""
-        course = _course(self.config, self.path.parent.parent)
-        lab = next((lab for lab in course.workspace.labs if course.workspace.file_of(lab) == self.path), None)
+        judge = _judge(self.config, self.path.parent.parent)
+        lab = next((lab for lab in judge.workspace.labs if judge.workspace.file_of(lab) == self.path), None)
         for exercise in lab.exercises if lab is not None else ():
-            yield ExerciseCollector.from_parent(self, name=exercise.id, course=course, lab=lab, exercise=exercise)
+            yield ExerciseCollector.from_parent(self, name=exercise.id, judge=judge, lab=lab, exercise=exercise)
 
 
 class ExerciseCollector(pytest.Collector):
     """An exercise, with its verdict once there is one."""
 
-    def __init__(self, *, course: Course, lab: Lab, exercise: Exercise, **options: Any) -> None:
+    def __init__(self, *, judge: Judge, lab: Lab, exercise: Exercise, **options: Any) -> None:
         super().__init__(**options)
-        self.course = course
+        self.judge = judge
         self.lab = lab
         self.exercise = exercise
         self.report: Report | None = None
@@ -57,9 +57,9 @@ class ExerciseCollector(pytest.Collector):
     def verdict(self) -> Report:
         """The report on the exercise; the checks run when it is asked for first."""
         if self.report is None:
-            self.report = self.course.check(self.lab, self.exercise)
-            if self.course.spare is not None:
-                self.course.spare.prepare(self.exercise.uses_xla)
+            self.report = self.judge.check(self.lab, self.exercise)
+            if self.judge.spare is not None:
+                self.judge.spare.prepare(self.exercise.uses_xla)
         return self.report
 
 
@@ -91,7 +91,7 @@ class CheckItem(pytest.Item):
         if result is not None:
             verdict = verdict._replace(results=(result,))
         screen = Screen(stream, width=100, interactive=False, color=False, unicode=True)
-        show_report(screen, report._replace(verdict=verdict), self.owner.course.workspace)
+        show_report(screen, report._replace(verdict=verdict), self.owner.judge.workspace)
         return stream.getvalue().strip("\n")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -103,11 +103,11 @@ class CheckItem(pytest.Item):
         return self.path, None, f"{self.owner.exercise.id} {self.name}"
 
 
-def _course(config: pytest.Config, root: Any) -> Course:
-    """The course of a workspace, one for all of its files."""
-    courses = config.stash.setdefault(_COURSES, {})
-    if root not in courses:
+def _judge(config: pytest.Config, root: Any) -> Judge:
+    """The judge of a workspace, one for all of its files."""
+    judges = config.stash.setdefault(_JUDGES, {})
+    if root not in judges:
         spare = Spare()
-        courses[root] = Course(Workspace(root), spare)
+        judges[root] = Judge(Workspace(root), spare)
         config.add_cleanup(spare.close)
-    return courses[root]
+    return judges[root]

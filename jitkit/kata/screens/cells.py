@@ -12,7 +12,7 @@ from jitkit.base import rich_display
 
 from ..engine.manifest import Experiment
 from ..engine.statuses import Status
-from ..workspace.course import Report
+from ..workspace.judge import Report
 from .display import Desk, hanging, show_report
 from .terminal import Screen
 

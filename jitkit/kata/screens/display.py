@@ -23,7 +23,7 @@ from ..engine.plain import Plain
 from ..engine.statuses import Status
 from ..engine.verdicts import CheckResult, Verdict
 from ..engine.witness import witness
-from ..workspace.course import Report
+from ..workspace.judge import Report
 from ..workspace.workspace import Look, Workspace
 from .terminal import Screen
 

@@ -17,7 +17,7 @@ from ..engine.plain import Plain
 from ..engine.running import Job, LearnerSource
 from ..engine.submission import Target
 from ..problems import Problem
-from ..workspace.course import bindings
+from ..workspace.judge import bindings
 from ..workspace.workspace import Workspace
 from .terminal import Screen
 

@@ -32,8 +32,8 @@ from ..engine.statuses import Status
 from ..engine.submission import LearnerFile, SpliceError, Target, is_stub
 from ..engine.verdicts import Assessor
 from ..problems import Problem
-from ..workspace.course import Report, bindings
 from ..workspace.hint_steps import STEPS, Checker, hint_text
+from ..workspace.judge import Report, bindings
 from ..workspace.workspace import Workspace, fingerprint
 from .cells import Hint, Plot, Question, Shown, Unknown
 from .experiment import draw, measure

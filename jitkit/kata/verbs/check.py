@@ -17,7 +17,7 @@ from ..engine.verdicts import CheckResult
 from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.display import as_data, hanging, show_messages, show_progress, show_report
 from ..screens.terminal import Screen
-from ..workspace.course import Course, Report
+from ..workspace.judge import Judge, Report
 from ..workspace.workspace import Workspace
 
 
@@ -36,10 +36,10 @@ def _check(arguments: argparse.Namespace, spare: Spare) -> int:
     hidden = None if arguments.hidden == "never" else pathlib.Path(arguments.hidden)
     if hidden is not None and not hidden.is_file():
         raise WrongUsage(f"there is no file {hidden}.")
-    course = Course(workspace, spare, hidden)
+    judge = Judge(workspace, spare, hidden)
     reports = []
     for lab, exercise in wanted:
-        report = course.check(lab, exercise)
+        report = judge.check(lab, exercise)
         if arguments.what is None and report.verdict.status == Status.TODO:
             continue
         reports.append(report)

@@ -25,7 +25,7 @@ from ..engine.source_edit import splice_text
 from ..engine.submission import LearnerFile, Target
 from ..problems import OK, Problem
 from ..screens.terminal import Screen
-from ..workspace.course import Binding, bindings
+from ..workspace.judge import Binding, bindings
 from ..workspace.workspace import Look, Workspace
 
 _OF_OTHER_CHIPS = ("targets",)  # tests that need compilers of 450 MB, and are not among the usual ones here, either

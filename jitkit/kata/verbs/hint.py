@@ -9,8 +9,8 @@ from ..engine.manifest import Exercise, Lab
 from ..problems import OK
 from ..screens.display import show_messages
 from ..screens.terminal import Screen
-from ..workspace.course import Course
 from ..workspace.hint_steps import STEPS, hint
+from ..workspace.judge import Judge
 from ..workspace.workspace import Workspace
 
 _OWN_BUG = 2  # the step that looks at today's code
@@ -21,19 +21,19 @@ def run(arguments: argparse.Namespace) -> int:
     screen = Screen.of(sys.stdout)
     workspace = Workspace.find()
     lab, exercise = workspace.exercise(arguments.id) if arguments.id else workspace.look().current()
-    show_next_hint(screen, Course(workspace), lab, exercise, arguments.step)
+    show_next_hint(screen, Judge(workspace), lab, exercise, arguments.step)
     show_messages(screen, workspace)
     return OK
 
 
-def show_next_hint(screen: Screen, course: Course, lab: Lab, exercise: Exercise, wanted: int | None = None) -> None:
+def show_next_hint(screen: Screen, judge: Judge, lab: Lab, exercise: Exercise, wanted: int | None = None) -> None:
     """One step further than the last time; after the last step the one on their own bug again, as it is now. `wanted` is a step,
     counted from 1, to be read again."""
-    workspace = course.workspace
+    workspace = judge.workspace
     shown = workspace.state.read().of(exercise.id).hints
     step = wanted - 1 if wanted is not None else shown if shown < len(STEPS) else _OWN_BUG
     with screen.progress("looking at what yours does"):
-        text = hint(course, lab, exercise, step)
+        text = hint(judge, lab, exercise, step)
     with workspace.state.edit() as state:  # it counts when it is shown
         known = state.of(exercise.id)
         known.hints = max(known.hints, step + 1)

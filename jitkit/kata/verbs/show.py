@@ -17,7 +17,7 @@ from ..problems import OK, Problem, WrongUsage
 from ..screens.display import MARKS, full_text, hanging, show_messages
 from ..screens.experiment import show_experiment
 from ..screens.terminal import Screen
-from ..workspace.course import Course
+from ..workspace.judge import Judge
 from ..workspace.workspace import Workspace, labs_or_problem
 
 
@@ -142,7 +142,7 @@ def show_programs(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exer
     """The jaxprs, or the StableHLO, that the checks of an exercise return: the reference's, and the learner's where it differs.
     WrongUsage where there are none."""
     with screen.progress("running the checks"):
-        report = Course(workspace).check(lab, exercise)
+        report = Judge(workspace).check(lab, exercise)
     if not report.verdict.results:
         raise Problem(f"{exercise.id}: {report.verdict.sentence}")
     shown = False

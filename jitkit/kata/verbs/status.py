@@ -9,7 +9,7 @@ from ..engine.statuses import Status
 from ..problems import OK
 from ..screens.display import MARKS, glyph_of, show_messages
 from ..screens.terminal import Screen
-from ..workspace.course import bindings
+from ..workspace.judge import bindings
 from ..workspace.workspace import Workspace
 
 

@@ -27,7 +27,7 @@ from ..screens.experiment import show_experiment
 from ..screens.keys import ENTER, keys_of
 from ..screens.terminal import Screen
 from ..workspace.changes import Changes
-from ..workspace.course import Course, Report
+from ..workspace.judge import Judge, Report
 from ..workspace.workspace import Look, Workspace, fingerprint
 from .check import show_passed
 from .hint import show_next_hint
@@ -58,7 +58,7 @@ class Watch:
         self.workspace = workspace
         self.screen = screen
         self.spare = Spare()
-        self.course = Course(workspace, self.spare)
+        self.judge = Judge(workspace, self.spare)
         self.pool = concurrent.futures.ThreadPoolExecutor(1)  # checks run beside the loop, one at a time
         self.beside = concurrent.futures.ThreadPoolExecutor(1)  # what gets ready for the next one
         self.running: concurrent.futures.Future[Report] | None = None
@@ -125,7 +125,7 @@ class Watch:
     def on_key(self, key: str) -> None:
         """Do what a key stands for; others do nothing."""
         actions = {
-            "h": lambda: show_next_hint(self.screen, self.course, self.lab, self.exercise),
+            "h": lambda: show_next_hint(self.screen, self.judge, self.lab, self.exercise),
             "s": lambda: show_task(self.screen, self.workspace, self.lab, self.exercise),
             "n": self.next_exercise,
             "p": self.plot,
@@ -192,7 +192,7 @@ class Watch:
 
     def check(self) -> None:
         """Have the exercise checked beside the loop, which hears of the end."""
-        self.running = self.pool.submit(self.course.check, self.lab, self.exercise, self.stop)
+        self.running = self.pool.submit(self.judge.check, self.lab, self.exercise, self.stop)
         self.running.add_done_callback(lambda done: self.changes.wake())
 
     def show(self, done: concurrent.futures.Future[Report]) -> None:
@@ -245,10 +245,10 @@ class Watch:
 
     def prepare(self) -> None:
         """Get ready for the next check, beside the loop."""
-        self.preparing = self.beside.submit(self.course.prepare, self.lab, self.exercise)
+        self.preparing = self.beside.submit(self.judge.prepare, self.lab, self.exercise)
 
     def wait_for_spare(self) -> None:
-        """Before something that uses the course in this thread: let what is beside us end."""
+        """Before something that uses the judge in this thread: let what is beside us end."""
         if self.running is not None:
             self.stop.set()
             concurrent.futures.wait([self.running])

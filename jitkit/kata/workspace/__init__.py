@@ -2,7 +2,7 @@
 
 workspace    a folder -> the labs in it
 state        a learner's progress <-> `.jitkit/state.json`
-course       a workspace + an exercise -> report: the verdict, and whose functions it was reached with
+judge        a workspace + an exercise -> report: the verdict, and whose functions it was reached with
 changes      folders -> the moment at which something in them was written, or a key was pressed
 finished     which functions are in place where the learner runs programs of their own; `mine`: puts them there in this process
 hint_steps   an exercise + what the learner wrote -> the next hint

@@ -15,7 +15,7 @@ from ..engine.statuses import Status
 from ..engine.submission import LearnerFile, SpliceError, is_stub
 from ..engine.verdicts import Verdict, find_problem
 from ..problems import Problem
-from .course import Binding, Course, bindings
+from .judge import Binding, Judge, bindings
 from .workspace import Look, Workspace
 
 
@@ -44,10 +44,10 @@ def own_functions(workspace: Workspace, unfinished: Exercise | None = None) -> O
     ladder, where a package of the learner's is run as it is."""
     if (workspace.kept / "ladder").is_file():
         raise Problem("on the ladder the package is yours, and is imported by its name: run your file with `python`.")
-    look, course = workspace.look(), Course(workspace)
+    look, judge = workspace.look(), Judge(workspace)
     for lab, exercise in look.exercises():
         if look.standing(exercise) in (Status.NEW, Status.STALE):
-            course.check(lab, exercise)
+            judge.check(lab, exercise)
     look = workspace.look()
     if unfinished is None:
         return Own(tuple(bindings(look)), tuple(_left_out(workspace, look)))

@@ -19,7 +19,7 @@ from ..engine.reference import reference_function
 from ..engine.running import LearnerSource, Outcome
 from ..engine.statuses import Status
 from ..engine.verdicts import Assessor, CheckResult, checks_of
-from .course import Course, Report
+from .judge import Judge, Report
 
 STEPS = ("a question", "the idea", "what yours does", "a skeleton")
 
@@ -31,22 +31,22 @@ class Checker(NamedTuple):
     report: Callable[[], Report]
 
 
-def hint(course: Course, lab: Lab, exercise: Exercise, step: int) -> str:
+def hint(judge: Judge, lab: Lab, exercise: Exercise, step: int) -> str:
     """The text of a step, counted from 0."""
-    return hint_text(Checker(course.assessor, lambda: course.check(lab, exercise)), lab, exercise, step)
+    return hint_text(Checker(judge.assessor, lambda: judge.check(lab, exercise)), lab, exercise, step)
 
 
-def hint_text(course: Checker, lab: Lab, exercise: Exercise, step: int) -> str:
+def hint_text(checker: Checker, lab: Lab, exercise: Exercise, step: int) -> str:
     """The same, whoever checks."""
     question, concept, skeleton = exercise.hints
     if step == 2:
-        return own_bug(course, lab, exercise)
+        return own_bug(checker, lab, exercise)
     return (question, concept, "", skeleton)[step]
 
 
-def own_bug(course: Checker, lab: Lab, exercise: Exercise) -> str:
+def own_bug(checker: Checker, lab: Lab, exercise: Exercise) -> str:
     """What the learner's functions do wrong, as far as that is known."""
-    report = course.report()
+    report = checker.report()
     verdict = report.verdict
     if verdict.status == Status.TODO:
         return (
@@ -60,7 +60,7 @@ def own_bug(course: Checker, lab: Lab, exercise: Exercise) -> str:
     failure = verdict.first_failure
     if failure is None:
         return verdict.sentence
-    mutant, is_certain = behaves_like(course, lab, exercise, report)
+    mutant, is_certain = behaves_like(checker, lab, exercise, report)
     if mutant is not None and is_certain:
         return f"Your function does what one would write who believes that {mutant.misconception}. {mutant.hint}"
     if mutant is not None:
@@ -75,7 +75,7 @@ def own_bug(course: Checker, lab: Lab, exercise: Exercise) -> str:
     return f"Mend this first: {failure.check.sentence} {failure.sentence}{also}{well}"
 
 
-def behaves_like(course: Checker, lab: Lab, exercise: Exercise, report: Report) -> tuple[Mutant | None, bool]:
+def behaves_like(checker: Checker, lab: Lab, exercise: Exercise, report: Report) -> tuple[Mutant | None, bool]:
     """The mutant whose results are the learner's, or which has the wrong result of the first check that fails; and True. Else
     one that ends alike in each check, if there is one, and False. But for the first, a check that is against its belief must fail.
     """
@@ -88,7 +88,7 @@ def behaves_like(course: Checker, lab: Lab, exercise: Exercise, report: Report) 
         outcomes = dict(
             zip(
                 range(len(mutants)),
-                pool.map(lambda m: results_of(course, lab, exercise, m, report.seed, report.draw), mutants),
+                pool.map(lambda m: results_of(checker, lab, exercise, m, report.seed, report.draw), mutants),
                 strict=True,
             )
         )
@@ -113,7 +113,7 @@ def _is_shown(mutant: Mutant, results: Sequence[CheckResult]) -> bool:
 
 
 def results_of(
-    course: Checker, lab: Lab, exercise: Exercise, mutant: Mutant, seed: int = 0, draw: int = 0
+    checker: Checker, lab: Lab, exercise: Exercise, mutant: Mutant, seed: int = 0, draw: int = 0
 ) -> list[Outcome]:
     """What a mutant computes in the checks of its exercise; run once, and remembered. Nothing where it cannot be made."""
     target = next((t for t in exercise.targets if mutant.target in ("", t.name)), exercise.targets[0])
@@ -126,8 +126,8 @@ def results_of(
     file = LearnerSource(f"{exercise.id}.py", text, lab.targets)
     path = lab.folder / "checks.py"
     checks = checks_of(lab, exercise.id)
-    job = course.assessor.job(exercise, file, (), (str(path), path.read_text(encoding="utf-8")), checks, seed, draw)
-    return course.assessor.remembered(job)
+    job = checker.assessor.job(exercise, file, (), (str(path), path.read_text(encoding="utf-8")), checks, seed, draw)
+    return checker.assessor.remembered(job)
 
 
 def _imports(lab: Lab) -> str:

@@ -54,7 +54,7 @@ class Report(NamedTuple):
         return self.verdict.status == Status.PASS
 
 
-class Course:
+class Judge:
     """Checks exercises of a workspace, and remembers what passes.
 
     Args:
