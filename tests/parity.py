@@ -58,7 +58,6 @@ _OTHER_SENTENCE = "another sentence"
 
 REASONS: tuple[tuple[str, str], ...] = (
     (r"((?!0-d|weak|empty|a list|None).*: )?jnp\.(digitize|searchsorted)", _MAPPED),
-    (r"((?!0-d|weak|a list|None).*: )?jnp\.corrcoef", "JAX takes the diagonal in another way for one of its compilers"),
     (r"(0-d|weak): (jnp\.(nan)?arg(max|min)\(x, axis|x\.argmax\(axis)", _NAMED_AXIS),
     (r"(a list|None): jnp\.(average|einsum|gradient)", _OTHER_SENTENCE),
     (
@@ -71,14 +70,6 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"None: lax\.dynamic_update_index_in_dim", "an AttributeError, in JAX an IndexError"),
     (r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)", _OTHER_SENTENCE),
     (r"((.*: )?iterative\.bicgstab|complex64: iterative\.cg)", "JAX has the constants of the solver in another order"),
-    (
-        r"(?!(bool|empty|0-d|weak|a list|None): )(.*: )?jnp\.(diagonal|diag)\(q",
-        "of a square, JAX takes the diagonal in another way for one of its compilers",
-    ),
-    (
-        r"(.*: )?(jnp\.linalg\.slogdet|random\.orthogonal|nn\.initializers\.(delta_)?orthogonal)",
-        "JAX takes the diagonal in another way for one of its compilers",
-    ),
 )
 
 # What differs from JAX 0.12 only: there jitkit records the equations of 0.10. Pattern of a sample, of any kind of operand,

@@ -83,10 +83,7 @@ OF_ALL = programs("""
 """)
 
 # Programs whose jaxprs are others than JAX's, and why.
-OTHER_EQUATIONS = {
-    "JAX takes the diagonal in another way for one of its compilers": ("det", "slogdet"),
-    "JAX asks opt_einsum for the order": ("multi_dot",),
-}
+OTHER_EQUATIONS = {"JAX asks opt_einsum for the order": ("multi_dot",)}
 
 
 def run(library, code):

@@ -342,3 +342,62 @@ def test_what_is_deleted(jax, jnp, place):
     return error_of(lambda: jnp.delete(jnp.arange(4.0), place)), error_of(
         lambda: jnp.insert(jnp.arange(4.0), place, 7.0)
     )
+
+
+# --- names and keywords that were missing -----------------------------------------------------------------------------
+
+INDICES = np.array([0, -1, 2, 5])
+TAKES = {
+    "rows": ((INDICES,), (0,)),
+    "columns": ((INDICES,), (1,)),
+    "elements": ((INDICES, INDICES), (0, 1)),
+    "bytes": ((INDICES.astype("int8"),), (1,)),
+    "axes that descend": ((INDICES, INDICES), (1, 0)),
+    "floats": ((INDICES * 1.0,), (1,)),
+    "two axes of one vector": ((INDICES[None],), (1,)),
+    "nothing": ((), ()),
+    "two lengths": ((INDICES, INDICES[:2]), (0, 1)),
+}
+
+
+@pytest.mark.parametrize("take", TAKES)
+@same_as_jax
+def test_slices_at_positions_modulo_the_sizes(jax, jnp, take):
+    vectors, axes = TAKES[take]
+
+    def f(x):
+        return jax.lax.index_take(x, vectors, axes)
+
+    x = jnp.arange(12.0).reshape(3, 4)
+    return [
+        error_of(lambda: f(x)),
+        error_of(lambda: jax.vmap(f)(x[None])),
+        error_of(lambda: jax.grad(lambda x: (f(x) ** 2).sum())(x)),
+        error_of(lambda: str(jax.make_jaxpr(f)(x))),
+    ]
+
+
+@pytest.mark.parametrize("out_dtype", [None, "int32", "float32", np.int16, "float64", bool, "complex64", float, "foo"])
+@same_as_jax
+def test_products_of_another_dtype(jax, jnp, out_dtype):
+    def f(x, y):
+        return jax.lax.mul(x, y, out_dtype=out_dtype)
+
+    x, y, z = jnp.array([0, 1, -2], "int8"), jnp.array([0.5, 1.5, 2.0], "bfloat16"), jnp.array([3.0, 0.0, 1.0])
+    results = []
+    for a, b in ((x, x), (x, y), (y, z), (2.0, y)):
+        results += [
+            error_of(lambda a=a, b=b: f(a, b)),
+            error_of(lambda a=a, b=b: str(jax.make_jaxpr(f)(a, b))),
+            error_of(lambda a=a, b=b: jax.grad(lambda a, b: f(a, b).sum(), 1)(a, b)),
+            error_of(lambda a=a, b=b: str(jax.make_jaxpr(jax.grad(lambda a, b: f(a, b).sum(), 1))(a, b))),
+            error_of(lambda a=a, b=b: str(jax.make_jaxpr(jax.vmap(f, (None, 0)))(a, jnp.stack([b, b])))),
+            error_of(lambda a=a, b=b: jax.jit(f)(a, b)),
+        ]
+    return results
+
+
+def test_a_product_of_another_dtype_in_c():
+    x, y = np.array([100, 100, -2], "int8"), np.array([100, 2, 3], "int8")
+    f = jitkit.jit(lambda x, y: jitkit.lax.mul(x, y, out_dtype="int32"), backend="c")
+    assert f(x, y).tolist() == [10000, 200, -6]

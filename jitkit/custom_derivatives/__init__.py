@@ -9,6 +9,7 @@ says, and otherwise what it did before. In the order of reading:
     vjp_rule    the same of a rule for the way back
     remat_opt   fwd as one equation, which gives way to the function within `checkpoint`
     vjp         custom_vjp: a rule for the way back, from cotangents; custom_gradient
+    linear      linear_call: a linear function with a transpose of its own
     closures    closure_convert: values that a function closed over, as arguments
 
 JAX: jax/_src/custom_derivatives.py:custom_jvp

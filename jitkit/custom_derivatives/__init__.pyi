@@ -3,6 +3,8 @@ from .jvp import custom_jvp as custom_jvp
 from .jvp import custom_jvp_call_p as custom_jvp_call_p
 from .jvp_rule import SymbolicZero as SymbolicZero
 from .jvp_rule import zero_from_primal as zero_from_primal
+from .linear import linear_call as linear_call
+from .linear import linear_call_p as linear_call_p
 from .remat_opt import remat_opt_p as remat_opt_p
 from .vjp import custom_gradient as custom_gradient
 from .vjp import custom_vjp as custom_vjp

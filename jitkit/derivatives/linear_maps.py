@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import core
 from ..base import edits, source_info, traceback_util
+from ..base.jax_version import since
 from ..core import dtypes
 from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval
 from ..interpreters.ad_linearize import LinearProgram
@@ -253,9 +254,10 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
     kinds = [aval.dtype for aval in (*avals, *jaxpr.out_avals)]
     if not any(all(dtypes.issubdtype(d, kind) for d in kinds) for kind in (np.inexact, np.integer)):
         given, made = [aval.dtype for aval in avals], [aval.dtype for aval in jaxpr.out_avals]
+        inexact = "[float, complex, or float0]" if since(0, 12) else "[float or complex]"
         raise TypeError(
-            "linear_transpose only supports [float or complex] -> [float or complex], and integer -> integer "
-            f"functions, but got {given} -> {made}."
+            f"linear_transpose only supports {inexact} -> {inexact}, and integer -> integer functions, "
+            f"but got {given} -> {made}."
         )
 
     @traceback_util.api_boundary
@@ -265,12 +267,17 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
             raise TypeError(f"cotangent tree does not match function output, expected {flat.out_tree} but got {tree}")
         types = [core.typeof(ct) for ct in cts]
         if any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(types, jaxpr.out_avals, strict=True)):
-            raise TypeError(f"cotangent type does not match function output, expected {jaxpr.out_avals} but got {cts}")
+            raise TypeError(
+                f"cotangent type does not match function output, expected {tuple(jaxpr.out_avals)} but got {cts}"
+            )
         inputs = [UndefinedPrimal(aval) for aval in avals]
         try:
             with source_info.transform("transpose"):
                 arg_cts = ad_transpose.backward_pass(jaxpr, consts, inputs, cts)
-        except (AttributeError, TypeError) as error:  # a rule was given two linear operands, and is linear in one
+        except (AttributeError, TypeError) as error:
+            if UndefinedPrimal.__name__ not in str(error):
+                raise  # the user's own, of a function with a transpose of its own
+            # A rule was given two linear operands, and is linear in one.
             raise TypeError(
                 f"linear_transpose takes a linear function, and {info.func_src_info} is not one."
             ) from error

@@ -12,6 +12,7 @@ from .control_flow import custom_root as custom_root
 from .control_flow import fori_loop as fori_loop
 from .control_flow import linear_solve_p as linear_solve_p
 from .control_flow import map as map
+from .control_flow import platform_dependent as platform_dependent
 from .control_flow import scan as scan
 from .control_flow import scan_p as scan_p
 from .control_flow import switch as switch
@@ -223,6 +224,7 @@ from .fourier import fft_p as fft_p
 from .gathering import GatherDimensionNumbers as GatherDimensionNumbers
 from .gathering import gather as gather
 from .gathering import gather_p as gather_p
+from .gathering import index_take as index_take
 from .generic_reduction import reduce as reduce
 from .generic_reduction import reduce_p as reduce_p
 from .incomplete_beta import betainc as betainc

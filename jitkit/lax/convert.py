@@ -26,7 +26,7 @@ from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
 from ..jaxpr import Literal
 from ..runtime import array
-from .elementwise_rules import COMPLEX, FLOAT, check_operand, compare, real_dtype
+from .elementwise_rules import COMPLEX, FLOAT, check_operand, converted
 from .utils import is_a, is_array
 
 # --- convert_element_type ------------------------------------------------------------------------------
@@ -41,13 +41,7 @@ def _(x: ShapedArray, *, new_dtype: Any, weak_type: bool) -> ShapedArray:
 
 @register_lowering(convert_element_type_p)
 def _(ctx: LoweringContext, x: str, *, new_dtype: Any, weak_type: bool) -> str:
-    aval: ShapedArray = ctx.avals_in[0]
-    if is_a(aval.dtype, *COMPLEX) and not is_a(new_dtype, *COMPLEX):
-        part = aval.update(dtype=real_dtype(aval))
-        x, aval = ctx.emit_op(f"stablehlo.real {x}", [aval], part), part
-    if new_dtype == np.bool_ and aval.dtype != np.bool_:
-        return compare(ctx, "NE", x, ctx.splat(0, aval), aval)  # StableHLO would keep the lowest bit
-    return ctx.convert(x, aval, new_dtype)
+    return converted(ctx, x, ctx.avals_in[0], new_dtype)
 
 
 def _stage_convert(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:

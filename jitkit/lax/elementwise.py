@@ -34,6 +34,7 @@ from .elementwise_rules import (
     PART_OF_COMPLEX,
     SIGNED,
     binary,
+    binary_of_dtype,
     bool_dtype,
     compare,
     comparison,
@@ -206,7 +207,7 @@ bessel_i1e, bessel_i1e_p = unary("bessel_i1e", FLOAT, "chlo.bessel_i1e", "exp(-|
 
 add, add_p = binary("add", NUMBER, "stablehlo.add", "x + y; integers wrap around.")
 sub, sub_p = binary("sub", NUMBER, "stablehlo.subtract", "x - y; integers wrap around.")
-mul, mul_p = binary("mul", NUMBER, "stablehlo.multiply", "x * y; integers wrap around.")
+mul, mul_p = binary_of_dtype("mul", NUMBER, "stablehlo.multiply", "x * y; integers wrap around.")
 _mulhi, mulhi_p = binary("mulhi", INTEGER, "chlo.mulhi", "")
 div, div_p = binary("div", NUMBER, "stablehlo.divide", "x / y; of integers, towards 0, and -1 for y = 0.")
 rem, rem_p = binary("rem", INTEGER + FLOAT, "stablehlo.remainder", "What `div` leaves over; it has x's sign.")

@@ -312,7 +312,17 @@ deflinear(neg_p, lambda ct, x: [neg(ct)])
 
 # --- products ---------------------------------------------------------------------------------------------------------
 
-defbilinear(mul_p, lambda ct, x, y: unbroadcast(x.aval, mul(ct, y)), lambda ct, x, y: unbroadcast(y.aval, mul(x, ct)))
+
+def _dtype_of(x: Any, out_dtype: Any) -> Any:
+    """What a cotangent is asked for in, where the product was asked for in a dtype."""
+    return None if out_dtype is None else x.aval.dtype
+
+
+defbilinear(
+    mul_p,
+    lambda ct, x, y, out_dtype=None: unbroadcast(x.aval, mul(ct, y, out_dtype=_dtype_of(x, out_dtype))),
+    lambda ct, x, y, out_dtype=None: unbroadcast(y.aval, mul(x, ct, out_dtype=_dtype_of(y, out_dtype))),
+)
 defjvp(div_p, lambda g, out, x, y: div(g, y), lambda g, out, x, y: mul(mul(neg(g), x), integer_pow(y, -2)))
 
 

@@ -173,6 +173,16 @@ def comparison(direction: str, total_order: bool = False) -> LoweringRule:
     return rule
 
 
+def converted(ctx: LoweringContext, x: str, aval: ShapedArray, dtype: Any) -> str:
+    """Write the conversion of a value to another dtype: the real part of a complex number; whether a number is not 0."""
+    if is_a(aval.dtype, *COMPLEX) and not is_a(dtype, *COMPLEX):
+        part = aval.update(dtype=real_dtype(aval))
+        x, aval = ctx.emit_op(f"stablehlo.real {x}", [aval], part), part
+    if dtype == np.bool_ and aval.dtype != np.bool_:
+        return compare(ctx, "NE", x, ctx.splat(0, aval), aval)  # StableHLO would keep the lowest bit
+    return ctx.convert(x, aval, dtype)
+
+
 def select(ctx: LoweringContext, predicate: str, on_true: str, on_false: str, shape: Any, aval: Any) -> str:
     """Write a choice between two values of one aval, by a predicate of the given shape: theirs, or ()."""
     types = f"{mlir.tensor_type(shape, bool)}, {mlir.type_of(aval)}"
@@ -250,6 +260,35 @@ def binary(
 
     problems = "other dtypes, for different ones, and for shapes that do not fit"
     return _documented(function, called or name, f"{doc} Scalars broadcast.", accepts, problems), primitive
+
+
+def binary_of_dtype(name: str, accepts: Kinds, op: str, doc: str) -> tuple[Callable[..., Any], Primitive]:
+    """A row of two operands that can be asked for a result of another dtype, to which they are converted first: then theirs may differ."""
+    function_of_one, primitive = binary(name, accepts, op, doc)
+    lowered = one_op(op)
+
+    @primitive.def_abstract_eval
+    def shape_rule(*operands: ShapedArray, out_dtype: Any = None) -> ShapedArray:
+        def asked(*operands: ShapedArray) -> Any:
+            return dtypes.canonicalize_dtype(out_dtype)
+
+        result = same_dtype if out_dtype is None else asked
+        return elementwise_aval(name, (accepts, accepts), result, out_dtype is None, operands)
+
+    @mlir.register_lowering(primitive)
+    def rule(ctx: LoweringContext, x: str, y: str, out_dtype: Any = None) -> Any:
+        if out_dtype is None:
+            return lowered(ctx, x, y)
+        out = ctx.avals_out[0]
+        x, y = (converted(ctx, z, aval, out.dtype) for z, aval in zip((x, y), ctx.avals_in, strict=True))
+        ctx.avals_in = [out, out]
+        return lowered(ctx, x, y)
+
+    def function(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+        return function_of_one(x, y) if out_dtype is None else primitive.bind(x, y, out_dtype=out_dtype)
+
+    doc = f"{doc} Scalars broadcast. `out_dtype` is the dtype of the result, to which operands, then of any, are converted first."
+    return _documented(function, name, doc, accepts, "other dtypes, and for shapes that do not fit"), primitive
 
 
 def with_its_width(x: Any, other: Any) -> Any:

@@ -27,10 +27,11 @@ from .convert import convert_element_type
 from .creation import full_like
 from .elementwise import bitwise_and, ge, le
 from .index_checks import AxisChecks, GatherScatterMode, dimension_list
+from .joining import concatenate
 from .reducers import inline_function, integer_array
 from .reduction import reduce_and
 from .selection import select
-from .shaping import broadcast_in_dim
+from .shaping import broadcast_in_dim, expand_dims
 from .utils import canonicalize_shape
 
 
@@ -272,6 +273,28 @@ def gather(
         indices_are_sorted=bool(indices_are_sorted),
         mode=parsed,
         fill_value=fill_value,
+    )
+
+
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+    """The slices of `src` at the positions `idxs`, modulo the sizes: element i of the result is `src[..., idxs[0][i], idxs[1][i], ...]`.
+
+    Args:
+      src: an array.
+      idxs: vectors of integers of one length, one for each of `axes`.
+      axes: of `src`, ascending. The result has not these, and the slices along a new first axis.
+
+    Raises:
+      TypeError: the axes are not ascending, or the vectors differ in length.
+      ValueError: there are no vectors, or they are not integers.
+    """
+    indices = concatenate([expand_dims(i, (1,)) for i in idxs], 1)
+    sizes = expand_dims(np.array([src.shape[axis] for axis in axes]), tuple(range(indices.ndim - 1)))
+    return gather(
+        src,
+        indices % sizes,
+        GatherDimensionNumbers(tuple(range(1, src.ndim - indices.shape[1] + 1)), tuple(axes), tuple(axes)),
+        tuple(1 if axis in axes else size for axis, size in enumerate(src.shape)),
     )
 
 

@@ -121,6 +121,8 @@ class Reader:
                 results = operands
             else:
                 outs = [Value(var.aval) for var in eqn.outvars]
+                if "out_dtype" in eqn.params:  # of a product: converted first
+                    operands = [self.converted(x, outs[0].aval.dtype, ops, call or eqn.source_info) for x in operands]
                 blocks = tuple(self.block(inner, call) for inner in _inner(eqn))
                 if name == "reshape" and _without_ones(operands[0].shape) == _without_ones(outs[0].shape):
                     name = "expand"  # no more than a map of indices
@@ -128,6 +130,12 @@ class Reader:
                 results = outs
             env.update(zip(eqn.outvars, results, strict=True))
         return [atom(x) for x in jaxpr.outvars]
+
+    def converted(self, x: Atom, dtype: Any, ops: list[Op], where: SourceInfo) -> Atom:
+        """The operand in another dtype."""
+        out = Value(ShapedArray(x.shape, dtype))
+        ops.append(Op("convert_element_type", {"new_dtype": dtype, "weak_type": False}, [x], [out], where, ()))
+        return out
 
     def const(self, value: Any, aval: ShapedArray) -> Value:
         """The input that stands for an array that was closed over."""

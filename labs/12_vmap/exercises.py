@@ -199,7 +199,9 @@ def moved(
 # is.
 
 
-def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...]) -> Any:
+def batch_cond(
+    axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...], **params: Any
+) -> Any:
     """The rule of `cond`, whose first operand is the index of a branch, and whose others are what
     each branch takes.
 

@@ -5,6 +5,7 @@ order:
 
     common, agreement        a function of the user as a jaxpr; what must agree
     conditionals             cond and switch; their derivatives are in `conditionals_derivatives`
+    platforms                platform_dependent: a choice that is made when the program is lowered
     loops                    while_loop; its derivatives are in `loops_derivatives`
     scanning, stepping       scan, and how it becomes a while loop, of how many steps (`counting`); its derivatives are in
                              `scanning_derivatives`

@@ -6,6 +6,7 @@ from .derived import fori_loop as fori_loop
 from .derived import map as map
 from .loops import while_loop as while_loop
 from .loops import while_p as while_p
+from .platforms import platform_dependent as platform_dependent
 from .scanning import scan as scan
 from .scanning import scan_p as scan_p
 from .solves import custom_linear_solve as custom_linear_solve

@@ -33,12 +33,17 @@ from ..shaping import broadcast_in_dim
 from .agreement import check_branches, check_operands, same_type
 from .common import Body, avals_of, trace_body, with_consts_of_all
 
+# For each branch of a choice between platforms the names of those that it is for; None is for all others.
+Platforms = tuple[tuple[str, ...] | None, ...]
+
 cond_p = Primitive("cond", multiple_results=True, pure_shape_rule=False)
 cond_p.effects = lambda params: no_effects.union(*(branch.effects for branch in params["branches"]))
 
 
 @cond_p.def_abstract_eval
-def _(index: ShapedArray, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[Any]:
+def _(
+    index: ShapedArray, *operands: Any, branches: tuple[Jaxpr, ...], branches_platforms: Platforms | None = None
+) -> list[Any]:
     if index.shape != () or index.dtype != np.int32:
         raise JaxprTypeError(f"cond called with index of type {index} instead of int32[]")
     for i, branch in enumerate(branches):
@@ -50,6 +55,26 @@ def _(index: ShapedArray, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[A
 
 
 @register_lowering(cond_p)
+def _(ctx: LoweringContext, index: str, *args: str, branches: Any, branches_platforms: Any = None) -> list[str]:
+    """Of branches for platforms, the one for this platform is written, and no choice."""
+    if branches_platforms is None:
+        return lower_cond(ctx, index, *args, branches=branches)
+    place = branch_for(ctx.module.platform, branches_platforms)
+    return ctx.lower_region(branches[place], args, f"cond/branch_{place}_fun")
+
+
+def branch_for(platform: str, platforms: Platforms) -> int:
+    """The branch for a platform that a program is lowered for. NotImplementedError where there is none."""
+    name = {"gpu": "cuda"}.get(platform, platform)
+    for place, names in enumerate(platforms):
+        if names is None or name in names:
+            return place
+    raise NotImplementedError(
+        f"MLIR translation rule for primitive 'platform_index(platforms={platforms})' not found for platform {name}\n"
+        f"`lax.platform_dependent` got no function for it: pass `{name}=...`, or a `default`."
+    )
+
+
 def lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jaxpr, ...]) -> list[str]:
     """Write one operation `stablehlo.case`, whose i-th region is the i-th branch; return the names of its results.
 
@@ -97,7 +122,7 @@ def region_of(
 
 
 @register_batcher(cond_p, even_unmapped=True)
-def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...]) -> Any:
+def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...], **params: Any) -> Any:
     """The rule of `cond`, whose first operand is the index of a branch, and whose others are what each branch takes.
 
     One index for all elements: one branch runs, on batches, so it is a `cond` again. All branches must agree on which results are batches:
@@ -121,7 +146,7 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
         each = [batch_jaxpr_if(branch, axis, is_batch)[1] for branch in branches]
         outs_are = [any(flags) for flags in zip(*each, strict=True)]
         batched = tuple(batch_jaxpr_if(branch, axis, is_batch, outs_are)[0] for branch in branches)
-        return cond_p.bind(index, *operands, branches=batched), [0 if batch else None for batch in outs_are]
+        return cond_p.bind(index, *operands, branches=batched, **params), [0 if batch else None for batch in outs_are]
     index, *operands = (bdim_at_front(x, dim, axis.size) for x, dim in zip(vals, dims, strict=True))
     results = []
     for i, branch in enumerate(branches):
@@ -346,10 +371,10 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
     return tree_unflatten(traced[0].out_tree, outs)
 
 
-def bind_branches(index: Any, branches: Sequence[Jaxpr], inputs: Sequence[Any]) -> list[Any]:
-    """Write the equation, around which goes what all branches pass through from the same input."""
+def bind_branches(index: Any, branches: Sequence[Jaxpr], inputs: Sequence[Any], **params: Any) -> list[Any]:
+    """Write the equation, with `params` besides. Around it goes what all branches pass through from the same input."""
     sources = list(zip(*map(forwarded_inputs, branches), strict=True))
     passed = [places[0] if len(set(places)) == 1 else None for places in sources]
     computed_only = [keep_outputs(branch, tuple(place is None for place in passed)) for branch in branches]
-    computed = iter(cond_p.bind(index, *inputs, branches=tuple(computed_only)))
+    computed = iter(cond_p.bind(index, *inputs, branches=tuple(computed_only), **params))
     return [next(computed) if place is None else asarray(inputs[place]) for place in passed]

@@ -1,0 +1,103 @@
+"""platform_dependent: one of several functions runs, chosen by the platform that the program is compiled for.
+
+When a function is traced, that is not known; when the program is lowered, it is. So all functions are traced, as those of `switch`
+are, and the equation keeps them all beside the platforms that they are for. The lowering writes the one that is meant. The index
+is a value like any other in the jaxpr: it comes from an equation without operands, `platform_index`.
+
+JAX: jax/_src/lax/control_flow/conditionals.py:platform_dependent
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import core
+from ...base import traceback_util
+from ...base.jax_version import since
+from ...core import Primitive, ShapedArray
+from ...interpreters.batching import defvectorized
+from ...interpreters.mlir import LoweringContext, register_lowering
+from ...tree_util import tree_flatten, tree_unflatten
+from .agreement import check_branches
+from .common import Body, avals_of, trace_body, with_consts_of_all
+from .conditionals import Platforms, bind_branches, branch_for
+
+platform_index_p = Primitive("platform_index")
+defvectorized(platform_index_p)
+
+
+@platform_index_p.def_abstract_eval
+def _(*, platforms: Platforms) -> ShapedArray:
+    return ShapedArray((), np.dtype(np.int32))
+
+
+@register_lowering(platform_index_p)
+def _(ctx: LoweringContext, *, platforms: Platforms) -> str:
+    return ctx.splat(branch_for(ctx.module.platform, platforms), ctx.avals_out[0])
+
+
+@traceback_util.api_boundary
+def platform_dependent(
+    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
+) -> Any:
+    """`per_platform[platform](*args)`, for the platform that the program is compiled for: "cpu", "cuda", "tpu" (by keyword).
+
+        >>> jax.jit(lambda x: lax.platform_dependent(x, tpu=jnp.cos, default=jnp.sin))(0.0)
+        Array(0., dtype=float32, weak_type=True)
+
+    All functions are traced, so they must return trees of one structure and of arrays of the same types. At once, with nothing
+    traced, the one that is meant is called, and no other.
+
+    Args:
+      args: trees of arrays.
+      default: the function for platforms that are not named.
+      per_platform: functions by the names of platforms. One function may stand for several.
+
+    Raises:
+      TypeError: a function is not callable, or they return different structures or types.
+      ValueError: a platform is called "gpu", which says too little.
+      NotImplementedError: no function is for this platform; when the program is lowered.
+    """
+    functions: list[Callable[..., Any]] = []
+    platforms: list[tuple[str, ...] | None] = []
+    for name, function in per_platform.items():
+        if not callable(function):
+            raise TypeError(f"lax.platform_dependent: the '{name}' branch must be a callable.")
+        if name == "gpu":
+            names = "'cuda', 'rocm', or 'oneapi'" if since(0, 12) else "'cuda' or 'rocm'"
+            raise ValueError(f"Use {names} for lax.platform_dependent.")
+        if function in functions:
+            place = functions.index(function)
+            platforms[place] = (*(platforms[place] or ()), name)
+        else:
+            functions.append(function)
+            platforms.append((name,))
+    if default is not None:
+        if not callable(default):
+            raise TypeError("lax.platform_dependent: the 'default' branch must be a callable.")
+        functions.append(default)
+        platforms.append(None)
+    index = platform_index_p.bind(platforms=tuple(platforms))
+    if core.is_concrete(index):
+        return functions[int(index)](*args)
+    return _choose(index, functions, tuple(platforms), args)
+
+
+def _choose(index: Any, functions: list[Callable[..., Any]], platforms: Platforms, operands: tuple[Any, ...]) -> Any:
+    """The equation, which is that of a `switch` that knows what its branches are for."""
+    if not functions:
+        raise TypeError(
+            "lax.platform_dependent: there is no function to choose\nPass one for a platform, `cpu=...`, or a `default`."
+        )
+    args, in_tree = tree_flatten(operands)
+    avals = avals_of(args)
+    bodies = [Body(function, function, "switch") for function in functions]
+    traced = [trace_body(body, in_tree, avals) for body in bodies]
+    check_branches("switch", [f"branch {i}" for i in range(len(bodies))], bodies, traced)
+    consts = list({id(x): x for t in traced for x in t.consts}.values())
+    branches = [with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
+    outs = bind_branches(index, branches, [*consts, *args], branches_platforms=platforms)
+    return tree_unflatten(traced[0].out_tree, outs)
