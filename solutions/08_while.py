@@ -147,16 +147,18 @@ def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, li
     """The jaxprs of condition and body for a smaller carry, and for each part of the carry whether it was taken out.
 
     A part is taken out when it never changes, since the body returns it as it came and in its own place, and when
-    the condition does not read it. It becomes a constant of the body.
+    the condition does not read it. It becomes a constant of the body. The inputs of both jaxprs are their constants, as many
+    as there are `cond.consts` and `body.consts`, and then the carry. Afterwards they are
 
-    `forwarded_inputs(jaxpr)` says for each output which input it is, None for what is computed. Before the carry,
-    the inputs of both jaxprs are constants, as many as there are `cond.consts` and `body.consts`.
-    `dce_jaxpr(jaxpr, True, instantiate=keep)` returns the jaxpr without inputs that are neither read nor to be
-    kept, and for each input whether it is there. The condition keeps its constants, and whatever changes.
+        of the condition    its constants, all of them, and the parts that are left
+        of the body         the parts that were taken out, its constants, and the parts that are left, which it returns
 
-    The body has no outputs for what was taken out (`keep_outputs`), and its inputs for it stand before all others
-    (`move_inputs_to_front`). Both functions want tuples of truth values. If nothing is taken out, the jaxprs are those
-    that came.
+    each in the order that they had. If nothing is taken out, the jaxprs are those that came.
+
+    `forwarded_inputs(jaxpr)` says for each output which input it is, None for what is computed. `dce_jaxpr(jaxpr, True,
+    instantiate=keep)` returns the jaxpr without the inputs that nothing reads, but for those that are to be kept (`keep` has a
+    truth value for each input), and for each input whether it is there. `keep_outputs` and `move_inputs_to_front` want tuples of
+    truth values, one for each output or input.
     """
     nconsts = len(body.consts)
     changes = [place != nconsts + i for i, place in enumerate(forwarded_inputs(body.jaxpr))]
@@ -195,9 +197,9 @@ def lower_while(
     `write_while(ctx, args, condition, body, effects)` writes the operation, with the effects of the body's jaxpr, and
     returns a name for each of `args`, constants included. `condition` and `body` are called with the names of their
     region's arguments, one by one (`condition(*names)`), write the region, and return what it ends with as pairs of
-    a name and its type. `ctx.lower_region(jaxpr, names, scope)` writes the equations of a jaxpr and
-    returns the names of its outputs; the scopes are `while/cond` and `while/body`. The inputs of `cond_jaxpr` are
-    its constants and the carry, those of `body_jaxpr` its own constants and the carry.
+    a name and its type, which is an aval, as in `ctx.avals_in`. `ctx.lower_region(jaxpr, names, scope)` writes the equations
+    of a jaxpr and returns the names of its outputs; the scopes are `while/cond` and `while/body`. The inputs of `cond_jaxpr`
+    are its constants and the carry, those of `body_jaxpr` its own constants and the carry.
     """
     sizes = [cond_nconsts, body_nconsts]
 
@@ -237,8 +239,8 @@ def fori_loop(
     """`val = init_val`; for `i` from `lower` up to but without `upper`: `val = body_fun(i, val)`; the last `val`.
 
     With bounds that are known while tracing it is a `scan` of `known_trips(lower, upper)` steps (`count_by_scan`),
-    otherwise a `while_loop` (`count_by_while`). For that, both bounds are of one dtype (`dtype_of_bounds`): one that
-    is of another dtype is converted, and one that is of it stays as it is, weak if it was weak.
+    otherwise a `while_loop` (`count_by_while`). The bounds that this one is handed are of one dtype (`dtype_of_bounds`): one of
+    another dtype is converted before, and one that is of it stays as it is, weak if it was weak.
 
     Args:
       lower, upper: integer scalars of one dtype. With `upper <= lower` there are no steps.

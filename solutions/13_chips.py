@@ -29,10 +29,10 @@ class Program:
     def walk(self, computation: str, seen: set[str]) -> None:
         """Add the kernels and loops of a computation, in its order, with those of what it runs as it is written.
 
-        A `while` is a loop: how often it runs stands in its attributes, as `"known_trip_count":{"n":"10"}`, or does not. What an
-        instruction of `_WALKED` refers to runs as it is written; all other instructions are kernels, but for those that cost
-        nothing (`_FREE`) and the ends of what another one began (`...-update`, `...-done`). A computation that was seen is not
-        walked again: it is counted once.
+        A `while` is a loop: how often it runs stands in its attributes (`rest`), as `"known_trip_count":{"n":"10"}`, or does not.
+        What an instruction of `_WALKED` refers to (`called`) runs as it is written; a name that no computation has is passed over.
+        All other instructions are kernels (`self._kernel(instruction)`), but for those that cost nothing (`_FREE`) and the ends of
+        what another one began (`...-update`, `...-done`). A computation that was seen is not walked again: it is counted once.
 
         Args:
           seen: names of computations that were walked. This one is added.

@@ -388,6 +388,14 @@ def test_a_member_of_a_class_that_a_stub_imports_is_a_helper_too(learner, monkey
     assert "LoweringContext.convert(x: str, aval: Any, dtype: Any) -> str" in member
     assert "from jitkit.interpreters.mlir import LoweringContext" in member
     assert "For each of `args`, where it stood in the call." in learner("show", "Arguments.dynamic_positions")
+    trace = learner("show", "BatchTrace")
+    assert ".wrap(val: Any, dim: Dim) -> Any" in trace, "an exercise's class, which no stub imports"
+    assert ".ancestors()" in trace, "what it inherits"
+    assert ".axis: AxisData" in trace, "a value of each instance"
+    both = " ".join(learner("show", "Program").split())
+    assert "from jitkit.targets.hlo import Program; this is what lab 13 means" in both
+    assert "what lab 04 and lab 05 mean" in both
+    assert "Program._kernel(instruction: Instruction) -> Kernel" in learner("show", "Program._kernel")
     assert "no stub imports LoweringContext.conver" in learner("show", "LoweringContext.conver", status=2)
 
 

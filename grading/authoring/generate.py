@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.mutants import in_its_class
-from jitkit.kata.engine.parts import imports_of, parts_of, table_of
+from jitkit.kata.engine.parts import Part, imports_of, parts_of, signature_of
 from jitkit.kata.engine.reference import ReferenceFunction, reference_function
 
 from ..shared import ROOT
@@ -21,8 +21,10 @@ from .notebooks import BUILD, USE, WIDTH, lab_notebook, sections_of
 
 _WIDTH = 110
 
+_WIDEST_SIGNATURE = 90
 _USE = """\
-What the stubs import from jitkit, each with its first sentence. `jitkit show {first}` shows all that one has to say, and
+What the stubs import from jitkit, and what can be asked of `self` and of other objects at hand (`Class.name`), each with its first
+sentence. `jitkit show {first}` shows all that one has to say, and
 `jitkit show {lab}.1` the parts that go with one exercise. A program of yours runs with the functions that you finished in place by
 `jitkit run FILE`, and `jitkit python` is a prompt with them.
 """
@@ -253,3 +255,16 @@ def _joined(parts: Sequence[str]) -> str:
     head, code = parts[:3], parts[3:]
     text = "\n\n".join(part for part in head if part)
     return text + "\n\n\n" + "\n\n\n".join(code).replace("-\n\n\nclass", "-\n\nclass") + "\n"
+
+
+def table_of(parts: Sequence[Part]) -> str:
+    """The parts as a table in Markdown. `int | None` is `int or None` there: a bar in code ends a cell, or has a backslash before it,
+    which not every reader of Markdown takes away."""
+    rows = []
+    for item in parts:
+        signatures = [item.signature, signature_of(item.value, annotated=False)]
+        shortest = signature_of(item.value, annotated=False, returns=False)
+        signature = next((s for s in signatures if len(s) <= _WIDEST_SIGNATURE), shortest)
+        code = f"{item.name}{signature}".replace(" | ", " or ").replace("|", "\\|")
+        rows.append(f"| `{code}` | {item.sentence.replace('|', chr(92) + '|')} |")
+    return "\n".join(["| | |", "|---|---|", *rows])

@@ -29,7 +29,7 @@ class Trace:
     splits = False  # does it leave some operations to the trace around, and others to another one?
 
     def __init__(self, parent: Trace | None) -> None:
-        self.parent = parent
+        self.parent = parent  # the trace around it, or None
         self.writer: Any = None if parent is None else parent.writer
         self.alive = True
 

@@ -97,7 +97,7 @@ class BatchTrace(Trace):
 
     def __init__(self, parent: Trace | None, axis: AxisData, tag: object = None) -> None:
         super().__init__(parent)
-        self.axis = axis
+        self.axis = axis  # what is known of the axis that is mapped
         self.tag = tag or object()  # of one call of `vmap`: a rule that is run later may close over its tracers
 
     def wrap(self, val: Any, dim: Dim) -> Any:

@@ -66,16 +66,18 @@ class LoweringContext:
     """What a lowering rule sees: the types around its equation, and the means to write lines."""
 
     def __init__(self, function: Function, name_stack: str) -> None:
-        self.function = function
-        self.module = function.module
-        self.name_stack = name_stack
-        self.avals_in: Sequence[Any] = ()
-        self.avals_out: Sequence[Any] = ()
-        self.primitive: Primitive | None = None
-        self.origin: Origin | None = None
-        self.tokens = {effect: f"%token{i}" for i, effect in enumerate(function.ordered)}
-        self._constants: dict[Any, str] = {}
-        self._inlining = False
+        self.function = function  # that is written
+        self.module = function.module  # in which it stands, with all functions
+        self.name_stack = name_stack  # the functions and scopes that the equation is in, as text
+        self.avals_in: Sequence[Any] = ()  # the types of the operands of the equation that is lowered
+        self.avals_out: Sequence[Any] = ()  # those of its results
+        self.primitive: Primitive | None = None  # its operation
+        self.origin: Origin | None = None  # where it came from, for `loc`
+        self.tokens = {
+            effect: f"%token{i}" for i, effect in enumerate(function.ordered)
+        }  # the name of the latest token of each ordered effect
+        self._constants: dict[Any, str] = {}  # names of constants that are written already
+        self._inlining = False  # whether the body of a call is written in its place
 
     # writing
 

@@ -105,7 +105,7 @@ class Function:
         self.ordered = ordered  # the effects whose tokens it takes before all arguments, and returns
         self.arguments: list[str] = []  # `%arg0: tensor<f32>`, with attributes
         self.argument_names: Sequence[str] = ()  # what the user calls them: shown where locations are
-        self.results: list[str] = []
+        self.results: list[str] = []  # the names of what it returns
         self.hoisted: dict[int, tuple[str, str]] = {}  # id of the constant -> name and type of the argument
         self.lines: list[str] = []
         self.origins: list[Origin | None] = []

@@ -82,10 +82,10 @@ class DynamicJaxprTrace(Trace):
         super().__init__(parent)
         self.writer = self
         self.debug_info = debug_info
-        self.invars: list[Var] = []
-        self.eqns: list[JaxprEqn] = []
-        self.consts: dict[Var, Any] = {}
-        self.constvar_of_id: dict[int, Var] = {}
+        self.invars: list[Var] = []  # of the arguments, in order
+        self.eqns: list[JaxprEqn] = []  # what was written down, in order
+        self.consts: dict[Var, Any] = {}  # the value of each constant
+        self.constvar_of_id: dict[int, Var] = {}  # the variable of a constant, by the `id` of the object
 
     def new_arg(self, aval: Any) -> DynamicJaxprTracer:
         """The tracer of one more argument, of the type `aval`: it stands for a fresh variable, which goes to

@@ -167,7 +167,7 @@ def _is_none(x: Any) -> bool:
 
 def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
     """A tree of axes that ends above the leaves of a tree, as one axis (or None) for each leaf. ValueError if it is no prefix;
-    `name` says of what.
+    `name` says of what, for its message: `vmap in_axes` or `vmap out_axes`.
     """
     try:
         return broadcast_over(axes, tree, _is_none)
@@ -193,7 +193,9 @@ def axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
 def mapped_size(
     fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any], dims: Sequence[Dim], axis_size: int | None
 ) -> int:
-    """The size that all mapped axes have. ValueError where there is none, or more than one."""
+    """The size that all mapped axes have; negative ones are counted from a leaf's own end. ValueError where there is none, or more than
+    one.
+    """
     if not leaves and axis_size is None:
         args, kwargs = tree_unflatten(tree, leaves)
         raise ValueError(

@@ -35,9 +35,9 @@ class Place(NamedTuple):
 
     jaxpr: Jaxpr
     position: int  # of the equation; -1 at the inputs, the number of equations at the outputs
-    eqn: JaxprEqn | None
-    reads: Sequence[Atom]
-    binds: Sequence[Var]
+    eqn: JaxprEqn | None  # None at the inputs and the outputs
+    reads: Sequence[Atom]  # what is read here
+    binds: Sequence[Var]  # the variables that get their values here
     bound: set[Var]  # the variables bound before this place
     checked: set[Jaxpr]  # the jaxprs known to be well-formed
 

@@ -41,7 +41,7 @@ class Var:
     __slots__ = ("aval",)
 
     def __init__(self, aval: Any) -> None:
-        self.aval = aval
+        self.aval = aval  # its type
 
     def __repr__(self) -> str:
         return f"Var(id={id(self)}):{self.aval.str_short()}"
@@ -174,10 +174,10 @@ class Jaxpr(RichDisplay):
         debug_info: DebugInfo = _UNKNOWN_FUNCTION,
         consts: Iterable[Any] = (),
     ) -> None:
-        self.constvars = list(constvars)
-        self.invars = list(invars)
-        self.outvars = list(outvars)
-        self.eqns = list(eqns)
+        self.constvars = list(constvars)  # the variables of the constants
+        self.invars = list(invars)  # those of the arguments
+        self.outvars = list(outvars)  # what is returned: variables and literals
+        self.eqns = list(eqns)  # the equations, in order
         self.effects = effects
         self.debug_info = debug_info
         self.consts = list(consts)

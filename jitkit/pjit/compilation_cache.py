@@ -127,15 +127,15 @@ class Table:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.entries: dict[tuple[Any, ...], Entry] = {}
+        self.entries: dict[tuple[Any, ...], Entry] = {}  # by key, the one used latest last
         self.nested: dict[tuple[Any, ...], Any] = {}  # of calls under a trace: what is recorded for them
-        self.records: dict[tuple[Any, ...], CallRecord] = {}
+        self.records: dict[tuple[Any, ...], CallRecord] = {}  # by key: the calls that made the entries
         # By jaxpr, donation and placement: entries may share one.
         self.executables: dict[Any, Executable] = {}
         self.failed: dict[tuple[Any, ...], None] = {}  # keys of first calls that raised
         self.pending: dict[tuple[Any, ...], _Pending] = {}
         self.lock = threading.RLock()  # what is dropped under it may run a destructor, and that this function
-        self.crowded = False
+        self.crowded = False  # whether it is so full that a hit has to be noted
         # What the dispatcher runs by itself under the options that are first, by what it asks of the only argument: its key, of a
         # numpy array shape and dtype; `()` without one.
         self.quick: tuple[Any, dict[Any, Direct]] = _NOTHING_QUICK

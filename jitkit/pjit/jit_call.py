@@ -212,10 +212,11 @@ class NestedCall:
         The parameters are in the order of their names: `donated_invars`, `inline`, `jaxpr`, `keep_unused`, `name`.
         """
         jaxpr = traced.jaxpr
-        self.out_tree = traced.out_tree
-        self.outer: Sequence[Any] = ()
+        self.out_tree = traced.out_tree  # the structure of the result
+        self.outer: Sequence[Any] = ()  # the operands before the arguments
         if any(isinstance(const, Tracer) for const in jaxpr.consts):
             self.outer, jaxpr = jaxpr.consts, convert_constvars_jaxpr(jaxpr)
+        # those of the equation
         self.params: dict[str, Any] = {
             "donated_invars": (False,) * len(self.outer) + donated,
             "inline": inline,

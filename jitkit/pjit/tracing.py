@@ -53,13 +53,15 @@ class Traceable:
     """A function with its `jit` options and its caches."""
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
-        self.fun = fun
-        self.options = options
-        self.name = api_util.name_of(fun)
-        self.cache: FunctionCache = cache_of(fun)
+        self.fun = fun  # the user's function
+        self.options = options  # what `jit` was told
+        self.name = api_util.name_of(fun)  # the function's, as it is printed
+        self.cache: FunctionCache = cache_of(fun)  # what is kept of the function, under all options
         self.cache.misses.note_making(fun)
-        self.table: Table = self.cache.table(options)
-        self.is_placed = options.in_shardings is not None or options.out_shardings is not None
+        self.table: Table = self.cache.table(options)  # the entries of its calls under these options
+        self.is_placed = (
+            options.in_shardings is not None or options.out_shardings is not None
+        )  # whether `jit` was told where it runs
 
     # --- the stages that a user can stop at -----------------------------------------------------------------
 

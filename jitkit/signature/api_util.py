@@ -84,9 +84,9 @@ class Static:
 class Arguments(NamedTuple):
     """A call taken apart: the dynamic arguments, and the static ones with where they belong."""
 
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    statics: tuple[tuple[int | str, Static], ...]
+    args: tuple[Any, ...]  # the dynamic ones by place
+    kwargs: dict[str, Any]  # those by name
+    statics: tuple[tuple[int | str, Static], ...]  # each with its place, or its name
     arity: int  # how many positional arguments there were, static ones included
 
     @property

@@ -114,8 +114,8 @@ class DataclassNode(RegisteredNode):
 
     def __init__(self, cls: Any, data_fields: tuple[str, ...], meta_fields: tuple[str, ...]) -> None:
         super().__init__(cls)
-        self.data_fields = data_fields
-        self.meta_fields = meta_fields
+        self.data_fields = data_fields  # names of fields
+        self.meta_fields = meta_fields  # the same
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         """The values of the fields named in `data_fields`, as a list, and of those in `meta_fields`, as a tuple."""

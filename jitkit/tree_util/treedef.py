@@ -41,10 +41,11 @@ class PyTreeDef:
 
     def __init__(self, node_type: NodeType | None, data: Any, children: tuple[PyTreeDef, ...]) -> None:
         self.node_type = node_type  # None for a leaf
-        self.data = data
-        self._children = children
+        self.data = data  # what the node is beside its children, as its `flatten` gave it
+        self._children = children  # their structures
+        # a leaf is one
         self.num_leaves: int = 1 if node_type is None else sum([child.num_leaves for child in children])
-        self.num_nodes: int = 1 + sum([child.num_nodes for child in children])
+        self.num_nodes: int = 1 + sum([child.num_nodes for child in children])  # leaves count, too
         self.is_plain: bool = node_type is None or (  # it holds nothing of the user's
             (node_type.is_builtin or _is_plain(data)) and all(child.is_plain for child in children)
         )

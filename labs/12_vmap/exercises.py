@@ -213,7 +213,7 @@ def batch_cond(
     A branch may divide by zero for elements that would not have taken it. No derivative may flow
     back through those, so operands of a branch go through `stop_gradient` where another one is
     taken. And a branch that writes (`io_callback`) would write for all of them: such branches are
-    refused (`refuse_effects`).
+    refused (`refuse_effects`), with one index for all, too, as in JAX.
 
     The batch axes of operands and results of branches, and of the results of the rule, are the
     first ones.

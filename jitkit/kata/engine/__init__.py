@@ -4,7 +4,7 @@ manifest        labs/NN_name/lab.toml -> Lab; `toml_table`: a TOML file whose er
 checking        what a lab's `checks.py` is written with; `mutants`: what its `mutants.py` is
 submission      files of a learner -> functions; `old_places`: where what they import is today; `own_names`: what their names mean
 splice          functions of a learner -> `jitkit` with them in place; `source_edit`: the same as text
-reference       target -> the reference's source; `parts`: what it is built from
+reference       target -> the reference's source; `parts`: what it is built from; `members`: what its classes can be asked
 running         a submission + checks -> an outcome for each check, by talking with processes
 processes       processes that wait for a request; `stacks`: where one hangs or has died
 worker          what runs in such a process; `reference_code`: jitkit's code, read ahead; `executables`: programs compiled before;

@@ -2,7 +2,7 @@
 
 A learner needs to know what the helpers of an exercise take and return, and not where in jitkit they stand. So whatever the
 stub of an exercise imports is a part that may be used, and so is what the reference's function asks of a module that it imports
-(`config.value`). The texts are those of the functions themselves.
+(`config.value`), or a method of `self` (`BatchTrace.wrap`). The texts are those of the functions themselves.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from .manifest import Lab
+from .members import Member, member, members_of
 from .own_names import source_path
 from .reference import PACKAGE, ReferenceFunction, reference_function
 from .splice import learners_decorate
@@ -28,7 +29,6 @@ from .submission import Function, Target, tree_of
 _VOCABULARY = ("jitkit", "jitkit.numpy")  # which names of these to use is for the learner to find out
 _WIDEST_VALUE = 60
 _WIDEST_DEFAULT = 20
-_WIDEST_SIGNATURE = 90
 
 
 class Import(NamedTuple):
@@ -56,6 +56,7 @@ class Part(NamedTuple):
       signature: `(primitive, args)`; for what cannot be called, nothing.
       sentence: the first of its docstring.
       value: the thing itself.
+      labs: whose exercises use it, by number, where that was asked for.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Part(NamedTuple):
     signature: str
     sentence: str
     value: Any
+    labs: tuple[str, ...] = ()
 
     @property
     def docstring(self) -> str:
@@ -72,6 +74,7 @@ class Part(NamedTuple):
 
 def parts_of(targets: Iterable[Target], own: Iterable[str] = ()) -> list[Part]:
     """The parts of some exercises' functions, by name. Those of the names `own`, which are exercises themselves, are left out."""
+    own = frozenset(own)
     left_out = {name.partition(".")[0] for name in own}
     found: dict[str, Part] = {}
     for target in targets:
@@ -81,6 +84,8 @@ def parts_of(targets: Iterable[Target], own: Iterable[str] = ()) -> list[Part]:
                 continue
             for part in _parts(item, function):
                 found.setdefault(part.name, part)
+        for part in _asked_of_instances(function, own):
+            found.setdefault(part.name, part)
     return [found[name] for name in sorted(found, key=lambda name: (name.strip("_").lower(), name))]
 
 
@@ -106,6 +111,44 @@ def _parts(item: Import, function: ReferenceFunction) -> Iterator[Part]:
                 break
         if not isinstance(found, ModuleType):
             yield part(name, item.line, found)
+
+
+def _asked_of_instances(function: ReferenceFunction, own: frozenset[str]) -> Iterator[Part]:
+    """What a function asks of `self`, of parameters of its module's classes, and of the instances that it makes."""
+    for name, cls in _instances(function):
+        for chain in _chains(function.node, name):
+            found = member(cls, chain[0]) if f"{cls.__name__}.{chain[0]}" not in own else None
+            if found is not None:
+                yield _part_of_member(cls, found)
+
+
+def _instances(function: ReferenceFunction) -> Iterator[tuple[str, type]]:
+    """Variables with the classes of jitkit that they are known to be of."""
+    module, parameters = importlib.import_module(function.target.module), function.node.args.args
+    cls = _class_of(function.target)
+    if cls is not None and parameters:
+        yield parameters[0].arg, cls
+    for parameter in parameters:
+        kind = vars(module).get(parameter.annotation.id) if isinstance(parameter.annotation, ast.Name) else None
+        if inspect.isclass(kind) and kind.__module__ == module.__name__:
+            yield parameter.arg, kind
+    for node in ast.walk(function.node):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name):
+            kind = vars(module).get(node.value.func.id)
+            if inspect.isclass(kind) and kind.__module__.partition(".")[0] == "jitkit":
+                yield from ((target.id, kind) for target in node.targets if isinstance(target, ast.Name))
+
+
+def _class_of(target: Target) -> Any:
+    return getattr(importlib.import_module(target.module), target.path[0]) if len(target.path) > 1 else None
+
+
+def _part_of_member(cls: type, found: Member) -> Part:
+    name, line = f"{cls.__name__}.{found.name}", f"from {cls.__module__} import {cls.__name__}"
+    if found.is_value:
+        told = f"{found.told[:1].upper()}{found.told[1:].rstrip('.')}." if found.told else ""
+        return Part(name, line, f": {found.value}" if found.value else "", told, None)
+    return part(name, line, found.value)._replace(signature=_without_self(found.value))
 
 
 def _chains(function: Function, name: str) -> Iterator[list[str]]:
@@ -222,33 +265,41 @@ def _comment_on(module: str, name: str) -> str:
 
 
 def parts_named(name: str, labs: Iterable[Lab]) -> list[Part]:
-    """What a name means that a stub imports, in any lab, or that is an exercise's: one part for each thing of this name. With
-    the name of a class before it, what its instances can be asked."""
-    labs = list(labs)
-    of_labs = [[target for exercise in lab.exercises for target in exercise.targets] for lab in labs]
-    targets = [target for group in of_labs for target in group]
-    found = [item for group in of_labs for item in parts_of(group) if name in (item.name, item.name.rpartition(".")[2])]
-    found += [
-        part(target.name, f"from {target.module} import {target.path[0]}", _at(target))
-        for target in targets
-        if name in (target.name, target.path[-1])
-    ]
-    if not found:
-        room, _, last = name.rpartition(".")
-        owners = parts_named(room, labs) if room else []
-        found = [
-            method._replace(name=f"{owner.name}.{method.name}", line=owner.line)
-            for owner in owners
-            for method in methods_of(owner.value)
-            if method.name == last
-        ]
-    return list({id(item.value): item for item in found}.values())
+    """What a name means that a stub imports, in any lab, that is an exercise's, or a class's of which an exercise is a method: one part
+    for each thing of this name. With the name of a class before it, what its instances can be asked."""
+    found: dict[int, Part] = {}
+    for lab in labs:
+        for item in _parts_of_lab(lab):
+            if name in (item.name, item.name.rpartition(".")[2]):
+                key = id(item.value) if item.value is not None else hash(item.name)
+                known = found.get(key, item)
+                found[key] = known._replace(labs=tuple(dict.fromkeys([*known.labs, lab.number])))
+    room, _, last = name.rpartition(".")
+    if found or not room:
+        return list(found.values())
+    owners = [owner for owner in parts_named(room, labs) if inspect.isclass(owner.value)]
+    pairs = [(owner, member(owner.value, last)) for owner in owners]
+    return [_part_of_member(owner.value, one)._replace(labs=owner.labs) for owner, one in pairs if one is not None]
 
 
 def names_of_parts(labs: Iterable[Lab]) -> list[str]:
     """All names that `parts_named` knows."""
-    targets = [target for lab in labs for exercise in lab.exercises for target in exercise.targets]
-    return [item.name for item in parts_of(targets)] + [target.name for target in targets]
+    return [item.name for lab in labs for item in _parts_of_lab(lab)]
+
+
+def _parts_of_lab(lab: Lab) -> Iterator[Part]:
+    """What its stubs import, its exercises, the classes that they are methods of, with what these inherit from, and their modules' other
+    classes, of which instances are handed to them."""
+    targets = [target for exercise in lab.exercises for target in exercise.targets]
+    yield from parts_of(targets)
+    for target in targets:
+        yield part(target.name, f"from {target.module} import {target.path[0]}", _at(target))
+    for target in targets:
+        cls = _class_of(target)
+        inside = vars(importlib.import_module(target.module)).values() if cls is not None else ()
+        for each in [*(cls.__mro__ if cls is not None else ()), *(x for x in inside if inspect.isclass(x))]:
+            if each.__module__.partition(".")[0] == "jitkit":
+                yield part(each.__name__, f"from {each.__module__} import {each.__name__}", each)
 
 
 def _at(target: Target) -> Any:
@@ -258,33 +309,13 @@ def _at(target: Target) -> Any:
     return value
 
 
-def methods_of(value: Any) -> list[Part]:
-    """What can be asked of the instances of a class of jitkit: methods and attributes that have a docstring."""
-    if not inspect.isclass(value):
-        return []
-    found = []
-    for name, method in sorted(vars(value).items()):
-        method = getattr(method, "__func__", method)
-        if not name.startswith("_") and (callable(method) or isinstance(method, property)) and _own_docstring(method):
-            found.append(part(name, "", method)._replace(signature=_without_self(method)))
-    return found
+def parts_of_class(value: Any) -> list[Part]:
+    """What can be asked of the instances of a class of jitkit, inherited or its own: methods that have a docstring, and values."""
+    return [_part_of_member(value, each) for each in members_of(value)] if inspect.isclass(value) else []
 
 
 def _without_self(method: Any) -> str:
     return re.sub(r"^\((self|cls)(, )?", "(", signature_of(method))
-
-
-def table_of(parts: Sequence[Part]) -> str:
-    """The parts as a table in Markdown. `int | None` is `int or None` there: a bar in code ends a cell, or has a backslash before it,
-    which not every reader of Markdown takes away."""
-    rows = []
-    for item in parts:
-        signatures = [item.signature, signature_of(item.value, annotated=False)]
-        shortest = signature_of(item.value, annotated=False, returns=False)
-        signature = next((s for s in signatures if len(s) <= _WIDEST_SIGNATURE), shortest)
-        code = f"{item.name}{signature}".replace(" | ", " or ").replace("|", "\\|")
-        rows.append(f"| `{code}` | {item.sentence.replace('|', chr(92) + '|')} |")
-    return "\n".join(["| | |", "|---|---|", *rows])
 
 
 # --- what a function imports ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ..engine.manifest import Exercise, Lab, nearest
 from ..engine.mutants import in_its_class
-from ..engine.parts import methods_of, names_of_parts, parts_named, parts_of
+from ..engine.parts import names_of_parts, parts_named, parts_of, parts_of_class
 from ..engine.plain import Plain
 from ..engine.reference import reference_function
 from ..engine.statuses import Status
@@ -71,15 +71,21 @@ def _part(screen: Screen, name: str) -> int:
         exercise = next((e for lab in labs for e in lab.exercises for t in e.targets if t.name == part.name), None)
         screen.line()
         hanging(screen, "", f"{part.name}{part.signature}", "bold")
-        screen.line(f"  {part.line}" + (f"; {exercise.id} asks you to write it" if exercise is not None else ""), "dim")
+        asked = f"; {exercise.id} asks you to write it" if exercise is not None else ""
+        meant = (
+            f"; this is what lab {' and lab '.join(part.labs)} mean{'s' * (len(part.labs) == 1)}"
+            if len(found) > 1
+            else ""
+        )
+        screen.line(f"  {part.line}{asked}{meant}", "dim")
         screen.line()
         for line in (part.docstring or part.sentence).splitlines():
             screen.line(f"  {line}")
-        methods = methods_of(part.value)
-        for method in methods:
+        for method in parts_of_class(part.value):
             screen.line()
-            hanging(screen, "  .", f"{method.name}{method.signature}")
-            screen.text(method.sentence, 6, "dim")
+            hanging(screen, "  .", f"{method.name.rpartition('.')[2]}{method.signature}")
+            if method.sentence:
+                screen.text(method.sentence, 6, "dim")
     return OK
 
 

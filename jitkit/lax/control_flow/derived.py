@@ -36,8 +36,8 @@ def fori_loop(
     """`val = init_val`; for `i` from `lower` up to but without `upper`: `val = body_fun(i, val)`; the last `val`.
 
     With bounds that are known while tracing it is a `scan` of `known_trips(lower, upper)` steps (`count_by_scan`),
-    otherwise a `while_loop` (`count_by_while`). For that, both bounds are of one dtype (`dtype_of_bounds`): one that
-    is of another dtype is converted, and one that is of it stays as it is, weak if it was weak.
+    otherwise a `while_loop` (`count_by_while`). The bounds that this one is handed are of one dtype (`dtype_of_bounds`): one of
+    another dtype is converted before, and one that is of it stays as it is, weak if it was weak.
 
     Args:
       lower, upper: integer scalars of one dtype. With `upper <= lower` there are no steps.
