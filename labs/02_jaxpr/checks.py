@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import weakref
 
 import numpy as np
 
-from jitkit.kata.checking import check, of_arrays, raised, random_programs
+from jitkit.kata.checking import check, module, of_arrays, raised, random_programs
 
 
 def vector(rng, size=None):
@@ -388,7 +387,7 @@ def too_few_values(jk, rng):
 
 def law(jk, program, *parts):
     """What `check_jaxpr` says about a program."""
-    check_jaxpr = importlib.import_module(f"{jk.__name__}.jaxpr.check").check_jaxpr
+    check_jaxpr = module(jk, "jaxpr.check").check_jaxpr
     return raised(check_jaxpr, program, parts=parts)
 
 
@@ -478,7 +477,7 @@ def types_of_results(jk, rng):
 
 @check("02.5", "Each law has a message for each of its breaches, and changes nothing.")
 def all_messages(jk, rng):
-    laws = importlib.import_module(f"{jk.__name__}.jaxpr.check")
+    laws = module(jk, "jaxpr.check")
     program = jk.make_jaxpr(lambda x: jk.lax.sort([x, -x], num_keys=1))(vector(rng))
     eqn = program.eqns[-1]
     strange = [jk.jaxpr.Var(aval.update(shape=(99,))) for aval in (v.aval for v in eqn.outvars)]
@@ -683,7 +682,7 @@ def rules(jk, rng):
         results.extend(isinstance(y, jk.core.Tracer) or y for y in found)
         return x
 
-    results, staging_rules = [], importlib.import_module(f"{jk.__name__}.interpreters.partial_eval").staging_rules
+    results, staging_rules = [], module(jk, "interpreters.partial_eval").staging_rules
     staging_rules[mine_p] = rule
     try:
         program = jk.make_jaxpr(f)(vector(rng, 2))
