@@ -568,11 +568,11 @@ def all_that_lives(jk, rng):
     variables = [*program.invars, *(var for eqn in program.eqns for var in eqn.outvars)]
     found = []
     for outputs in ([program.outvars[0]], program.outvars[1:], [program.invars[1]], []):
-        left, live = jk.jaxpr.dead_code.live_equations(program.eqns, outputs)
+        left, live = jk.jaxpr.pruning.live_equations(program.eqns, outputs)
         found.append(([e.primitive.name for e in left], [v in live for v in variables], len(live)))
     inner = jk.jit(lambda x, n: (x * n, x))
     call = jk.make_jaxpr(lambda x: inner(x, 2.0)[0])(vector(rng))  # with a literal among its operands
-    left, live = jk.jaxpr.dead_code.live_equations(call.eqns, call.outvars)
+    left, live = jk.jaxpr.pruning.live_equations(call.eqns, call.outvars)
     return found, len(left), sorted(type(atom).__name__ for atom in live)
 
 
