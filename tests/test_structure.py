@@ -202,6 +202,13 @@ def test_rooms_of_the_course_stand_on_floors():
     assert {ast.unparse(node).partition(" =")[0] for nodes in code.values() for node in nodes} == {"__all__"}
 
 
+def test_the_guide_for_contributors_shows_the_floors():
+    """The map at the door is the one that the test above keeps."""
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \d \| (.*) \|$", guide, re.MULTILINE)
+    assert [tuple(re.findall(r"(?:^| · )`(\w+)`", row)) for row in rows] == list(FLOORS_OF_KATA)
+
+
 def test_imports_stand_at_module_top():
     """An import inside a function hides a cycle, and costs time in every call.
 
