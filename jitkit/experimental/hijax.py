@@ -2,7 +2,7 @@
 
 flax defines such operations at import, and uses them only where it is told to.
 
-JAX: jax/_src/hijax.py:HiPrimitive
+JAX: jax/_src/hijax.py:HiType
 """
 
 from __future__ import annotations
