@@ -303,7 +303,7 @@ def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTree
 # In JAX: jax/_src/lax/control_flow/conditionals.py:_cond_batching_rule
 
 
-def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...], **params: Any) -> Any:
+def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...]) -> Any:
     """The rule of `cond`, whose first operand is the index of a branch, and whose others are what each branch takes.
 
     One index for all elements: one branch runs, on batches, so it is a `cond` again. All branches must agree on which results are batches:
@@ -327,7 +327,7 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
         each = [batch_jaxpr_if(branch, axis, is_batch)[1] for branch in branches]
         outs_are = [any(flags) for flags in zip(*each, strict=True)]
         batched = tuple(batch_jaxpr_if(branch, axis, is_batch, outs_are)[0] for branch in branches)
-        return cond_p.bind(index, *operands, branches=batched, **params), [0 if batch else None for batch in outs_are]
+        return cond_p.bind(index, *operands, branches=batched), [0 if batch else None for batch in outs_are]
     index, *operands = (bdim_at_front(x, dim, axis.size) for x, dim in zip(vals, dims, strict=True))
     results = []
     for i, branch in enumerate(branches):

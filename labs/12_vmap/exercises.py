@@ -199,9 +199,7 @@ def moved(
 # is.
 
 
-def batch_cond(
-    axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...], **params: Any
-) -> Any:
+def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...]) -> Any:
     """The rule of `cond`, whose first operand is the index of a branch, and whose others are what
     each branch takes.
 

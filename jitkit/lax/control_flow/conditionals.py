@@ -122,7 +122,19 @@ def region_of(
 
 
 @register_batcher(cond_p, even_unmapped=True)
-def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...], **params: Any) -> Any:
+def _(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...], branches_platforms: Any = None) -> Any:
+    """Of branches for platforms, one runs for all elements, whatever is a batch."""
+    if branches_platforms is None:
+        return batch_cond(axis, vals, dims, branches=branches)
+    index, *operands = (x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True))
+    is_batch = [dim is not None for dim in dims[1:]]
+    outs_are = [any(flags) for flags in zip(*(batch_jaxpr_if(b, axis, is_batch)[1] for b in branches), strict=True)]
+    batched = tuple(batch_jaxpr_if(branch, axis, is_batch, outs_are)[0] for branch in branches)
+    outs = cond_p.bind(index, *operands, branches=batched, branches_platforms=branches_platforms)
+    return outs, [0 if batch else None for batch in outs_are]
+
+
+def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...]) -> Any:
     """The rule of `cond`, whose first operand is the index of a branch, and whose others are what each branch takes.
 
     One index for all elements: one branch runs, on batches, so it is a `cond` again. All branches must agree on which results are batches:
@@ -146,7 +158,7 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
         each = [batch_jaxpr_if(branch, axis, is_batch)[1] for branch in branches]
         outs_are = [any(flags) for flags in zip(*each, strict=True)]
         batched = tuple(batch_jaxpr_if(branch, axis, is_batch, outs_are)[0] for branch in branches)
-        return cond_p.bind(index, *operands, branches=batched, **params), [0 if batch else None for batch in outs_are]
+        return cond_p.bind(index, *operands, branches=batched), [0 if batch else None for batch in outs_are]
     index, *operands = (bdim_at_front(x, dim, axis.size) for x, dim in zip(vals, dims, strict=True))
     results = []
     for i, branch in enumerate(branches):
