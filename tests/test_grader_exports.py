@@ -352,6 +352,11 @@ def test_json_has_the_records_and_nothing_else(class_):
     }  # fmt: skip
 
 
+def test_the_page_for_instructors_has_a_line_for_every_format():
+    page = (pathlib.Path(__file__).parents[1] / "docs" / "instructors.md").read_text(encoding="utf-8")
+    assert "\n".join(exports.lines_of_formats()) in page
+
+
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 def test_tables_run_no_formula_and_say_where_there_was_no_jail(class_, sandbox):
     standing = stands(class_, sandbox=sandbox)
