@@ -301,7 +301,8 @@ def unbroadcast(aval: Any, ct: Any) -> Any:
 
     Each element of the operand was used as often as it was repeated, and counts as much as all of these together: a sum
     (`reduce_sum(ct, axes)`) along the axes that were broadcast. An operand is a scalar, which is broadcast to any shape, or has as
-    many axes as the result, of which those of size 1 may be stretched. The cotangent has the operand's shape.
+    many axes as the result, of which those of size 1 may be stretched. The cotangent has the operand's shape. Where nothing was
+    broadcast it is `ct` itself, and nothing is written; `ct` may be a number of Python (`np.shape` takes those, too).
     """
     shape = np.shape(ct)
     if aval.shape == shape:

@@ -11,6 +11,7 @@ import re
 import jax
 import jax.numpy
 import numpy as np
+import wording
 from lax_oracle import JAXPRS_ARE_OURS, describe
 from twin import OURS, THEIRS, difference, plain
 
@@ -35,16 +36,16 @@ def assert_same_batches(programs, *batches, check_values=True):
         ours, theirs = (bound(program, modules) for modules in (OURS, THEIRS))
         our_jaxpr = jitkit.make_jaxpr(ours)(*batches)
         check_jaxpr(our_jaxpr)
-        if JAXPRS_ARE_OURS:
+        if JAXPRS_ARE_OURS and wording.compared:
             printed = [_ADDRESS.sub("", str(jaxpr)) for jaxpr in (our_jaxpr, jax.make_jaxpr(theirs)(*batches))]
             assert printed[0] == printed[1], name
-    if check_values:
+    if check_values or not wording.compared:
         ours, theirs = (bound(_all_of(programs), modules) for modules in (OURS, THEIRS))
         results, expected = jitkit.jit(ours)(*batches), jax.jit(theirs)(*batches)
-        if JAXPRS_ARE_OURS:
+        if JAXPRS_ARE_OURS and wording.compared:
             found = difference(plain(results), plain(expected))
             assert found is None, found
-        else:  # later versions compute some derivatives in another way
+        else:  # later versions, and learners, compute some derivatives in another way
             assert jax.tree.map(describe, expected) == jitkit.tree.map(describe, results)
             for x, y in zip(jitkit.tree.leaves(results), jax.tree.leaves(expected), strict=True):
                 np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=2e-6, atol=2e-6)

@@ -8,6 +8,7 @@ import jax
 import jax.ad_checkpoint
 import numpy as np
 import pytest
+import wording
 from lax_oracle import JAXPRS_ARE_OURS
 from test_ad_rules import printed
 from twin import OURS, THEIRS, raised, same_as_jax
@@ -447,7 +448,7 @@ def test_policies_look_into_calls_and_loops(name, policy):
         found.append((jaxprs, np.asarray(library.jit(gradients[0])(a))))
     (ours, our_values), (theirs, their_values) = found
     np.testing.assert_allclose(our_values, their_values, rtol=1e-5)
-    assert ours == theirs or not JAXPRS_ARE_OURS
+    assert ours == theirs or not (JAXPRS_ARE_OURS and wording.compared)
 
 
 @same_as_jax

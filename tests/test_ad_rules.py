@@ -12,6 +12,7 @@ import jax
 import jax.numpy
 import numpy as np
 import pytest
+import wording
 from lax_oracle import JAXPRS_ARE_OURS
 
 import jitkit
@@ -135,7 +136,7 @@ def printed(library, f, *args):
 
 
 def assert_printed_alike(theirs, ours, *args, is_otherwise=False):
-    if JAXPRS_ARE_OURS or not is_otherwise:
+    if wording.compared and (JAXPRS_ARE_OURS or not is_otherwise):
         assert printed(jitkit, ours, *args) == printed(jax, theirs, *args)
     else:
         ours, theirs = ours(*args), theirs(*args)

@@ -597,6 +597,19 @@ def sums_of_what_was_broadcast(jk, rng):
     return [run_by_numpy(program, ct) for program in programs]
 
 
+@check(
+    "11.4",
+    "Where nothing was broadcast, the cotangent is as it came, a number of Python, too: nothing is written.",
+    against=["to sum along no axis is nothing", "a cotangent is an array"],
+)
+def nothing_broadcast(jk, rng):
+    unbroadcast, aval = jk.lax.elementwise_derivatives.unbroadcast, jk.core.ShapedArray
+    ct, number = row(rng), float(np.float32(rng.normal()))
+    as_it_came = [unbroadcast(aval(np.shape(x), "float32"), x) is x for x in (ct, number, ct[0])]
+    written = jk.make_jaxpr(lambda ct: unbroadcast(aval(ct.shape, "float32"), ct))(ct)
+    return as_it_came, len(written.eqns)
+
+
 # --- 11.5 grad ----------------------------------------------------------------------------------------------------
 
 

@@ -879,7 +879,7 @@ def lists(jaxpr, consts, inputs, cotangents, before=()):
 
 @also_right("11.4", "with lists of what was told", target="unbroadcast")
 def keeps_axes(aval, ct):
-    if aval.shape == ct.shape:
+    if aval.shape == np.shape(ct):
         return ct
     if aval.shape == ():
         return ct.sum()
@@ -1063,6 +1063,8 @@ def extreme_with_jnp(g, out, x, *, axes):
 
 @also_right("11.4", "in the words of numpy", target="unbroadcast")
 def unbroadcast_with_jnp(aval, ct):
+    if np.shape(ct) == aval.shape:
+        return ct
     if not aval.shape:
         return jnp.sum(ct)
     axes = tuple(i for i, size in enumerate(aval.shape) if size == 1)
@@ -1215,3 +1217,27 @@ def stacks_constants(cts, *operands, reverse, jaxpr, num_consts, num_carry, **pa
     of_consts = [next(stacked) if is_undefined(x) else None for x in consts]
     of_carry = [ct if is_undefined(x) else None for x, ct in zip(carry, made, strict=False)]
     return [*of_consts, *of_carry, *(next(of_xs) if is_undefined(x) else None for x in xs)]
+
+
+edit(
+    "11.4",
+    "a cotangent is an array",
+    "`jax.vjp(lambda x, y: x + y, 2.0, 3.0)[1](1.0)`: what is the cotangent that your rule is handed?",
+    "shape = np.shape(ct)",
+    "shape = ct.shape",
+    target="unbroadcast",
+)
+
+
+@mutant(
+    "11.4",
+    "to sum along no axis is nothing",
+    "Most operations broadcast nothing. What does the backward pass of each of them have in it, that computes nothing?",
+    target="unbroadcast",
+)
+def sums_along_no_axis(aval, ct):
+    shape = np.shape(ct)
+    if not aval.shape:
+        return reduce_sum(ct, range(len(shape)))
+    axes = [i for i, (new, old) in enumerate(zip(shape, aval.shape, strict=True)) if new != old]
+    return reshape(reduce_sum(ct, axes), aval.shape)

@@ -72,8 +72,8 @@ python -m jitkit.kata tour                    one function through every stage
 python -m jitkit.kata bench peers --quick     beside JAX, measured here
 ```
 
-The words of an error are mine where I wrote it, so those tests compare classes. `python -m pytest -m ''` compares words, too, and has
-what takes long.
+The words of an error are mine where I wrote it, and so is how a derivative is written down: the tests compare classes of errors, and
+what programs compute. `python -m pytest -m ''` compares words and jaxprs with JAX's, too, and has what takes long.
 
 ```python
 import jitkit as jax
