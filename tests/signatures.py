@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
+import jax.scipy.stats
 import numpy as np
 
 import jitkit
@@ -21,11 +22,11 @@ import jitkit
 MODULES = (
     "",
     *("numpy", "numpy.linalg", "numpy.fft", "lax", "lax.linalg", "nn", "nn.initializers", "random", "ops"),
-    *("scipy.special", "scipy.linalg"),
+    *("scipy.special", "scipy.linalg", "scipy.stats"),
     *(
         f"scipy.stats.{name}"
         for name, value in vars(jitkit.scipy.stats).items()
-        if inspect.ismodule(value) and value.__name__.startswith("jitkit.scipy.stats.")
+        if inspect.ismodule(value) and inspect.ismodule(getattr(jax.scipy.stats, name, None))
     ),
     *("tree_util", "tree", "flatten_util", "debug", "custom_derivatives", "custom_batching", "ad_checkpoint", "dtypes"),
 )

@@ -48,9 +48,17 @@ CHEAP_COMPILES = (
 HERE = pathlib.Path(__file__).resolve().parent
 KNOWN = HERE / "sweep_differences.txt"
 TRACED_WAYS = ("jit", "vmap", "grad", "jit(vmap(grad))", "hessian")
-SHARDS = 28
+SHARDS = 40
 # What JAX raises where it has not looked at an argument; what we refuse it with.
-ACCIDENTS = ("AssertionError", "AttributeError", "KeyError", "NameError", "UnboundLocalError", "ZeroDivisionError")
+ACCIDENTS = (
+    "AssertionError",
+    "AttributeError",
+    "KeyError",
+    "NameError",
+    "UnboundLocalError",
+    "XLA",
+    "ZeroDivisionError",
+)
 REFUSALS = ("IndexError", "NotImplementedError", "TypeError", "ValueError")
 LARGEST_HESSIAN = 9  # elements of what is derived twice
 
@@ -407,10 +415,10 @@ class Some(Everything):
     run_one_in: int = 12
 
     def kinds(self, call: Call) -> list[str]:
-        """The first kind, and others in turns; of a call with another keyword, one."""
+        """The first kind, and others in turns; of a call with another keyword, or a further one of a function, one."""
         usual, *others = call.kinds()
         start = share(call.text)
-        if call.is_of_keyword:
+        if call.is_of_keyword or call.is_further:
             chosen = {[usual, *others][start % (1 + len(others))]}
         else:
             chosen = {usual, *(others[(start + i) % len(others)] for i in range(self.kinds_each) if others)}
@@ -495,7 +503,7 @@ these *cells* shapes, dtypes, weak types, values, classes of errors and warnings
 for those that are counted as different: `tests/sweep_differences.txt` names each, and why. Floats may differ by 16 units in
 the last place. Of traced calls those with another jaxpr, and one in {Some().run_one_in} of the others, are run. Where JAX
 fails by accident
-({", ".join(map("`{}`".format, ACCIDENTS))}),
+({", ".join(map("`{}`".format, ACCIDENTS))}; XLA is what a program meets that is lowered or compiled),
 a refusal counts as the same. The cells are those of `make test-tails`; `make sweep` tries TIMES times as many.
 
 | | calls | with a keyword more | cells | different |
@@ -517,6 +525,7 @@ def render() -> str:
         row = (f"`{module}`", len(calls) - keywords, keywords, cells, differ)
         rows.append(f"| {' | '.join(map(str, row))} |")
     reasons = [f"- {count} cells: {reason}" for reason, count in collections.Counter(known().values()).items()]
+    reasons += [f"- `{name}({keyword}=)` is not tried: {why}" for (name, keyword), why in sweep_calls.NOT_TRIED.items()]
     text = TEXT.replace("TIMES", str(round(total_of[Everything] / total_of[Some])))
     return text + "\n".join([*rows, *(["", *reasons] if reasons else [])]) + "\n"
 

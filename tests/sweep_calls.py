@@ -19,6 +19,7 @@ import ml_dtypes
 import numpy as np
 import parity
 import parity_samples
+import sweep_texts
 
 import jitkit
 
@@ -28,6 +29,7 @@ MODULES = {
     "jax.numpy.linalg": ("jnp.linalg",),
     "jax.numpy.fft": ("jnp.fft",),
     "jax.lax.linalg": ("lax.linalg",),
+    "jax.random": ("random",),
     "methods and operators": ("Array and Tracer",),
     "jax.nn": ("nn", "nn.initializers"),
     "jax.scipy.special": ("special",),
@@ -42,6 +44,9 @@ NOT_CALLED = (
     "jnp.load", "jnp.save", "jnp.savez", "lax.conv_general_dilated_local", "lax.conv_general_dilated_patches",
     "lax.conv_general_shape_tuple", "lax.conv_transpose_shape_tuple", "lax.random_gamma_grad", "random.key_dtype",
 )  # fmt: skip
+
+# Keywords that are not tried, and why.
+NOT_TRIED = {("x.sum", "initial"): "the method of JAX 0.10 leaves `initial` out, that of 0.12 and ours do not"}
 
 # --- operands ------------------------------------------------------------------------------------------------------------
 
@@ -122,6 +127,7 @@ class Call:
     module: str
     text: str
     is_of_keyword: bool = False
+    is_further: bool = False  # of a function that has another call
 
     @functools.cached_property
     def code(self) -> Any:
@@ -164,15 +170,21 @@ def _names(code: Any) -> Iterator[str]:
 
 def calls(module: str) -> list[Call]:
     """The calls of a module's functions."""
-    texts = []
+    texts, further = [], set()
     for alias in MODULES[module]:
         texts += [sample.text for sample in parity.samples_of(alias, parity_samples.PROGRAMS)]
         for form, table in (("(x)", parity_samples.ONE_OPERAND), ("(x, y)", parity_samples.TWO_OPERANDS)):
             texts += [f"{alias}.{name}{form}" for name in table.get(alias, [])]
+        texts += (more := _lines(sweep_texts.MORE.get(alias, [])))
+        further.update(more)
         if alias == "stats":
             texts += _of_distributions()
-    plain = [Call(module, text) for text in dict.fromkeys(texts)]
+    plain = [Call(module, text, is_further=text in further) for text in dict.fromkeys(texts)]
     return plain + [Call(module, text, True) for text in dict.fromkeys(_with_keywords(plain))]
+
+
+def _lines(texts: str | list[str]) -> list[str]:
+    return list(filter(None, map(str.strip, texts.splitlines() if isinstance(texts, str) else texts)))
 
 
 # Calls of `scipy.stats` that are not made of a signature.
@@ -215,21 +227,38 @@ KEYWORDS = {
             "replace", "tiled", "rowvar", "compute_left_eigenvectors", "compute_right_eigenvectors", "sort_eigenvalues", "pivoting",
             "permute_l", "eigvals_only", "return_sign", "log", "upper", "overwrite_a", "overwrite_b", "check_finite", "independent",
             "flatten", "upcast_f16_for_computation", "fast", "exact", "repetition", "propagate_nans", "nan_policy", "full",
-            "strip_zeros", "right", "left", "include_initial", "transposed", "simplify",
+            "strip_zeros", "right", "left", "include_initial", "transposed", "simplify", "allow_negative_indices",
+            "wrap_negative_indices", "symmetric", "has_aux", "promote_integers", "debug", "upper_triangular", "compute_expm", "turbo",
+            "transpose_kernel", "use_consistent_padding",
         ),
         ("True", "False"),
     ),
     "where": ("b", "True", "False", "x > 0"),
     "initial": ("0", "1.5", "v", "-jnp.inf"),
     **dict.fromkeys(
-        ("ddof", "correction", "n", "k", "offset", "num", "m", "period", "shift", "degree", "max_squarings"),
+        (
+            "ddof", "correction", "n", "k", "offset", "num", "m", "period", "shift", "degree", "max_squarings", "feature_group_count",
+            "batch_group_count", "batch_size", "stop_dimension", "num_keys", "ndigits", "stride",
+        ),
         ("0", "1", "2", "-1", "1.5"),
     ),
     **dict.fromkeys(("a_min", "a_max", "min", "max", "lb", "ub", "minval", "maxval"), ("0", "0.5", "v", "None")),
     "nan": ("1", "-2.5", "v"),
     **dict.fromkeys(("posinf", "neginf", "fill_value", "to_begin", "to_end", "cval"), ("7", "0.5", "jnp.nan")),
-    "mode": ("'clip'", "'fill'", "'wrap'", "'drop'", "'reflect'", "'edge'", "'same'", "'valid'", "'nonsense'"),
-    "method": ("'linear'", "'lower'", "'nearest'", "'midpoint'", "'higher'", "'scan'", "'sort'", "'compare_all'", "'min'", "'dense'"),
+    **dict.fromkeys(
+        ("lhs_dilation", "rhs_dilation", "window_strides", "base_dilation", "window_dilation", "strides"), ("(1, 2)", "(0, 1)", "(2,)")
+    ),
+    "padding": ("'VALID'", "((1, 0), (0, 1))", "'nonsense'"),
+    "dimensions": ("(1, 0)", "(0,)"),
+    "impl": ("'threefry2x32'", "'nonsense'"),
+    "sigma": ("v", "2"),
+    "rounding_method": ("1", "jax.lax.RoundingMethod.TO_NEAREST_EVEN"),
+    "axis_index_groups": ("[[0, 1]]", "[[0], [1]]"),
+    "mode": ("'low'", "'high'", "'clip'", "'fill'", "'wrap'", "'drop'", "'reflect'", "'edge'", "'same'", "'valid'", "'nonsense'"),
+    "method": (
+        "'linear'", "'lower'", "'nearest'", "'midpoint'", "'higher'", "'scan'", "'sort'", "'compare_all'", "'min'", "'dense'",
+        "'svd'", "'eigh'",
+    ),
     "side": ("'left'", "'right'", "'middle'"),
     "ord": ("1", "2", "jnp.inf", "-jnp.inf", "0", "-2", "'fro'", "'nuc'", "3.5"),
     "norm": ("'ortho'", "'forward'", "'backward'", "'nonsense'"),
@@ -276,25 +305,26 @@ KEYWORDS = {
 def _with_keywords(plain: list[Call]) -> Iterator[str]:
     """The first call of each function, with each of the keywords that it leaves out."""
     seen = set()
+    names = _namespace(jax) | {name: jax.numpy.asarray(value) for name, value in parity_samples.OPERANDS.items()}
     for call in plain:
-        named = re.match(r"([\w.]+)\(", call.text)
-        if not named or named[1] in seen or not call.text.endswith(")"):
+        named = re.match(r"([\w.]+(?:\[\w+\]\.\w+)?)\(", call.text)
+        if not named or not call.text.endswith(")") or (name_of := re.sub(r".*at\[\w+\]", "at", named[1])) in seen:
             continue
         try:
-            function = eval(named[1], _namespace(jax))
+            function = eval(named[1], names)
             parameters = inspect.signature(function).parameters
             given = eval(
                 f"signature.bind{call.text[len(named[1]) :]}", _Anything(signature=inspect.signature(function))
             )
         except (NameError, AttributeError, ValueError, TypeError, SyntaxError):
             continue  # a method of an operand, or an argument that is made of operands
-        seen.add(named[1])
+        seen.add(name_of)
         for name, parameter in parameters.items():
             if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
-            if name not in given.arguments:
+            if name not in given.arguments and (named[1], name) not in NOT_TRIED:
                 for value in KEYWORDS.get(name, ()):
-                    yield f"{call.text[:-1]}, {name}={value})"
+                    yield f"{call.text[:-1]}{'' if call.text.endswith('()') else ', '}{name}={value})"
 
 
 class _Anything(dict):

@@ -27,6 +27,19 @@ PROGRAMS = [
     "jnp.insert(x, 1, 7.0, axis=0)",
     "jnp.insert(v, np.array([2, 0]), x[0, :2])",
     "jnp.choose(np.array([0, 1, 1]), x)",
+    "jnp.compress(np.array([True, False, True]), x, axis=1)",
+    "jnp.compress(np.array([0, 2, 0, 1]), v, size=3, fill_value=7)",
+    "jnp.partition(x, 1)",
+    "jnp.partition(v, -2)",
+    "jnp.partition(x, 0, axis=0)",
+    "jnp.argpartition(jnp.stack([x, -x]), 1, axis=1) * v.sum()",
+    "jnp.argpartition(v.astype('uint8'), 2) * v.sum()",
+    "jnp.asarray(x).byteswap()",
+    "jnp.asarray(x + 1j).byteswap().imag",
+    "jnp.asarray(x).astype('bool').byteswap() * v.sum()",
+    "jnp.arange(2).choose(list(x.T), mode='wrap')",
+    "jnp.asarray(x).compress(np.array([False, True]), axis=0)",
+    "jnp.asarray(x).argpartition(0) * v.sum()",
     "jnp.fromfunction(lambda i, j: i * v[0] + j, (2, 3))",
     "jnp.poly(v)",
     "jnp.polyadd(v, x[0])",
@@ -68,6 +81,15 @@ def test_values_gradients_and_batches_are_those_of_jax(code):
         "jnp.choose(np.array([0, 5]), x)",
         "jnp.choose(v, x)",
         "jnp.choose(np.array([0, 1, 1]), x, mode='bend')",
+        "jnp.compress(x, v)",
+        "jnp.compress(np.array([True] * 5), v)",
+        "jnp.compress(np.array([True]), v, size=5)",
+        "jnp.compress(np.array([True]), v, out=v)",
+        "jnp.partition(v, 4)",
+        "jnp.partition(v + 1j, 1)",
+        "jnp.argpartition(v + 1j, 1)",
+        "jnp.argpartition(x, 1, axis=2)",
+        "jnp.asarray(x).choose([v])",
         "jnp.ravel_multi_index((np.array([3]),), (3,))",
         "jnp.ravel_multi_index((v,), (3,))",
         "jnp.ravel_multi_index((np.array([3]),), (3,), dtype='float32')",
@@ -207,3 +229,11 @@ def test_coordinates_outside_are_read_as_by_jax(mode, order):
         for ours, theirs in zip(*found, strict=True):
             assert ours.aval.str_short() == theirs.aval.str_short()
             np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-4, atol=1e-4)
+
+
+def test_a_sum_begins_with_what_its_method_is_told():
+    """The method of JAX 0.10 leaves `initial` out; `jnp.sum` and JAX 0.12 do not."""
+    x = jitkit.numpy.asarray(X)
+    np.testing.assert_array_equal(x.sum(axis=1, initial=1.5), jax.numpy.sum(X, axis=1, initial=1.5))
+    is_left_out = np.array_equal(jax.numpy.asarray(X).sum(axis=1, initial=1.5), X.sum(axis=1))
+    assert is_left_out == (jax.__version_info__ < (0, 11))

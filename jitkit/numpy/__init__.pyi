@@ -89,6 +89,7 @@ from .diagonals import tri as tri
 from .diagonals import tril as tril
 from .diagonals import triu as triu
 from .editing import choose as choose
+from .editing import compress as compress
 from .editing import delete as delete
 from .editing import insert as insert
 from .editing import ravel_multi_index as ravel_multi_index
@@ -277,8 +278,10 @@ from .shaping import rot90 as rot90
 from .shaping import squeeze as squeeze
 from .shaping import swapaxes as swapaxes
 from .shaping import transpose as transpose
+from .sorting import argpartition as argpartition
 from .sorting import argsort as argsort
 from .sorting import lexsort as lexsort
+from .sorting import partition as partition
 from .sorting import sort as sort
 from .statistics import average as average
 from .statistics import mean as mean

@@ -123,6 +123,22 @@ def _view(x: Any, dtype: Any = None, type: None = None) -> Any:
     return out.reshape(*out.shape[:-2], out.shape[-2] * out.shape[-1]) if bits_in > bits_out else out
 
 
+def _byteswap(x: Any) -> Any:
+    """The bytes of each element in reverse order."""
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        return lax.complex(_byteswap(x.real), _byteswap(x.imag))
+    if x.dtype.itemsize == 1:
+        return x.copy()
+    return lax.bitcast_convert_type(lax.rev(lax.bitcast_convert_type(x, np.uint8), (x.ndim,)), x.dtype)
+
+
+def _compress(
+    x: Any, condition: Any, axis: int | None = None, *, out: None = None, size: int | None = None, fill_value: Any = 0
+) -> Any:
+    """The slices for which the condition holds."""
+    return jnp.compress(condition, x, axis=axis, out=out, size=size, fill_value=fill_value)
+
+
 def _iterate(x: Any) -> Iterator[Any]:
     """The subarrays of the first axis."""
     return (lax.index_in_dim(x, i, keepdims=False) for i in range(x.shape[0]))
@@ -168,7 +184,8 @@ _METHODS: dict[str, str | Callable[..., Any]] = {
     "__getitem__": "indexing.getitem", "__setitem__": _setitem, "__contains__": _contains, "__round__": _round,
     "_iterate": _iterate,
     "all": "reductions.all", "any": "reductions.any", "argmax": "reductions.argmax", "argmin": "reductions.argmin",
-    "argsort": "sorting.argsort", "astype": _astype, "clip": _clip, "conj": "ufuncs.conj", "conjugate": "ufuncs.conjugate",
+    "argpartition": "sorting.argpartition", "argsort": "sorting.argsort", "astype": _astype, "byteswap": _byteswap,
+    "choose": "editing.choose", "clip": _clip, "compress": _compress, "conj": "ufuncs.conj", "conjugate": "ufuncs.conjugate",
     "copy": _copy, "cumprod": "cumulative.cumprod", "cumsum": "cumulative.cumsum", "diagonal": "diagonals.diagonal",
     "dot": "contractions.dot", "flatten": "shaping.ravel", "max": "reductions.max", "mean": "statistics.mean",
     "min": "reductions.min", "nonzero": "selection.nonzero", "prod": "reductions.prod", "ptp": "reductions.ptp",

@@ -22,7 +22,7 @@ from .joining import concatenate
 from .promotion import broadcast_arrays, broadcast_shapes
 from .ranges import arange, indices
 from .selection import clip, where
-from .shaping import moveaxis, ravel
+from .shaping import expand_dims, moveaxis, ravel
 from .sorting import argsort, sort
 from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
 
@@ -107,6 +107,42 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     new = places.at[argsort(places)].add(arange(count, dtype=places.dtype))
     old = where(ones(size + count, dtype=bool).at[new].set(False), size=size)[0]
     return out.at[(*before, new)].set(values).at[(*before, old)].set(a)
+
+
+def compress(
+    condition: Any, a: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0, out: None = None
+) -> Any:
+    """The slices of `a` along `axis` for which `condition` holds; the elements in row-major order when it is None.
+
+    Args:
+      condition: one bool a slice, at most as many as there are slices. It can be traced if there is a size.
+      size: how many slices there will be: those chosen first, then some of `fill_value`.
+
+    Raises:
+      ValueError: if the condition has not one axis, or holds where there is no slice, or the size is greater than the axis.
+    """
+    condition, a, fill_value = ensure_arraylikes("compress", condition, a, fill_value)
+    condition = condition.astype(bool)
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to jnp.compress is not supported.")
+    if condition.ndim != 1:
+        raise ValueError("condition must be a 1D array")
+    axis, arr = (0, ravel(a)) if axis is None else (axis, moveaxis(a, axis, 0))
+    condition, surplus = condition[: arr.shape[0]], condition[arr.shape[0] :]
+    arr = arr[: condition.shape[0]]
+    if size is None:
+        if reductions.any(surplus):
+            raise ValueError("condition contains entries that are out of bounds")
+        chosen = arr[condition]
+    elif not 0 <= size <= arr.shape[0]:
+        raise ValueError(
+            "size must be positive and not greater than the size of the array axis; "
+            f"got size={size} for a.shape[axis]={arr.shape[0]}"
+        )
+    else:
+        arr = where(expand_dims(condition, range(1, arr.ndim)), arr, array(fill_value, dtype=arr.dtype))
+        chosen = arr[argsort(condition, stable=True, descending=True)][:size]
+    return moveaxis(chosen, 0, axis)
 
 
 # --- choose, ravel_multi_index ------------------------------------------------------------------------------------------------

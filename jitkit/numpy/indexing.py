@@ -37,8 +37,8 @@ def take_index(
 ) -> Any:
     """`x[index]`, and `x.at[index].get(...)` with its options. Indices out of bounds are clipped unless `mode` says otherwise."""
     parts = parse(index, x.shape)
-    promised = mode is None or GatherScatterMode.from_any(mode) is GatherScatterMode.PROMISE_IN_BOUNDS
-    if promised or GatherScatterMode.from_any(mode) is GatherScatterMode.CLIP:
+    promised = mode is None or mode in ("promise_in_bounds", GatherScatterMode.PROMISE_IN_BOUNDS)
+    if promised or mode in ("clip", GatherScatterMode.CLIP):  # another word is refused if something is gathered
         full = expand_ellipsis(parts, x.ndim)
         if is_static(full, x.shape, promised, normalize_indices):
             return _static_slice(x, _window(full, x.shape, normalize_indices))

@@ -1,4 +1,4 @@
-"""Sorting, and distinct values.
+"""Sorting, whole and in part.
 
 JAX: jax/_src/numpy/sorting.py:sort
 """
@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import lax
 from ..core import dtypes
+from ..interpreters.vmap import vmap
 from ..lax.utils import canonicalize_axis
 from ..pjit.jit import jit
 from .util import ensure_arraylike, ensure_arraylikes
@@ -81,3 +84,45 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     axis = canonicalize_axis(axis, arrays[0].ndim)
     positions = lax.broadcasted_iota(dtypes.default_int_dtype(), arrays[0].shape, axis)
     return lax.sort((*arrays[::-1], positions), dimension=axis, num_keys=len(arrays))[-1]
+
+
+# --- in part -----------------------------------------------------------------------------------------------------------------
+
+
+def _last_axis(name: str, a: Any, kth: int, axis: int) -> tuple[Any, int, int]:
+    """The array with `axis` as its last one, the axis, and which element along it is meant, both counted from the start."""
+    arr = ensure_arraylike("partition", a)
+    if dtypes.issubdtype(arr.dtype, np.complexfloating):
+        raise NotImplementedError(f"jnp.{name} for complex dtype is not implemented.")
+    axis = canonicalize_axis(axis, arr.ndim)
+    kth = canonicalize_axis(kth, arr.shape[axis])
+    return arr.swapaxes(axis, -1), axis, kth
+
+
+def _is_unsigned(x: Any) -> bool:
+    """Whether `-x` would keep 0 the smallest: what is greatest in `-(x + 1)` is least in x, then, too."""
+    return dtypes.issubdtype(x.dtype, np.unsignedinteger)
+
+
+@jit(static_argnames=("kth", "axis"))
+def partition(a: Any, kth: int, axis: int = -1) -> Any:
+    """The elements along `axis` with the kth in its place: before it those that are not greater, after it those that are not less."""
+    arr, axis, kth = _last_axis("partition", a, kth, axis)
+    least = -lax.top_k(-(arr + 1), kth + 1)[0] - 1 if _is_unsigned(arr) else -lax.top_k(-arr, kth + 1)[0]
+    greatest = lax.top_k(arr, arr.shape[-1] - kth - 1)[0]
+    return lax.concatenate([least, greatest], dimension=arr.ndim - 1).swapaxes(-1, axis)
+
+
+@jit(static_argnames=("kth", "axis"))
+def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+    """The positions of the elements along `axis` in the order of `partition`, each once."""
+    arr, axis, kth = _last_axis("argpartition", a, kth, axis)
+    least = lax.top_k(-(arr + 1) if _is_unsigned(arr) else -arr, kth + 1)[1]
+
+    def without(row: Any, positions: Any) -> Any:
+        return row.at[positions].set(0)
+
+    for _ in range(arr.ndim - 1):
+        without = vmap(without)
+    rest = lax.top_k(without(lax.full(arr.shape, 1.0), least), arr.shape[-1] - kth - 1)[1]
+    return lax.concatenate([least, rest], dimension=arr.ndim - 1).swapaxes(-1, axis)

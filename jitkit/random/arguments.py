@@ -48,11 +48,12 @@ def shape_of_result(function: str, shape: Any, *parameters: Any) -> Shape:
 
 
 def check_safe_to_cast(function: str, dtype: Any, *parameters: Any) -> None:
-    """TypePromotionError where a parameter has a dtype that does not go into the result's."""
+    """TypePromotionError where a parameter has a dtype that does not go into the result's. ValueError for None."""
     for x in parameters:
+        of_parameter = dtypes.dtype(x)
         if not dtypes.safe_to_cast(x, dtype):
             raise dtypes.TypePromotionError(
-                f"In arguments to {function}, cannot safely cast argument of type {dtypes.dtype(x)} to {dtype}"
+                f"In arguments to {function}, cannot safely cast argument of type {of_parameter} to {dtype}"
             )
 
 

@@ -20,6 +20,7 @@ from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_shape
 from ..numpy.promotion import promote_dtypes_inexact
+from ..numpy.util import check_arraylike
 from ..pjit.jit import jit
 from ..pjit.jit_call import Inline
 from . import prng
@@ -218,6 +219,7 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
     dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype)
     if not dtypes.issubdtype(dtype, np.integer):
         raise ValueError(f"dtype argument to `geometric` must be an int dtype, got {dtype}")
+    check_arraylike("geometric", p)
     return _geometric(key, p, shape_of_result("geometric", shape, p), dtype, None)
 
 

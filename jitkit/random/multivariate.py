@@ -128,6 +128,9 @@ def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | No
       shape: of the axes before the last two.
       dtype: a float or complex dtype.
       m: the number of columns, by default n.
+
+    Raises:
+      ValueError: where one of them is negative.
     """
     shape = canonicalize_shape(shape)
     key, _ = check_key("orthogonal", key)
@@ -135,6 +138,8 @@ def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | No
     where = "The error occurred in jax.random.orthogonal()"
     n = core.concrete_or_error(operator.index, n, where)
     m = core.concrete_or_error(operator.index, n if m is None else m, where)
+    if n < 0 or m < 0:
+        raise ValueError(f"negative dimensions are not allowed, got {n} and {m}")
     return _orthogonal(key, n, m, shape, dtype)
 
 

@@ -138,7 +138,13 @@ def iota_2x32_shape(shape: tuple[int, ...]) -> list[Any]:
 
 
 def _hash_of_places(keys: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """For each key, the two words of the hash of each place in an array of this shape, as `(*keys, *shape)`."""
+    """For each key, the two words of the hash of each place in an array of this shape, as `(*keys, *shape)`.
+
+    Raises:
+      ValueError: where an axis has a negative size.
+    """
+    if min(shape, default=0) < 0:
+        raise ValueError(f"negative dimensions are not allowed, got {shape}")
     words, counts = _words(keys), iota_2x32_shape(shape)
     batch = keys.ndim - 1
     if batch:  # an array of keys: its axes first, then those of the places

@@ -6,6 +6,8 @@ Comes in: points, or parts of the whole, and parameters. Goes out: densities (of
     norm, multivariate_normal, uniform, laplace, logistic, cauchy, t      on the whole line, or a part of it
     expon, gamma, chi2, beta                                             of positive numbers
     bernoulli, binom, nbinom, poisson                                    of whole numbers
+    dirichlet, multinomial                                               of parts of a whole, and of counts
+    samples, kde                                                         of a sample: mode, ranks, standard error; its density
 
 JAX: jax/_src/scipy/stats/norm.py:logpdf
 """
@@ -20,16 +22,22 @@ from . import beta as beta
 from . import binom as binom
 from . import cauchy as cauchy
 from . import chi2 as chi2
+from . import dirichlet as dirichlet
 from . import expon as expon
 from . import gamma as gamma
 from . import laplace as laplace
 from . import logistic as logistic
+from . import multinomial as multinomial
 from . import multivariate_normal as multivariate_normal
 from . import nbinom as nbinom
 from . import norm as norm
 from . import poisson as poisson
 from . import t as t
 from . import uniform as uniform
+from .kde import gaussian_kde as gaussian_kde
+from .samples import mode as mode
+from .samples import rankdata as rankdata
+from .samples import sem as sem
 
 missing_names.explain("scipy.stats", sys.modules[__name__])
 missing_names.explain("scipy.stats.norm", norm)
