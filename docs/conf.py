@@ -24,7 +24,7 @@ language = "en"
 
 extensions = [
     "myst_nb", "sphinx_copybutton", "sphinx_design", "cells", "sources", "public_names", "lab_pages", "ladder_pages",
-    "pitfall_pages", "explorer_page",
+    "pitfall_pages", "explorer_page", "search_context",
 ]  # fmt: skip
 exclude_patterns = ["_build", "_ext", "_static", "tests", "generated/extra"]
 nitpicky = True
@@ -40,6 +40,7 @@ nb_execution_cache_path = str(HERE / "_build" / "cells")
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+nb_render_error_lexer = "text"  # a message is prose: its `for` and `in` are no keywords
 # Kernels find jitkit and the ladder's xla.py, and are not asked for another chip by somebody's environment.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), str(HERE.parent / "labs" / "from_scratch")])
 os.environ.setdefault("JAX_PLATFORMS", "cpu")

@@ -10,7 +10,8 @@ The other idea is the door. Every operation goes through `Primitive.bind`, and w
 the operation means: to compute it, to write it down, to say it to XLA, to differentiate it, to do it for a whole batch.
 
 It needs numpy, and `xla.py` for the machine. `jitkit` beside it does the same for all dtypes and devices, with better
-messages.
+messages. Its first lines are what it imports, and four empty namespaces, `numpy`, `lax`, `core` and `errors`: each section
+puts into them the names that JAX has there.
 """
 
 import functools

@@ -57,6 +57,10 @@ def line_of(fun: Any) -> int:
     return fun.__code__.co_firstlineno
 
 
+KEYS = "Pass the same keys in every call, to share one entry: what is missing may be zeros."
+LENGTH = "Each length is a program of its own: stack arrays of one shape, and pad to a few sizes, to share the entries."
+NONE = "None has no leaf, so with it and without it there are two programs; to have one, pass zeros in its place."
+ONE_JIT = "Each jit of a function has its own options: keep one of them, and call that."
 SET_ONCE = "Each value of an option has programs of its own: set it once, before the first call."
 AGAINST_1 = "A new signature. Against the closest in the cache, that of #1:"
 
@@ -212,10 +216,10 @@ class Tagged:
 @pytest.mark.parametrize(
     ("before", "now", "sentences"),
     [
-        ({"a": 1.0}, {"a": 1.0, "b": 2.0}, ["tree['b'] is new"]),
-        ({"a": 1.0, "b": 2.0}, {"a": 1.0}, ["tree['b'] is missing"]),
-        ([1.0, 2.0], [1.0, 2.0, 3.0], ["tree was a list of 2 and is a list of 3"]),
-        ({"a": None}, {"a": 1.0}, ["tree['a'] was None and is a leaf"]),
+        ({"a": 1.0}, {"a": 1.0, "b": 2.0}, ["tree['b'] is new", KEYS]),
+        ({"a": 1.0, "b": 2.0}, {"a": 1.0}, ["tree['b'] is missing", KEYS]),
+        ([1.0, 2.0], [1.0, 2.0, 3.0], ["tree was a list of 2 and is a list of 3", LENGTH]),
+        ({"a": None}, {"a": 1.0}, ["tree['a'] was None and is a leaf", NONE]),
     ],
 )
 def test_another_tree_is_told_at_its_path(before, now, sentences):
@@ -247,7 +251,7 @@ def test_a_leaf_that_both_trees_have_is_compared_too():
     f = jitkit.jit(lambda tree: 1.0)
     f({"a": array(3)})
     f({"a": array(4), "b": 1.0})
-    assert why(f)[1:] == ["tree['b'] is new", "tree['a']: float32[3] before, float32[4] now"]
+    assert why(f)[1:] == ["tree['b'] is new", KEYS, "tree['a']: float32[3] before, float32[4] now"]
 
 
 def test_an_argument_by_keyword_is_not_one_by_position():
@@ -539,7 +543,7 @@ def test_another_jit_of_the_function_compiles_without_tracing(count):
     with count("f") as n:
         other(array(3), array(3))
     assert (n.traces, n.compiles) == (0, 1)
-    assert why(other) == [AGAINST_1, "jit's keep_unused: False before, True now"]
+    assert why(other) == [AGAINST_1, "jit's keep_unused: False before, True now", ONE_JIT]
     assert why(one) == why(other), "the misses belong to the function"
 
 
@@ -836,7 +840,9 @@ def test_the_report_reads_as_a_whole():
     f(array(2), array(4), n=2)
     f.lower(array(2), array(4), n=3)
     start = line_of(loss)
-    assert neutral(str(explain(f))) == textwrap.dedent(f"""\
+    assert (
+        neutral(str(explain(f)))
+        == textwrap.dedent(f"""\
         loss at prog.py:{start}: 3 misses, 3 traced, 2 compiled, 0.0 ms in all
 
         #1 prog.py:{start + 4}:4 (test_the_report_reads_as_a_whole): traced and compiled, 0.0 ms
@@ -849,7 +855,11 @@ def test_the_report_reads_as_a_whole():
 
         #3 prog.py:{start + 6}:4 (test_the_report_reads_as_a_whole): traced only, 0.0 ms
             A new signature. Against the closest in the cache, that of #2:
-              n (static): 2 before, 3 now""")
+              n (static): 2 before, 3 now
+
+        Where no edit stands below a difference, there is none to make: what differs is a program of its own, compiled once.""")
+    )
+    assert explain(f)._repr_html_().endswith("compiled once.</p>")
     assert repr(explain(f)) == str(explain(f))
 
 

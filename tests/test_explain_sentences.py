@@ -56,6 +56,13 @@ CONVERT_ALL = "onvert x in every call, with `.astype(jnp.{})`, to share one entr
 
 i32, f32, f16, bf16 = np.int32, np.float32, np.float16, ml_dtypes.bfloat16
 
+NONE = "None has no leaf, so with it and without it there are two programs; to have one, pass zeros in its place."
+KIND = "A structure is a part of the type: pass the same kind in every call, to share one entry."
+SAME_KEYS = "Pass the same keys in every call, to share one entry: what is missing may be zeros."
+ORDER = "The order of the keys is a part of OrderedDict, and not of a dict: pass `dict(...)`, to share one entry."
+ONE_JIT = "Static here and traced there are two jits of one function: keep one of them, and call that."
+
+
 # What x was, what x is, and what is said.
 PAIRS: list[tuple[Any, Any, list[str]]] = [
     # dtypes: one holds the other
@@ -150,16 +157,16 @@ PAIRS: list[tuple[Any, Any, list[str]]] = [
     (jitkit.random.key(0), scalar(f32), ["x: key<fry>[] before, float32[] now"]),
     (jitkit.random.key(0), jitkit.random.split(jitkit.random.key(0)), ["x: key<fry>[] before, key<fry>[2] now"]),
     # trees
-    (None, struct(f32), ["x was None and is a leaf"]),
-    ({"a": 1.0}, {"a": None}, ["x['a'] was a leaf and is None"]),
-    ((1.0, 1.0), [1.0, 1.0], ["x was a tuple and is a list"]),
-    ((1.0, 1.0), Pair(1.0, 1.0), ["x was a tuple and is a Pair"]),
-    ({"a": 1.0, "b": 1.0}, {"a": 1.0, "c": 1}, ["x['b'] is missing", "x['c'] is new"]),
-    ({}, {"a": 1.0}, ["x['a'] is new"]),
+    (None, struct(f32), ["x was None and is a leaf", NONE]),
+    ({"a": 1.0}, {"a": None}, ["x['a'] was a leaf and is None", NONE]),
+    ((1.0, 1.0), [1.0, 1.0], ["x was a tuple and is a list", KIND]),
+    ((1.0, 1.0), Pair(1.0, 1.0), ["x was a tuple and is a Pair", KIND]),
+    ({"a": 1.0, "b": 1.0}, {"a": 1.0, "c": 1}, ["x['b'] is missing", "x['c'] is new", SAME_KEYS]),
+    ({}, {"a": 1.0}, ["x['a'] is new", SAME_KEYS]),
     (
         collections.OrderedDict(a=1.0, b=1.0),
         collections.OrderedDict(b=1.0, a=1.0),
-        ["x had its keys in the order ['a'] ['b'] and has them in the order ['b'] ['a']"],
+        ["x had its keys in the order ['a'] ['b'] and has them in the order ['b'] ['a']", ORDER],
     ),
 ]  # fmt: skip
 
@@ -290,7 +297,10 @@ def test_one_more_static_argument_is_no_other_way_to_write_the_call():
     jitkit.jit(fun, static_argnums=1).trace(1.0, 2)
     jitkit.jit(fun).trace(1.0, 2)
     (difference,) = explain(jitkit.jit(fun)).misses[-1].differences
-    assert (difference.sentence, difference.advice) == ("n: 2 (static) by position before, traced by position now", "")
+    assert (difference.sentence, difference.advice) == (
+        "n: 2 (static) by position before, traced by position now",
+        ONE_JIT,
+    )
 
 
 def test_nothing_is_advised_for_types_that_an_option_has_changed():

@@ -61,7 +61,8 @@ def index() -> str:
     """The page before the labs'."""
     labs = all_labs()
     rows = [f"| [{lab.number} {lab.title}]({lab.name}.md) | {lab.summary} | {lab.minutes} min |" for lab in labs]
-    count = sum(len(lab.exercises) for lab in labs)
+    count, minutes = sum(len(lab.exercises) for lab in labs), sum(lab.minutes for lab in labs)
+    rows.append(f"| | all of them | {minutes // 60} h |")
     names = "\n".join(lab.name for lab in labs)
     return f"""# The labs
 
@@ -77,7 +78,7 @@ jitkit                  # edit a file, save, read the verdict; `jitkit hint` whe
 In a terminal, by `pytest`, or in notebooks. At the end of a lab your own functions are measured and drawn; `jitkit export my-jit`
 hands you a complete `jax.jit`, `grad` and `vmap` with all of them in it. How a lab is made: [Writing a lab](../../labs.md).
 
-| lab | | |
+| lab | what you build | time |
 |---|---|---|
 {chr(10).join(rows)}
 

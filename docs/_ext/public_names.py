@@ -21,14 +21,18 @@ PACKAGES = (
     "jitkit.nn.initializers", "jitkit.scipy.special", "jitkit.scipy.stats.norm", "jitkit.tree_util", "jitkit.tree", "jitkit.flatten_util",
     "jitkit.debug", "jitkit.stages", "jitkit.sharding", "jitkit.ops", "jitkit.errors", "jitkit.dtypes", "jitkit.targets", "jitkit.bench",
 )  # fmt: skip
+# of the first package: what everybody looks for
+FIRST = ("jit", "grad", "value_and_grad", "vmap", "explain", "explore", "make_jaxpr", "jacfwd", "jacrev", "jvp", "vjp")
 _SECTION = re.compile(r"^(Args|Returns|Yields|Raises|Attributes):[ \t]*$", re.MULTILINE)
 _ITEM = re.compile(r"^ {2,4}(\*{0,2}\w[\w, *]*):\s", re.MULTILINE)
 
 
 def names_of(module: ModuleType) -> list[str]:
-    """The public names of a package that are written in jitkit and are no modules, in alphabetical order."""
+    """The public names of a package that are written in jitkit and are no modules, by alphabet; of `jitkit`, some come first."""
     names = [name for name in dir(module) if not name.startswith("_") and name != "annotations"]
-    return sorted((name for name in names if _is_ours(getattr(module, name))), key=str.lower)
+    first = FIRST if module.__name__ == "jitkit" else ()
+    ours = (name for name in names if _is_ours(getattr(module, name)))
+    return sorted(ours, key=lambda name: (first.index(name) if name in first else len(first), name.lower()))
 
 
 def _is_ours(value: Any) -> bool:

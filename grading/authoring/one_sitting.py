@@ -55,7 +55,7 @@ def page_text() -> str:
 def _lines(text: str) -> Iterator[str]:
     _, docstring, rest = text.split('"""', 2)
     title, _, about = docstring.partition("\n\n")
-    yield "---\nprograms: run\n---"  # by `make docs`
+    yield "---\nprograms: run\nhide-toc: true\n---"  # run by `make docs`; its code needs the width
     yield f"# {title.partition(':')[0]}"
     yield ""
     yield title.partition(":")[2].strip()

@@ -19,6 +19,8 @@ import numpy as np
 
 from ..core import dtypes
 from ..core.dtypes import DType
+from ..tree_util import PyTreeDef
+from .record import safe_equal
 
 _USEFUL = 256  # whole numbers that a float must hold, to be advised for them
 _KEYS = (
@@ -59,6 +61,36 @@ def conversion(name: str, before: Any, now: Any) -> str:
     if common != before.dtype:
         return f"{target} holds both: {convert}, {goal}."
     return f"{convert[0].upper()}{convert[1:]}, {goal}."
+
+
+def of_trees(before: PyTreeDef, now: PyTreeDef) -> str:
+    """What to do so that two structures become one, told by the first node in which they differ."""
+    if before == now:
+        return ""
+    old, new = before.node_data(), now.node_data()
+    kinds = {None if data is None else data[0] for data in (old, new)}
+    if type(None) in kinds:
+        return (
+            "None has no leaf, so with it and without it there are two programs; to have one, pass zeros in its place."
+        )
+    if old is None or new is None or len(kinds) == 2:
+        return "A structure is a part of the type: pass the same kind in every call, to share one entry."
+    children = before.children(), now.children()
+    if old[0] in (list, tuple) and len(children[0]) != len(children[1]):
+        return "Each length is a program of its own: stack arrays of one shape, and pad to a few sizes, to share the entries."
+    if not safe_equal(old[1], new[1]):
+        return _of_data(old[0], old[1], new[1])
+    return next(filter(None, (of_trees(one, other) for one, other in zip(*children, strict=False))), "")
+
+
+def _of_data(kind: type, before: Any, now: Any) -> str:
+    if not issubclass(kind, dict):
+        return "Metadata are constants of the program: what changes from call to call is a leaf of the class, not metadata."
+    if set(before) != set(now):
+        return "Pass the same keys in every call, to share one entry: what is missing may be zeros."
+    return (
+        f"The order of the keys is a part of {kind.__name__}, and not of a dict: pass `dict(...)`, to share one entry."
+    )
 
 
 def _kind(dtype: DType) -> str:

@@ -20,7 +20,7 @@ from ..base import source_info
 from ..runtime import OnHost, Placed, describe_sharding
 from ..signature.argument_spec import signature_of
 from ..tree_util import explain_difference, tree_structure
-from .advice import conversion, literals, of_keys
+from .advice import conversion, literals, of_keys, of_trees
 from .record import Argument, CallRecord, Change, aval_of, changes, is_weak, of_python, safe_equal, safe_repr
 from .short_text import shortened, shortened_pair, static_text, whole_text
 
@@ -138,7 +138,8 @@ def _axes_in_words(axes: Sequence[tuple[Any, int]]) -> str:
 
 def _jit_options(change: Change, calls: Calls) -> Iterator[Difference]:
     before, now = (shortened(safe_repr(value)) for value in (change.before, change.now))
-    yield _difference(change, before, now, name=f"jit's {change.name}")
+    advice = "Each jit of a function has its own options: keep one of them, and call that."
+    yield _difference(change, before, now, advice, name=f"jit's {change.name}")
 
 
 # --- how an argument is passed ------------------------------------------------------------------------------
@@ -153,7 +154,7 @@ def _passing(change: Change, calls: Calls) -> Iterator[Difference]:
     elif before.by_keyword != now.by_keyword:
         advice = "Write the calls one way to share the entry."
     else:
-        advice = ""  # it was another jit of the function
+        advice = "Static here and traced there are two jits of one function: keep one of them, and call that."
     yield _difference(change, *_how(before, now, default), advice)
 
 
@@ -207,8 +208,9 @@ def _tree(change: Change, calls: Calls) -> Iterator[Difference]:
         sentences = explain_difference(change.before, change.now, change.name)
     except Exception as error:  # raised by the `__eq__` of some metadata, which is not to break the call
         sentences = [f"{change.name}: comparing the metadata of its nodes raised {type(error).__name__}"]
-    for sentence in sentences:
-        yield Difference("tree", change.name, before, now, sentence)
+    advice = of_trees(change.before, change.now)
+    for place, sentence in enumerate(sentences, 1):
+        yield Difference("tree", change.name, before, now, sentence, advice if place == len(sentences) else "")
 
 
 # --- types --------------------------------------------------------------------------------------------------

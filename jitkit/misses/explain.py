@@ -255,6 +255,9 @@ def milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms"
 
 
+_NOTHING_TO_MEND = "Where no edit stands below a difference, there is none to make: what differs is a program of its own, compiled once."
+
+
 # --- for users ----------------------------------------------------------------------------------------------
 
 
@@ -280,6 +283,8 @@ class Explanation(RichDisplay):
             function = "" if self._of_one_function else f"{miss.function}, called at "
             head = f"#{miss.number} {function}{miss.call_site}: {miss.happened}, {milliseconds(miss.seconds)}"
             parts.append("\n    ".join([head, *miss.lines()]))
+        if any(not difference.advice for miss in self.misses for difference in miss.differences):
+            parts.append(_NOTHING_TO_MEND)
         return "\n\n".join(parts)
 
     __repr__ = __str__
@@ -304,7 +309,9 @@ class Explanation(RichDisplay):
         )
         looks = ["", *self._functions(breaks), breaks, "", "white-space: nowrap", "min-width: 16em"]
         table = "".join(f"<tr>{''.join(map(cell.format, looks, map(escape, row)))}</tr>" for row in rows)
-        return f"<p>{escape(self.title)}</p><table>{table}</table>"
+        has_all = all(difference.advice for miss in self.misses for difference in miss.differences)
+        below = "" if has_all else f"<p>{escape(_NOTHING_TO_MEND)}</p>"
+        return f"<p>{escape(self.title)}</p><table>{table}</table>{below}"
 
 
 def explain(fun: Callable[..., Any] | None = None) -> Explanation:
