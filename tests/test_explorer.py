@@ -28,7 +28,20 @@ import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
 from jitkit.base import whole_file
-from jitkit.explorer import bundle, by_line, calls, compiling, equations, hlo, jax_calls, machine, rounding, stablehlo
+from jitkit.explorer import (
+    beside,
+    bundle,
+    by_line,
+    calls,
+    compiling,
+    equations,
+    hlo,
+    jax_calls,
+    machine,
+    passes,
+    rounding,
+    stablehlo,
+)
 from jitkit.explorer.api import exploration, explore, subject_of
 from jitkit.explorer.equation import Equation
 from jitkit.explorer.listing import Listing, owners
@@ -1365,3 +1378,86 @@ def test_arguments_that_cannot_be_read_say_how_they_are_written(tmp_path, capsys
     status, words = explored_with(tmp_path, capsys, *arguments)
     assert status == 2
     assert said in " ".join(words.split())
+
+
+# --- passes of XLA, and two versions --------------------------------------------------------------------------
+
+
+def test_each_pass_of_xla_says_what_it_took_away_and_wrote():
+    def f(x, y):
+        half = (x + y) / 2.0
+        return jnp.where(x > 0, half, y)
+
+    data = exploration(subject_of(f, (spec(8), spec(8)), {}), ["cpu"], keep=False).data
+    listing = data["targets"][0]["passes"]
+    heads = [row for row, line in enumerate(listing["lines"]) if not line.startswith(" ")]
+    [simplified] = [row for row in heads if listing["lines"][row].startswith("algsimp (")]
+    end = next(row for row in [*heads, len(listing["lines"])] if row > simplified)
+    rows = range(simplified + 1, end)
+    [gone] = [row for row in rows if re.match(r"  - .* divide\(", listing["lines"][row])]
+    [new] = [row for row in rows if re.match(r"  \+ .* multiply\(", listing["lines"][row])]
+    assert primitives(data, listing["equations"][gone]) == primitives(data, listing["equations"][new]) == ["div"]
+    assert re.fullmatch(r"\d+ instructions? gone, \d+ new", listing["notes"][str(simplified)])
+    assert any("fusion" in listing["lines"][row] for row in heads)
+    assert not any("metadata" in line or "{0}" in line for line in listing["lines"])
+
+
+def test_where_a_compiler_wrote_no_passes_down_there_are_none():
+    assert passes.listing([]).lines == []
+    same = "ENTRY main {\n  ROOT x = f32[8]{0} parameter(0)\n}\n"
+    assert passes.listing([("before", same), ("dce (simplification)", same)]).lines == []
+
+
+VERSIONS = """
+import jitkit.numpy as jnp
+
+def loss(w, x):
+    h = jnp.tanh(x @ w)
+    return (h**2).sum()
+
+def shorter(w, x):
+    return (jnp.tanh(x @ w) ** 2).sum()
+
+def other(w, x):
+    h = jnp.tanh(x @ w)
+    return jnp.vdot(h, h) + jnp.sin(h).sum()
+"""
+
+
+def against(tmp_path, name, *arguments):
+    (tmp_path / "two.py").write_text(VERSIONS, encoding="utf-8")
+    page = tmp_path / "loss.html"
+    types = ["--shapes", "f32[8,8],f32[4,8]", "--target", "cpu", "--output", str(page)]
+    status = cli.main(["explore", f"{tmp_path / 'two.py'}:loss", "--against", name, *types, *arguments])
+    return status, page
+
+
+def test_two_versions_stand_side_by_side_with_what_is_different(tmp_path):
+    status, page = against(tmp_path, "other")
+    text = page.read_text(encoding="utf-8")
+    assert status == problems.OK
+    assert text.count("<iframe srcdoc=") == 2
+    before, now = (
+        exploration(subject_of(getattr(runpy_of(tmp_path), name), (spec(8, 8), spec(4, 8)), {}), ["cpu"]).data
+        for name in ("loss", "other")
+    )
+    counts = {(where, what): numbers for where, what, *numbers in beside.figures(before, now)}
+    assert counts["", "equations"] == [len(before["equations"]), len(now["equations"])]
+    assert counts["cpu", "flops"][0] < counts["cpu", "flops"][1]
+    for line in ("integer_pow[y=2]", "sin d"):
+        assert re.search(rf'<td class="(was|is)">[^<]*{re.escape(line)}', text)
+    assert against(tmp_path, f"{tmp_path / 'two.py'}:other")[0] == problems.OK, "its own page is overwritten"
+
+
+def runpy_of(tmp_path):
+    return types.SimpleNamespace(**runpy.run_path(str(tmp_path / "two.py")))
+
+
+def test_two_versions_with_one_jaxpr_are_said_to_be_the_same(tmp_path):
+    _, page = against(tmp_path, "shorter")
+    assert "They are the same, line by line." in page.read_text(encoding="utf-8")
+
+
+def test_a_comparison_is_of_two_programs_and_not_of_calls(tmp_path, capsys):
+    assert against(tmp_path, "other", "--json")[0] == problems.USAGE
+    assert "--against takes neither --json nor --calls" in capsys.readouterr().err

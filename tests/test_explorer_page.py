@@ -557,12 +557,41 @@ def test_lines_that_targets_differ_in_are_marked_and_shown_side_by_side(opened, 
     assert not page.is_visible("#pane-lines")
 
 
+# --- passes, help, and columns ---------------------------------------------------------------------------------
+
+
+def test_what_a_pass_did_is_linked_and_operations_of_hlo_explain_themselves(opened, file):
+    page = opened(file, "#show=python,hlo,passes")
+    page.hover("#pane-python .row:has-text('twice = ') code")
+    settle(page)
+    assert page.locator("#pane-passes .row.hit").count() > 0
+    titles = page.locator("#pane-hlo .row:has-text(' fusion(') code").evaluate_all("all => all.map(each => each.title)")
+    assert titles
+    assert all(title.startswith("fusion: several operations as one kernel") for title in titles)
+    page.click("#pane-hlo [data-target='tpu:v9']")
+    settle(page)
+    assert "pip install it" in page.inner_text("#pane-passes")
+
+
+def test_a_column_is_dragged_wider_and_a_double_click_makes_all_the_same(opened, file):
+    page = opened(file, "#show=python,hlo", width=1400, height=800)
+    width = "document.querySelector('#pane-python').getBoundingClientRect().width"
+    before, box = page.evaluate(width), page.locator("#pane-python .grip").bounding_box()
+    page.mouse.move(box["x"] + 2, box["y"] + 200)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 202, box["y"] + 200, steps=4)
+    page.mouse.up()
+    assert page.evaluate(width) == pytest.approx(before + 200, abs=3)
+    page.dblclick("#pane-python .grip")
+    assert page.evaluate(width) == pytest.approx(before, abs=1)
+
+
 # --- looks ----------------------------------------------------------------------------------------------------
 
 
 def test_on_a_phone_one_pane_at_a_time_and_nothing_sticks_out(opened, file):
     page = opened(file, "#show=python", width=400, height=800)
-    for name in ("jaxpr", "stablehlo", "hlo", "lines", "machine", "calls", "python"):
+    for name in ("jaxpr", "stablehlo", "hlo", "lines", "passes", "machine", "calls", "python"):
         page.click(f"nav [data-pane={name}]")
         settle(page)
         assert page.locator(".pane:visible").count() == 1

@@ -24,7 +24,9 @@ which lowering and XLA carry along. In the order of reading:
     calls          a run -> its calls: what each took, and why it missed
     jax_calls      the same of JAX's jit, in JAX's words
     model          all of it -> plain data
+    passes         XLA's dumps after each pass -> Listing: what each took away, and wrote
     bundle         plain data -> one HTML file, from what is in `page/`
+    beside         two pages -> one, with what is different in figures and in the jaxprs
     api            `explore`
 """
 

@@ -14,7 +14,7 @@ from ..base.rich_display import RichDisplay, escape
 from ..base.whole_file import write_whole
 from ..pjit.function import unbound
 from ..targets import TARGETS, find
-from . import bundle, calls, ours, real_jax
+from . import beside, bundle, calls, ours, real_jax
 from .compiling import compile_all
 from .model import FORMAT, model
 from .subject import Subject
@@ -39,13 +39,11 @@ class Exploration(RichDisplay):
 
         FileExistsError for a file that is there and is not a page of the Explorer; OSError where nothing can be written.
         """
-        where = pathlib.Path(path or ".")
-        if where.is_dir():
-            where /= f"{file_name(self.data['function'])}.html"
-        if where.is_file() and not bundle.is_page(where.read_text(encoding="utf-8", errors="replace"), FORMAT):
-            raise FileExistsError(f"{where} is there, and is not a page of the Explorer: it is not overwritten.")
-        write_whole(where, self.html.encode("utf-8"))
-        return where
+        return save(self.html, path, self.data["function"])
+
+    def against(self, other: Exploration) -> str:
+        """A page, one file: this one and another one side by side, with what is different in figures, and in the jaxprs."""
+        return beside.page(self.data, other.data, [self.html, other.html])
 
     def __repr__(self) -> str:
         failure = self.data["failure"]
@@ -67,6 +65,17 @@ class Exploration(RichDisplay):
             f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" title="{escape(self.data["function"])}" '
             f'style="box-sizing:border-box;width:100%;height:{_HEIGHT}px;border:1px solid #8885;border-radius:8px"></iframe>'
         )
+
+
+def save(html: str, path: str | os.PathLike[str] | None, name: str) -> pathlib.Path:
+    """Write a page as `Exploration.save` does, and return where it is."""
+    where = pathlib.Path(path or ".")
+    if where.is_dir():
+        where /= f"{file_name(name)}.html"
+    if where.is_file() and not bundle.is_page(where.read_text(encoding="utf-8", errors="replace"), FORMAT):
+        raise FileExistsError(f"{where} is there, and is not a page of the Explorer: it is not overwritten.")
+    write_whole(where, html.encode("utf-8"))
+    return where
 
 
 def explore(

@@ -25,8 +25,9 @@ from ..base.whole_file import write_whole
 from ..targets import Compilers, Target, TargetError, TargetProgram, obstacle
 from ..targets.table import compiler_of
 
-_FORMAT = "2"  # of what is kept
+_FORMAT = "3"  # of what is kept
 _MOST_BYTES = 256 << 20  # of all that is kept
+_MOST_FOR_PASSES = 400_000  # characters of StableHLO: a dozen passes each write the whole program down
 TIME_LIMIT = 100.0  # seconds: the page of the other targets is waiting (libtpu needs minutes for 10,000 equations)
 
 
@@ -60,7 +61,8 @@ def compile_all(
             known = _load(path) if keep else None
             if known is None:
                 with asked[target.name] as compilers:
-                    known = _answer(compilers.compile(name, text, target))
+                    options = [("xla_dump_hlo_pass_re", ".*")] if len(text) < _MOST_FOR_PASSES else []
+                    known = _answer(compilers.compile(name, text, target, options))
                 if keep:
                     _store(path, known)
         except TargetError as error:
@@ -94,6 +96,7 @@ def _answer(program: TargetProgram) -> dict[str, Any]:
         "code": program.code(),
         "size": {"size": size[0], "unit": size[1]} if size else None,
         "launches": program.launches() if program.target.platform == "gpu" else [],
+        "passes": program.passes,
         "seconds": program.seconds,
         "compiler": program.compiler,
     }

@@ -125,15 +125,15 @@ def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
     links = Links(program, equations)
     costs = _Costs(program)
     found = Listing("hlo")
-    shown: set[str] = set()
+    written: set[str] = set()
     row_of: dict[tuple[str, str], int] = {}
 
     def write(name: str, depth: int) -> None:
-        shown.add(name)
+        written.add(name)
         for instruction in program.computations.get(name, ()):
             notes = [_note(program, costs, name, instruction), links.rules.get((name, instruction.name), "")]
             row = found.add(
-                f"{'  ' * depth}{_line(instruction)}",
+                f"{'  ' * depth}{shown(instruction)}",
                 links.exact[name, instruction.name],
                 " · ".join(filter(None, notes)),
             )
@@ -143,7 +143,7 @@ def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
                 found.guesses[row] = guess
             inner = [each for each in called(instruction) if each in program.computations]
             for each in inner:
-                if each in shown:
+                if each in written:
                     found.add(
                         f"{'  ' * (depth + 1)}(the computation {each}, as above)", links.exact[name, instruction.name]
                     )
@@ -162,7 +162,7 @@ def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
     return Fused(found, links, row_of, program, costs)
 
 
-def _line(instruction: Instruction) -> str:
+def shown(instruction: Instruction) -> str:
     """An instruction without what the page says in another way."""
     end = end_of_operands(instruction.rest)
     attributes = [

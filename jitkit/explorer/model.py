@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..targets import Target
-from . import by_line, fates, hlo, machine, rounding, source, stablehlo
+from . import by_line, fates, hlo, machine, passes, rounding, source, stablehlo
 from . import equations as numbering
 from .equation import Place
 from .listing import Listing
@@ -123,6 +123,7 @@ def _target(
         "linked": read.linked._asdict(),
         "hlo": read.listing.as_data(),
         "machine": code.as_data(),
+        "passes": passes.listing(answer.get("passes", []), subject.equations).as_data(),
         "fates": fates.fates(subject.equations, wrote, read, inside),
         "rounded": rounding.rounded(subject.equations, read),
         "by_line": by_line.table(

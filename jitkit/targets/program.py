@@ -46,7 +46,8 @@ class TargetProgram:
     """A program compiled ahead of time for a target: HLO, costs, memory and code. It cannot be called.
 
     `name` is the function's, `target` the chip, `compiler` the packages that compiled, with versions; `seconds` is
-    the time from StableHLO to the finished program, in a process that had not compiled before or had, as it came.
+    the time from StableHLO to the finished program, in a process that had not compiled before or had, as it came. `passes` are the
+    compiler's own that changed the program, each with the program after it, where the option `xla_dump_hlo_pass_re` asked for them.
     """
 
     def __init__(self, name: str, target: Target, answer: Mapping[str, Any]) -> None:
@@ -60,6 +61,7 @@ class TargetProgram:
         self._code: dict[str, str] = answer["code"]
         self._bundles: dict[str, int] = answer["bundles"]
         self._launches: list[str] = answer["launches"]
+        self.passes: list[tuple[str, str]] = [(name, text) for name, text in answer.get("passes", ())]
         self._read: Program | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:

@@ -85,6 +85,18 @@ class Compiler:
         """What the device is told to do, where the compiler writes it down."""
         return []
 
+    def passes(self) -> list[tuple[str, str]]:
+        """The passes that changed the program, each with the program after it, where the compiler was asked to write them down."""
+        first = self._files(r"(?P<name>module_\d+\.[^.]*)\.before_optimizations\.txt")
+        module = min(first, default="")  # a compiler that tries variants out compiles these, too
+        steps = self._files(rf"{re.escape(module)}\.(?P<name>\d{{4}}\..*)\.txt") if module else {}
+        named = [("before XLA's passes", first[module])] if steps else []
+        for name, text in sorted(steps.items()):
+            _, pipeline, step = (*name.split(".", 2), "")[:3]
+            done = re.sub(r"\.?before_.*", "", step).removeprefix("after_")
+            named.append((f"{done} ({pipeline})", text))
+        return named
+
     def _files(self, pattern: str) -> dict[str, str]:
         found = {}
         for path in sorted(self.dumps.iterdir()):
@@ -253,6 +265,7 @@ def answer(compiler: Compiler, request: dict[str, Any]) -> dict[str, Any]:
         "code": compiler.code(),
         "bundles": compiler.bundles(),
         "launches": compiler.launches(),
+        "passes": compiler.passes(),
     }
 
 

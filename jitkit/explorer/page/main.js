@@ -22,6 +22,8 @@ for (const target of model.targets) {
   listFates(target);
   finish(target.listing);
   target.machineListing = finish(prepare(target.machine));
+  target.passesListing = finish(prepare(target.passes ?? {}));
+  target.passesListing.lines.forEach((line, row) => { if (!line.startsWith(" ")) target.passesListing.kinds[row] = "head"; });
 }
 const python = finish(prepare(model.python));
 python.numbers.forEach((number, row) => {
@@ -43,6 +45,7 @@ const panes = {
   stablehlo: new Pane("stablehlo", "StableHLO", stablehlo, on),
   hlo: new Pane("hlo", "Optimised HLO", none, on),
   beside: new Pane("beside", "Second target", none, on),
+  passes: new Pane("passes", "XLA's passes", none, on),
   machine: new Pane("machine", "Machine code", none, on),
 };
 // Of several calls, each with a program: which of them the panes show.
@@ -55,7 +58,7 @@ for (const [name, what] of [["python", "source"], ["jaxpr", "jaxpr"], ["stablehl
   if (!pane.listing.lines.length) pane.show(pane.listing, element("p", {}, model.failure ? `The function did not come as far as ${what}.` : `There is no ${what} to show.`));
 }
 const failed = model.failure !== null;
-const BUTTONS = [["python", "Python"], ["jaxpr", "jaxpr"], ["stablehlo", "StableHLO"], ["hlo", "Optimised HLO"], ["beside", "two targets"], ["lines", "by line"], ["machine", "machine code"], ["calls", "calls"]];
+const BUTTONS = [["python", "Python"], ["jaxpr", "jaxpr"], ["stablehlo", "StableHLO"], ["hlo", "Optimised HLO"], ["beside", "two targets"], ["lines", "by line"], ["passes", "passes"], ["machine", "machine code"], ["calls", "calls"]];
 const command = `jitkit explore FILE.py:${model.function} --calls${model.library === "jax" ? " --jax" : ""}`;
 
 function tabs(pane, key) {
@@ -94,8 +97,10 @@ function drawTargets() {
   }
   showTarget(panes.hlo, targetNamed(state.target), "listing");
   showTarget(panes.beside, targetNamed(state.beside), "listing");
+  showTarget(panes.passes, targetNamed(state.target), "passesListing");
   showTarget(panes.machine, targetNamed(state.target), "machineListing");
   const target = targetNamed(state.target);
+  panes.passes.meta.textContent = target && !target.error ? said(ofCall, `what each pass of ${target.name}'s compiler took away (-) and wrote (+)`) : "";
   panes.machine.meta.textContent = target && !target.error ? said(ofCall, `${target.code} of ${target.name}`) : "";
   noteFates(target);
 }
@@ -121,6 +126,10 @@ function showTarget(pane, target, part) {
     const [first, ...rest] = target.error.split("\n");
     pane.show(none, element("div", {}, element("p", {}, first), rest.length ? element("pre", {}, rest.join("\n")) : null));
     pane.meta.textContent = "";
+    return;
+  }
+  if (!target[part].lines.length && part === "passesListing") {
+    pane.show(none, element("p", {}, `The compiler for ${target.name} did not write down what its passes do: libtpu never does, and XLA's not of a large program.`));
     return;
   }
   if (!target[part].lines.length) {
@@ -317,12 +326,36 @@ function drawPanes() {
   }
   const texts = visible.filter((name) => name in panes).length;
   const grid = document.getElementById("panes");
+  grid.style.gridTemplateColumns = "";
   grid.style.setProperty("--columns", String(texts <= 1 ? 1 : texts === 3 || texts > 4 ? 3 : 2));
   const holes = { 5: 1 }[texts] || 0;
   for (const name of Object.keys(panes)) panes[name].root.classList.toggle("wide", false);
   if (holes) grid.style.setProperty("--columns", "3");
   for (const pane of Object.values(panes)) if (!pane.root.hidden) pane.draw();
 }
+
+// The right edge of a pane is dragged: its column takes from the next one, or gives to it.
+function resizable({ root }) {
+  const grip = element("div", { class: "grip", title: "drag: the width of this column; a double click: all the same" });
+  const grid = document.getElementById("panes");
+  grip.addEventListener("pointerdown", (down) => {
+    const sizes = getComputedStyle(grid).gridTemplateColumns.split(" ").map(parseFloat);
+    const lefts = [...grid.children].filter((each) => !each.hidden).map((each) => Math.round(each.getBoundingClientRect().left));
+    const at = [...new Set(lefts)].sort((one, other) => one - other).indexOf(Math.round(root.getBoundingClientRect().left));
+    if (at < 0 || at + 1 >= sizes.length) return;
+    grip.setPointerCapture(down.pointerId);
+    grip.onpointermove = (event) => {
+      const moved = Math.min(Math.max(event.clientX - down.clientX, NARROWEST - sizes[at]), sizes[at + 1] - NARROWEST);
+      const now = sizes.map((size, column) => size + (column === at ? moved : column === at + 1 ? -moved : 0));
+      grid.style.gridTemplateColumns = now.map((size) => `minmax(0, ${size}fr)`).join(" ");
+    };
+    down.preventDefault();
+  });
+  grip.addEventListener("pointerup", () => { grip.onpointermove = null; });
+  grip.addEventListener("dblclick", () => { grid.style.gridTemplateColumns = ""; });
+  root.append(grip);
+}
+const NARROWEST = 120; // pixels of a column
 
 // --- the address ---
 
@@ -373,6 +406,7 @@ function recall() {
 calls.onchoose = () => { state.call = calls.chosen; remember(true); };
 drawTop();
 document.getElementById("panes").append(...BUTTONS.map(([name]) => rootOf(name)));
+Object.values(panes).forEach(resizable);
 recall();
 addEventListener("hashchange", recall);
 narrow.addEventListener("change", () => { state.show = usual(); drawPanes(); });

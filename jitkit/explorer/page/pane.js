@@ -1,4 +1,5 @@
 // A listing on the screen: rows in view only, a cursor, folds, and the marks of what is linked.
+import { meaningOf } from "./opcodes.js";
 import { element, words, wordsOfColours } from "./paint.js";
 import { hue, model } from "./data.js";
 
@@ -182,7 +183,7 @@ export class Pane {
   code(row, line) {
     const { listing } = this;
     const parts = listing.colours ? wordsOfColours(listing.colours[row], line) : listing.kinds[row] ? [["", line.slice(0, listing.indents[row])], ["", line.trimStart()]] : words(listing.language, line);
-    const code = element("code");
+    const code = element("code", { title: listing.language === "hlo" ? meaningOf(line) : null });
     for (const [kind, text] of parts) {
       const type = kind === "variable" && listing.types ? listing.types.get(text) : null;
       code.append(kind ? element("span", { class: kind, title: type ? `${text}: ${type}` : null }, text) : element("span", {}, text));

@@ -123,6 +123,11 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
         help="run SCRIPT (default: the file itself), and show the function's calls: which missed the cache, why, and what "
         "became different. The types are then those of the last miss",
     )
+    parser.add_argument(
+        "--against",
+        metavar="[FILE:]FUNCTION",
+        help="another version of it, for the same arguments: one page with both, and what is different in figures and jaxprs",
+    )
     parser.add_argument("--jax", action="store_true", help="a function that uses JAX itself, traced by JAX")
     parser.add_argument(
         "--output", "-o", metavar="FILE", type=Path, help="the page, or a folder for it (default: FUNCTION.html)"

@@ -14,7 +14,7 @@ from typing import Any
 
 from jitkit import runtime
 from jitkit.explorer import calls, jax_calls
-from jitkit.explorer.api import Exploration, exploration, subject_of
+from jitkit.explorer.api import Exploration, exploration, save, subject_of
 from jitkit.explorer.real_jax import made_by_jax
 from jitkit.pjit.function import is_jitted
 from jitkit.pjit.jit import jit
@@ -47,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         function = load_function(arguments.function)
     if seen is None:
         check_bound(function, args, kwargs)
+    if arguments.against and (arguments.json or arguments.calls is not None):
+        raise WrongUsage("--against takes neither --json nor --calls: it compares two programs.")
     is_jax = arguments.jax or made_by_jax(function)
     if not is_jax and of_jax.names_of_jax(function) and not is_jitted(function):
         raise WrongUsage(f"{of_jax.sentence(function, file)}\nOr explore it as JAX's own, with --jax.")
@@ -61,10 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
             name  # as it was asked for: a lambda, a partial or another name of a function have their own, or none
         )
         page = exploration(subject, [*waiting], arguments.time_limit, seen, answered=waiting.pop)
+        other = another(arguments, file, args, kwargs, [each.name for each in chosen]) if arguments.against else None
     if arguments.json:
         print(json.dumps(page.data))
     else:
-        write(page, arguments.output, time.perf_counter() - start)
+        write(page, other, arguments.output, time.perf_counter() - start)
     refused = [each for each in page.data["targets"] if each.get("reason", "missing") != "missing"]
     return FAILED if page.data["failure"] or refused else OK
 
@@ -80,10 +83,23 @@ def with_static(function: Callable[..., Any], static: dict[str, Any], is_jax: bo
     )
 
 
-def write(page: Exploration, output: Path | None, seconds: float) -> None:
-    """Write the page, and say where it is and what is on it. Problem where it cannot be written."""
+def another(
+    arguments: argparse.Namespace, file: str, args: tuple[Any, ...], kwargs: dict[str, Any], targets: list[str]
+) -> Exploration:
+    """The page of the function that the first one is compared with: of the same file where no other is named."""
+    where = arguments.against if ":" in arguments.against else f"{file}:{arguments.against}"
+    function = load_function(where)
+    check_bound(function, args, kwargs)
+    is_jax = arguments.jax or made_by_jax(function)
+    subject = subject_of(with_static(function, arguments.static and kwargs, is_jax), args, kwargs, is_jax)
+    subject.name = where.rpartition(":")[2] if where.rpartition(":")[0] == file else where
+    return exploration(subject, targets, arguments.time_limit)
+
+
+def write(page: Exploration, other: Exploration | None, output: Path | None, seconds: float) -> None:
+    """Write the page, or that of two, and say where it is and what is on it. Problem where it cannot be written."""
     try:
-        where = page.save(output)
+        where = page.save(output) if other is None else save(page.against(other), output, page.data["function"])
     except FileExistsError as error:
         raise Problem(f"{error} Name another file: --output FILE.html") from None
     except OSError as error:

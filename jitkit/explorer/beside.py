@@ -1,0 +1,107 @@
+"""two pages of the Explorer -> one: what is different in figures, the two jaxprs, and both pages side by side
+
+For two versions of a function, or two functions that should do the same. It is one file, too, which opens from disk: each page
+is in a frame of its own, as it would be alone.
+
+JAX: jax/_src/stages.py:Lowered.as_text
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..base.rich_display import escape
+from .hlo import amount
+from .model import FORMAT
+
+_AROUND = 3  # equal lines that are shown around a difference
+_STYLE = """
+:root { color-scheme: light dark; --line: #8886; --del: #ffdcd6; --add: #d3f2dc; }
+@media (prefers-color-scheme: dark) { :root { --del: #50211c; --add: #123d25; } }
+body { font: 14px/1.45 system-ui, sans-serif; margin: 12px 16px; }
+h1 { font: 600 17px/1.3 ui-monospace, monospace; margin: 0 0 8px; overflow-wrap: anywhere; } h2 { font-size: 14px; margin: 16px 0 6px; }
+table { border-collapse: collapse; } th, td { text-align: left; padding: 2px 12px 2px 0; border-bottom: 1px solid var(--line); }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.wide { overflow-x: auto; } .diff { width: 100%; table-layout: fixed; }
+.diff td { font: 12px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; vertical-align: top; padding: 0 8px; }
+.diff .was { background: var(--del); } .diff .is { background: var(--add); } .diff .skip { text-align: center; opacity: .75; }
+.frames { display: grid; gap: 8px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 560px), 1fr)); }
+iframe { width: 100%; height: 90vh; border: 1px solid var(--line); border-radius: 8px; }
+"""
+
+
+def page(one: Mapping[str, Any], other: Mapping[str, Any], htmls: Sequence[str]) -> str:
+    """The HTML of both: `one` and `other` are the data of their pages, `htmls` the pages."""
+    title = f"{one['function']} against {other['function']}"
+    frames = "".join(
+        f'<iframe srcdoc="{escape(html)}" sandbox="allow-scripts" title="{escape(data["function"])}"></iframe>'
+        for data, html in zip((one, other), htmls, strict=True)
+    )
+    return (
+        f'<!doctype html>\n<html lang="en" data-format="{FORMAT}">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n'
+        f"</head>\n<body>\n<h1>{escape(title)}</h1>\n{_figures(one, other)}\n<h2>The jaxprs</h2>\n{_jaxprs(one, other)}\n"
+        f'<h2>Both pages</h2>\n<div class="frames">{frames}</div>\n</body>\n</html>\n'
+    )
+
+
+def figures(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, str, int, int]]:
+    """What can be counted of both: a place, what is counted, and the two numbers."""
+    found = [("", "equations", len(one["equations"]), len(other["equations"]))]
+    others = {target["name"]: target for target in other["targets"]}
+    for target in one["targets"]:
+        against = others.get(target["name"], {"error": "not asked for"})
+        if "error" in target or "error" in against:
+            continue
+        counts = (target["by_line"], against["by_line"])
+        found += [(target["name"], what, *(each[what] for each in counts)) for what in ("kernels", "flops", "bytes")]
+    return found
+
+
+def _figures(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    rows = [
+        f"<tr><td>{escape(where)}</td><td>{what}</td><td class=number>{amount(before)}</td><td class=number>{amount(now)}</td>"
+        f"<td>{_change(before, now)}</td></tr>"
+        for where, what, before, now in figures(one, other)
+    ]
+    names = "".join(f"<th>{escape(data['function'])}</th>" for data in (one, other))
+    return f'<div class="wide"><table><tr><th></th><th></th>{names}<th></th></tr>{"".join(rows)}</table></div>'
+
+
+def _change(before: int, now: int) -> str:
+    if before == now:
+        return "the same"
+    return f"{now / before:.2f} times" if before else f"{amount(now)} more"
+
+
+def _jaxprs(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    before, now = (data["jaxpr"]["lines"] for data in (one, other))
+    if before == now:
+        return "<p>They are the same, line by line.</p>"
+    names = "".join(f"<th>{escape(data['function'])}</th>" for data in (one, other))
+    return f'<table class="diff"><tr>{names}</tr>{"".join(_rows(before, now))}</table>'
+
+
+def _rows(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
+    for tag, i, end_i, j, end_j in difflib.SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
+        if tag == "equal" and end_i - i > 2 * _AROUND + 1:
+            yield from map(_same, before[i : i + _AROUND])
+            yield f'<tr><td class="skip" colspan="2">{end_i - i - 2 * _AROUND} lines that are the same</td></tr>'
+            yield from map(_same, before[end_i - _AROUND : end_i])
+        elif tag == "equal":
+            yield from map(_same, before[i:end_i])
+        else:
+            for place in range(max(end_i - i, end_j - j)):
+                was = before[i + place] if i + place < end_i else None
+                has = now[j + place] if j + place < end_j else None
+                yield f"<tr>{_cell(was, 'was')}{_cell(has, 'is')}</tr>"
+
+
+def _same(line: str) -> str:
+    return f"<tr><td>{escape(line)}</td><td>{escape(line)}</td></tr>"
+
+
+def _cell(line: str | None, kind: str) -> str:
+    return "<td></td>" if line is None else f'<td class="{kind}">{escape(line)}</td>'

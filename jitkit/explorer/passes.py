@@ -1,0 +1,66 @@
+"""what XLA dumped after each of its passes -> a listing: which instructions each pass took away, and which it wrote in their place
+
+XLA's optimiser is some hundred passes, of which a program meets a dozen that change it. The compiler writes the program down after each of
+these; two steps are compared instruction by instruction, by their text without layouts. So where the page does not know why an
+operation is gone, this says which pass took it, and what stands there since.
+
+JAX: jax/_src/compiler.py:get_compile_options
+"""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Iterable, Sequence
+
+from ..targets.hlo import Program
+from . import hlo
+from .equation import Equation
+from .equations import numbers_in
+from .listing import Listing
+
+_LAYOUT = re.compile(r"(?<=\])\{[\d,]*(?::[^{}]*)?\}")
+_OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
+
+Line = tuple[str, tuple[int, ...]]
+
+
+def listing(steps: Sequence[tuple[str, str]], equations: Sequence[Equation] = ()) -> Listing:
+    """The steps, each a pass with the program after it; the first is the program before all."""
+    found = Listing("hlo")
+    before: list[Line] = []
+    for place, (name, text) in enumerate(steps):
+        after = list(_lines(text, equations))
+        gone, new = _without(before, after), _without(after, before)
+        if place and (gone or new):
+            found.add(f"{name}:", note=f"{_count(gone)} gone, {len(new)} new")
+            for sign, lines in (("-", gone), ("+", new)):
+                for shown, numbers in lines:
+                    found.add(f"  {sign} {shown}", numbers)
+        before = after
+    return found
+
+
+def _count(lines: Sequence[Line]) -> str:
+    return f"{len(lines)} instruction{'s' * (len(lines) != 1)}"
+
+
+def _lines(text: str, equations: Sequence[Equation]) -> Iterable[Line]:
+    """The instructions of a program as they are shown, each with its equations."""
+    for body in Program(text).computations.values():
+        for instruction in body:
+            name = _OP_NAME.search(instruction.rest)
+            numbers = tuple(numbers_in(name[1], equations)) if name else ()
+            yield _LAYOUT.sub("", hlo.shown(instruction)), numbers
+
+
+def _without(lines: Sequence[Line], others: Sequence[Line]) -> list[Line]:
+    """The lines that are not among others, as often as they are more."""
+    left = collections.Counter(shown for shown, _ in others)
+    found = []
+    for line in lines:
+        if left[line[0]]:
+            left[line[0]] -= 1
+        else:
+            found.append(line)
+    return found
