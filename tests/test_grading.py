@@ -73,7 +73,7 @@ def test_examples_of_texts_and_docstrings_are_cells_with_their_output():
     assert not any(">>> " in "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     [first, tried] = by_id["text-1-1"], by_id["try-07-1"]
     assert "".join(first["source"]).endswith("jax.jit(f)(1.0)")
-    assert first["outputs"][0]["text"][0].startswith("TracerBoolConversionError")
+    assert first["outputs"][0]["text"][1].startswith("TracerBoolConversionError")
     assert first["metadata"] == tried["metadata"] == {"tags": ["raises-exception"]}
     assert "".join(tried["source"]).splitlines() == [
         "import jitkit as jax",
@@ -95,7 +95,7 @@ def test_cells_before_the_first_task_run_from_top_to_bottom(lab, capsys):
 def test_an_ellipsis_in_an_output_is_no_line_of_code():
     found = list(notebooks.transcript_cells("a", ">>> f(\n...     1)\n2\n...\n3\n>>> x = 4\n"))
     assert [("".join(c["source"]), [o["text"] for o in c["outputs"]]) for c in found] == [
-        ("f(\n    1)", [["2\n", "...\n", "3\n"]]),
+        ("f(\n    1)", [[cells.NOT_RUN, "2\n", "...\n", "3\n"]]),
         ("x = 4", []),
     ]
 
@@ -324,3 +324,9 @@ def test_checks_that_come_as_text_take_the_place_of_the_labs_and_leave_nothing_b
     assert [result.check.name for result in shown.report.verdict.results] == ["none"]
     assert [path.name for path in tmp_path.iterdir()] == ["cells.py"]
     assert notebook._passed == {}
+
+
+def test_what_is_saved_below_a_cell_says_whose_it_is():
+    outputs = cells.code("a", "1 + 1", output="2\n")["outputs"]
+    assert outputs[0]["text"] == [cells.NOT_RUN, "2\n"]
+    assert cells.code("a", "1 + 1")["outputs"] == []

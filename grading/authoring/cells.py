@@ -12,6 +12,7 @@ from typing import Any
 
 Cell = dict[str, Any]
 
+NOT_RUN = "Not run yet. This is what jitkit's own functions print; run the cell, and yours stands here.\n"
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
@@ -22,8 +23,8 @@ def markdown(id: str, text: str, metadata: dict[str, Any] | None = None) -> Cell
 
 
 def code(id: str, text: str, metadata: dict[str, Any] | None = None, output: str = "") -> Cell:
-    """A cell of Python that was not run. `output` is what is below it until it is."""
-    lines = output.splitlines(keepends=True)
+    """A cell of Python that was not run. `output` is what is below it until it is, and says that it is the reference's."""
+    lines = [NOT_RUN, *output.splitlines(keepends=True)] if output else []
     outputs = [{"name": "stdout", "output_type": "stream", "text": lines}] if lines else []
     return {"cell_type": "code", "execution_count": None, "outputs": outputs, **_common(id, text, metadata)}
 

@@ -7,8 +7,7 @@ which lowering and XLA carry along. In the order of reading:
 
     equations      jaxpr -> numbered equations: which of them are dead, constant, the same
     subject        what is explored
-    ours           a function of jitkit's -> Subject
-    real_jax       a function of JAX's -> Subject, through JAX's public API
+    ours, real_jax   a function of jitkit's, or of JAX's through its public API -> Subject
     listing        lines of a text, each with its equations
     source         equations -> the Python that they were written in
     stablehlo      StableHLO with locations -> Listing
@@ -21,8 +20,7 @@ which lowering and XLA carry along. In the order of reading:
     made_of        what XLA has merged, or recognised as a whole -> the equations in it
     rounding       which results have a smaller type than was written
     compiling      StableHLO -> answers of the compilers, at the same time, kept by content
-    calls          a run -> its calls: what each took, and why it missed
-    jax_calls      the same of JAX's jit, in JAX's words
+    calls, jax_calls   a run -> its calls: what each took, and why it missed; of JAX's jit in JAX's words
     model          all of it -> plain data
     passes         XLA's dumps after each pass -> Listing: what each took away, and wrote
     bundle         plain data -> one HTML file, from what is in `page/`

@@ -47,7 +47,7 @@ class TargetProgram:
 
     `name` is the function's, `target` the chip, `compiler` the packages that compiled, with versions; `seconds` is
     the time from StableHLO to the finished program, in a process that had not compiled before or had, as it came. `passes` are the
-    compiler's own that changed the program, each with the program after it, where the option `xla_dump_hlo_pass_re` asked for them.
+    compiler's own that changed the program, each with the program after it, where XLA was asked to write them down.
     """
 
     def __init__(self, name: str, target: Target, answer: Mapping[str, Any]) -> None:
