@@ -440,10 +440,12 @@ class Trial:
         """Whether an instruction that only moves a value was moved behind what reads its equation: it is there before the reader, too, and
         is not there without the equation.
         """
-        if self.cones.at[at].opcode not in MOVES:
+        if self.cones.at[at].opcode not in MOVES | {"negate"}:
             return False
 
         def this(each):
+            if each.opcode == "negate":  # of a sum, where it was the sum of what was negated
+                return each.opcode, ""
             return each.opcode, re.sub(
                 r"^\w+", "", LAYOUT.sub("", each.type)
             )  # of another dtype, where it was a conversion
