@@ -60,10 +60,6 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"((?!0-d|weak|empty|a list|None).*: )?jnp\.(digitize|searchsorted)", _MAPPED),
     (r"(0-d|weak): (jnp\.(nan)?arg(max|min)\(x, axis|x\.argmax\(axis)", _NAMED_AXIS),
     (r"(a list|None): jnp\.(average|einsum|gradient)", _OTHER_SENTENCE),
-    (
-        r"(bool|int32|uint8): (x\.at\[0\]\.apply|lax\.scatter_apply)",
-        "a ValueError, where JAX records an update of another type",
-    ),
     (r"(a list|None): lax\.(collapse|scatter_apply)", "a TypeError, in JAX an AttributeError"),
     (r"(0-d|weak): lax\.conv_transpose", "a ValueError, in JAX an AssertionError"),
     (r"(0-d|weak|empty): lax\.reshape", "a TypeError, where JAX records it and fails when it lowers"),

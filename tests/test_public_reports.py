@@ -401,3 +401,111 @@ def test_a_product_of_another_dtype_in_c():
     x, y = np.array([100, 100, -2], "int8"), np.array([100, 2, 3], "int8")
     f = jitkit.jit(lambda x, y: jitkit.lax.mul(x, y, out_dtype="int32"), backend="c")
     assert f(x, y).tolist() == [10000, 200, -6]
+
+
+# --- kinds of numbers ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "uint32"])
+@pytest.mark.parametrize("library", ["numpy", "jnp"])
+@same_as_jax
+def test_sizes_and_places_as_arrays_of_ints(jax, jnp, library, dtype):
+    x = jnp.arange(4.0)
+
+    def ints(*values):
+        return (np if library == "numpy" else jnp).array(values, dtype)
+
+    return [
+        error_of(lambda: jnp.tile(x, ints(2))),
+        error_of(lambda: jnp.tile(x, ints(2, 1))),
+        error_of(lambda: jnp.tile(x, ints(2)[0])),
+        error_of(lambda: jax.lax.slice(x, ints(1), ints(3))),
+        error_of(lambda: jnp.reshape(x, ints(2, 2))),
+        error_of(lambda: jnp.zeros(ints(2, 1))),
+        error_of(lambda: jnp.broadcast_to(x, ints(2, 4))),
+        error_of(lambda: jnp.split(x, ints(1, 3))),
+    ]
+
+
+@pytest.mark.parametrize("bounds", [(0, 2**35), (0, 2**31), (2**35, 2**36), (2**70, 0), (0, -(2**31)), (-(2**40), 0)])
+@same_as_jax
+def test_bounds_of_loops_beyond_the_default_integers(jax, jnp, bounds):
+    return error_of(lambda: jax.lax.fori_loop(*bounds, lambda i, c: c + 1, 0))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "uint64", "complex128", "float32", "int8"])
+@same_as_jax
+def test_arrays_like_what_has_no_value(jax, jnp, dtype):
+    class Duck:
+        shape, weak_type = (2,), False
+
+    Duck.dtype = np.dtype(dtype)
+    aval = jax.core.ShapedArray((2,), np.dtype(dtype))
+    return [
+        error_of(lambda x=x, f=f: f(x))
+        for x in (jax.ShapeDtypeStruct((2,), dtype), Duck(), np.ones(2, dtype))
+        for f in (jnp.zeros_like, jnp.ones_like, jnp.result_type, lambda x: jnp.full_like(x, 2))
+    ] + [
+        jax.eval_shape(lambda x: x, aval),
+        str(jax.make_jaxpr(lambda x: x)(aval)),
+        error_of(lambda: jax.jit(lambda x: x).lower(aval).out_info.dtype),
+    ]
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "int32", "bool", "float32", "complex64"])
+@same_as_jax
+def test_solutions_of_another_dtype_than_the_right_side(jax, jnp, dtype):
+    """At once it is what `solve` returns; to be compiled, it is refused."""
+
+    def solve(b):
+        return jax.lax.custom_linear_solve(lambda x: 2 * x, b, lambda f, b: b / 2, symmetric=True)
+
+    b = jnp.ones(2, dtype)
+    return [
+        error_of(lambda: solve(b)),
+        error_of(lambda: jax.vmap(solve)(b)),
+        error_of(lambda: jax.jit(solve)(b)),
+        error_of(lambda: str(jax.make_jaxpr(solve)(b))),
+    ]
+
+
+UPDATES = {
+    "the same": lambda jnp, x: x,
+    "sin": lambda jnp, x: jnp.sin(x),
+    "twice": lambda jnp, x: x * 2,
+    "a comparison": lambda jnp, x: x == 0,
+}
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "int32", "bool", "float32", "complex64"])
+@pytest.mark.parametrize("update", UPDATES)
+@same_as_jax
+def test_updates_by_functions_that_return_another_dtype(jax, jnp, update, dtype):
+    """They are recorded, and refused where they are lowered."""
+
+    def apply(x):
+        return x.at[0].apply(lambda x: UPDATES[update](jnp, x))
+
+    x = jnp.ones(2, dtype)
+    return (
+        error_of(lambda: str(jax.make_jaxpr(apply)(x))),
+        error_of(lambda: jax.jit(apply)(x)),
+        error_of(lambda: apply(x)),
+    )
+
+
+@pytest.mark.parametrize(
+    "given", [np.array(1), np.array([0, 1]), {0: 1}, [[0]], bytearray(b"1"), 3, np.int64(2), "2"], ids=repr
+)
+@same_as_jax
+def test_sizes_of_axes_of_all_kinds(jax, jnp, given):
+    return error_of(lambda: jax.vmap(lambda x, y: x * y, axis_size=given)(jnp.ones(2), jnp.ones(2)))
+
+
+@pytest.mark.parametrize("given", [np.array([0, 1]), (np.float32(1),), (None,), [b"x"], {2}], ids=repr)
+@same_as_jax
+def test_names_that_are_none(jax, jnp, given):
+    return [
+        error_of(lambda: jax.jit(lambda x, y: x * y, static_argnames=given)(2.0, 3.0)),
+        error_of(lambda: jax.jit(lambda x, y: x * y, donate_argnames=given)(2.0, 3.0)),
+    ]

@@ -9,7 +9,7 @@ import pytest
 
 import jitkit
 from tests import twin
-from tests.twin import JAX_VERSION, OURS, THEIRS, same_as_jax
+from tests.twin import OURS, THEIRS, same_as_jax
 
 X = np.arange(4, dtype="float32")
 BIG = 1e50
@@ -98,8 +98,25 @@ ASKED = {
     "float into ints": lambda jax, jnp: jnp.arange(3).at[0].set(1.5),
 }
 
-if JAX_VERSION < (0, 12):  # which warns of it
-    ASKED["ShapeDtypeStruct"] = lambda jax, jnp: jax.eval_shape(lambda x: x + 1, jax.ShapeDtypeStruct((2,), "float64"))
+# JAX 0.12 warns of them, once for each time that it looks; before, nobody does.
+WITHOUT_VALUES = {
+    "eval_shape": lambda jax, f, x: jax.eval_shape(f, x),
+    "eval_shape of jit": lambda jax, f, x: jax.eval_shape(jax.jit(f), x),
+    "lower": lambda jax, f, x: jax.jit(f).lower(x),
+    "trace": lambda jax, f, x: jax.jit(f).trace(x),
+    "make_jaxpr": lambda jax, f, x: jax.make_jaxpr(f)(x),
+    "linear_transpose": lambda jax, f, x: jax.linear_transpose(f, x),
+    "zeros_like": lambda jax, f, x: jax.numpy.zeros_like(x),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "float32"])
+@pytest.mark.parametrize("way", WITHOUT_VALUES)
+@same_as_jax
+def test_what_is_warned_of_structs_of_64_bits(jax, jnp, way, dtype):
+    clear(jax)
+    x = jax.ShapeDtypeStruct((2,), dtype)
+    return sorted({str(each) for each in warned(WITHOUT_VALUES[way], jax, lambda x: x, x)})
 
 
 @pytest.mark.parametrize("name", ASKED)

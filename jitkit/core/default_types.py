@@ -159,7 +159,7 @@ def dtype(x: Any) -> DType:
     """The dtype of a value, scalar, scalar type, dtype or name of a dtype, narrowed unless x64 mode is on.
 
     Values with a `weak_type` (Array, Tracer, ShapedArray) keep the dtype that they have: they were narrowed
-    when they were made, and what was made in x64 mode stays what it is.
+    when they were made, and what was made in x64 mode stays what it is. A `ShapeDtypeStruct` has what its user wrote.
 
     Raises:
       ValueError: for None.
@@ -174,7 +174,7 @@ def dtype(x: Any) -> DType:
             return canonical_scalar_dtype(x)
         if issubclass(x, np.generic):
             return _narrow_with_warning(np.dtype(x), "dtype")
-    elif hasattr(x, "weak_type"):
+    elif hasattr(x, "weak_type") and (hasattr(x, "aval") or hasattr(x, "strip_weak_type")):
         known: DType = x.dtype
         return known
     elif isinstance(x, (str, np.dtype)):

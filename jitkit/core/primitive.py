@@ -178,7 +178,7 @@ class Primitive:
         self.multiple_results = multiple_results
         self.pure_shape_rule = pure_shape_rule
         self.effects: Callable[[dict[str, Any]], Effects] | None = None  # params -> effects; None: there are none
-        self.impl: Callable[..., Any] | None = None  # a library's function for values; else a program is compiled
+        self.impl: Callable[..., Any] | None = None  # a function for values; else a program is compiled
         self._shape_rule: Callable[..., Any] | None = None
         self._memo: dict[Any, Any] = {}
 
@@ -190,9 +190,9 @@ class Primitive:
         return rule
 
     def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
-        """Set what is done where there is no trace: `impl(*values, **params)` returns the results. Ours have none: they are compiled.
+        """Set what is done where there is no trace: `impl(*values, **params)` returns the results. Most have none: they are compiled.
 
-        Only libraries set one, and their shape rules may print and count. So these are asked each time from here on.
+        Libraries set one, and their shape rules may print and count. So these are asked each time from here on.
         """
         self.impl, self.pure_shape_rule = impl, False
         return impl

@@ -203,7 +203,10 @@ def mapped_size(
             f"got empty *args={args} and **kwargs={kwargs}"
         )
     sizes = [None if dim is None else _size_along(x, dim) for x, dim in zip(leaves, dims, strict=True)]
-    different = {size for size in (*sizes, axis_size) if size is not None}
+    try:
+        different = {size for size in (*sizes, axis_size) if size is not None}
+    except TypeError:  # an `axis_size` that is no number
+        raise _inconsistent_sizes(_names_of_leaves(fun, tree, leaves), dims, sizes, axis_size) from None
     if len(different) == 1:
         return different.pop()
     if not different:

@@ -171,6 +171,12 @@ def _lower_scatter(
     mode: GatherScatterMode,
 ) -> str:
     dnums = dimension_numbers
+    if update_jaxpr is not None and update_jaxpr.out_avals[0].dtype != ctx.avals_out[0].dtype:
+        raise ValueError(
+            "Cannot lower jaxpr with verifier errors:\n"
+            f"The function of an update takes {update_jaxpr.in_avals[0].str_short()} and returns "
+            f"{update_jaxpr.out_avals[0].str_short()}. What it returns is stored in place of what it takes: convert it there."
+        )
     if update_jaxpr is not None and update_jaxpr.effects:
         raise NotImplementedError("Cannot lower effectful `scatter`.")
     if mode is GatherScatterMode.CLIP:
@@ -363,10 +369,5 @@ def scatter_apply(
     unused = full(tuple(update_shape), 0, aval.dtype)
     scalar = aval.update(shape=())
     reducer = scalar_reducer(func, scalar, unary=True)
-    [out] = reducer.out_avals
-    if out.strip_weak_type() != scalar.strip_weak_type():
-        raise ValueError(
-            f"scatter_apply: the function must return a scalar of the type it takes, got {out} for {scalar}"
-        )
     operands = operand, scatter_indices, unused
     return _bind_scatter(scatter_p, reducer, operands, dimension_numbers, indices_are_sorted, unique_indices, mode)

@@ -15,6 +15,7 @@ from ..base.late_rooms import Slots
 from ..core import Primitive, ShapedArray, tracer
 from ..interpreters.batching import AxisData, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
+from ..runtime.array import Array
 from .shaping import squeeze
 from .utils import check_shapelike
 
@@ -95,6 +96,11 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, start_indices: Any, li
     return slice(x, starts, limits, steps), dim
 
 
+def _known(indices: Sequence[Any]) -> tuple[Any, ...]:
+    """Indices of which those that are Arrays are ints."""
+    return tuple(operator.index(i) if type(i) is Array else i for i in indices)
+
+
 def slice(
     operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
 ) -> Any:
@@ -104,7 +110,7 @@ def slice(
     Raises:
       TypeError: where the indices are not one per axis, or do not lie within the array in order.
     """
-    starts, limits = tuple(start_indices), tuple(limit_indices)
+    starts, limits = _known(start_indices), _known(limit_indices)
     checks_keys = config.local.state.options.debug_key_reuse  # which has to see what part is taken
     if strides is None and core.trace_state_clean() and core.is_array_type(type(operand)) and not checks_keys:
         # Run now, it is computed by the program that takes the corner as data: one program for all corners.

@@ -210,7 +210,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
     """The whole array repeated `reps` times along each axis (an int, or one for each of the last axes)."""
     A = ensure_arraylike("tile", A)
-    times = tuple(map(operator.index, reps)) if isinstance(reps, Sequence | np.ndarray) else (operator.index(reps),)
+    each: Any = reps if isinstance(reps, Sequence) or np.ndim(reps) else (reps,)
+    times = tuple(map(operator.index, each))
     times = (1,) * (A.ndim - len(times)) + times
     if len(times) > A.ndim:
         A = lax.expand_dims(A, tuple(range(len(times) - A.ndim)))

@@ -136,7 +136,7 @@ class Traceable:
         name = api_util.argument_name(self.fun, arguments, i)
         if isinstance(x, ShapeDtypeStruct):
             return TypeError(
-                f"Argument '{name}' of shape {core.ShapedArray(x.shape, x.dtype).str_short()} of type {type(x)} is "
+                f"Argument '{name}' of shape {aval_of_argument(x).str_short()} of type {type(x)} is "
                 "not a valid JAX type.\nIt stands for an array without values, and is an argument for `trace`, "
                 "`lower`, `eval_shape` and `make_jaxpr`; to call the function, pass an array."
             )

@@ -139,7 +139,7 @@ def _as_names(argnames: str | Iterable[str], what: str) -> tuple[str, ...]:
     names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"argument is not a string: {name!r}\n{what} must be a string or a sequence of strings.")
+            raise TypeError(f"argument is not a string: {name}\n{what} must be a string or a sequence of strings.")
     return names
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import core, runtime
+from ..base.jax_version import since
 from ..core import ShapedArray, dtypes
 
 
@@ -79,8 +80,13 @@ class ShapeDtypeStruct:
 
 def aval_of_argument(x: Any) -> Any:
     """The aval of an argument where no value is needed: a `ShapeDtypeStruct`, or whatever has a shape and a
-    dtype, will do.
+    dtype, will do. An aval is itself, of whatever dtype.
     """
+    if isinstance(x, ShapedArray):
+        return x
+    if isinstance(x, ShapeDtypeStruct) and since(0, 12):
+        dtype = dtypes.check_and_canonicalize_user_dtype(x.dtype, "ShapeDtypeStruct")
+        return ShapedArray(x.shape, dtype, x.weak_type)
     if not core.is_array_type(type(x)) and hasattr(x, "shape") and dtypes.is_array_dtype(getattr(x, "dtype", None)):
         return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype), getattr(x, "weak_type", False))
     return core.get_aval(x)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import core
 from ...base import traceback_util
 from ...base.late_rooms import Slots
 from ...base.util import split_list
@@ -183,7 +184,23 @@ def _(*avals: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) 
 @register_lowering(linear_solve_p)
 def _(ctx: LoweringContext, *args: str, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> list[str]:
     *consts, b = split_list(args, const_lengths)
+    for solution, aval in zip(jaxprs.solve.out_avals, ctx.avals_in[len(args) - len(b) :], strict=False):
+        if solution.dtype != aval.dtype:
+            raise ValueError(
+                "Cannot lower jaxpr with verifier errors:\n"
+                f"custom_linear_solve: the solution is {solution.str_short()}, and the right side is {aval.str_short()}.\n"
+                f"Convert the right side first: `b.astype({solution.dtype.name!r})`."
+            )
     return ctx.lower_region(jaxprs.solve, [*consts[2], *b])
+
+
+def _bind(*args: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> list[Any]:
+    """The equation; at once, where the solution is of another dtype than the right side, what `solve` gives, as in JAX."""
+    *consts, b = split_list(args, const_lengths)
+    dtypes = [aval.dtype for aval in jaxprs.solve.out_avals[: len(b)]]
+    if core.current_trace() is None and dtypes != [core.typeof(x).dtype for x in b]:
+        return jaxpr_as_fun(jaxprs.solve)(*consts[2], *b)
+    return list(linear_solve_p.bind(*args, const_lengths=const_lengths, jaxprs=jaxprs))
 
 
 @register_batcher(linear_solve_p, even_unmapped=True)
@@ -217,7 +234,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, const_lengths: _LinearSolveTupl
     ]
     operands += [move_to(x, dim, 0, axis.size) if now else x for x, dim, now in zip(b, b_dims, b_now, strict=True)]
     batched = _LinearSolveTuple(matvec, vecmat, solve, transpose_solve)
-    outs = linear_solve_p.bind(*operands, const_lengths=const_lengths, jaxprs=batched)
+    outs = _bind(*operands, const_lengths=const_lengths, jaxprs=batched)
     return outs, [0 if is_batched else None for is_batched in x_out]
 
 
@@ -322,7 +339,7 @@ def custom_linear_solve(
             of_vecmat = trace_anew(Body(vecmat, transpose_solve, what, lambda x: (vecmat, x)), arguments, avals)
         found = checked("transpose_solve", functools.partial(transpose_solve, vecmat), transpose_solve, what, has_aux)
         parts = _LinearSolveTuple(of_matvec, of_vecmat, of_solve, found)
-    outs = linear_solve_p.bind(
+    outs = _bind(
         *(x for each in parts if each for x in each.consts),
         *right_side,
         const_lengths=_LinearSolveTuple(*(len(each.consts) if each else 0 for each in parts)),

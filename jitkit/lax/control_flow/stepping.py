@@ -14,7 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ...base.util import split_list
+from ...core import dtypes
 from ...jaxpr import Jaxpr
 from ..creation import empty
 from ..dynamic_slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
@@ -38,6 +41,12 @@ def scan_as_while(
         outs = eval_jaxpr_p.bind(*consts, *carry, *x, jaxpr=jaxpr)
         return outs[:num_carry], outs[num_carry:]
 
+    if length > np.iinfo(dtypes.default_int_dtype()).max:
+        raise OverflowError(
+            "An overflow was encountered while parsing an argument to a jitted computation, whose argument path is y. "
+            f"Got {type(length)} with value {length}\n"
+            "It is the number of steps of a loop, whose counter has 32 bits by default. Enable 64-bit types."
+        )
     y_avals = jaxpr.out_avals[num_carry:]
     if unroll == 1:
         carry, ys = loop_over(step, carry, xs, y_avals, length, reverse)
