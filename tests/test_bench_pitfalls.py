@@ -7,6 +7,7 @@ import pathlib
 import re
 import sys
 
+import jax
 import numpy as np
 import pytest
 from figures import cut_off, overlaps, words_of
@@ -25,9 +26,9 @@ from jitkit.pjit import compilation_cache
 LEAST = Effort(least=1, most=1, seconds=0.0)
 # Of each theme those that stand alone in it; the others are lambdas, lengths and static values in other clothes.
 KEPT = (
-    "lambda", "method", "lengths", "last-batch", "weak-types", "optional-key", "static-changes", "static-unhashable", "x64",
-    "committed", "stale-array", "leaked-tracer", "unrolled", "tiny-jits", "eager", "stopwatch", "first-call", "donation",
-    "donated-reused",
+    "lambda", "method", "lengths", "last-batch", "weak-types", "optional-key",
+    "static-changes", "static-positions", "static-unhashable", "x64", "committed", "stale-array", "leaked-tracer",
+    "unrolled", "tiny-jits", "eager", "stopwatch", "first-call", "donation", "donated-reused",
 )  # fmt: skip
 every_pitfall = pytest.mark.parametrize("name", keeping(list(BY_NAME), *KEPT))
 
@@ -100,6 +101,21 @@ def test_both_programs_give_the_same_at_every_call_or_differ_exactly_where_the_p
         assert differing(*pairs) == []
         return
     assert differing(result.slow, result.mended) == (list(range(wrong_from, CALLS + 1)) if wrong_from else [])
+
+
+def test_where_jax_takes_other_static_arguments_for_the_same_it_gives_the_numbers_of_before():
+    """What the pitfall "static-positions" says of JAX."""
+    x = np.float32(2)
+
+    def numbers(library):
+        def f(tens, ones):
+            return 10 * tens + ones
+
+        calls = library.jit(f, static_argnums=0)(3, x), library.jit(f, static_argnums=1)(x, 3)
+        return list(map(float, calls))
+
+    assert numbers(jitkit) == [32.0, 23.0]
+    assert numbers(jax) == [32.0, 32.0]
 
 
 def test_no_data_are_all_alike():

@@ -437,7 +437,7 @@ def test_bounds_of_loops_beyond_the_default_integers(jax, jnp, bounds):
 @same_as_jax
 def test_arrays_like_what_has_no_value(jax, jnp, dtype):
     class Duck:
-        shape, weak_type = (2,), False
+        shape = (2,)
 
     Duck.dtype = np.dtype(dtype)
     aval = jax.core.ShapedArray((2,), np.dtype(dtype))

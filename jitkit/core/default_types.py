@@ -155,6 +155,11 @@ def is_weakly_typed(x: Any) -> bool:
     return x_type is int or x_type is float or x_type is complex or getattr(x, "weak_type", False) is True
 
 
+asking_types: set[type] = (
+    set()
+)  # of values with a `weak_type` whose dtype is what a user asks for, and not what there is
+
+
 def dtype(x: Any) -> DType:
     """The dtype of a value, scalar, scalar type, dtype or name of a dtype, narrowed unless x64 mode is on.
 
@@ -174,7 +179,7 @@ def dtype(x: Any) -> DType:
             return canonical_scalar_dtype(x)
         if issubclass(x, np.generic):
             return _narrow_with_warning(np.dtype(x), "dtype")
-    elif hasattr(x, "weak_type") and (hasattr(x, "aval") or hasattr(x, "strip_weak_type")):
+    elif hasattr(x, "weak_type") and type(x) not in asking_types:
         known: DType = x.dtype
         return known
     elif isinstance(x, (str, np.dtype)):

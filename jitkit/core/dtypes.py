@@ -9,6 +9,7 @@ JAX: jax/_src/dtypes.py:canonicalize_dtype
 
 from __future__ import annotations
 
+from .default_types import asking_types as asking_types
 from .default_types import canonical_scalar_dtype as canonical_scalar_dtype
 from .default_types import canonicalize_dtype as canonicalize_dtype
 from .default_types import check_and_canonicalize_user_dtype as check_and_canonicalize_user_dtype

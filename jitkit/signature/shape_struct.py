@@ -93,6 +93,7 @@ def aval_of_argument(x: Any) -> Any:
 
 
 core.aval_without_value[ShapeDtypeStruct] = aval_of_argument
+dtypes.asking_types.add(ShapeDtypeStruct)
 
 
 def key_of_argument(x: Any) -> Any:

@@ -40,6 +40,36 @@ def changing_mended() -> Iterator[Any]:
         yield annealed_by_data(X, epoch)
 
 
+# --- one function, jitted with other static arguments ----------------------------------------------------------
+
+
+def in_digits(tens: Any, ones: Any) -> Any:
+    return 10 * tens + ones
+
+
+def positions_slow() -> Iterator[Any]:
+    for i in range(CALLS):
+        if i % 2 == 0:
+            yield jax.jit(in_digits, static_argnums=0)(3, X)
+        else:
+            yield jax.jit(in_digits, static_argnums=1)(X, 3)  # JAX 0.10 to 0.12: what the call before gave
+
+
+@jax.jit
+def with_three_tens(ones: Any) -> Any:
+    return in_digits(3, ones)
+
+
+@jax.jit
+def with_three_ones(tens: Any) -> Any:
+    return in_digits(tens, 3)
+
+
+def positions_mended() -> Iterator[Any]:
+    for i in range(CALLS):
+        yield with_three_tens(X) if i % 2 == 0 else with_three_ones(X)
+
+
 # --- a static argument that cannot be hashed ------------------------------------------------------------------
 
 
@@ -113,6 +143,16 @@ PITFALLS = (
         Counts(CALLS, CALLS),
         Counts(1, 1),
         "Static is for what decides the program: shapes, flags, names. A number to compute with is data.",
+    ),
+    Pitfall(
+        "static-positions",
+        "one function, jitted with other static arguments",
+        positions_slow,
+        positions_mended,
+        Counts(2, 2),
+        Counts(2, 2),
+        "In JAX 0.10 to 0.12 the key of a call holds static values and no positions: `(3, x)` and `(x, 3)` are one call, and the second is "
+        "given the first one's program and numbers. jitkit tells them apart. Write a function for each.",
     ),
     Pitfall(
         "static-unhashable",
