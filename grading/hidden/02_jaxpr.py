@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 
-from jitkit.kata.checking import check, raised
+from jitkit.kata.checking import check, module, raised
 
 
 def branching(jk, n):
@@ -71,7 +69,7 @@ def a_longer_program(jk, rng):
 
 @check("02.5", "The laws hold in inner programs.", hidden=True)
 def laws_of_inner_programs(jk, rng):
-    check_jaxpr = importlib.import_module(f"{jk.__name__}.jaxpr.check").check_jaxpr
+    check_jaxpr = module(jk, "jaxpr.check").check_jaxpr
     n = int(rng.integers(2, 9))
     program = jk.make_jaxpr(branching(jk, n))(np.ones(n, "float32"), True)
     eqn = program.eqns[-1]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 
 import numpy as np
 
-from jitkit.kata.checking import Stablehlo, check
+from jitkit.kata.checking import Stablehlo, check, module
 
 
 def module_of(jk, f, *arguments):
@@ -110,7 +109,7 @@ def calls(jk, rng):
 
 @check("04.7", "From a folder, by another jit of the same lines.", hidden=True, tolerance=1e-5)
 def by_the_folder(jk, rng):
-    compiler = importlib.import_module(f"{jk.__name__}.compiler.compiler")
+    compiler = module(jk, "compiler.compiler")
     compile_text, texts = compiler.runtime.compile_text, []
 
     def noting(text, owners, options=()):

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import collections
-import importlib
 import types
 
 import numpy as np
 
-from jitkit.kata.checking import check
-
-
-def module(jk, name):
-    return importlib.import_module(f"{jk.__name__}.{name}")
+from jitkit.kata.checking import check, module
 
 
 def logged(log):
@@ -167,7 +162,7 @@ def steps_of_training(jk, rng):
 
 @check("05.8", "Two of them know nothing of each other; keys may be anything that can be hashed.", hidden=True)
 def two_small_jits(jk, rng):
-    jit_by = importlib.import_module(f"{jk.__name__}.kata.subjects.small_jit").jit_by
+    jit_by = module(jk, "kata.subjects.small_jit").jit_by
     x = rng.normal(size=4).astype("float32")
     twice = jit_by(lambda x: ("twice", x.dtype.name), lambda x: x * 2)
     half = jit_by(lambda x: frozenset([x.shape]), lambda x: x / 2)

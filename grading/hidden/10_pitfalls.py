@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 
-from jitkit.kata.checking import check
+from jitkit.kata.checking import check, module
 
 
 def mended(jk):
     """The module of the exercises."""
-    return importlib.import_module(f"{jk.__name__}.kata.subjects.pitfalls")
+    return module(jk, "kata.subjects.pitfalls")
 
 
 @check(
@@ -92,8 +90,8 @@ def two_fits(jk, rng):
 
 def predictions(jk, *names):
     """What the quiz's functions return."""
-    module = importlib.import_module(f"{jk.__name__}.kata.subjects.quiz")
-    return {name: int(getattr(module, name)()) for name in names}
+    quiz = module(jk, "kata.subjects.quiz")
+    return {name: int(getattr(quiz, name)()) for name in names}
 
 
 @check("10.8", "All predictions.", hidden=True)

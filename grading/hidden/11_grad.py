@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-import importlib
 
 import numpy as np
 
-from jitkit.kata.checking import check, raised, run_by_numpy
+from jitkit.kata.checking import check, module, raised, run_by_numpy
 
 
 def interpreters(jk):
@@ -204,7 +203,7 @@ def loops(jk, rng):
 
 @check("11.7", "Other shapes, zeros everywhere, no elements; many steps; one layer.", hidden=True)
 def other_programs(jk, rng):
-    gradients = importlib.import_module(f"{jk.__name__}.kata.subjects.gradients")
+    gradients = module(jk, "kata.subjects.gradients")
     zeros, none, scalar = np.zeros((2, 2), "float32"), np.zeros(0, "float32"), np.float32(rng.uniform(2, 9))
     slope = jk.value_and_grad(gradients.entropy)
     x, w = row(rng, 3), rng.normal(size=(1, 3)).astype("float32")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 
 import numpy as np
 
-from jitkit.kata.checking import check, raised, run_by_numpy
+from jitkit.kata.checking import check, module, raised, run_by_numpy
 
 
 def normal(rng, *shape):
@@ -91,7 +90,7 @@ def products(jk, rng):
         x = lhs if left is None else np.stack([lhs, lhs * 2, lhs + 1], left)
         y = rhs if right is None else np.stack([rhs, rhs - 1, rhs * 3], right)
         found.append(values(jk, lambda x, y: jk.lax.dot_general(x, y, numbers), x, y, in_axes=(left, right)))
-    ask = importlib.import_module(f"{jk.__name__}.lax.dot_products").batched_dimension_numbers
+    ask = module(jk, "lax.dot_products").batched_dimension_numbers
     (contract, batch), place = ask(3, 3, 2, 1, (((0,), (1,)), ((), ())))
     return found, list(map(list, contract)), list(map(list, batch)), int(place)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 
 import numpy as np
 
-from jitkit.kata.checking import check
+from jitkit.kata.checking import check, module
 
 
 def chips(jk):
     """The module of the exercises."""
-    return importlib.import_module(f"{jk.__name__}.kata.subjects.chips")
+    return module(jk, "kata.subjects.chips")
 
 
 def floats(jk, numbers):
@@ -27,7 +26,7 @@ def floats(jk, numbers):
 )
 def calls(jk, rng):
     inner, called, begun = (f"{word}.{rng.integers(900)}" for word in ("inner", "called", "begun"))
-    program = importlib.import_module(f"{jk.__name__}.targets.hlo").Program(f"""
+    program = module(jk, "targets.hlo").Program(f"""
 %{called} (p: f32[8]) -> f32[8] {{
   %p = f32[8]{{0}} parameter(0)
   ROOT %{inner} = f32[8]{{0}} exponential(%p)

@@ -4,7 +4,7 @@ Comes in: equations, from a trace. Goes out: a program as data, which can be run
 order of reading:
 
     language    Var, Literal, JaxprEqn, Jaxpr; `eval_jaxpr`
-    dead_code   a jaxpr without what its wanted results do not need: `dce_jaxpr`
+    pruning     a jaxpr without what its wanted results do not need: `dce_jaxpr`
     rearranging jaxprs of jaxprs: other outputs, other orders; each made once
     check       the law: when a jaxpr is well-formed, and when two are the same program
     printer     Jaxpr -> text, in JAX's layout
@@ -15,12 +15,6 @@ JAX: jax/_src/core.py:Jaxpr
 
 from __future__ import annotations
 
-from .dead_code import DCERule as DCERule
-from .dead_code import dce_jaxpr as dce_jaxpr
-from .dead_code import dce_rules as dce_rules
-from .dead_code import keep_or_drop as keep_or_drop
-from .dead_code import live_equations as live_equations
-from .dead_code import prune_jaxpr as prune_jaxpr
 from .language import Atom as Atom
 from .language import DebugInfo as DebugInfo
 from .language import Jaxpr as Jaxpr
@@ -36,6 +30,12 @@ from .language import literal_value as literal_value
 from .language import pp_eqn_rules as pp_eqn_rules
 from .language import printing as printing
 from .language import subjaxprs as subjaxprs
+from .pruning import DCERule as DCERule
+from .pruning import dce_jaxpr as dce_jaxpr
+from .pruning import dce_rules as dce_rules
+from .pruning import keep_or_drop as keep_or_drop
+from .pruning import live_equations as live_equations
+from .pruning import prune_jaxpr as prune_jaxpr
 from .rearranging import close_jaxpr as close_jaxpr
 from .rearranging import convert_constvars_jaxpr as convert_constvars_jaxpr
 from .rearranging import drop_unused as drop_unused

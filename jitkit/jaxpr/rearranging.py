@@ -13,8 +13,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from .dead_code import dce_jaxpr
 from .language import DropVar, Jaxpr, Var
+from .pruning import dce_jaxpr
 
 _T = TypeVar("_T")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .engine.checking import Stablehlo, Unordered, check, modules_of_jax, raised, run_by_numpy
+from .engine.checking import Stablehlo, Unordered, check, module, modules_of_jax, raised, run_by_numpy
 from .engine.random_programs import random_programs
 from .programs import calls as of_calls
 from .programs import chips as of_chips
@@ -11,6 +11,6 @@ from .programs import transformed as of_arrays
 from .programs import trees as of_trees
 
 __all__ = [
-    "Stablehlo", "Unordered", "check", "modules_of_jax", "of_arrays", "of_calls", "of_chips", "of_loops", "of_trees", "raised",
+    "Stablehlo", "Unordered", "check", "module", "modules_of_jax", "of_arrays", "of_calls", "of_chips", "of_loops", "of_trees", "raised",
     "random_programs", "run_by_numpy",
 ]  # fmt: skip

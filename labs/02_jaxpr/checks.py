@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import weakref
 
 import numpy as np
 
-from jitkit.kata.checking import check, of_arrays, raised, random_programs
+from jitkit.kata.checking import check, module, of_arrays, raised, random_programs
 
 
 def vector(rng, size=None):
@@ -388,7 +387,7 @@ def too_few_values(jk, rng):
 
 def law(jk, program, *parts):
     """What `check_jaxpr` says about a program."""
-    check_jaxpr = importlib.import_module(f"{jk.__name__}.jaxpr.check").check_jaxpr
+    check_jaxpr = module(jk, "jaxpr.check").check_jaxpr
     return raised(check_jaxpr, program, parts=parts)
 
 
@@ -478,7 +477,7 @@ def types_of_results(jk, rng):
 
 @check("02.5", "Each law has a message for each of its breaches, and changes nothing.")
 def all_messages(jk, rng):
-    laws = importlib.import_module(f"{jk.__name__}.jaxpr.check")
+    laws = module(jk, "jaxpr.check")
     program = jk.make_jaxpr(lambda x: jk.lax.sort([x, -x], num_keys=1))(vector(rng))
     eqn = program.eqns[-1]
     strange = [jk.jaxpr.Var(aval.update(shape=(99,))) for aval in (v.aval for v in eqn.outvars)]
@@ -569,11 +568,11 @@ def all_that_lives(jk, rng):
     variables = [*program.invars, *(var for eqn in program.eqns for var in eqn.outvars)]
     found = []
     for outputs in ([program.outvars[0]], program.outvars[1:], [program.invars[1]], []):
-        left, live = jk.jaxpr.dead_code.live_equations(program.eqns, outputs)
+        left, live = jk.jaxpr.pruning.live_equations(program.eqns, outputs)
         found.append(([e.primitive.name for e in left], [v in live for v in variables], len(live)))
     inner = jk.jit(lambda x, n: (x * n, x))
     call = jk.make_jaxpr(lambda x: inner(x, 2.0)[0])(vector(rng))  # with a literal among its operands
-    left, live = jk.jaxpr.dead_code.live_equations(call.eqns, call.outvars)
+    left, live = jk.jaxpr.pruning.live_equations(call.eqns, call.outvars)
     return found, len(left), sorted(type(atom).__name__ for atom in live)
 
 
@@ -683,7 +682,7 @@ def rules(jk, rng):
         results.extend(isinstance(y, jk.core.Tracer) or y for y in found)
         return x
 
-    results, staging_rules = [], importlib.import_module(f"{jk.__name__}.interpreters.partial_eval").staging_rules
+    results, staging_rules = [], module(jk, "interpreters.partial_eval").staging_rules
     staging_rules[mine_p] = rule
     try:
         program = jk.make_jaxpr(f)(vector(rng, 2))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import itertools
 import re
 
 import ml_dtypes
 import numpy as np
 
-from jitkit.kata.checking import Stablehlo, check, of_arrays, raised, random_programs
+from jitkit.kata.checking import Stablehlo, check, module, of_arrays, raised, random_programs
 
 
 def lowered(jk, f, *arguments):
@@ -625,7 +624,7 @@ def compiled_by(jk, log, *programs, cache=True, known=()):
         log.append(("compile", "loc(" in text, options))
         return len(log)
 
-    compiler = importlib.import_module(f"{jk.__name__}.compiler.compiler")
+    compiler = module(jk, "compiler.compiler")
     with (
         replaced(compiler.disk_cache, enabled=lambda: cache, load=load, store=store),
         replaced(compiler.runtime, compile_text=compile_text),
@@ -707,8 +706,8 @@ def compiled_and_run(jk, rng):
 )
 def places(jk, rng):
     found = []
-    program = importlib.import_module(f"{jk.__name__}.compiler.program")
-    placements = importlib.import_module(f"{jk.__name__}.compiler.placement")
+    program = module(jk, "compiler.program")
+    placements = module(jk, "compiler.placement")
     default = placements.default_placement()
 
     class Elsewhere(placements.Placement):

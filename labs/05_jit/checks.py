@@ -5,17 +5,12 @@ from __future__ import annotations
 import collections
 import contextlib
 import gc
-import importlib
 import types
 import weakref
 
 import numpy as np
 
-from jitkit.kata.checking import check, of_arrays, of_calls, raised, random_programs
-
-
-def module(jk, name):
-    return importlib.import_module(f"{jk.__name__}.{name}")
+from jitkit.kata.checking import check, module, of_arrays, of_calls, raised, random_programs
 
 
 def logged(log):

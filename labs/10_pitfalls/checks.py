@@ -6,7 +6,6 @@ import collections
 import contextlib
 import dataclasses
 import functools
-import importlib
 import itertools
 import operator
 import sys
@@ -14,12 +13,12 @@ import types
 
 import numpy as np
 
-from jitkit.kata.checking import check, raised, run_by_numpy
+from jitkit.kata.checking import check, module, raised, run_by_numpy
 
 
 def mended(jk):
     """The module of the exercises."""
-    return importlib.import_module(f"{jk.__name__}.kata.subjects.pitfalls")
+    return module(jk, "kata.subjects.pitfalls")
 
 
 CONVERSIONS = ("stage", "convert_element_type")  # what `jnp.asarray` and `astype` compile, at the door of a program
@@ -728,7 +727,7 @@ def proven(jk, rng, predict, program):
 
 def quiz(jk):
     """The module of the quiz."""
-    return importlib.import_module(f"{jk.__name__}.kata.subjects.quiz")
+    return module(jk, "kata.subjects.quiz")
 
 
 @check("10.8", "Two dicts of one content.", against=["the order of keys is in the tree"])

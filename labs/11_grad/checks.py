@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 
-from jitkit.kata.checking import check, of_arrays, raised, random_programs, run_by_numpy
+from jitkit.kata.checking import check, module, of_arrays, raised, random_programs, run_by_numpy
 
 
 def interpreters(jk):
@@ -871,7 +869,7 @@ def more_loops(jk, rng):
 
 def mended(jk):
     """The module of these exercises."""
-    return importlib.import_module(f"{jk.__name__}.kata.subjects.gradients")
+    return module(jk, "kata.subjects.gradients")
 
 
 @check(

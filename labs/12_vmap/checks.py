@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 
 import numpy as np
 
-from jitkit.kata.checking import check, of_arrays, raised, random_programs, run_by_numpy
+from jitkit.kata.checking import check, module, of_arrays, raised, random_programs, run_by_numpy
 
 
 def normal(rng, *shape):
@@ -406,7 +405,7 @@ def one_is_no_batch(jk, rng):
     against=["batch axes come last", "the batch axis comes first", "only contracting axes are shifted"],
 )
 def numbers(jk, rng):
-    ask = importlib.import_module(f"{jk.__name__}.lax.dot_products").batched_dimension_numbers
+    ask = module(jk, "lax.dot_products").batched_dimension_numbers
     given = (((1,), (2,)), ((0,), (0,)))  # (b, c, k) with (b, l, c)
     cases = [(4, 3, dim, None) for dim in range(4)] + [(3, 4, None, dim) for dim in range(4)]
     found = []

@@ -3,20 +3,19 @@ compiler made, and in what those of other chips made, where they are installed."
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 
 import numpy as np
 
-from jitkit.kata.checking import check, of_chips, random_programs, run_by_numpy
+from jitkit.kata.checking import check, module, of_chips, random_programs, run_by_numpy
 
 _FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast"}
 
 
 def chips(jk):
     """The module of the exercises."""
-    return importlib.import_module(f"{jk.__name__}.kata.subjects.chips")
+    return module(jk, "kata.subjects.chips")
 
 
 def floats(jk, numbers):
@@ -26,7 +25,7 @@ def floats(jk, numbers):
 
 def read(jk, text):
     """Kernels and loops, by name, as `Program` finds them."""
-    program = importlib.import_module(f"{jk.__name__}.targets.hlo").Program(text)
+    program = module(jk, "targets.hlo").Program(text)
     kernels = [(kernel.name, kernel.fused, kernel.kind) for kernel in program.kernels]
     return kernels, [(loop.name, loop.trips) for loop in program.loops]
 
@@ -48,7 +47,7 @@ def counted_in(text):
 
 def elsewhere(jk, fun, *args):
     """The compiled program, by name of the chip, of each one whose compiler is installed. Says so where there is none."""
-    targets = importlib.import_module(f"{jk.__name__}.targets")
+    targets = module(jk, "targets")
     there = [target for target in targets.TARGETS.values() if target.name != "cpu" and targets.obstacle(target) is None]
     if not there:
         print(

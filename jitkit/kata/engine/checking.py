@@ -19,13 +19,14 @@ dicts of them, and
     run_by_numpy(jaxpr, *args)       what a program computes, without compiling it
     Unordered(values)                values in any order
 
-`modules_of_jax(program)` runs a program and says which modules of the real JAX it used on the way: none, where it should be the
-learner's work.
+`module(jk, "kata.subjects.quiz")` is a module of `jk` that is not an attribute of it. `modules_of_jax(program)` runs a program and says
+which modules of the real JAX it used on the way: none, where it should be the learner's work.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import sys
 import threading
@@ -35,7 +36,17 @@ from typing import Any, NamedTuple
 from .numpy_jaxpr import run_by_numpy
 from .plain import Stablehlo, Unordered, raised
 
-__all__ = ["Check", "Stablehlo", "Unordered", "check", "load_checks", "modules_of_jax", "raised", "run_by_numpy"]
+__all__ = [
+    "Check",
+    "Stablehlo",
+    "Unordered",
+    "check",
+    "load_checks",
+    "module",
+    "modules_of_jax",
+    "raised",
+    "run_by_numpy",
+]
 
 Program = Callable[[Any, Any], Any]
 
@@ -51,6 +62,11 @@ class Check(NamedTuple):
     tolerance: float | None
     hidden: bool
     drawn: bool = False
+
+
+def module(jk: Any, name: str) -> Any:
+    """A module of `jk`, whose functions are the learner's where they wrote some."""
+    return importlib.import_module(f"{jk.__name__}.{name}")
 
 
 _collected: list[Check] = []
