@@ -1461,3 +1461,18 @@ def test_two_versions_with_one_jaxpr_are_said_to_be_the_same(tmp_path):
 def test_a_comparison_is_of_two_programs_and_not_of_calls(tmp_path, capsys):
     assert against(tmp_path, "other", "--json")[0] == problems.USAGE
     assert "--against takes neither --json nor --calls" in capsys.readouterr().err
+
+
+def test_a_miss_of_jaxs_is_compared_with_the_call_that_its_sentence_speaks_of():
+    def step(w, x):
+        return (x @ w).sum()
+
+    with jax_calls.recording() as found:
+        jitted = jax.jit(step)
+        w = jax.numpy.ones((4, 4))
+        for x in (jax.numpy.ones((3, 4)), jax.numpy.ones((5, 4)), jax.numpy.ones((3, 4), "bfloat16")):
+            jitted(w, x)
+    entries = calls.as_data(found.of("step"), "of a test")["entries"]
+    [sentence] = [line for line in entries[-1]["sentences"] if "and before" in line]
+    assert sentence.endswith("now bf16[3,4] and before f32[3,4]")
+    assert [each["versus"] for each in entries] == [None, 1, 1]

@@ -33,6 +33,7 @@ from .listing import shortened
 MOST_CALLS = 2000
 _AT = re.compile(r"(.+):(\d+)(?: \(.*\))?$")
 _MISS = re.compile(r"#(\d+)")
+_BEFORE = re.compile(r"and before (\S+)$", re.MULTILINE)
 _STAGES = {"tracing": "trace", "lowering": "lower", "compilation": "compile", "disk cache hit": "compile"}
 _DISPATCH = next(
     each
@@ -202,13 +203,25 @@ def as_data(calls: list[Call], how: str) -> dict[str, Any]:
         }
         if call.miss is not None:
             own = id(getattr(call.jitted, "cache", call.jitted))
-            versus = at_miss.get((own, call.miss.closest or 0), last)
             numbers = {miss: at for (cache, miss), at in at_miss.items() if cache == own}
+            versus = at_miss.get((own, call.miss.closest or 0)) or _spoken_of(call, calls, [*numbers.values()]) or last
             entry |= _of_miss(call.miss, call.jaxpr, jaxprs, versus, numbers)
             at_miss[own, call.miss.number] = number
             last = number
         entries.append(entry)
     return {"how": how, "entries": entries, "jaxprs": jaxprs}
+
+
+def _spoken_of(call: Call, calls: list[Call], earlier: list[int]) -> int | None:
+    """The latest of the earlier misses that had the types of which it is said that they were there before. JAX says them, and not
+    which call had them.
+    """
+    before = _BEFORE.findall("\n".join(call.miss.lines())) if call.miss else []
+    for number in reversed(earlier if before else []):
+        arguments = " ".join(calls[number - 1].jaxpr or []).partition(". let")[0].split()
+        if all(any(each.endswith(f":{type_}") for each in arguments) for type_ in before):
+            return number
+    return None
 
 
 def _source_of(at: str) -> str:
