@@ -8,6 +8,7 @@ import math
 import jax
 import numpy as np
 import pytest
+from twin import JAX_VERSION
 
 import jitkit
 
@@ -163,6 +164,11 @@ PROGRAMS = {
     ),
     "an f-string that is printed": (lambda lib, jnp: lib.jit(lambda x: lib.debug.print(f"{1.0}", x))(1.0), "without the f"),
 }  # fmt: skip
+REWORDED_IN_0_12 = {
+    "vmap with too few axes",
+    "bwd of another shape",
+    "gradient of an array",
+}  # they give advice, or a place
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -176,7 +182,8 @@ def test_the_first_line_is_jax_s_and_the_help_stands_below_it(name):
     ours, theirs = errors
     assert type(ours).__name__ == type(theirs).__name__
     one, other = (str(error).splitlines()[0] for error in errors)
-    assert one.replace("test_errors_help.", "") == other.replace("test_errors_help.", "")
+    if JAX_VERSION < (0, 12) or name not in REWORDED_IN_0_12:
+        assert one.replace("test_errors_help.", "") == other.replace("test_errors_help.", "")
     below = str(ours).partition("\n")[2]
     assert help_ in below
     assert help_ not in str(theirs)

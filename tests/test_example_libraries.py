@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from twin import JAX_VERSION
 
 A = np.float32([[0.5, 0.25, 0.75], [1.5, -0.5, 2.0]])
 B = np.float32([[1.5, 0.5, 0.25], [3.0, 2.0, 0.5]])
@@ -150,7 +151,11 @@ def test_a_differential_equation(name):
     def solved(library, v, t):
         return EQUATIONS[name](room(library, "experimental.ode"), importlib.import_module(library), v, t)
 
-    assert_as_in_jax(solved, V, TIMES)
+    if JAX_VERSION < (0, 12):
+        assert_as_in_jax(solved, V, TIMES)
+    else:  # polyval is an operation of its own there
+        ours, theirs = (outcome(library, solved, V, TIMES)[1] for library in ("jitkit", "jax"))
+        assert ours == theirs
 
 
 def test_the_derivative_of_a_solution_has_the_bits_of_jaxs():

@@ -71,9 +71,10 @@ def test_parameters_of_public_functions_are_those_of_jax_or_there_is_a_reason():
         used = {row.reason(name) for row in rows for name in row.found}
         assert {reason for reason in signatures.REASONS if reason not in used} == set()
         assert page_section("Signatures") == signatures.render().strip()
-    else:  # a later JAX has parameters of its own; ours are all taken there
-        ours_only = [text for row in rows for text in row.unexpected() if "JAX has not" in text]
-        assert ours_only == []
+    else:  # a later JAX has parameters of its own; ours are all taken there, but for one that has another name
+        ours_only = {text for row in rows for text in row.unexpected() if "JAX has not" in text}
+        in_cpp = {text for text in ours_only if re.match(r"tree_util\.\w+Key:", text)}  # the classes tell no parameters
+        assert ours_only - in_cpp <= {"make_mesh: JAX has not `axis_shapes`"}
 
 
 def test_parameters_that_differ_are_found():

@@ -12,7 +12,6 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import re
 import sys
 import types
 from collections.abc import Sequence
@@ -45,7 +44,7 @@ def install() -> None:
     set_aside.set_jax_aside()
     sys.meta_path.insert(0, _Finder)
     jitkit.__version__ = jax_version.text()
-    vars(jitkit)["__version_info__"] = tuple(int(part) for part in re.findall(r"\d+", jax_version.text())[:3])
+    vars(jitkit)["__version_info__"] = tuple(int(part) for part in jax_version.text().split(".") if part.isdigit())
     vars(jitkit)["version"] = private_names.module("jax.version")
     sys.modules["jax"] = jitkit
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from .. import core
 from ..base import source_info, traceback_util
+from ..base.jax_version import since
 from ..base.util import merge_lists, partition_list
 from ..core import Primitive, dtypes
 from ..interpreters import ad
@@ -327,18 +328,20 @@ def checkpoint(
 
 def _positions(given: Any, count: int) -> tuple[int, ...]:
     """The static arguments of a call with `count` of them. TypeError and ValueError for what is no tuple of such ints."""
-    for i in given:
-        if not i >= -count:
-            raise ValueError(
-                "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to -len(args) "
-                f"and less than len(args), but got value {i} for len(args) == {count}."
-            )
+    fits = [
+        -count <= i if since(0, 12) else i >= -count for i in given
+    ]  # a TypeError of Python's for what is no number
+    if not all(fits) and not since(0, 12):
+        raise ValueError(
+            "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to -len(args) "
+            f"and less than len(args), but got value {given[fits.index(False)]} for len(args) == {count}."
+        )
     if type(given) is not tuple or not all(type(i) is int for i in given):
         raise TypeError(
             "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` must be an int, tuple of ints or, bool, but got "
             f"value {given}"
         )
-    if any(i >= count for i in given):
+    if not all(-count <= i < count for i in given):
         raise ValueError(
             "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take integer values greater than or "
             f"equal to `-len(args)` and less than `len(args)`, but got {given}, while `len(args)` = {count}"

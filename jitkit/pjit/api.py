@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from typing import Any, cast
 
 from ..base import config, traceback_util
+from ..base.jax_version import since
 from ..signature import api_util
 from .function import PjitFunction
 from .jit import jit
@@ -44,7 +45,8 @@ def make_jaxpr(
         given: tuple[int, ...] = (operator.index(cast(int, static_argnums)),)
     except TypeError:
         given = () if static_argnums is None else tuple(cast(Sequence[int], static_argnums))
-    counts_back = any(i < 0 for i in given)
+    # From the end of what is passed, unlike `jit`, which counts parameters; in later releases of JAX it is the same.
+    counts_back = any(i < 0 for i in given) and not since(0, 12)
 
     @functools.wraps(fun)
     @traceback_util.api_boundary
@@ -52,7 +54,6 @@ def make_jaxpr(
         with ExitStack() as axes:
             for name, size in axis_env or ():
                 axes.enter_context(config.named_axis(name, size))
-            # from the end of what is passed, unlike `jit`, which counts parameters
             this = jitted_with([i + len(args) if i < 0 else i for i in given]) if counts_back else jitted
             traced = this.trace(*args, **kwargs)
         return (traced.jaxpr, traced.out_info) if return_shape else traced.jaxpr

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from ... import core
 from ...base import config, errors
+from ...base.jax_version import since
 from ...core import Primitive
 from ...interpreters import partial_eval
 from ...interpreters.batching import AxisData, batch_jaxpr_if
@@ -191,7 +192,7 @@ def _(*avals: Any, jaxpr: Jaxpr) -> list[Any]:
 
 @register_lowering(eval_jaxpr_p)
 def _(ctx: LoweringContext, *args: str, jaxpr: Jaxpr) -> list[str]:
-    return ctx.lower_region(jaxpr, args, "closed_call", own_lines=True)
+    return ctx.lower_region(jaxpr, args, "eval_jaxpr" if since(0, 12) else "closed_call", own_lines=True)
 
 
 # --- branches that take the constants of all ----------------------------------------------------------------
