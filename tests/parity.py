@@ -73,8 +73,8 @@ REASONS: tuple[tuple[str, str], ...] = (
 _KIND = r"(.*: )?"
 LATER_REASONS: tuple[tuple[str, str, str], ...] = (
     (
-        _KIND + r"(jnp\.(flatnonzero|nonzero|union1d|tri[lu]_indices)|x\.nonzero)",
-        "`nonzero`, `flatnonzero`, indices of triangles, `unique`, `union1d`",
+        _KIND + r"(jnp\.(flatnonzero|nonzero|union1d|tri[lu]_indices|insert|setdiff1d)\(|x\.nonzero)",
+        "`nonzero`, `flatnonzero`, indices of triangles, `unique`, `union1d`, `setdiff1d`, `insert`",
         "an operation of its own for `nonzero`",
     ),
     (
@@ -101,9 +101,10 @@ LATER_REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         _KIND
-        + r"(jnp|lax)\.linalg\.(cholesky|cond|det|eigv?a?l?s?h?|householder_product|lstsq|lu|matrix_rank|norm|pinv|qr|svd|svdvals)\(",
-        "`jnp.linalg` and `lax.linalg`: determinants, decompositions, and what is made of them",
-        "floats of 16 bits are refused, other sentences for what has a wrong shape, other equations for `det` and `cond`",
+        + r"((jnp|lax)\.linalg\.(cholesky|cond|det|eigv?a?l?s?h?|householder_product|inv|lstsq|lu|matrix_rank|norm|pinv|qr|solve|"
+        + r"svd|svdvals|tensorinv|tensorsolve)|sla\.\w+|jnp\.(poly|polyfit|roots))\(",
+        "`linalg` of `jnp`, `lax` and `scipy`, `poly`, `polyfit`, `roots`: determinants, decompositions, and what is made of them",
+        "floats of 16 bits are refused, other sentences for what has a wrong shape, other equations for `det`, `cond`, `expm`, `solve`",
     ),
     (
         _KIND + r"special\.(i0|i1|rel_entr|kl_div|beta|betaln)\(",
