@@ -76,15 +76,16 @@ def _as_zero(tangent: Any) -> Any:
 
 def _check_tangent(aval: Any, tangent: Any) -> None:
     expected = tangent_aval(aval).dtype
+    gap = " " if since(0, 12) else ""  # of JAX's sentences
     if tangent.dtype != expected:
         raise TypeError(
             "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal "
-            f"dtype the tangent dtype must be float0.Got primal dtype {aval.dtype} and so expected tangent dtype "
+            f"dtype the tangent dtype must be float0.{gap}Got primal dtype {aval.dtype} and so expected tangent dtype "
             f"{expected}, but got tangent dtype {tangent.dtype} instead.{edits.TANGENTS}"
         )
     if aval.shape != tangent.shape:
         raise ValueError(
-            "jvp called with different primal and tangent shapes;"
+            f"jvp called with different primal and tangent shapes;{gap}"
             f"Got primal shape {aval.shape} and tangent shape as {tangent.shape}{edits.TANGENTS}"
         )
 
