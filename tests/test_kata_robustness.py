@@ -79,6 +79,9 @@ def test_what_the_system_has_to_stop_is_a_verdict_too(learner, text, word, sente
     shown = learner("check", "90.1", status=1)
     assert f"✗ {word}" in shown
     assert sentence in " ".join(shown.split())
+    if "bytearray" in text:
+        line = learner.lists.read_text(encoding="utf-8").splitlines().index("    x = bytearray(7 << 30)") + 1
+        assert learner.report("90.1").verdict.first_failure.line == (str(learner.lists), line)
 
 
 def test_what_is_printed_is_shown_in_part_and_does_not_end_the_check(learner):

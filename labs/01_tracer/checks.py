@@ -534,3 +534,8 @@ def programs_4(jk, rng):
 @check("01.5", NEW, drawn=True)
 def programs_5(jk, rng):
     return random_programs(jk, rng, of_arrays.plain("constant unary binary jit scan constant"), 6, types=True)
+
+
+@check("01.6", NEW, drawn=True)
+def programs_6(jk, rng):
+    return random_programs(jk, rng, of_loops.conversions, 6, by_numpy=False)

@@ -759,3 +759,15 @@ def programs_7(jk, rng):
         4,
         by_numpy=False,
     )
+
+
+@check("02.5", NEW, drawn=True)
+def programs_5(jk, rng):
+    write = of_arrays.plain("unary binary scaled reduction moved", way=of_arrays.BROKEN)
+    return random_programs(jk, rng, write, 6, by_numpy=False)
+
+
+@check("02.6", NEW, drawn=True)
+def programs_6(jk, rng):
+    write = of_arrays.plain("unary binary scaled reduction moved constant jit branches scan", way=of_arrays.PARTLY_USED)
+    return random_programs(jk, rng, write, 4, by_numpy=False)

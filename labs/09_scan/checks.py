@@ -573,3 +573,20 @@ def programs_4(jk, rng):
     return random_programs(
         jk, rng, of_arrays.plain("scan scan scan unary", way="jax.jit(f)({args})"), 3, graded=20, by_numpy=False
     )
+
+
+@check("09.1", NEW, drawn=True)
+def programs_1(jk, rng):
+    return random_programs(jk, rng, of_arrays.plain("scan unary binary scan", way=of_arrays.IN_PYTHON), 5)
+
+
+@check("09.5", NEW, drawn=True, tolerance=1e-4)
+def programs_5(jk, rng):
+    write = of_arrays.plain("unrolled unary unrolled", way="jax.jit(f)({args})")
+    return random_programs(jk, rng, write, 2, graded=20, by_numpy=False)
+
+
+@check("09.6", NEW, drawn=True)
+def programs_6(jk, rng):
+    write = of_arrays.plain("scan unary scan counted binary", way=of_arrays.PARTLY_USED)
+    return random_programs(jk, rng, write, 5, by_numpy=False)

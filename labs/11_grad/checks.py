@@ -1158,3 +1158,8 @@ def programs_6(jk, rng):
     return random_programs(
         jk, rng, of_arrays.differentiated("scan unary binary product counted scan", dtypes=("float32",), ways=(0, 5)), 6
     )
+
+
+@check("11.7", NEW, drawn=True, tolerance=1e-4)
+def programs_7(jk, rng):
+    return random_programs(jk, rng, of_arrays.gradients, 8)

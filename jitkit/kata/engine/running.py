@@ -196,7 +196,7 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
             case {"is": "result", "check": name, "value": value, "output": output, "seconds": seconds} if (
                 name == current
             ):
-                yield _limited(Outcome(name, value, output=output, seconds=seconds), _folder(job))
+                yield _limited(Outcome(name, value, output=output, seconds=seconds), _own_places(job))
                 limit = time.monotonic() + job.seconds
             case {"is": "done"}:
                 return
@@ -209,17 +209,20 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
                 return
 
 
-def _limited(outcome: Outcome, folder: str) -> Outcome:
-    """A result that says that a limit was met, or what a package may not import."""
+def _limited(outcome: Outcome, own: Sequence[str]) -> Outcome:
+    """A result that says that a limit was met, or what a package may not import; at the line of the learner's where it was."""
     value = outcome.value or {}
+    lines = [
+        _line(line) for line in value.get("lines", ()) if any(place and line[0].startswith(place) for place in own)
+    ]
+    line = lines[-1] if lines else None
     if value.get("is") == "error" and value["class"] == "MemoryError":
         return outcome._replace(
-            trouble=Status.LIMIT, sentence="It asked for more memory than a check may have (6 GiB)."
+            trouble=Status.LIMIT, sentence="It asked for more memory than a check may have (6 GiB).", line=line
         )
     if value.get("is") == "error" and value["class"] == "OSError" and "File too large" in value["text"]:
         return outcome._replace(trouble=Status.LIMIT, sentence="It printed more than a check may print (50 MB).")
     if value.get("is") == "error" and value.get("uncaught") and _is_refused(value):
-        line = next((_line(line) for line in reversed(value["lines"]) if folder and line[0].startswith(folder)), None)
         return outcome._replace(trouble=Status.CRASH, sentence=str(value["text"]), line=line)
     return outcome
 
@@ -240,13 +243,12 @@ def _how_it_ended(process: Process, when: str = "in the middle of the check") ->
 
 
 def _line_of_package(process: Process, job: Job) -> tuple[str, int] | None:
-    own = [_folder(job)] if job.climb is not None else [file.path for file in job.files]
-    return next((line for place in own if place and (line := process.line_in(place)) is not None), None)
+    return next((line for place in _own_places(job) if place and (line := process.line_in(place)) is not None), None)
 
 
-def _folder(job: Job) -> str:
-    """The folder with the learner's package, on the ladder."""
-    return job.climb.package.get("folder", "") if job.climb is not None else ""
+def _own_places(job: Job) -> list[str]:
+    """The folder with the learner's package, on the ladder; the learner's files in the labs."""
+    return [job.climb.package.get("folder", "")] if job.climb is not None else [file.path for file in job.files]
 
 
 def _told(error: dict[str, Any]) -> str:

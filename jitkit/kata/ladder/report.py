@@ -65,14 +65,20 @@ class Abilities(NamedTuple):
             if self.mine is not None:
                 beside = ""
                 if self.jax is not None:
-                    beside = f"; jax {self.jax[name] * 1e6:.1f} µs: {self.mine[name] / self.jax[name]:.2f} of it"
-                found.append(f"{what}: {self.mine[name] * 1e6:.1f} µs{beside}")
+                    times = _rounded(self.mine[name] / self.jax[name])
+                    beside = f"; jax {_rounded(self.jax[name] * 1e6)} µs: {times} times that"
+                found.append(f"{what}: {_rounded(self.mine[name] * 1e6)} µs{beside}")
         if self.calls:
             found.append(
                 f"{len(self.calls)} calls, {len(self.misses)} of them longer than a millisecond; the longest took "
-                f"{max(self.calls) * 1e3:.1f} ms, one in the middle {statistics.median(self.calls) * 1e6:.1f} µs"
+                f"{_rounded(max(self.calls) * 1e3)} ms, one in the middle {_rounded(statistics.median(self.calls) * 1e6)} µs"
             )
         return found
+
+
+def _rounded(number: float) -> str:
+    """Two figures: another run has another third one."""
+    return f"{float(f'{number:.2g}'):.10g}"
 
 
 def run(place: Place, screen: Screen) -> int:

@@ -96,6 +96,38 @@ _VALUES = (
     "np.uint8([1, 2, 3])", "np.int8(2)", "np.array([True, False, True])", "np.float32(2)", "np.float32([[1], [2]])", "1j",
     "np.int16([1, 2, 3])", "np.uint32(3)", "np.float32([1, 2])", "np.asarray(2, jnp.bfloat16)", "False", "0",
 )  # fmt: skip
+_USES = (
+    "1 if a else 2", "not a", "bool(a > 0)", "list(range(a))", "[10, 20, 30][a]", "int(a)", "a and 3", "'x' * a", "jnp.ones(3).sum(a)",
+    "np.arange(4)[a]", "float(a)", "a == 2 or 5", "jnp.zeros(a)", "slice(a).indices(3)", "round(3.7, a)", "any([a, a])", "a.shape",
+    "jnp.split(jnp.arange(6), a)[0]", "jnp.repeat(jnp.arange(3), 2, total_repeat_length=a)", "jnp.repeat(jnp.arange(3), a)",
+)  # fmt: skip
+_CONVERTED = (
+    "2",
+    "np.int32(1)",
+    "1.5",
+    "True",
+    "np.float32([1, 2, 3])",
+    "np.int32([2])",
+    "0",
+    "np.bool_(False)",
+    "np.uint8(2)",
+)
+
+
+def conversions(choices: Choices) -> str:
+    """What Python asks of a value when it needs the number itself: of a traced one, and of one that has a tangent."""
+    value, use = choices.of(_CONVERTED), choices.of(_USES)
+    other = choices.of(_USES)
+    return (
+        "def tried(call, *args):\n    try: return str(call(*args))\n"
+        "    except NotImplementedError: raise\n    except Exception as error: return type(error).__name__\n"
+        f"traced = tried(jax.make_jaxpr(lambda a: ({use}, a)[1]), {value})\n"
+        f"again = tried(jax.make_jaxpr(lambda a: ({other}, a)[1]), {value})\n"
+        f"changes = tried(lambda x: jax.jvp(lambda a: ({use}, a * 2.0)[1], (x,), (x,)), {choices.of(('1.0', '2.0', '0.0'))})\n"
+        "traced, again, changes"
+    )
+
+
 _OPERATORS = ("+", "-", "*", "/", "<", "==", "//", "%", "**", "&", "|", ">=", "^", "!=", "@", "<<")
 
 

@@ -172,6 +172,15 @@ def repeated(writer: Writer) -> bool:
     return True
 
 
+def unrolled(writer: Writer) -> bool:
+    """A scan of which several steps are one trip, or all of them."""
+    if not scan(writer):
+        return False
+    writer.lines[-1] = f"{writer.lines[-1][:-1]}, unroll={writer.choices.of((2, 3, True, 4))})"
+    return True
+
+
 OPERATIONS = {
     **arrays.OPERATIONS, "jit": jit, "branches": branches, "scan": scan, "counted": counted, "repeated": repeated,
+    "unrolled": unrolled,
 }  # fmt: skip

@@ -27,9 +27,10 @@ def _function(writer: Writer, shapes: Sequence[tuple[int, ...]], dtypes: Sequenc
 
 
 def plain(
-    operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), way: str = "f({args})"
+    operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), way: str | Sequence[str] = "f({args})"
 ) -> Callable[[Choices], str]:
-    """A writer of functions of these operations, called as `way` says: as they are, or traced only."""
+    """A writer of functions of these operations, called as `way` says, or one of several ways: as they are, or traced only."""
+    ways = (way,) if isinstance(way, str) else tuple(way)
 
     def write(choices: Choices) -> str:
         writer = Writer(choices, [OPERATIONS[word] for word in operations.split()])
@@ -39,7 +40,8 @@ def plain(
         _function(writer, shapes, kinds, most)
         for i, (shape, kind) in enumerate(zip(shapes, kinds, strict=True)):
             writer.line(f"x{i} = {writer.data(shape, kind)}")
-        writer.line(way.format(args=", ".join(f"x{i}" for i in range(count))))
+        one = choices.of(ways) if len(ways) > 1 else ways[0]
+        writer.line(one.format(args=", ".join(f"x{i}" for i in range(count))))
         return "\n".join(writer.lines)
 
     return write
@@ -92,6 +94,36 @@ def _fits(axis: int | None, shape: tuple[int, ...]) -> int | None:
     return axis if axis is None or axis <= len(shape) else 0
 
 
+PARTLY_USED = (
+    "made = jax.make_jaxpr(f)({args})\njax.jaxpr.dce_jaxpr(made, [i % 2 == 0 for i in range(len(made.outvars))])",
+    "made = jax.make_jaxpr(f)({args})\njax.jaxpr.dce_jaxpr(made, True)",
+    "made = jax.make_jaxpr(f)({args})\njax.jaxpr.dce_jaxpr(made, [i % 2 == 1 for i in range(len(made.outvars))])",
+    "made = jax.make_jaxpr(f)({args})\njax.jaxpr.dce_jaxpr(made, True, instantiate=[i == 0 for i in range(len(made.invars))])",
+)
+_BROKEN = """\
+from jitkit.jaxpr.check import check_jaxpr
+made = jax.make_jaxpr(f)({args})
+i = len(made.eqns) // 2
+def check():
+    if made.eqns: CHANGE
+    try: check_jaxpr(made)
+    except TypeError as error: return type(error).__name__
+check()"""
+BROKEN = tuple(
+    _BROKEN.replace("CHANGE", change)
+    for change in (
+        "pass",
+        "made.eqns.append(made.eqns[i])",
+        "made.eqns.reverse()",
+        "made.outvars[:] = [*made.eqns[i].outvars, made.eqns[0].outvars[0]]; made.eqns.pop(0)",
+        "made.eqns[i].outvars[0].aval = jax.core.ShapedArray((7,), 'float16')",
+        "made.eqns[i] = made.eqns[i].replace(outvars=made.invars[:1] or made.eqns[i].outvars)",
+    )
+)
+IN_PYTHON = """\
+with jax.disable_jit():
+    made = jax.make_jaxpr(f)({args})
+(lambda *xs: jax.jaxpr.eval_jaxpr(made, made.consts, *xs))({args})"""
 _WAYS = (
     "jax.grad({loss}, {numbers})({args})",
     "jax.value_and_grad({loss}, {numbers})({args})",
@@ -125,3 +157,31 @@ def differentiated(
         return "\n".join(writer.lines)
 
     return write
+
+
+def gradients(choices: Choices) -> str:
+    """The three functions of lab 11 that have to have a gradient, with it: of zeros and ones, of no element, of many steps or none."""
+    shape = choices.of(((3,), (), (2, 3), (1,), (0,)))
+    writer = Writer(choices, ())
+    name = choices.of(("entropy", "cube_root", "through_layers"))
+    writer.line(f"from jitkit.kata.subjects.gradients import {name}")
+    writer.line(f"x = abs({writer.data(shape)}){'' if name == 'entropy' else ' + 0.5'}")
+    if name == "entropy":
+        writer.line(
+            choices.of(("jax.value_and_grad(entropy)(x)", "jax.grad(lambda x: entropy(x * 0.5) * 2)(x)", "entropy(x)"))
+        )
+    elif name == "cube_root":
+        way = choices.of(("jax.grad(lambda x: cube_root(x, {0}).sum())(x)", "cube_root(x, {0})"))
+        writer.line(
+            way.format(choices.of((3, 1, 0, 6, 25)))
+            if way[0] == "j"
+            else f"(lambda x: {way.format(choices.of((3, 1, 0, 6, 25)))})(x)"
+        )
+    else:
+        size = choices.of((3, 1, 2))
+        writer.lines[-1] = f"x = {writer.data((size,))}"
+        writer.line(f"w = {writer.data((choices.of((2, 1, 4)), size))}")
+        writer.line(
+            choices.of(("jax.grad(lambda x, w: through_layers(x, w).sum(), (0, 1))(x, w)", "through_layers(x, w)"))
+        )
+    return "\n".join(writer.lines)
