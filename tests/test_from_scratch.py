@@ -376,7 +376,7 @@ def test_the_card_has_a_bar_for_each_rung_and_for_each_call_and_the_misses_are_r
         "20 calls, 2 of them longer than a millisecond; the longest took 30 ms, one in the middle 5 µs"
         in found.sentences
     )
-    assert "a warm call: 5 µs; jax 4 µs: 1.2 times that" in found.sentences
+    assert "a warm call: 5 µs; jax 4 µs: 1.3 times that" in found.sentences
     bars = [x for x in ElementTree.fromstring(card_text("my<jax", found)).iter() if x.tag.endswith("rect")]
     assert len(bars) == 1 + 2 * len(rungs) + len(calls)
     assert [bar.get("fill") for bar in bars].count("#b3261e") == 2

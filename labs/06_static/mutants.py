@@ -767,3 +767,15 @@ def merged_with_a_tuple(self, args, kwargs):
         else:
             named |= {place: static.value}
     return tuple(waiting), named
+
+
+@mutant(
+    "06.3",
+    "static arguments come first",
+    "In `f(a, b, c)` b is static. Where does it stand among the three that your function returns?",
+    target="Arguments.merged_with",
+)
+def begins_with_static_ones(self, args, kwargs):
+    positional = [static.value for where, static in self.statics if not isinstance(where, str)]
+    named = {where: static.value for where, static in self.statics if isinstance(where, str)}
+    return [*positional, *args], kwargs | named
