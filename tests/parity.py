@@ -520,6 +520,11 @@ def render_primitives() -> str:
 # What differs on purpose: a program, what JAX does, and what is done here.
 ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
     (
+        "`vmap` of `custom_derivatives.linear_call`",
+        "NotImplementedError: no batching rule",
+        "a batch of calls, whose transpose is that of the batch",
+    ),
+    (
         "one function, `jit(f, static_argnums=0)(3, x)`, then `jit(f, static_argnums=1)(x, 3)`",
         "the first program's numbers: its key has no static positions",
         "two programs",
