@@ -31,6 +31,7 @@ from .base.switches import checking_leaks as checking_leaks
 from .base.switches import debug_key_reuse as debug_key_reuse
 from .base.switches import debug_nans as debug_nans
 from .base.switches import default_matmul_precision as default_matmul_precision
+from .base.switches import default_prng_impl as default_prng_impl
 from .base.switches import disable_jit as disable_jit
 from .base.switches import enable_x64 as enable_x64
 from .base.switches import named_call as named_call

@@ -5,8 +5,10 @@ JAX: jax/_src/api_util.py:flatten_fun
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+from .base import missing_names
 from .base.util import safe_map
 from .extend.linear_util import Store, WrappedFun, transformation_with_aux2
 from .jaxpr import DebugInfo
@@ -38,3 +40,6 @@ def debug_info(traced_for: str, fun: Any, args: Any = (), kwargs: Any = None, **
     """What messages say of a function that is traced: for which transformation, and its name."""
     inner = fun.f if isinstance(fun, WrappedFun) else fun
     return DebugInfo(traced_for, getattr(inner, "__name__", type(inner).__name__))
+
+
+missing_names.explain("api_util", sys.modules[__name__])

@@ -11,12 +11,13 @@ JAX: jax/_src/public_test_util.py:check_grads
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .base import traceback_util
+from .base import missing_names, traceback_util
 from .core import dtypes
 from .derivatives.linear_maps import jvp, linearize, vjp
 from .tree_util import tree_leaves, tree_map
@@ -215,3 +216,6 @@ def _tolerance(dtype: Any, given: Tolerance) -> float:
     by_name = {np.dtype(key).name: value for key, value in (given or {}).items()}
     name = dtypes.canonicalize_dtype(dtype).name
     return by_name.get(name, _TOLERANCES.get(name, 0.0))
+
+
+missing_names.explain("test_util", sys.modules[__name__])

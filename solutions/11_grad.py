@@ -12,7 +12,7 @@ from typing import Any
 
 from jitkit import core, lax
 from jitkit.base import traceback_util
-from jitkit.base.util import split_list
+from jitkit.base.util import split_list, wraps
 from jitkit.core import Primitive
 from jitkit.derivatives.gradients import (
     Argnums, as_argnums, check_input, check_output, check_scalar, fix_others,
@@ -353,7 +353,7 @@ def grad(
     """
     value_and_gradient = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @traceback_util.api_boundary
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, grads = value_and_gradient(*args, **kwargs)
@@ -373,7 +373,7 @@ def value_and_grad(
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @traceback_util.api_boundary
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         fun_of_some, some = fix_others(fun, numbers, argnums, args, kwargs)

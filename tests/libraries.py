@@ -1,21 +1,26 @@
-"""Runs libraries' own tests on JAX and on jitkit, and writes down what passes: `docs/as_jax.md`.
+"""Runs libraries on JAX and on jitkit in its place: their own tests, and an example of each. What comes of it is `docs/as_jax.md`.
 
     python tests/libraries.py                 run all, print the table, and end with 1 where a library reaches less than it has to
     python tests/libraries.py optax jmp       only these
-    python tests/libraries.py --write         run all, and write the page
+    python tests/libraries.py --write optax   and write their rows into the page
 
-The libraries are installed at the versions of `pyproject.toml`, in an environment of their own (`make test-libraries`). A test counts that
-passes on JAX; the two runs have the same files, options and number of processes, and their times are those of pytest's own clock.
+The libraries are installed at the versions of `pyproject.toml`, in an environment of their own (`make test-libraries`). Of large
+libraries, the tests are those of some files, so that all of it takes some twenty minutes. A test counts that passes on JAX; the two
+runs have the same files, options and number of processes, and their times are those of pytest's own clock. An example is a program of
+`library_programs`, made after the library's README: each array of its `result` is to have the bits that it has on JAX.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import importlib
 import importlib.metadata
 import importlib.util
 import os
 import pathlib
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -24,25 +29,58 @@ from collections import Counter
 from typing import NamedTuple
 
 PATH = pathlib.Path(__file__).resolve().parent.parent / "docs" / "as_jax.md"
-LIMIT = 1500  # seconds for one library on one of the two
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "library_programs"
+LIMIT = 900  # seconds for the tests of one library on one of the two
+LIMIT_OF_PROGRAM = 300
 
 
 class Library(NamedTuple):
-    """A library: its name in the registry and as a module, and the share of its tests that has to pass."""
+    """A library: its name in the registry and as a module, the share of its tests that has to pass, and files of tests, without `_test.py`.
+
+    No files are named of one whose tests are not installed with it. An example has the library's name, and may differ by rounding where
+    `to_the_bit` is not set.
+    """
 
     name: str
     module: str
-    least: float
+    least: float = 0.0
+    files: str = ""
+    programs: tuple[str, ...] = ()
+    to_the_bit: bool = True
 
 
 LIBRARIES = (
-    Library("jmp", "jmp", 1.0),
-    Library("chex", "chex", 0.65),
-    # what these reach is told, and no share is asked of them yet
-    Library("optax", "optax", 0.0),
-    Library("rlax", "rlax", 0.0),
-    Library("dm-haiku", "haiku", 0.0),
-    Library("distrax", "distrax", 0.0),
+    Library("jmp", "jmp", 1.0, "*"),
+    Library(
+        "optax",
+        "optax",
+        0.98,
+        "_constraining _complex_valued _freezing _masking numerics _tree_math _regression _inject update",
+    ),
+    Library("rlax", "rlax", 0.98, "clipping base exploration vtrace transforms"),
+    Library("chex", "chex", 0.0, "asserts dataclass asserts_internal dimensions warnings"),
+    Library(
+        "dm-haiku", "haiku", 0.95, "basic bias embed layer_norm lift data_structures filtering initializers random"
+    ),
+    Library("distrax", "distrax", 0.90, "tanh sigmoid block normal transformed shift math"),
+    Library("jraph", "jraph"),
+    Library("mctx", "mctx"),
+    Library("dm_pix", "dm_pix"),
+    Library("pgx", "pgx"),
+    Library("gymnax", "gymnax"),
+    Library("jaxopt", "jaxopt"),
+    Library("evosax", "evosax"),
+    Library("numpyro", "numpyro"),
+    Library("blackjax", "blackjax"),
+    Library("equinox", "equinox"),
+    Library("diffrax", "diffrax"),
+    Library("lineax", "lineax"),
+    Library("flax", "flax", programs=("flax_linen", "flax_nnx")),
+    Library("tinygp", "tinygp"),
+    Library("flowjax", "flowjax"),
+    Library("optimistix", "optimistix"),
+    Library("distreqx", "distreqx"),
+    Library("penzai", "penzai"),
 )
 
 
@@ -55,9 +93,14 @@ class Outcome(NamedTuple):
 
 
 def tests_of(library: Library) -> list[str]:
-    """The files of tests that a library has brought along."""
+    """The files of tests that a library has brought along, or those of them that are chosen."""
     (folder,) = importlib.util.find_spec(library.module).submodule_search_locations
-    return [str(path) for path in sorted(pathlib.Path(folder).rglob("*_test.py"))]
+    chosen = [f"{stem}_test.py" for stem in library.files.split()]
+    there = sorted(pathlib.Path(folder).rglob("*_test.py"))
+    missing = {name for name in chosen if name != "*_test.py"} - {path.name for path in there}
+    if missing:
+        raise SystemExit(f"{library.name} has no {', '.join(sorted(missing))}")
+    return [str(path) for path in there if path.name in chosen or "*_test.py" in chosen]
 
 
 def run(library: Library, as_jax: bool) -> Outcome:
@@ -73,6 +116,9 @@ def run(library: Library, as_jax: bool) -> Outcome:
             "no:cacheprovider",
             "-p",
             "no:jitkit",
+            "-c",  # what the project's own tests are told is not for these
+            os.devnull,
+            f"--rootdir={folder}",
             f"--junit-xml={report}",
             "--tb=line",
         ]
@@ -113,8 +159,46 @@ def in_short(message: str) -> str:
     return re.sub(r"0x[0-9a-f]+|/\S+/", "...", first)[:160]
 
 
+# --- examples ---------------------------------------------------------------------------------------------------------
+
+
+def digests(program: pathlib.Path) -> None:
+    """Run a program, and print a line for each leaf of its `result`: its place, its type and a digest of its bits."""
+    result = runpy.run_path(str(program), run_name="__main__")["result"]
+    jax, np = importlib.import_module("jax"), importlib.import_module("numpy")
+    for path, leaf in jax.tree_util.tree_flatten_with_path(result)[0]:
+        is_key = hasattr(leaf, "dtype") and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+        array = np.asarray(jax.random.key_data(leaf) if is_key else leaf)
+        bits = str(leaf).encode() if isinstance(leaf, str) else array.tobytes()
+        kind = "text" if isinstance(leaf, str) else f"{array.dtype}{array.shape}"
+        print(
+            "leaf", jax.tree_util.keystr(path).replace(" ", ""), kind.replace(" ", ""), hashlib.sha256(bits).hexdigest()
+        )
+
+
+def example(name: str) -> tuple[int, int, str]:
+    """How many values a program has on JAX, how many of these have the same bits on jitkit, and what it says if it fails there."""
+    words = ["-W", "ignore", str(pathlib.Path(__file__).resolve()), "--digests", str(PROGRAMS / f"{name}.py")]
+    found, said = [], ""
+    for which in ([], ["-m", "jitkit.as_jax"]):
+        command = [sys.executable, *which, *words[2:]] if which else [sys.executable, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_OF_PROGRAM)
+        found.append([line for line in done.stdout.splitlines() if line.startswith("leaf ")])
+        if done.returncode:
+            said = next(
+                (line for line in reversed(done.stderr.splitlines()) if re.match(r"[\w.]+(Error|Exception)\b", line)),
+                "it failed",
+            )
+            if not which:
+                raise SystemExit(f"{name} fails on JAX:\n{done.stderr[-2000:]}")
+    return len(found[0]), len([line for line in found[0] if line in found[1]]), in_short(said)
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+
 class Row(NamedTuple):
-    """What the table says of a library."""
+    """What the table says of a library, and what it says below of what fails."""
 
     library: Library
     version: str
@@ -122,67 +206,97 @@ class Row(NamedTuple):
     here: int
     ratio: float
     reasons: list[tuple[str, int]]
+    values: int
+    equal: int
 
     @property
     def is_enough(self) -> bool:
-        return self.here >= self.library.least * self.on_jax > 0
+        return self.here >= self.library.least * self.on_jax and (
+            self.equal == self.values > 0 or not self.library.to_the_bit
+        )
+
+    def line(self) -> str:
+        tests = "its tests are not installed with it" if not self.library.files else ""
+        share = f"{self.here} ({100 * self.here / max(self.on_jax, 1):.1f} %)"
+        cells = ["-", tests, ""] if tests else [str(self.on_jax), share, f"{self.ratio:.2f}"]
+        bits = f"all {self.values} values" if self.equal == self.values else f"{self.equal} of {self.values} values"
+        return f"| {self.library.name} | {self.version} | {' | '.join(cells)} | {bits} |"
+
+    def failures(self) -> str:
+        lines = [f"- {count} x `{reason.replace('`', chr(39))}`" for reason, count in self.reasons[:12]]
+        more = sum(count for _, count in self.reasons[12:])
+        return "\n".join(lines + [f"- {more} others"] * bool(more))
 
 
 def row_of(library: Library) -> Row:
-    """Both runs of a library, compared."""
-    jax, ours = run(library, as_jax=False), run(library, as_jax=True)
-    failed = jax.passed - ours.passed
-    reasons = Counter(ours.reasons.get(name, "not collected: its file could not be imported") for name in failed)
+    """Both runs of a library, compared, and its examples."""
+    reasons: Counter[str] = Counter()
+    on_jax, here, ratio, values, equal = 0, 0, 0.0, 0, 0
+    if library.files:
+        jax, ours = run(library, as_jax=False), run(library, as_jax=True)
+        failed = jax.passed - ours.passed
+        reasons.update(ours.reasons.get(name, "not collected: its file could not be imported") for name in failed)
+        on_jax, here, ratio = len(jax.passed), len(jax.passed & ours.passed), ours.seconds / jax.seconds
+    for name in library.programs or (library.name.replace("-", "_"),):
+        of_jax, same, said = example(name)
+        values, equal = values + of_jax, equal + same
+        reasons.update([f"the example: {said}"] if said else [])
     version = importlib.metadata.version(library.name)
-    return Row(
-        library,
-        version,
-        len(jax.passed),
-        len(jax.passed & ours.passed),
-        ours.seconds / jax.seconds,
-        reasons.most_common(),
-    )
+    return Row(library, version, on_jax, here, ratio, reasons.most_common(), values, equal)
 
 
-def table(rows: list[Row]) -> str:
-    """The table in Markdown, and below it the reasons of what fails."""
-    lines = [
-        "| library | version | tests that pass on JAX | of these on jitkit | time, of JAX's |",
-        "|---|---|---|---|---|",
-    ]
+HEAD = (
+    "| library | version | tests that pass on JAX | of these on jitkit | time, of JAX's | its example, to the bit |\n"
+    "|---|---|---|---|---|---|"
+)
+FAILS = "What fails of {}, by the first line of the error:"
+
+
+def written(page: str, rows: list[Row]) -> str:
+    """The page with these rows, and what it has of other libraries, in the order of `LIBRARIES`."""
+    begin, end = "<!-- table -->\n", "<!-- end of table -->"
+    before, _, rest = page.partition(begin)
+    table, _, after = rest.partition(end)
+    lines = {line.split(" | ")[0].removeprefix("| "): line for line in table.splitlines() if line.startswith("| ")}
+    blocks = dict(re.findall(r"^What fails of (\S+), by [^\n]*:\n\n((?:- [^\n]*\n)+)", table, re.MULTILINE))
     for row in rows:
-        share = f"{row.here} ({100 * row.here / max(row.on_jax, 1):.1f} %)"
-        lines.append(f"| {row.library.name} | {row.version} | {row.on_jax} | {share} | {row.ratio:.2f} |")
-    for row in rows:
-        if row.reasons:
-            lines += ["", f"What fails of {row.library.name}, by the first line of the error:", ""]
-            lines += [f"- {count} x `{reason.replace('`', chr(39))}`" for reason, count in row.reasons[:12]]
-            more = sum(count for _, count in row.reasons[12:])
-            lines += [f"- {more} others"] * bool(more)
-    return "\n".join(lines)
+        lines[row.library.name] = row.line()
+        blocks[row.library.name] = row.failures()
+    names = [library.name for library in LIBRARIES]
+    text = "\n".join([HEAD, *[lines[name] for name in names if name in lines]])
+    for name in names:
+        if blocks.get(name, "").strip():
+            text += f"\n\n{FAILS.format(name)}\n\n{blocks[name].strip()}"
+    return f"{before}{begin}{text}\n{end}{after}"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Libraries' own tests, on JAX and on jitkit.")
+    parser = argparse.ArgumentParser(description="Libraries' own tests and examples, on JAX and on jitkit.")
     parser.add_argument("libraries", nargs="*", help="their names; all, where there is none")
-    parser.add_argument("--write", action="store_true", help="write docs/as_jax.md")
+    parser.add_argument("--write", action="store_true", help="write their rows into docs/as_jax.md")
+    parser.add_argument(
+        "--digests", type=pathlib.Path, metavar="PROGRAM", help="run an example, and print what it computes"
+    )
     arguments = parser.parse_args()
+    if arguments.digests:
+        digests(arguments.digests)
+        return 0
     chosen = [each for each in LIBRARIES if not arguments.libraries or each.name in arguments.libraries]
     rows = []
+    print(HEAD)
     for library in chosen:
         rows.append(row_of(library))
-        print(table(rows[-1:]), flush=True)
-    if arguments.write:
-        page = PATH.read_text(encoding="utf-8")
-        begin, end = "<!-- table -->\n", "<!-- end of table -->"
-        before, _, rest = page.partition(begin)
-        PATH.write_text(f"{before}{begin}{table(rows)}\n{end}{rest.partition(end)[2]}", encoding="utf-8")
+        print(rows[-1].line(), flush=True)
+        if rows[-1].reasons:
+            print(rows[-1].failures(), flush=True)
+        if arguments.write:
+            PATH.write_text(written(PATH.read_text(encoding="utf-8"), rows[-1:]), encoding="utf-8")
     short = [row.library.name for row in rows if not row.is_enough]
     if short:
         print(f"less than it has to be: {', '.join(short)}", file=sys.stderr)
-    print(
-        f"{len(rows)} libraries: {sum(row.here for row in rows)} of {sum(row.on_jax for row in rows)} tests pass on jitkit"
-    )
+    tests = f"{sum(row.here for row in rows)} of {sum(row.on_jax for row in rows)} tests pass on jitkit"
+    values = f"{sum(row.equal for row in rows)} of {sum(row.values for row in rows)} values of examples have JAX's bits"
+    print(f"{len(rows)} libraries: {tests}; {values}")
     return 1 if short else 0
 
 

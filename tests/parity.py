@@ -62,6 +62,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"(a list|None): jnp\.(average|einsum|gradient)", _OTHER_SENTENCE),
     (r"(a list|None): lax\.(collapse|scatter_apply)", "a TypeError, in JAX an AttributeError"),
     (r"(0-d|weak): lax\.conv_transpose", "a ValueError, in JAX an AssertionError"),
+    (r"None: special\.expn", "a TypeError, in JAX an AssertionError"),
     (r"(0-d|weak|empty): lax\.reshape", "a TypeError, where JAX records it and fails when it lowers"),
     (r"None: lax\.dynamic_update_index_in_dim", "an AttributeError, in JAX an IndexError"),
     (r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)", _OTHER_SENTENCE),
@@ -679,9 +680,8 @@ def render_missing(names: dict[str, list[str]]) -> str:
 
 MISSING = """\
 These are the public names of JAX's modules that jitkit has not, or not yet; primitives (`_p`) too. Whoever asks for one of
-them is told so, but in `core`, `interpreters`, `custom_derivatives` and `ad_checkpoint`, which are for those who extend JAX: there
-Python says it. Of the modules of `jax.experimental` those are here that libraries ask for at import. What is in the others, and in
-`jax.extend` and `jax.example_libraries`, is not looked into.
+them is told so, but in `ad_checkpoint`: there Python says it. Of the modules of `jax.experimental` those are here that libraries
+ask for at import. What is in the others, and in `jax.extend` and `jax.example_libraries`, is not looked into.
 """
 
 

@@ -338,6 +338,45 @@ TAKEN = """
     flat, out_tree = flatten_fun(lu.wrap_init(lambda x, y, k: {"r": x + y["a"], "s": k}), tree)
     print(flat.call_wrapped(*leaves), out_tree(), safe_map(abs, [-1]))
 
+    import jax.extend.random as jer
+    count = jnp.arange(5, dtype=jnp.uint32)
+    print(jer.threefry_2x32(jax.random.PRNGKey(3), count), jer.threefry_2x32((count[0], count[1]), count.reshape(5, 1)[:4]))
+    print(jax.random.key_data(jer.seed_with_impl(jer.threefry_prng_impl, 7)), jer.threefry2x32_p)
+    print(jer.random_seed(3, jer.threefry_prng_impl))
+    halves = jer.define_prng_impl(
+        key_shape=(1,), seed=lambda s: s.astype(jnp.uint32)[..., None], fold_in=lambda k, d: k + d.astype(jnp.uint32),
+        split=lambda k, shape: k + jnp.arange(np.prod(shape), dtype=jnp.uint32).reshape(*shape, 1), name="half", tag="half",
+        random_bits=lambda k, width, shape: jnp.broadcast_to(k[0] * np.uint32(2654435761), shape).astype(f"uint{width}"),
+    )
+    print(jax.random.key_data(jax.random.split(jax.random.key(3, impl=halves))), jax.random.bits(jax.random.key(3, impl=halves), (2,)))
+    with jax.default_prng_impl("threefry2x32"):
+        print(jax.random.key(1))
+    print([jax.core.ShapedArray((2,), d).at_least_vspace().str_short() for d in (np.float32, np.int32, bool)])
+    print(jax.core.ShapedArray((2,), np.float32).update_weak_type(True).weak_type, jex.Primitive("p").call_primitive)
+    print(jnp.einsum("ij,jk->ik", np.eye(2), np.ones((2, 3)), _dot_general=lambda *a, **k: 2 * jax.lax.dot_general(*a, **k)))
+    print(jax.lax.dot_general(count, count, (((0,), (0,)), ((), ())), out_sharding=None))
+    class Named:  # names of it are no texts
+        def __call__(self, x):
+            return x * 2.0
+    named = Named()
+    named.__name__ = named.__qualname__ = named.__annotations__ = None
+    print([t(named)(jnp.ones(2)) for t in (jax.vmap, jax.jit, jax.checkpoint)], jax.make_jaxpr(jax.jit(named))(1.0))
+    print(jax.grad(named)(1.0), jax.value_and_grad(named)(1.0), jax.hessian(named)(1.0), jax.jacrev(named)(1.0))
+
+    def seen(x):
+        print(isinstance(x, ad.JVPTracer), jex.find_top_trace((x,)).main is x._trace.main)
+        return x * 2
+    from jax.interpreters import ad
+    jax.jvp(seen, (1.0,), (1.0,))
+
+    @jax.custom_vjp
+    def scaled(tree):
+        return tree["a"] * tree["b"]
+    def fwd(tree):
+        print(jax.tree.map(lambda leaf: (type(leaf).__name__, leaf.perturbed), tree))
+        return tree["a"].value * tree["b"].value, tree["b"].value
+    scaled.defvjp(fwd, lambda b, ct: ({"a": ct * b, "b": None},), symbolic_zeros=True)
+    print(jax.grad(lambda a: scaled({"a": a, "b": 3.0}))(2.0))
     print(isinstance(jax.devices()[0], jax.Device), isinstance(1, jax.Device), jax.P("x"))
     print(jax.typeof(jnp.ones((2, 3))).sharding.is_fully_replicated)
     mesh = jax.make_mesh((1,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
@@ -382,6 +421,6 @@ def test_python_does_not_guess_after_our_sentence(tmp_path):
 
 
 def test_a_private_name_is_refused_with_who_asked(tmp_path):
-    library = write(tmp_path, "their_library.py", "from jax._src import xla_bridge\n")
+    library = write(tmp_path, "their_library.py", "from jax._src import pjit\n")
     said = as_jax("-c", "import their_library", cwd=tmp_path)[2]
-    assert f"No module named 'jax._src.xla_bridge', which their_library ({library}:1) imports" in said
+    assert f"No module named 'jax._src.pjit', which their_library ({library}:1) imports" in said

@@ -25,9 +25,9 @@ IDS = np.array([0, 1, 1, -1, 3])
 
 ONE_OPERAND = (
     "erf erfc erfinv expit logit i0e i0 i1e i1 gammaln loggamma gammasgn gamma factorial digamma entr ndtr ndtri log_ndtr logsumexp "
-    "softmax log_softmax"
+    "softmax log_softmax expi exp1"
 )
-TWO_OPERANDS = "xlogy xlog1py rel_entr kl_div betaln beta"
+TWO_OPERANDS = "xlogy xlog1py rel_entr kl_div betaln beta expn"
 DISTRIBUTIONS = {
     "norm": "pdf logpdf cdf logcdf sf logsf ppf isf",
     "expon": "pdf logpdf cdf logcdf sf logsf ppf",

@@ -42,9 +42,11 @@ _NAMES: dict[str, dict[str, str]] = {
     "jax._src.tree_util": {"_registry": "jitkit.tree_util.registry:registered"},  # flax
     "jax._src.traceback_util": {  # flax, equinox
         "api_boundary": "jitkit.base.traceback_util:api_boundary",
+        "include_frame": "jitkit.base.traceback_util:include_frame",
         "register_exclusion": "jitkit.extend.source_info_util:register_exclusion",
     },
     "jax._src.literals": {},  # equinox
+    "jax._src.xla_bridge": {"_backends": "jitkit.runtime.devices:clients"},  # chex asks which are there before it asks for more CPUs
     "jax.version": {"__version__": "jitkit:__version__", "__version_info__": "jitkit:__version_info__"},
 }  # fmt: skip
 _made: dict[str, types.ModuleType] = {}

@@ -60,6 +60,11 @@ def no_tracing(new_val: bool = True) -> AbstractContextManager[None]:
     return config.override(no_tracing=new_val)
 
 
+def default_prng_impl(new_val: str) -> AbstractContextManager[None]:
+    """The implementation of random keys in the block: "threefry2x32". ValueError for others, which are not here."""
+    return config.override(default_prng_impl=new_val)
+
+
 def default_matmul_precision(new_val: Any) -> AbstractContextManager[None]:
     """The precision of dot products and convolutions in the block: "highest" or "float32", "high" or "tensorfloat32",
     "default" or "bfloat16", or the name of an algorithm.

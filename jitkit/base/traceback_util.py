@@ -67,6 +67,11 @@ def hide_files(path: str) -> None:
     is_hidden_file.cache_clear()
 
 
+def include_frame(frame: types.FrameType) -> bool:
+    """Whether a frame is shown to users."""
+    return not is_hidden_file(frame.f_code.co_filename)
+
+
 def stacklevel() -> int:
     """The `stacklevel` with which `warnings.warn`, called by our caller, points at the user's line. That a warning is given is noted:
     whoever remembers what was done meanwhile is to do it, and warn, each time.

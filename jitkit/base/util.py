@@ -9,10 +9,12 @@ JAX: jax/_src/util.py:safe_map
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
+F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 T1 = TypeVar("T1")
 T2 = TypeVar("T2")
@@ -107,3 +109,16 @@ def garbage_collection_paused() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:
+    """`functools.wraps` for what users hand in: a name that is not a text, as an object of a library may have, is left out."""
+
+    def named(wrapper: F) -> F:
+        for attribute in functools.WRAPPER_ASSIGNMENTS:
+            with contextlib.suppress(AttributeError, TypeError):
+                setattr(wrapper, attribute, getattr(fun, attribute))
+        functools.update_wrapper(wrapper, fun, ())
+        return wrapper
+
+    return named

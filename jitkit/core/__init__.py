@@ -16,7 +16,9 @@ JAX: jax/_src/core.py:Primitive
 
 from __future__ import annotations
 
-from ..base import late_rooms
+import sys
+
+from ..base import late_rooms, missing_names
 from .avals import AbstractToken as AbstractToken
 from .avals import AbstractValue as AbstractValue
 from .avals import ShapedArray as ShapedArray
@@ -56,3 +58,5 @@ pytype_aval_mappings = aval_of_type  # JAX's name, under which libraries enter t
 
 # What stands in `jaxpr`, one room up, is in JAX's `core`.
 late_rooms.hand_on(__name__, eval_jaxpr="jitkit.jaxpr:eval_jaxpr", Atom="jitkit.jaxpr:Atom")
+
+missing_names.explain("core", sys.modules[__name__])

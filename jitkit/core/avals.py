@@ -91,6 +91,20 @@ class ShapedArray(AbstractValue):
             self.weak_type if weak_type is None else weak_type,
         )
 
+    def to_tangent_aval(self) -> ShapedArray:
+        """The type of a small change of a value: its own for floats and complex numbers, float0 for all others, which do not change
+        a little.
+        """
+        return self if dtypes.issubdtype(self.dtype, np.inexact) else ShapedArray(self.shape, dtypes.float0)
+
+    at_least_vspace = to_ct_aval = (
+        to_tangent_aval  # JAX's other names: the space of tangents, and of cotangents, is the same
+    )
+
+    def update_weak_type(self, weak_type: bool) -> ShapedArray:
+        """The same aval, weak or not."""
+        return self.update(weak_type=weak_type)
+
     def strip_weak_type(self) -> ShapedArray:
         """The aval without its weakness: two branches of a conditional, say, must agree up to it."""
         return self.update(weak_type=False) if self.weak_type else self

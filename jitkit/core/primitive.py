@@ -162,6 +162,9 @@ class Primitive:
     in them, alive.
     """
 
+    # What a library's interpreter asks to know whether an equation calls a function in JAX's older style: none of ours does.
+    call_primitive = map_primitive = False
+
     __slots__ = (
         "__weakref__",
         "_memo",

@@ -44,6 +44,11 @@ class Trace:
         return None
 
     @property
+    def main(self) -> Trace:
+        """What tells the trace's own tracers from others, for libraries that compare it: in JAX a tag, here the trace."""
+        return self
+
+    @property
     def keeps_calls(self) -> bool:
         """Whether a call that is to be inlined is one operation here all the same."""
         return False

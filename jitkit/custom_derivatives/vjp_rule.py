@@ -34,8 +34,9 @@ from .calling import Results, check_results, fields_of
 from .jvp_rule import SymbolicZero, without_axis
 
 
-class CustomVJPPrimal(NamedTuple):
-    """What `fwd` gets for an array with `symbolic_zeros`: its value, and whether it changes."""
+@dataclasses.dataclass(slots=True)
+class CustomVJPPrimal:
+    """What `fwd` gets for an array with `symbolic_zeros`: its value, and whether it changes. It is a leaf of trees."""
 
     value: Any
     perturbed: bool

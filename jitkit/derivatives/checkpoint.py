@@ -12,7 +12,6 @@ JAX: jax/_src/ad_checkpoint.py:checkpoint
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import Any
@@ -22,7 +21,7 @@ import numpy as np
 from .. import core
 from ..base import source_info, traceback_util
 from ..base.jax_version import since
-from ..base.util import merge_lists, partition_list
+from ..base.util import merge_lists, partition_list, wraps
 from ..core import Primitive, dtypes
 from ..interpreters import ad
 from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules, split_jaxpr
@@ -293,7 +292,7 @@ def checkpoint(
         raise TypeError(f"prevent_cse must be a bool or tuple of bools, got type(prevent_cse)={type(prevent_cse)!r}")
     given: Any = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @traceback_util.api_boundary
     def call(*args: Any, **kwargs: Any) -> Any:
         statics = {i % len(args): args[i] for i in _positions(given, len(args))}

@@ -10,7 +10,6 @@ JAX: jax/_src/api.py:value_and_grad
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 
 from .. import core, lax
 from ..base import edits, errors, traceback_util
+from ..base.util import wraps
 from ..core import dtypes
 from ..interpreters import partial_eval
 from ..pjit.jit import jit
@@ -57,7 +57,7 @@ def grad(
     """
     value_and_gradient = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @traceback_util.api_boundary
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, grads = value_and_gradient(*args, **kwargs)
@@ -78,7 +78,7 @@ def value_and_grad(
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @traceback_util.api_boundary
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         fun_of_some, some = fix_others(fun, numbers, argnums, args, kwargs)
@@ -153,7 +153,7 @@ def split_arguments(
         chosen.append(others[i])
         others[i] = None  # so what a position is that is named again, as in JAX
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def fun_of_some(*some: Any) -> Any:
         merged = list(others)
         for i, x in zip(positions, some, strict=True):

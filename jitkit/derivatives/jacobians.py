@@ -9,7 +9,6 @@ JAX: jax/_src/api.py:jacrev
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from .. import core, lax
 from ..base import traceback_util
 from ..base.jax_version import since
+from ..base.util import wraps
 from ..core import dtypes
 from ..interpreters.partial_eval import DynamicJaxprTrace
 from ..interpreters.vmap import vmap
@@ -50,7 +50,7 @@ def jacfwd(
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @traceback_util.api_boundary
     def jacobian_of_call(*args: Any, **kwargs: Any) -> Any:
         fun_of_some, some = split_arguments(fun, numbers, args, kwargs)
@@ -98,7 +98,7 @@ def jacrev(
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @traceback_util.api_boundary
     def jacobian_of_call(*args: Any, **kwargs: Any) -> Any:
         fun_of_some, some = split_arguments(fun, numbers, args, kwargs)

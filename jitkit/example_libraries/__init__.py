@@ -7,3 +7,9 @@ JAX: jax/example_libraries/stax.py:serial
 """
 
 from __future__ import annotations
+
+import sys
+
+from ..base import missing_names
+
+missing_names.explain("example_libraries", sys.modules[__name__])

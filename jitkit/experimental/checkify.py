@@ -5,9 +5,11 @@ JAX: jax/_src/checkify.py:check
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
+from ..base import missing_names
 from ..base.errors import JaxRuntimeError
 from ..core import is_concrete
 
@@ -90,3 +92,6 @@ def checkify(f: Callable[..., Any], errors: ErrorSet = user_checks) -> Callable[
         raise NotImplementedError(_NOT_YET.format("`checkify.checkify`"))
 
     return checked
+
+
+missing_names.explain("experimental.checkify", sys.modules[__name__])

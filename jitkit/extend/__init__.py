@@ -2,6 +2,7 @@
 
     core                Jaxpr, Var, Primitive and what else a jaxpr is made of
     linear_util         functions that are wrapped in transformations, layer by layer
+    random              implementations of random keys, and the hash of the one that is here
     source_info_util    where in the user's program an equation comes from
 
 JAX: jax/_src/core.py:Jaxpr
@@ -9,6 +10,10 @@ JAX: jax/_src/core.py:Jaxpr
 
 from __future__ import annotations
 
-from ..base import late_rooms
+import sys
+
+from ..base import late_rooms, missing_names
 
 late_rooms.attach(__name__)
+
+missing_names.explain("extend", sys.modules[__name__])

@@ -9,9 +9,12 @@ JAX: jax/_src/linear_util.py:WrappedFun
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from ..base import missing_names
 
 
 class StoreException(Exception):
@@ -151,3 +154,6 @@ def cache(call: Callable[..., Any], **how: Any) -> Callable[..., Any]:
         return results[args]
 
     return remembered
+
+
+missing_names.explain("extend.linear_util", sys.modules[__name__])

@@ -6,8 +6,9 @@ JAX: jax/_src/source_info_util.py:summarize
 from __future__ import annotations
 
 import contextlib
+import sys
 
-from ..base import source_info
+from ..base import missing_names, source_info
 from ..base.source_info import SourceInfo, current, summarize
 from ..base.switches import named_scope
 from ..base.traceback_util import hide_files
@@ -29,3 +30,6 @@ def register_exclusion(path: str) -> None:
 def extend_name_stack(name: str) -> contextlib.AbstractContextManager[None]:
     """Name what is recorded in the block, as `named_scope` does."""
     return named_scope(name)
+
+
+missing_names.explain("extend.source_info_util", sys.modules[__name__])

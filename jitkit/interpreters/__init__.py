@@ -19,6 +19,10 @@ JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace
 
 from __future__ import annotations
 
-from ..base import late_rooms
+import sys
+
+from ..base import late_rooms, missing_names
 
 late_rooms.attach(__name__)
+
+missing_names.explain("interpreters", sys.modules[__name__])

@@ -27,11 +27,12 @@ JAX: jax/_src/interpreters/ad.py:JVPTrace
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import core
-from ..base import late_rooms
+from ..base import late_rooms, missing_names
 from ..core import Primitive, Trace, Tracer
 from ..jaxpr import Jaxpr, jaxpr_as_fun, remembered
 from ..runtime import array
@@ -41,7 +42,8 @@ from .replaying import replayed
 
 _RULES = "jitkit.interpreters.ad_rules"
 late_rooms.hand_on(
-    __name__, UndefinedPrimal=f"{_RULES}:UndefinedPrimal", add_tangents=f"{_RULES}:add_tangents", defbilinear=f"{_RULES}:defbilinear",
+    __name__, JVPTracer="jitkit.interpreters.ad:DualTracer",
+    UndefinedPrimal=f"{_RULES}:UndefinedPrimal", add_tangents=f"{_RULES}:add_tangents", defbilinear=f"{_RULES}:defbilinear",
     defjvp=f"{_RULES}:defjvp_without_result", defjvp2=f"{_RULES}:defjvp",
     deflinear=f"{_RULES}:deflinear_without_operands", deflinear2=f"{_RULES}:deflinear",
     is_undefined_primal=f"{_RULES}:is_undefined", primitive_transposes=f"{_RULES}:primitive_transposes",
@@ -255,3 +257,6 @@ def with_zeros(tangents: Sequence[Any], nonzero: Sequence[bool], avals: Sequence
     """A tangent for each value of these types, from those that are `nonzero`."""
     given = iter(tangents)
     return [next(given) if nz else Zero(tangent_aval(aval)) for nz, aval in zip(nonzero, avals, strict=True)]
+
+
+missing_names.explain("interpreters.ad", sys.modules[__name__])

@@ -67,12 +67,8 @@ class Zero:
 
 
 def tangent_aval(aval: Any) -> Any:
-    """The type of a small change of a value: its own for floats and complex numbers, float0 for all others, which do
-    not change a little.
-    """
-    if not isinstance(aval, ShapedArray) or dtypes.issubdtype(aval.dtype, np.inexact):
-        return aval
-    return ShapedArray(aval.shape, dtypes.float0)
+    """The type of a small change of a value, `ShapedArray.to_tangent_aval`; that of a token is its own."""
+    return aval.to_tangent_aval() if isinstance(aval, ShapedArray) else aval
 
 
 def zero_tangent(x: Any) -> Zero:

@@ -27,13 +27,14 @@ JAX: jax/_src/interpreters/batching.py:BatchTrace
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import core
-from ..base import config, source_info
+from ..base import config, missing_names, source_info
 from ..base.late_rooms import Slots
 from ..core import Primitive
 from ..core.trace import Trace
@@ -393,3 +394,6 @@ def batch_jaxpr_if(
     in_dims = [0 if is_batched else None for is_batched in batched]
     on_batches, dims = batch_jaxpr(jaxpr, axis, in_dims, [0 if must else None for must in musts])
     return on_batches, [dim is not None for dim in dims]
+
+
+missing_names.explain("interpreters.batching", sys.modules[__name__])

@@ -30,12 +30,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import core
+from ..base import missing_names
 from ..core import Primitive, ShapedArray
 from ..core.effects import Effect, ordered_effects
 from ..jaxpr import Jaxpr, JaxprEqn, Literal, Var
@@ -383,3 +385,6 @@ def write_body(ctx: LoweringContext, jaxpr: Jaxpr, names: Sequence[str]) -> None
     tokens = [ctx.tokens[effect] for effect in ctx.function.ordered]
     types = ["!stablehlo.token"] * len(tokens) + [type_of(aval) for aval in jaxpr.out_avals]
     ctx.write(f"return {', '.join([*tokens, *outs])} : {', '.join(types)}" if types else "return")
+
+
+missing_names.explain("interpreters.mlir", sys.modules[__name__])

@@ -22,13 +22,14 @@ JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import core
-from ..base import config, errors, late_rooms, source_info
+from ..base import config, errors, late_rooms, missing_names, source_info
 from ..base.name_stack import NameStack
 from ..core import Primitive, dtypes
 from ..core.effects import no_effects
@@ -38,10 +39,11 @@ from ..core.tracer import Tracer
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from ..tree_util import tree_flatten, tree_unflatten
 
-_PARTIAL_VALUES = "jitkit.interpreters.partial_values"
+_PARTIAL = "jitkit.interpreters.partial_values"
 late_rooms.hand_on(
-    __name__, PartialVal=f"{_PARTIAL_VALUES}:PartialVal", trace_to_jaxpr_nounits=f"{_PARTIAL_VALUES}:trace_to_jaxpr_nounits"
-)  # fmt: skip
+    __name__, PartialVal=f"{_PARTIAL}:PartialVal", trace_to_jaxpr_nounits=f"{_PARTIAL}:trace_to_jaxpr_nounits"
+)
+missing_names.explain("interpreters.partial_eval", sys.modules[__name__])
 
 # Primitives that may leave no equation have a rule: rule(trace, operand tracers, params) returns the result, or
 # NotImplemented when the application is to be recorded like any other.

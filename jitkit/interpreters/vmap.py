@@ -13,7 +13,6 @@ JAX: jax/_src/api.py:vmap
 from __future__ import annotations
 
 import collections
-import functools
 import inspect
 import itertools
 from collections.abc import Callable, Hashable, Sequence
@@ -23,6 +22,7 @@ import numpy as np
 
 from .. import core
 from ..base import source_info, traceback_util
+from ..base.util import wraps
 from ..signature import api_util
 from ..tree_util import (
     PyTreeDef,
@@ -91,7 +91,7 @@ def vmap(
     may_be_refused = None in tree_leaves(out_axes, _is_none)
     called = _noting_keys_of_result(fun) if may_be_refused else fun
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @traceback_util.api_boundary
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
@@ -143,7 +143,7 @@ def call_on_batches(
 def _noting_keys_of_result(fun: Callable[..., Any]) -> Callable[..., Any]:
     """The function, of whose results the key entries are noted: `not_the_same_for_all` names a leaf by them."""
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def noting(*args: Any, **kwargs: Any) -> Any:
         result = fun(*args, **kwargs)
         note_keys(result)

@@ -5,10 +5,15 @@ JAX: jax/_src/dtypes.py:canonicalize_value_handlers
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..base import missing_names
+
 # What to make of a value before it is an operand, by its type. Whatever has an aval is read by `np.asarray` here, so nobody reads this.
 canonicalize_dtype_handlers: dict[type, Callable[[Any], Any]] = {np.ndarray: np.asarray}
+
+missing_names.explain("interpreters.xla", sys.modules[__name__])

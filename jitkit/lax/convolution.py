@@ -37,7 +37,7 @@ from .elementwise_rules import ANY, check_operands
 from .precision import canonicalize_precision, precision_pair
 from .reducers import inline_function
 from .shaping import reshape, rev, transpose
-from .utils import check_same_dtypes, is_a
+from .utils import check_same_dtypes, is_a, refuse_sharding
 
 conv_general_dilated_p = Primitive("conv_general_dilated")
 
@@ -227,6 +227,7 @@ def conv_general_dilated(
     batch_group_count: int = 1,
     precision: Any = None,
     preferred_element_type: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """A convolution of n spatial axes, with strides, padding, dilations and groups.
 
@@ -241,6 +242,7 @@ def conv_general_dilated(
         above 1.
       precision: see `Precision`.
       preferred_element_type: dtype of the sum and the result.
+      out_sharding: None. NotImplementedError for a sharding over several devices.
 
     Returns:
       The output, of rank n + 2.
@@ -249,6 +251,7 @@ def conv_general_dilated(
       ValueError, TypeError: where shapes, groups or dtypes do not fit together.
       RuntimeError: for an unknown name of a padding.
     """
+    refuse_sharding("conv_general_dilated", out_sharding)
     dnums = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
     if lhs_dilation is None:
         lhs_dilation = (1,) * (lhs.ndim - 2)

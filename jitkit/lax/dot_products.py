@@ -32,7 +32,7 @@ from .precision import (
     precision_pair,
 )
 from .shaping import transpose
-from .utils import index_tuple, is_a
+from .utils import index_tuple, is_a, refuse_sharding
 
 Axes = tuple[int, ...]
 DotDimensionNumbers = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]  # contracting (lhs, rhs), batch (lhs, rhs)
@@ -294,7 +294,13 @@ def batched_dimension_numbers(
 
 
 def dot_general(
-    lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None
+    lhs: Any,
+    rhs: Any,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """The dot product of two arrays over any pairs of axes.
 
@@ -303,6 +309,7 @@ def dot_general(
       dimension_numbers: `((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))`, sequences of axes.
       precision: see `Precision`.
       preferred_element_type: dtype of the sum and the result; by default that of the operands.
+      out_sharding: None. NotImplementedError for a sharding over several devices.
 
     Returns:
       An array of shape batch axes + kept axes of lhs + kept axes of rhs.
@@ -316,11 +323,18 @@ def dot_general(
         dimension_numbers=dimension_numbers,
         precision=precision,
         preferred_element_type=preferred_element_type,
+        out_sharding=out_sharding,
     )
 
 
 def dot(
-    lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None
+    lhs: Any,
+    rhs: Any,
+    *,
+    dimension_numbers: Any = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """The product of vectors and matrices: (n)(n) -> (), (m,n)(n) -> (m), (m,n)(n,k) -> (m,k).
 
@@ -329,6 +343,7 @@ def dot(
     Raises:
       ValueError: for other ranks or unequal sizes, without `dimension_numbers`.
     """
+    refuse_sharding("dot_general", out_sharding)
     if dimension_numbers is None:
         lhs_shape, rhs_shape = np.shape(lhs), np.shape(rhs)
         if not (1 <= len(lhs_shape) <= 2 and 1 <= len(rhs_shape) <= 2 and lhs_shape[-1] == rhs_shape[0]):

@@ -46,6 +46,21 @@ def scalar_of_type(x: Any, value: Any) -> Any:
     return np.asarray(value).astype(aval.dtype)[()]
 
 
+# --- where a result is to be --------------------------------------------------------------------------------
+
+
+def refuse_sharding(name: str, out_sharding: Any) -> None:
+    """NotImplementedError where a function is told where the parts of its result are to be: XLA decides that within a program.
+
+    None says nothing, nor does a sharding over a mesh without axes, which `jitkit.typeof` of an array has.
+    """
+    if out_sharding is not None and not getattr(getattr(out_sharding, "mesh", None), "empty", False):
+        raise NotImplementedError(
+            f"{name}(out_sharding={out_sharding!r}) is not here: in jitkit, no operation says where the parts of its result are.\n"
+            "Say it of the results of a program, by `jit(out_shardings=...)`, or of a value, by `device_put`."
+        )
+
+
 # --- shapes and axes -----------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ Names, semantics and printed jaxprs are those of `jax.numpy`. Every function her
     fft                                             Fourier transforms
     index_grids                                     grids, and positions in matrices
     editing                                         elements taken out and put in
-    vectorizing, mapping                            functions of small arrays as functions of large ones
+    vectorizing, mapping                            functions of small arrays as functions of large ones, piecewise
     files                                           arrays in files
     array_methods                                   all of this as operators and methods
 

@@ -368,4 +368,5 @@ from .util import isscalar as isscalar
 from .util import ndim as ndim
 from .util import shape as shape
 from .util import size as size
+from .vectorizing import piecewise as piecewise
 from .vectorizing import vectorize as vectorize

@@ -16,7 +16,7 @@ import numpy as np
 from .. import core, lax
 from ..base.jax_version import since
 from ..core import dtypes
-from ..lax.utils import canonicalize_axis
+from ..lax.utils import canonicalize_axis, refuse_sharding
 from ..pjit.jit import inlined, jit
 from .creation import array, zeros_like
 from .promotion import promote_dtypes
@@ -25,7 +25,7 @@ from .ufuncs import conj
 from .util import check_arraylike, ensure_arraylikes
 from .vectorizing import vectorize
 
-_STATIC = ("precision", "preferred_element_type")
+_STATIC = ("precision", "preferred_element_type", "out_sharding")
 
 
 def result_type_of(name: str, preferred_element_type: Any, *operands: Any) -> tuple[Any, bool]:
@@ -36,11 +36,12 @@ def result_type_of(name: str, preferred_element_type: Any, *operands: Any) -> tu
 
 
 @inlined(static_argnames=_STATIC)
-def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
     """The sum of products over the last axis of `a` and the second to last (or only) axis of `b`; the product with a scalar.
 
     TypeError where the two axes differ in size.
     """
+    refuse_sharding("dot", out_sharding)
     a, b = ensure_arraylikes("dot", a, b)
     dtype, weak_type = result_type_of("dot", preferred_element_type, a, b)
     if a.ndim == 0 or b.ndim == 0:
@@ -52,13 +53,16 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
 
 
 @inlined(static_argnames=_STATIC)
-def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def matmul(
+    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
+) -> Any:
     """`a @ b`: matrices in the last two axes, batches of them in the others, which broadcast; an operand of one axis is a vector.
 
     Raises:
       ValueError: for scalars, and batches that do not broadcast.
       TypeError: where the sizes of the contracted axes differ.
     """
+    refuse_sharding("matmul", out_sharding)
     a, b = ensure_arraylikes("matmul", a, b)
     for i, x in enumerate((a, b)):
         if x.ndim < 1:
@@ -161,11 +165,20 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     return vectorize(of_two, signature="(n),(n)->()")(moveaxis(x1, axis, -1), moveaxis(x2, axis, -1))
 
 
-def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def tensordot(
+    a: Any,
+    b: Any,
+    axes: Any = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
     """The sum of products over several axes: the last n of `a` with the first n of `b`, or those of a pair of axes or lists of axes.
 
     TypeError where `axes` is neither, or the sizes of the axes differ.
     """
+    refuse_sharding("tensordot", out_sharding)
     a, b = ensure_arraylikes("tensordot", a, b)
     dtype, weak_type = result_type_of("tensordot", preferred_element_type, a, b)
     contracted = _contracted_axes(a, b, axes)

@@ -15,13 +15,14 @@ import functools
 import itertools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import lax
 from ..core import dtypes
+from ..lax.utils import refuse_sharding
 from ..pjit.jit import inlined
 from .contractions import result_type_of
 from .util import as_array, check_arraylike
@@ -39,6 +40,8 @@ def einsum(
     optimize: Any = "auto",
     precision: Any = None,
     preferred_element_type: Any = None,
+    _dot_general: Callable[..., Any] = lax.dot_general,
+    out_sharding: Any = None,
 ) -> Any:
     """Sums of products over labelled axes.
 
@@ -47,25 +50,33 @@ def einsum(
         an arrow, the result has the labels that occur once, in alphabetical order. (Or an operand, followed by a list of ints, and so on.)
       operands: arrays.
       optimize: False contracts from left to right; a list of pairs is the order itself; everything else chooses the cheapest order.
-      precision, preferred_element_type: as in `lax.dot_general`.
+      precision, preferred_element_type, out_sharding: as in `lax.dot_general`.
+      _dot_general: what multiplies two operands, a function like `lax.dot_general`; libraries hand in their own.
 
     Raises:
       ValueError: for labels that do not fit the operands.
     """
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.einsum is not supported.")
+    refuse_sharding("einsum", out_sharding)
     if not isinstance(subscripts, str):
         subscripts, operands = _from_interleaved((subscripts, *operands))
     check_arraylike("einsum", *operands)
     shapes = [np.shape(x) for x in operands]
     inputs, result = _parse(subscripts, shapes)
     path = _path(optimize, inputs, result, _sizes(inputs, shapes))
-    return _einsum(list(operands), tuple(inputs), result, tuple(path), precision, preferred_element_type)
+    return _einsum(list(operands), tuple(inputs), result, tuple(path), precision, preferred_element_type, _dot_general)
 
 
-@inlined(static_argnames=("inputs", "result", "path", "precision", "preferred_element_type"))
+@inlined(static_argnames=("inputs", "result", "path", "precision", "preferred_element_type", "_dot_general"))
 def _einsum(
-    operands: list[Any], inputs: tuple[str, ...], result: str, path: _Path, precision: Any, preferred_element_type: Any
+    operands: list[Any],
+    inputs: tuple[str, ...],
+    result: str,
+    path: _Path,
+    precision: Any,
+    preferred_element_type: Any,
+    _dot_general: Callable[..., Any],
 ) -> Any:
     operands = [as_array(x) for x in operands]
     dtype, weak_type = result_type_of("einsum", preferred_element_type, *operands)
@@ -76,7 +87,7 @@ def _einsum(
         needed = set(result).union(*[labels for _, labels in terms])
         met = "".join(labels for _, labels in reversed(chosen))  # in this order, as opt_einsum does
         kept = "".join(label for label in dict.fromkeys(met) if label in needed) if terms else result
-        terms.append((_contract(chosen, kept, dtype, precision), kept))
+        terms.append((_contract(chosen, kept, dtype, precision, _dot_general), kept))
     [(total, _)] = terms
     return lax._convert_element_type(total, dtype, weak_type)
 
@@ -184,7 +195,7 @@ def _cheapest(terms: tuple[frozenset[str], ...], result: frozenset[str], sizes: 
 _Term = tuple[Any, str]
 
 
-def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any) -> Any:
+def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any, dot_general: Callable[..., Any]) -> Any:
     """One or two labelled operands, contracted to the labels `result`."""
     if len(terms) == 1:
         x, labels = _sum_and_take_diagonals(terms[0], set(result), dtype)
@@ -208,7 +219,7 @@ def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any) -> An
         ([labels_x.index(c) for c in summed], [labels_y.index(c) for c in summed]),
         ([labels_x.index(c) for c in batch], [labels_y.index(c) for c in batch]),
     )
-    out = lax.dot_general(x, y, numbers, precision=precision, preferred_element_type=dtype)
+    out = dot_general(x, y, numbers, precision, preferred_element_type=dtype)
     labels = "".join([*batch, *only_x, *only_y])
     return lax.transpose(out, [labels.index(label) for label in result]) if labels != result else out
 

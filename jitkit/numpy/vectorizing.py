@@ -1,4 +1,4 @@
-"""vectorize: a function of small arrays becomes one of large ones, by numpy's rules of broadcasting.
+"""vectorize, piecewise: a function of small arrays becomes one of large ones, by numpy's rules of broadcasting.
 
 A signature says which axes are the function's own: with `(n,m),(m)->(n)` it takes a matrix and a vector, and everything in
 front of those axes is broadcast. numpy loops; here each axis in front is one `vmap`, from the last to the first, in which
@@ -19,9 +19,14 @@ import numpy as np
 
 from .. import lax
 from ..base import config, traceback_util
+from ..base.util import wraps
 from ..interpreters.vmap import vmap
-from .creation import asarray
+from ..pjit.jit import jit
+from .creation import array, asarray, zeros_like
+from .cumulative import cumsum
+from .reductions import argmax
 from .shaping import expand_dims, squeeze
+from .util import ensure_arraylike
 
 CoreAxes = tuple[str, ...]  # the function's own axes of an operand, by name
 
@@ -52,7 +57,7 @@ def vectorize(
         raise ValueError(f"excluded={excluded!r} contains negative numbers")
     context = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"
 
-    @functools.wraps(pyfunc)
+    @wraps(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         function, operands = _with_given(pyfunc, excluded, args, kwargs)
         core_axes: list[CoreAxes] = [()] * len(operands)
@@ -200,3 +205,50 @@ def _map_in_front(function: Callable[..., Any], operands: Sequence[Any], shapes:
     if isinstance(result, tuple):
         return tuple(expand_dims(x, axis=unmapped) for x in result)
     return expand_dims(result, axis=unmapped)
+
+
+# --- piecewise: of several functions, each element takes the one whose condition holds ----------------------------------
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """For each element of `x`, what the function of the first condition that holds makes of it; 0 where none does.
+
+        jnp.piecewise(x, [x < 0, x > 9], [lambda x: -x, 9, lambda x: x])
+
+    Args:
+      x: an array.
+      condlist: arrays of bools of its shape.
+      funclist: for each condition a function of a scalar, or a value; one more is for elements for which none holds.
+      args, kw: what the functions get besides.
+
+    Returns:
+      An array of the dtype and shape of `x`. All functions are computed for all elements.
+
+    Raises:
+      ValueError: for another number of functions.
+    """
+    x = ensure_arraylike("piecewise", x)
+    conditions, functions = len(condlist), list(funclist)
+    if len(functions) not in (conditions, conditions + 1):
+        raise ValueError(
+            f"with {conditions} condition(s), either {conditions} or {conditions + 1} functions are expected; got {len(functions)}"
+        )
+    chosen = [0, *functions] if len(functions) == conditions else [functions[-1], *functions[:-1]]
+    values = {i: each for i, each in enumerate(chosen) if not callable(each)}
+    called = frozenset((i, each) for i, each in enumerate(chosen) if callable(each))
+    return _piecewise(x, asarray(condlist, dtype=bool), values, called, *args, **kw)
+
+
+@functools.partial(jit, static_argnames=("funcs",))
+def _piecewise(x: Any, condlist: Any, consts: dict[int, Any], funcs: Any, *args: Any, **kw: Any) -> Any:
+    """The greatest of running sums is reached first where the first condition holds; its place is the function's number."""
+    sums = cumsum(lax.concatenate([zeros_like(condlist[:1]), condlist], 0), 0)
+    functions = dict(funcs)
+
+    def branch(i: int) -> Callable[[Any], Any]:
+        if i in functions:
+            return lambda each: functions[i](each, *args, **kw).astype(x.dtype)
+        return lambda each: array(consts[i], dtype=x.dtype)
+
+    branches = [branch(i) for i in range(len(condlist) + 1)]
+    return vectorize(lambda index, each: lax.switch(index, branches, each))(argmax(sums, 0), x)

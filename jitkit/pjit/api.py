@@ -5,7 +5,6 @@ JAX: jax/_src/api.py:make_jaxpr
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
@@ -13,6 +12,7 @@ from typing import Any, cast
 
 from ..base import config, traceback_util
 from ..base.jax_version import since
+from ..base.util import wraps
 from ..signature import api_util
 from .function import PjitFunction
 from .jit import jit
@@ -48,7 +48,7 @@ def make_jaxpr(
     # From the end of what is passed, unlike `jit`, which counts parameters; in later releases of JAX it is the same.
     counts_back = any(i < 0 for i in given) and not since(0, 12)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @traceback_util.api_boundary
     def jaxpr_of_call(*args: Any, **kwargs: Any) -> Any:
         with ExitStack() as axes:

@@ -23,7 +23,6 @@ JAX: jax/_src/pjit.py:make_jit
 from __future__ import annotations
 
 import contextlib
-import functools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -32,6 +31,7 @@ import numpy as np
 
 from .. import core, runtime
 from ..base import config, late_rooms, source_info, traceback_util
+from ..base.util import wraps
 from ..compiler.compiler import Executable, explain_failure
 from ..compiler.placement import Placement
 from ..compiler.program import Program, compile_program
@@ -75,7 +75,7 @@ class Jitted(Traceable):
         fun, table, look_ups = self.fun, self.table, self.look_ups
         under_trace = self.call_under_trace if self.staged else self.run_under_trace
 
-        @functools.wraps(fun)  # each variable from out here costs 3 ns a call, used or not
+        @wraps(fun)  # each variable from out here costs 3 ns a call, used or not
         def dispatch(*args: Any, **kwargs: Any) -> Any:
             try:
                 try:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import runtime
+from ..base.util import wraps
 from ..interpreters.vmap import vmap
 from ..tree_util import tree_leaves, tree_map
 from .jit import jit
@@ -47,7 +48,7 @@ def pmap(
         else tuple(static_broadcasted_argnums)
     )
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         axes = [in_axes] * len(args) if in_axes is None or isinstance(in_axes, int) else [*in_axes]
         axes = [None if i in static else axis for i, axis in enumerate(axes)]
@@ -94,7 +95,7 @@ def shard_map(
     if f is None:
         return functools.partial(shard_map, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
 
-    @functools.wraps(f)
+    @wraps(f)
     def on_one(*args: Any) -> Any:
         if mesh is None or mesh.size > 1:
             size = "a mesh of the context" if mesh is None else f"a mesh of {mesh.size}"

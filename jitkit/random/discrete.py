@@ -15,7 +15,7 @@ import numpy as np
 from .. import core, lax
 from .. import numpy as jnp
 from ..core import dtypes
-from ..lax.utils import canonicalize_axis, canonicalize_shape
+from ..lax.utils import canonicalize_axis, canonicalize_shape, refuse_sharding
 from ..numpy.promotion import promote_dtypes_inexact
 from ..numpy.util import check_arraylike
 from ..pjit.jit import jit
@@ -28,7 +28,7 @@ from .uniform import randint, uniform
 # --- permutation --------------------------------------------------------------------------------------------
 
 
-def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
+def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Any:
     """`x` in random order along an axis, or the numbers below `x` where it is an integer.
 
     Args:
@@ -40,6 +40,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     Raises:
       TypeError: for a scalar that is not an integer.
     """
+    refuse_sharding("permutation", out_sharding)
     key, _ = check_key("permutation", key)
     check_arraylike("permutation", x)
     axis = canonicalize_axis(axis, np.ndim(x) or 1)
@@ -147,7 +148,14 @@ def _by_probability(key: Any, p: Any, count: int, shape: Shape, replace: bool, m
 
 
 def categorical(
-    key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True, mode: str | None = None
+    key: Any,
+    logits: Any,
+    axis: int = -1,
+    shape: Any = None,
+    replace: bool = True,
+    mode: str | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Categories, each with the probability `softmax(logits)` along an axis.
 
@@ -162,6 +170,7 @@ def categorical(
     Raises:
       ValueError: for a shape that does not fit, and for too many samples without replacement.
     """
+    refuse_sharding("categorical", out_sharding)
     key, _ = check_key("categorical", key)
     check_arraylike("categorical", logits)
     logits = jnp.asarray(logits)

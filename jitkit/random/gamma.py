@@ -27,7 +27,7 @@ from ..interpreters.ad_rules import defjvp
 from ..interpreters.batching import AxisData, Dims, Vals, bdim_at_front, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..lax.reducers import inline_function
-from ..lax.utils import canonicalize_shape
+from ..lax.utils import canonicalize_shape, refuse_sharding
 from ..pjit.jit import jit
 from .arguments import Shape, check_safe_to_cast, check_shape, constant_like, floating_dtype, shape_of_result
 from .inverse import exponential
@@ -151,18 +151,20 @@ def _constant(x: Any, value: float) -> Any:
 # --- gamma, loggamma ----------------------------------------------------------------------------------------
 
 
-def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
+def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """The gamma distribution of parameter `a`, which broadcasts to `shape`; the sum of `a` exponential numbers.
 
     Of a float dtype, by default the default one. ValueError for another dtype, and for shapes that do not fit.
     """
+    refuse_sharding("gamma", out_sharding)
     key, _ = check_key("gamma", key)
     dtype = floating_dtype("gamma", dtype)
     return _gamma(key, a, shape=None if shape is None else canonicalize_shape(shape), dtype=dtype)
 
 
-def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
+def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """The logarithm of `gamma`, also where that would be too small for a float, as it is for small `a`."""
+    refuse_sharding("loggamma", out_sharding)
     key, _ = check_key("loggamma", key)
     dtype = floating_dtype("gamma", dtype)
     shape = None if shape is None else canonicalize_shape(shape)
@@ -184,8 +186,9 @@ def _gamma(key: Any, a: Any, shape: Shape | None, dtype: Any, log_space: bool = 
 # --- what is made of it -------------------------------------------------------------------------------------
 
 
-def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
+def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """The beta distribution on [0, 1]: which part of `gamma(a) + gamma(b)` is the first."""
+    refuse_sharding("beta", out_sharding)
     key, _ = check_key("beta", key)
     dtype = floating_dtype("beta", dtype)
     check_safe_to_cast("beta", dtype, a, b)
@@ -203,8 +206,9 @@ def _beta(key: Any, a: Any, b: Any, shape: Shape, dtype: Any) -> Any:
     return of_a / (of_a + of_b)
 
 
-def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
+def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """The chi-square distribution: the sum of the squares of `df` normal numbers."""
+    refuse_sharding("chisquare", out_sharding)
     key, _ = check_key("chisquare", key)
     dtype = floating_dtype("chisquare", dtype)
     shape = shape_of_result("chisquare", shape, df)
@@ -220,8 +224,9 @@ def _chisquare(key: Any, df: Any, shape: Shape, dtype: Any, out_sharding: None) 
     return lax.mul(jnp.exp(log_half), two)
 
 
-def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Any:
+def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Fisher's distribution: the ratio of two chi-square numbers, each divided by its degrees of freedom."""
+    refuse_sharding("f", out_sharding)
     key, _ = check_key("f", key)
     dtype = floating_dtype("f", dtype)
     shape = shape_of_result("f", shape, dfnum, dfden)
@@ -239,8 +244,9 @@ def _f(key: Any, dfnum: Any, dfden: Any, shape: Shape, dtype: Any, out_sharding:
     return lax.div(lax.div(numerator, dfnum), lax.div(denominator, dfden))
 
 
-def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
+def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Student's distribution of `df` degrees of freedom."""
+    refuse_sharding("t", out_sharding)
     key, _ = check_key("t", key)
     dtype = floating_dtype("t", dtype)
     shape = shape_of_result("t", shape, df)
@@ -257,8 +263,9 @@ def _t(key: Any, df: Any, shape: Shape, dtype: Any) -> Any:
     return n * jnp.sqrt(half / gamma(gamma_key, half, shape, dtype))
 
 
-def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Any:
+def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers whose density is proportional to exp(-|x|^p); p = 2 is normal, of variance 1/2."""
+    refuse_sharding("generalized_normal", out_sharding)
     shape = canonicalize_shape(shape)
     key, _ = check_key("generalized_normal", key)
     dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype)
@@ -272,12 +279,13 @@ def _generalized_normal(key: Any, p: Any, shape: Shape, dtype: Any) -> Any:
     return rademacher(keys[1], shape, dtype) * size ** (1 / p)
 
 
-def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> Any:
+def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Points of a ball of dimension `d` and radius 1 in the p-norm, each as likely as any other.
 
     The result has the shape `(*shape, d)`. After Barthe, Guedon, Mendelson, Naor, "A probabilistic approach to
     the geometry of the l_p^n-ball", 2005.
     """
+    refuse_sharding("ball", out_sharding)
     shape = canonicalize_shape(shape)
     key, _ = check_key("ball", key)
     dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype)

@@ -18,7 +18,7 @@ from .. import lax
 from .. import numpy as jnp
 from ..base.jax_version import since
 from ..core import dtypes
-from ..lax.utils import canonicalize_shape
+from ..lax.utils import canonicalize_shape, refuse_sharding
 from ..numpy.promotion import promote_dtypes_inexact
 from ..numpy.util import check_arraylike
 from ..pjit.jit import jit
@@ -42,7 +42,8 @@ def _sampler(
     sample.__name__ = sample.__qualname__ = f"_{name}"
     jitted = jit(sample, static_argnums=(1, 2))
 
-    def sampler(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    def sampler(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+        refuse_sharding(name, out_sharding)
         key, _ = check_key(name, key)
         chosen = floating_dtype(name, dtype)
         return jitted(key, canonicalize_shape(shape), chosen)
@@ -79,7 +80,7 @@ cauchy = _sampler(
 # --- gumbel -------------------------------------------------------------------------------------------------
 
 
-def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None) -> Any:
+def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None) -> Any:
     """Gumbel's distribution, of the largest of many: with it, `argmax(logits + gumbel)` draws a category.
 
     Args:
@@ -91,6 +92,7 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
     Raises:
       ValueError: for another dtype or mode.
     """
+    refuse_sharding("gumbel", out_sharding)
     key, _ = check_key("gumbel", key)
     dtype = floating_dtype("gumbel", dtype)
     shape = canonicalize_shape(shape)
@@ -148,8 +150,9 @@ def _float_of_fixed_point(bits: Any) -> Any:
 # --- with parameters ----------------------------------------------------------------------------------------
 
 
-def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
+def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Pareto's distribution from 1 on, of exponent `b`, which broadcasts to `shape`."""
+    refuse_sharding("pareto", out_sharding)
     key, _ = check_key("pareto", key)
     dtype = floating_dtype("pareto", dtype)
     shape = shape_of_result("pareto", shape, b)
@@ -163,8 +166,9 @@ def _pareto(key: Any, b: Any, shape: Shape, dtype: Any) -> Any:
     return lax.exp(exponential(key, shape, dtype) / b)
 
 
-def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
+def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Rayleigh's distribution: `scale` times the length of a vector of two normal numbers."""
+    refuse_sharding("rayleigh", out_sharding)
     key, _ = check_key("rayleigh", key)
     dtype = floating_dtype("rayleigh", dtype)
     shape = shape_of_result("rayleigh", shape, scale)
@@ -192,8 +196,11 @@ def _weibull_min(key: Any, scale: Any, concentration: Any, shape: Shape, dtype: 
     return jnp.power(-jnp.log1p(-u), 1.0 / concentration) * scale
 
 
-def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None) -> Any:
+def triangular(
+    key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
     """Numbers between `left` and `right` whose density is a triangle with its top at `mode`."""
+    refuse_sharding("triangular", out_sharding)
     key, _ = check_key("triangular", key)
     dtype = floating_dtype("triangular", dtype)
     shape = shape_of_result("triangular", shape, left, mode, right)
@@ -213,8 +220,9 @@ def _triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype:
     return lax.select(u < below_mode, rising, falling)
 
 
-def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """How many tries until the first success, of probability `p` each: 1, 2, ..."""
+    refuse_sharding("geometric", out_sharding)
     key, _ = check_key("geometric", key)
     dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype)
     if not dtypes.issubdtype(dtype, np.integer):

@@ -15,7 +15,7 @@ from .. import core, lax
 from .. import numpy as jnp
 from ..base import config
 from ..core import dtypes
-from ..lax.utils import canonicalize_shape
+from ..lax.utils import canonicalize_shape, refuse_sharding
 from ..numpy.promotion import promote_dtypes_inexact
 from ..pjit.jit import jit
 from .arguments import Shape, check_shape, floating_dtype
@@ -26,7 +26,7 @@ from .normal import normal
 # --- dirichlet ----------------------------------------------------------------------------------------------------------
 
 
-def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any:
+def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Vectors of positive numbers whose sum is 1: gamma variables of the shapes `alpha`, divided by their sum.
 
     Args:
@@ -38,6 +38,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any
     Raises:
       ValueError: for a scalar `alpha`, a shape that does not fit, and a dtype that is no float.
     """
+    refuse_sharding("dirichlet", out_sharding)
     key, _ = check_key("dirichlet", key)
     dtype = floating_dtype("dirichlet", dtype)
     return _dirichlet(key, alpha, None if shape is None else canonicalize_shape(shape), dtype)
@@ -63,7 +64,14 @@ def _dirichlet(key: Any, alpha: Any, shape: Shape | None, dtype: Any) -> Any:
 
 
 def multivariate_normal(
-    key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None, method: str = "cholesky"
+    key: Any,
+    mean: Any,
+    cov: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    method: str = "cholesky",
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Normal vectors.
 
@@ -78,6 +86,7 @@ def multivariate_normal(
     Raises:
       ValueError: for shapes that do not fit, an unknown method, and a dtype that is no float.
     """
+    refuse_sharding("multivariate_normal", out_sharding)
     key, _ = check_key("multivariate_normal", key)
     mean, cov = promote_dtypes_inexact(mean, cov)
     if method not in {"svd", "eigh", "cholesky"}:
@@ -119,7 +128,9 @@ def _multivariate_normal(key: Any, mean: Any, cov: Any, shape: Shape | None, dty
 # --- orthogonal ---------------------------------------------------------------------------------------------------------
 
 
-def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None) -> Any:
+def orthogonal(
+    key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None
+) -> Any:
     """Matrices whose rows or columns, whichever are fewer, are orthogonal unit vectors; each such matrix is equally likely.
 
     Args:
@@ -132,6 +143,7 @@ def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | No
     Raises:
       ValueError: where one of them is negative.
     """
+    refuse_sharding("orthogonal", out_sharding)
     shape = canonicalize_shape(shape)
     key, _ = check_key("orthogonal", key)
     dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype)

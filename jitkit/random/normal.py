@@ -13,7 +13,7 @@ import numpy as np
 from .. import lax
 from .. import numpy as jnp
 from ..core import dtypes
-from ..lax.utils import canonicalize_shape
+from ..lax.utils import canonicalize_shape, refuse_sharding
 from ..pjit.jit import jit
 from ..pjit.jit_call import Inline
 from .arguments import Shape, check_safe_to_cast, check_shape, floating_dtype, shape_of_result
@@ -23,7 +23,7 @@ from .uniform import rademacher, uniform
 # --- normal -------------------------------------------------------------------------------------------------
 
 
-def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of the standard normal distribution: mean 0, variance 1.
 
     Args:
@@ -35,6 +35,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     Raises:
       ValueError: for another dtype.
     """
+    refuse_sharding("normal", out_sharding)
     key, _ = check_key("normal", key)
     shape = canonicalize_shape(shape)
     return _normal(key, shape, floating_dtype("normal", dtype, np.inexact))
@@ -69,7 +70,9 @@ def normal_of_uniform(u: Any) -> Any:
 # --- truncated_normal ---------------------------------------------------------------------------------------
 
 
-def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Any:
+def truncated_normal(
+    key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
     """Numbers of the standard normal distribution, on the condition that they lie between two bounds.
 
     Args:
@@ -81,6 +84,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     Raises:
       ValueError: for another dtype, or shapes that do not fit.
     """
+    refuse_sharding("truncated_normal", out_sharding)
     if shape is not None:
         shape = canonicalize_shape(shape)
     key, _ = check_key("truncated_normal", key)
@@ -109,8 +113,9 @@ def _truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None, dty
 _ONE = np.float32(1)
 
 
-def lognormal(key: Any, sigma: Any = _ONE, shape: Any = None, dtype: Any = None) -> Any:
+def lognormal(key: Any, sigma: Any = _ONE, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """e to the power of normal numbers of standard deviation `sigma`, which broadcasts to `shape`."""
+    refuse_sharding("lognormal", out_sharding)
     key, _ = check_key("lognormal", key)
     dtype = floating_dtype("lognormal", dtype, np.inexact)
     shape = shape_of_result("lognormal", shape, sigma)
@@ -124,8 +129,9 @@ def _lognormal(key: Any, sigma: Any, shape: Shape, dtype: Any) -> Any:
     return lax.exp(normal(key, shape, dtype) * sigma)
 
 
-def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Lengths of vectors of three normal numbers: the speeds of the molecules of a gas."""
+    refuse_sharding("maxwell", out_sharding)
     key, _ = check_key("maxwell", key)
     dtype = floating_dtype("maxwell", dtype)
     return _maxwell(key, canonicalize_shape(shape), dtype, None)
@@ -155,11 +161,12 @@ def _double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Shape, dtype: A
     return rademacher(sign_key, shape=shape, dtype=dtype) * lengths * scale + loc
 
 
-def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
+def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """The inverse Gaussian distribution of this mean, with scale 1: when a drifting particle arrives.
 
     After Michael, Schucany, Haas, "Generating Random Variates Using Transformations with Multiple Roots", 1976.
     """
+    refuse_sharding("wald", out_sharding)
     key, _ = check_key("wald", key)
     dtype = floating_dtype("wald", dtype)
     shape = shape_of_result("wald", shape, mean)

@@ -17,14 +17,14 @@ import numpy as np
 from .. import lax
 from .. import numpy as jnp
 from ..core import dtypes
-from ..lax.utils import canonicalize_shape
+from ..lax.utils import canonicalize_shape, refuse_sharding
 from ..pjit.jit import jit
 from .arguments import Shape
 from .keys import check_key, split_typed
 from .uniform import uniform
 
 
-def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
+def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of the Poisson distribution of mean `lam`.
 
     Args:
@@ -33,6 +33,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
       shape: of the result; by default that of `lam`.
       dtype: an integer dtype; by default int32, or int64 in x64 mode.
     """
+    refuse_sharding("poisson", out_sharding)
     key, _ = check_key("poisson", key)
     dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype)
     shape = np.shape(lam) if shape is None else canonicalize_shape(shape)

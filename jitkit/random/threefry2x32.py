@@ -105,6 +105,24 @@ def _rotate_left(x: Any, by: Any) -> Any:
     return lax.bitwise_or(lax.shift_left(x, by), lax.shift_right_logical(x, lax.sub(np.uint32(32), by)))
 
 
+@functools.partial(jit, inline=True)
+def threefry_2x32(keypair: Any, count: Any) -> Any:
+    """The hash of an array of uint32 by a pair of them: its first half and its second are the two words of what is hashed.
+
+    TypeError where one of them is not of dtype uint32.
+    """
+    key1, key2 = keypair
+    if any(dtypes.dtype(x) != np.uint32 for x in (key1, key2, count)):
+        raise TypeError(
+            f"threefry_2x32 requires uint32 arguments, got {[dtypes.dtype(x) for x in (key1, key2, count)]}"
+        )
+    flat = count.ravel()
+    is_odd = flat.size % 2
+    halves = jnp.split(jnp.concatenate([flat, np.zeros(1, np.uint32)]) if is_odd else flat, 2)
+    words = jnp.concatenate(threefry2x32_p.bind(key1, key2, *halves))
+    return lax.reshape(words[:-1] if is_odd else words, count.shape)
+
+
 # --- counters -----------------------------------------------------------------------------------------------
 
 iota_2x32_shape_p = Primitive("iota_2x32_shape", multiple_results=True)

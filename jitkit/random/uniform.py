@@ -13,7 +13,7 @@ import numpy as np
 from .. import lax
 from .. import numpy as jnp
 from ..core import dtypes
-from ..lax.utils import canonicalize_shape
+from ..lax.utils import canonicalize_shape, refuse_sharding
 from ..numpy.util import check_arraylike
 from ..pjit.jit import jit
 from . import prng
@@ -24,7 +24,7 @@ from .threefry2x32 import UINT_DTYPES
 # --- bits ---------------------------------------------------------------------------------------------------
 
 
-def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Random bits, as unsigned integers.
 
     Args:
@@ -35,6 +35,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     Raises:
       ValueError: for another dtype.
     """
+    refuse_sharding("bits", out_sharding)
     key, _ = check_key("bits", key)
     dtype = dtypes.default_uint_dtype() if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype)
     if not dtypes.issubdtype(dtype, np.unsignedinteger):
@@ -45,7 +46,9 @@ def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 # --- uniform ------------------------------------------------------------------------------------------------
 
 
-def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
+def uniform(
+    key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, *, out_sharding: Any = None
+) -> Any:
     """Numbers between two bounds, each as likely as any other.
 
     Args:
@@ -58,6 +61,7 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
     Raises:
       ValueError: for another dtype.
     """
+    refuse_sharding("uniform", out_sharding)
     key, _ = check_key("uniform", key)
     dtype = floating_dtype("uniform", dtype)
     return _uniform(key, minval, maxval, canonicalize_shape(shape), dtype)
@@ -92,7 +96,7 @@ def below_one(keys: Any, shape: Shape, dtype: Any) -> Any:
 # --- randint ------------------------------------------------------------------------------------------------
 
 
-def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Any:
+def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Integers from `minval` to before `maxval`, each as likely as any other.
 
     All but exactly: an integer of twice as many bits as the dtype has is reduced modulo the range, which
@@ -108,6 +112,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -
       TypeError: for another dtype.
       ValueError: where the bounds do not broadcast to `shape`.
     """
+    refuse_sharding("randint", out_sharding)
     key, _ = check_key("randint", key)
     dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype)
     shape = canonicalize_shape(shape)
@@ -165,7 +170,7 @@ def _clipped_integer(x: Any, dtype: Any) -> Any:
 # --- bernoulli, rademacher ----------------------------------------------------------------------------------
 
 
-def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Any:
+def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, out_sharding: Any = None) -> Any:
     """True with probability `p`.
 
     Args:
@@ -178,6 +183,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> A
       TypeError: for `p` that is not floating.
       ValueError: for another mode, or shapes that do not fit.
     """
+    refuse_sharding("bernoulli", out_sharding)
     if shape is not None:
         shape = canonicalize_shape(shape)
     if mode not in ("high", "low"):
@@ -201,8 +207,9 @@ def _bernoulli(key: Any, p: Any, shape: Shape | None, mode: str) -> Any:
     return second * 2 ** -dtypes.finfo(p.dtype).nmant < p - first
 
 
-def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """-1 or 1, with equal chances, in any dtype; by default the default integer type."""
+    refuse_sharding("rademacher", out_sharding)
     key, _ = check_key("rademacher", key)
     dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype)
     return _rademacher(key, canonicalize_shape(shape), dtype, None)

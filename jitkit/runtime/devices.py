@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..core.avals import places
@@ -44,6 +45,24 @@ def _own_client() -> Any:
 def default_device() -> Device:
     """Where uncommitted values live."""
     return devices()[0]
+
+
+class _Clients(Mapping[str, Any]):
+    """The clients that have been made, by platform: none before the first device is asked for."""
+
+    def __getitem__(self, platform: str) -> Any:
+        if platform == "cpu" and _own_client.cache_info().currsize and (client := _own_client()) is not None:
+            return client
+        raise KeyError(platform)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["cpu"] if "cpu" in self else [])
+
+    def __len__(self) -> int:
+        return len([*self])
+
+
+clients = _Clients()
 
 
 def default_backend() -> str:

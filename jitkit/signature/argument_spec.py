@@ -194,7 +194,8 @@ def name_of(fun: Callable[..., Any]) -> str:
     """What a function is called in jaxprs and messages; a partial is called after its function."""
     while isinstance(fun, functools.partial):
         fun = fun.func
-    return str(getattr(fun, "__name__", "<unnamed function>"))
+    name = getattr(fun, "__name__", None)  # an object of a library may have another there
+    return name if isinstance(name, str) else "<unnamed function>"
 
 
 _signatures: weakref.WeakKeyDictionary[Any, inspect.Signature] = weakref.WeakKeyDictionary()

@@ -19,7 +19,7 @@ from typing import Any
 
 from jitkit import core, lax
 from jitkit.base import traceback_util
-from jitkit.base.util import split_list
+from jitkit.base.util import split_list, wraps
 from jitkit.core import Primitive
 from jitkit.derivatives.gradients import (
     Argnums, as_argnums, check_input, check_output, check_scalar, fix_others,

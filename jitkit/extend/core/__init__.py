@@ -10,11 +10,13 @@ JAX: jax/_src/core.py:get_opaque_trace_state
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base import missing_names
 from ...base.errors import JaxprTypeError as JaxprTypeError
 from ...core import Primitive as Primitive
 from ...core import Trace, Tracer, dtypes, is_array_value
@@ -56,6 +58,11 @@ class OpaqueTraceState(NamedTuple):
 def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
     """Something that compares equal as long as the thread is in the same trace. `convention` is for JAX's older versions."""
     return OpaqueTraceState(_current_trace())
+
+
+def find_top_trace(values: Any) -> Trace | None:
+    """The thread's current trace, whatever the values; None where there is none."""
+    return _current_trace()
 
 
 def valid_jaxtype(x: Any) -> bool:
@@ -100,3 +107,6 @@ def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
 def unmapped_aval(size: int, axis: int | None, aval: Any) -> Any:
     """The aval with an axis of `size` elements more, at this place; None leaves it."""
     return aval if axis is None else aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
+
+
+missing_names.explain("extend.core", sys.modules[__name__])

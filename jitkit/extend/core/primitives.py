@@ -6,6 +6,7 @@ JAX: jax/_src/core.py:Primitive
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 from ...base import missing_names
@@ -29,6 +30,9 @@ _ELSEWHERE = {
     "threefry2x32_p": "jitkit.random.threefry2x32:threefry2x32_p",
 }  # fmt: skip
 
+# JAX's older call of a function. Libraries ask whether an equation has it: in our jaxprs none has.
+call_p = Primitive("call", multiple_results=True)
+
 
 def __getattr__(name: str) -> Any:
     if not name.endswith("_p"):
@@ -40,4 +44,7 @@ def __getattr__(name: str) -> Any:
         found = getattr(importlib.import_module(place), name, None)
         if isinstance(found, Primitive):
             return found
-    raise AttributeError(missing_names.sentence(f"jax.extend.core.primitives.{name}"))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+missing_names.explain("extend.core.primitives", sys.modules[__name__])

@@ -8,6 +8,8 @@ from .factoring import lu as lu
 from .factoring import lu_p as lu_p
 from .factoring import lu_pivots_to_permutation as lu_pivots_to_permutation
 from .factoring import lu_pivots_to_permutation_p as lu_pivots_to_permutation_p
+from .factoring import ormqr as ormqr
+from .factoring import ormqr_p as ormqr_p
 from .factoring import qr as qr
 from .factoring import qr_p as qr_p
 from .solving import solve as solve

@@ -195,6 +195,37 @@ def householder_product(a: Any, taus: Any) -> Any:
     return householder_product_p.bind(a, taus)
 
 
+# --- ormqr: a matrix times the product of reflections, which is not made ------------------------------------------------------
+
+
+def _as_multiplied(a: Shape, taus: Shape, c: Shape, *, left: bool, transpose: bool) -> list[Shape]:
+    if c[0 if left else 1] != a[0]:
+        which, where = ("rows", "a. Got a") if left else ("columns", "a has rows. Got a")
+        raise ValueError(
+            f"ormqr with left={left} expects c to have the same number of {which} as the Householder matrix {where} shape {a} and c "
+            f"shape {c}."
+        )
+    return [c]
+
+
+ormqr_p = linalg_primitive("ormqr", (2, 1, 2), _as_multiplied)
+
+
+@register_lowering(ormqr_p)
+def _(ctx: LoweringContext, a: str, taus: str, c: str, *, left: bool, transpose: bool) -> str:
+    routine = "unmqr" if ctx.avals_in[0].dtype.kind == "c" else "ormqr"
+    options = {"left": left, "transpose": transpose}
+    return lapack.call(ctx, routine, [a, taus, c], ctx.avals_in, ctx.avals_out, {2: 0}, options)[0]
+
+
+def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
+    """Q c, or c Q without `left`, for the product Q of reflections, as `geqrf` gives them; with `transpose`, of its adjoint.
+
+    ValueError where the sizes do not fit.
+    """
+    return ormqr_p.bind(a, taus, c, left=left, transpose=transpose)
+
+
 # --- qr -----------------------------------------------------------------------------------------------------------------------
 
 

@@ -100,13 +100,13 @@ def call(
     avals_in: Sequence[ShapedArray],
     avals_out: Sequence[ShapedArray],
     overwrites: Mapping[int, int],
-    characters: Mapping[str, str | int] | None = None,
+    characters: Mapping[str, str | int | bool] | None = None,
 ) -> list[str]:
     """Write the call of a routine, such as `potrf`; the names of its results.
 
     Args:
       overwrites: which operand's memory becomes which result's.
-      characters: the routine's options, which are characters, or numbers of one byte.
+      characters: the routine's options, which are characters, numbers of one byte, or bools.
 
     Raises:
       NotImplementedError: LAPACK does not know the dtype, or does not run where the program is to run.
@@ -119,10 +119,7 @@ def call(
     if not has_routines(dtype):
         raise NotImplementedError(f"Unsupported dtype {dtype}.")
     rank = max(aval.ndim for aval in avals_in)
-    options = ", ".join(
-        f"{name} = {value if isinstance(value, int) else ord(value)} : ui8"
-        for name, value in (characters or {}).items()
-    )
+    options = ", ".join(f"{name} = {_option(value)}" for name, value in (characters or {}).items())
     aliases = ", ".join(
         "#stablehlo.output_operand_alias<output_tuple_indices = "
         f"{[result] if len(avals_out) > 1 else []}, operand_index = {operand}, operand_tuple_indices = []>"
@@ -142,6 +139,12 @@ def call(
         len(avals_out),
     )
     return [name] if len(avals_out) == 1 else [f"{name}#{i}" for i in range(len(avals_out))]
+
+
+def _option(value: str | int | bool) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value if isinstance(value, int) else ord(value)} : ui8"
 
 
 def _layout(ndim: int, matrix_rank: int) -> str:

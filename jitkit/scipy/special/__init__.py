@@ -7,6 +7,7 @@ Comes in: arrays, or numbers. Goes out: arrays of floats. In the order of readin
     log_beta            where the logarithm of the beta function would lose its digits
     complex_gamma       the gamma function of complex numbers
     counting            factorials and binomial coefficients
+    exponential_integrals   of exp(t) / t
     logarithms          x log x, entropies, sums of exponentials
     normal              the normal distribution
     normal_tail         its inverse, and what is far from its middle

@@ -9,6 +9,9 @@ from .error_functions import i0e as i0e
 from .error_functions import i1 as i1
 from .error_functions import i1e as i1e
 from .error_functions import logit as logit
+from .exponential_integrals import exp1 as exp1
+from .exponential_integrals import expi as expi
+from .exponential_integrals import expn as expn
 from .gamma_functions import beta as beta
 from .gamma_functions import betainc as betainc
 from .gamma_functions import betaln as betaln

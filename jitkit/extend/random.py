@@ -1,0 +1,38 @@
+"""Implementations of random keys: the one that is here, its hash, and a new one's definition, under the names of `jax.extend.random`
+
+JAX: jax/_src/random/threefry2x32.py:threefry_2x32
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ..base import missing_names
+from ..random.prng import PRNGImpl, random_seed
+from ..random.threefry2x32 import threefry2x32_p, threefry_2x32, threefry_prng_impl
+
+__all__ = ["define_prng_impl", "random_seed", "seed_with_impl", "threefry2x32_p", "threefry_2x32", "threefry_prng_impl"]
+
+
+def define_prng_impl(
+    *,
+    key_shape: tuple[int, ...],
+    seed: Callable[[Any], Any],
+    split: Callable[[Any, tuple[int, ...]], Any],
+    random_bits: Callable[[Any, int, tuple[int, ...]], Any],
+    fold_in: Callable[[Any, Any], Any],
+    name: str = "<unnamed>",
+    tag: str = "?",
+) -> PRNGImpl:
+    """An implementation for `jax.random.key(seed, impl=...)`, of five facts about it; see `PRNGImpl`."""
+    return PRNGImpl(key_shape, seed, split, random_bits, fold_in, name, tag)
+
+
+def seed_with_impl(impl: PRNGImpl, seed: Any) -> Any:
+    """A key of an implementation for a seed, or an array of keys for an array of them."""
+    return random_seed(seed, impl=impl)
+
+
+missing_names.explain("extend.random", sys.modules[__name__])
