@@ -328,7 +328,10 @@ defjvp(div_p, lambda g, out, x, y: div(g, y), lambda g, out, x, y: mul(mul(neg(g
 
 
 def _transpose_div(ct: Any, x: Any, y: Any) -> list[Any]:
-    return no_cotangents((x, y)) if type(ct) is Zero else [unbroadcast(x.aval, div(ct, y)), None]
+    if type(ct) is Zero:
+        return no_cotangents((x, y))
+    quotient = div(ct, y)  # first, since it refuses a divisor that is a linear input
+    return [unbroadcast(x.aval, quotient), None]
 
 
 primitive_transposes[div_p] = _transpose_div
