@@ -160,6 +160,9 @@ def reduction_batcher(
       The result, and where its batch axis is.
     """
     [x], [dim] = vals, dims
+    if any(axis >= x.ndim - 1 for axis in axes):
+        element = [size for axis, size in enumerate(x.shape) if axis != dim]
+        raise IndexError(f"reduction axes {tuple(axes)} contains out-of-bounds indices for shape {tuple(element)}")
     kept = dim - sum(reduced < dim for reduced in axes)
     return primitive.bind(x, axes=shifted_by_numpy(axes, dim), **params), kept
 

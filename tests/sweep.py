@@ -101,7 +101,8 @@ def outcome_of(function: Callable[[], Outcome]) -> Outcome:
 def error_class(error: Exception) -> str:
     """The name of a class of errors; those of XLA have several."""
     name = type(error).__name__
-    return "XLA" if name in ("XlaRuntimeError", "JaxRuntimeError", "MLIRError") else name
+    is_of_lowering = str(error).startswith("Cannot lower jaxpr with verifier errors")
+    return "XLA" if is_of_lowering or name in ("XlaRuntimeError", "JaxRuntimeError", "MLIRError") else name
 
 
 def first_words(warning: warnings.WarningMessage) -> str:

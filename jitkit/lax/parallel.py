@@ -145,13 +145,15 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     Raises:
       NameError: there is no axis of this name around.
     """
+    axes = _axes(axis_name)
+    if not axes:
+        return x
 
     def leaf(x: Any) -> Any:
         if dtypes.dtype(x) == np.bool_:
             x = convert_element_type(x, np.int32)
         if isinstance(x, core.Tracer) or axis_index_groups is not None:
             return _reduce_leaf(psum_p, x, axis_name, axis_index_groups)
-        axes = _axes(axis_name)
         size = axis_size([axis for axis in axes if not isinstance(axis, int)])
         numbers = [canonicalize_axis(axis, np.ndim(x)) for axis in axes if isinstance(axis, int)]
         total = reduce_sum(x, numbers) if numbers else x
