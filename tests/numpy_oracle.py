@@ -30,7 +30,6 @@ OTHER_EQUATIONS = (
         r"searchsorted for a matrix by scan|searchsorted .*compare_all",
         "JAX maps over an axis, and prints it as np.int64(1)",
     ),
-    (r"corrcoef( of complex variables)?$", "JAX asks for the platform where it takes the diagonal of a square matrix"),
 )
 
 # Rows for which JAX 0.12 has operations of its own, and we have the equations of 0.10: name of the row, and why.
