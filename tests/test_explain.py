@@ -857,9 +857,9 @@ def test_the_report_reads_as_a_whole():
             A new signature. Against the closest in the cache, that of #2:
               n (static): 2 before, 3 now
 
-        Where no edit stands below a difference, there is none to make: what differs is a program of its own, compiled once.""")
+        A difference without an edit below it makes a program of its own: compiled once, and found again at the next such call.""")
     )
-    assert explain(f)._repr_html_().endswith("compiled once.</p>")
+    assert explain(f)._repr_html_().endswith("at the next such call.</p>")
     assert repr(explain(f)) == str(explain(f))
 
 

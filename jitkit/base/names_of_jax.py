@@ -12,15 +12,15 @@ import re
 
 _TABLE = """\
 : CompilerEffortLevel Shard ad allow_f16_reductions array_garbage_collection_guard auto_pcast copy_to_host_async
-debug_infs default_prng_impl distributed dlpack ds empty_ref enable_checks enable_custom_prng export ffi free_ref
-freeze get_abstract_mesh get_mesh host_count host_id host_ids jax2tf_associative_scan_reductions legacy_prng_key
-live_arrays make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays
-make_user_context memory monitoring print_environment_info ref remove_size_one_mesh_axis_from_type reshard set_mesh
-smap softmax_custom_jvp thread_guard threefry_partitionable transfer_guard transfer_guard_device_to_device
+debug_infs distributed dlpack ds empty_ref enable_checks enable_custom_prng export ffi free_ref freeze
+get_abstract_mesh get_mesh host_count host_id host_ids jax2tf_associative_scan_reductions legacy_prng_key live_arrays
+make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays make_user_context
+memory monitoring print_environment_info ref remove_size_one_mesh_axis_from_type reshard set_mesh smap
+softmax_custom_jvp thread_guard threefry_partitionable transfer_guard transfer_guard_device_to_device
 transfer_guard_device_to_host transfer_guard_host_to_device use_abstract_mesh
 numpy: ComplexWarning array_repr array_str bartlett blackman character cumulative_prod einsum_path extract flexible
 frombuffer fromfile fromiter frompyfunc fromstring hamming hanning histogram2d histogramdd i0 int1 intersect1d
-iterable kaiser mask_indices matvec minmax nanmedian nanpercentile nanquantile object_ packbits piecewise place put
+iterable kaiser mask_indices matvec minmax nanmedian nanpercentile nanquantile object_ packbits place put
 put_along_axis setxor1d sort_complex top_k ufunc uint1 unique_all unique_counts unique_inverse unique_values
 unpackbits unwrap vecmat
 numpy.linalg:
@@ -30,8 +30,8 @@ approx_min_k approx_top_k_p composite dce_sink dce_sink_p one_minus_square one_m
 polynomial_p precv psend psum_scatter_start ragged_all_to_all ragged_all_to_all_p ragged_dot ragged_dot_general
 rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot select_and_scatter_p sharding_constraint_p
 with_sharding_constraint
-lax.linalg: cholesky_update cholesky_update_p hessenberg hessenberg_p ormqr ormqr_p qdwh schur schur_p
-symmetric_product symmetric_product_p tridiagonal tridiagonal_p tridiagonal_solve tridiagonal_solve_p
+lax.linalg: cholesky_update cholesky_update_p hessenberg hessenberg_p qdwh schur schur_p symmetric_product
+symmetric_product_p tridiagonal tridiagonal_p tridiagonal_solve tridiagonal_solve_p
 nn: get_scaled_dot_general_config scaled_dot_general scaled_matmul
 nn.initializers:
 random: Key random_gamma_p
@@ -60,8 +60,8 @@ csr_matvec_p csr_todense csr_todense_p empty eye grad jacfwd jacobian jacrev lin
 todense todense_p transform util value_and_grad
 ops:
 scipy: cluster interpolate signal
-scipy.special: bernoulli bessel_jn boxcox boxcox1p dawsn erfcinv erfcx exp1 expi expn fresnel hyp1f1 hyp2f1 owens_t
-poch sici spence sph_harm_y wofz zeta
+scipy.special: bernoulli bessel_jn boxcox boxcox1p dawsn erfcinv erfcx fresnel hyp1f1 hyp2f1 owens_t poch sici spence
+sph_harm_y wofz zeta
 scipy.linalg: eigh_tridiagonal funm hessenberg polar qr_multiply rsf2csf schur solve_sylvester sqrtm
 scipy.stats: betabinom gennorm geom gumbel_l gumbel_r pareto truncnorm vonmises wrapcauchy
 scipy.stats.norm:
@@ -90,7 +90,7 @@ unregister_event_time_span_listener unregister_scalar_listener
 custom_derivatives:
 ad_checkpoint: Offloadable Recompute Saveable checkpoint_name_fwd name_p
 api_util: argnums_partial donation_vector flatten_axes rebase_donate_argnums
-interpreters.ad: JVPTracer add_jaxvals add_jaxvals_p backward_pass get_primitive_transpose linearize zeros_like_aval
+interpreters.ad: add_jaxvals add_jaxvals_p backward_pass get_primitive_transpose linearize zeros_like_aval
 interpreters.batching: batch_jaxpr_axes batch_subtrace register_vmappable unregister_vmappable zero_if_mapped
 interpreters.mlir: AxisContext ConstantHandler DEVICE_TO_DEVICE_TYPE LoweringParameters LoweringResult
 LoweringRuleContext Mesh MeshAxisName ModuleContext RECV_FROM_HOST_TYPE SEND_TO_HOST_TYPE SPMDAxisContext

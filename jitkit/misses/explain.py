@@ -255,7 +255,7 @@ def milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms"
 
 
-_NOTHING_TO_MEND = "Where no edit stands below a difference, there is none to make: what differs is a program of its own, compiled once."
+_NOTHING_TO_MEND = "A difference without an edit below it makes a program of its own: compiled once, and found again at the next such call."
 
 
 # --- for users ----------------------------------------------------------------------------------------------
