@@ -311,8 +311,8 @@ def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with
     item = records.item("ready") | {"flags": flags, "patch": "x"}
     result = course.result(None, exercise, item, None, float("inf"), lambda: False)
     assert ran == runs
-    assert result["sentence"] == ("" if flags else trials.RUN_WITH_JAX), "which is a flag"
-    assert all((c["status"] == "PASS") == (not flags) for c in result["checks"])
+    assert result.sentence == ("" if flags else trials.RUN_WITH_JAX), "which is a flag"
+    assert all((c["status"] == "PASS") == (not flags) for c in result.checks)
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,10 @@ def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, li
     the carry. Afterwards they are
 
         of the condition    its constants, all of them, and the parts that are left
-        of the body         the parts that were taken out, its constants, and the parts that are left, which it returns
+        of the body         the parts that were taken out, its constants, and the parts that are left
 
-    each in the order that they had. If nothing is taken out, the jaxprs are those that came.
+    (which the body returns), each in the order that they had. If nothing is taken out, the jaxprs
+    are those that came.
 
     `forwarded_inputs(jaxpr)` says for each output which input it is, None for what is computed.
     `dce_jaxpr(jaxpr, True, instantiate=keep)` returns the jaxpr without the inputs that nothing
