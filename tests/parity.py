@@ -31,6 +31,7 @@ import jax.scipy.fft
 import jax.scipy.integrate
 import jax.scipy.linalg
 import jax.scipy.ndimage
+import jax.scipy.optimize
 import jax.scipy.sparse.linalg
 import jax.scipy.special
 import jax.scipy.stats
@@ -135,6 +136,7 @@ MODULES = {
     "ndimage": ("scipy.ndimage", "jitkit.scipy.ndimage"),
     "cosine": ("scipy.fft", "jitkit.scipy.fft"),
     "integrate": ("scipy.integrate", "jitkit.scipy.integrate"),
+    "optimize": ("scipy.optimize", "jitkit.scipy.optimize"),
     "ops": ("ops", "jitkit.ops"),
     "random": ("random", "jitkit.random"),
     "nn": ("nn", "jitkit.nn"),

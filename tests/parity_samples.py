@@ -461,6 +461,10 @@ PROGRAMS = {
         integrate.trapezoid(x, y, axis=0)
         integrate.trapezoid(v, dx=0.5)
     """,
+    "optimize": """
+        optimize.minimize(lambda a: ((a - 1) ** 2 * w).sum(), jnp.abs(v), method="BFGS", options={"maxiter": 3})
+        optimize.minimize(lambda a: ((a**2 - 1) ** 2).sum(), v, method="l-bfgs-experimental-do-not-rely-on-this", options={"maxiter": 3})
+    """,
     "sla": """
         sla.cholesky(q)
         sla.cholesky(q, lower=True)

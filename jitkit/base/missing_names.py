@@ -38,7 +38,7 @@ _PUBLIC = (
     "flatten_util", "image", "lax", "lax.linalg", "nn", "numpy", "numpy.fft", "numpy.linalg", "ops",
     "profiler", "random",
     "scipy", "scipy.fft",
-    "scipy.integrate", "scipy.linalg", "scipy.ndimage", "scipy.sparse", "scipy.sparse.linalg",
+    "scipy.integrate", "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.sparse", "scipy.sparse.linalg",
     "scipy.special", "scipy.stats", "sharding", "stages", "tree", "tree_util",
 )  # fmt: skip
 

@@ -70,7 +70,7 @@ scipy.ndimage:
 scipy.fft:
 scipy.integrate:
 scipy.interpolate: RegularGridInterpolator
-scipy.optimize: OptimizeResults minimize
+scipy.optimize:
 scipy.sparse.linalg: gmres
 scipy.cluster.vq: vq
 scipy.spatial.transform: Rotation Slerp

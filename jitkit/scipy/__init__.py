@@ -9,6 +9,7 @@ reading:
     linalg                           matrices
     fft                              cosine transforms
     sparse                           systems of equations, solved step by step
+    optimize                         where a function is smallest
     ndimage, integrate               arrays read between their elements; integrals of samples
 
 JAX: jax/_src/scipy/special.py:erf

@@ -1,0 +1,78 @@
+"""function, place to begin at, method -> OptimizeResults
+
+JAX: jax/_src/scipy/optimize/minimize.py:minimize
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ...numpy import logical_not
+from .bfgs import minimize_bfgs
+from .lbfgs import minimize_lbfgs
+
+LBFGS = "l-bfgs-experimental-do-not-rely-on-this"
+
+
+class OptimizeResults(NamedTuple):
+    """What a minimization found.
+
+    `x` is the last place, `fun` and `jac` are the value and the gradient there, `hess_inv` the estimate of the inverse Hessian (None
+    for L-BFGS). `success` says whether the gradient is small enough. `status` is 0 then; otherwise 1 after too many steps, and more
+    where the line search failed. `nfev`, `njev` and `nit` count evaluations, gradients and steps.
+    """
+
+    x: Any
+    success: Any
+    status: Any
+    fun: Any
+    jac: Any
+    hess_inv: Any
+    nfev: Any
+    njev: Any
+    nit: Any
+
+
+def minimize(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: tuple[Any, ...] = (),
+    *,
+    method: str,
+    tol: float | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> OptimizeResults:
+    """The place where `fun(x, *args)`, a real scalar, is smallest, searched for from `x0` on, an array of shape (n,) of floats.
+
+    Args:
+      method: "BFGS", or "l-bfgs-experimental-do-not-rely-on-this".
+      tol: not used, as in JAX; the tolerances are among the options.
+      options: those of the method. For BFGS: `maxiter` (200 n if nothing is said), `norm`, `gtol`, `line_search_maxiter`; for L-BFGS:
+        `maxiter`, `norm`, `maxcor` (how many steps are kept), `ftol`, `gtol`, `maxfun`, `maxgrad`, `maxls`.
+
+    Raises:
+      TypeError: `args` is not a tuple.
+      ValueError: a method of another name.
+    """
+    if not isinstance(args, tuple):
+        raise TypeError(
+            f"args argument to jax.scipy.optimize.minimize must be a tuple, got {args}\nWrite args=(a,) for one."
+        )
+
+    def fun_of_x(x: Any) -> Any:
+        return fun(x, *args)
+
+    name, options = method.lower(), options or {}
+    if name == "bfgs":
+        found: Any = minimize_bfgs(fun_of_x, x0, **options)
+        inverse = found.H_k
+    elif name == LBFGS:
+        found = minimize_lbfgs(fun_of_x, x0, **options)
+        inverse = None
+    else:
+        raise ValueError(f"Method {method} not recognized\nThere are 'BFGS' and '{LBFGS}'.")
+    success = found.converged & logical_not(found.failed)
+    return OptimizeResults(
+        found.x_k, success, found.status, found.f_k, found.g_k, inverse, found.nfev, found.ngev, found.k
+    )
