@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import random
+
+import jax
 import ml_dtypes
 import numpy as np
 import pytest
 from lax_oracle import JAX_VERSION
 from numpy_oracle import accepted, check, check_error, linalg_of
+
+import jitkit
 
 VECTOR = np.arange(5, dtype=np.float32)
 MATRIX = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -111,6 +117,22 @@ def test_einsum_agrees_with_jax():
             ("einsum in an order", lambda jnp, x: jnp.einsum("ij,jk,kl", x, x.T, x, optimize=[(1, 2), (0, 1)]), MATRIX),
         ]
     )
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 6, 7, 9, 12])
+def test_operands_are_contracted_in_the_order_of_jax(count):
+    """Random labels, of which some are of size 1: what costs the same then decides the order."""
+    rng = random.Random(count)
+    for _ in range(5):
+        sizes = {label: rng.choice([1, 1, 2, 3, 4]) for label in "ijklmn"}
+        inputs = ["".join(rng.sample("ijklmn", rng.choice([1, 2, 2, 3]))) for _ in range(count)]
+        text = f"{','.join(inputs)}->{''.join(label for label in sorted(set(''.join(inputs))) if rng.random() < 0.4)}"
+        operands = [np.ones([sizes[label] for label in labels], np.float32) for labels in inputs]
+        ours, theirs = (
+            str(library.make_jaxpr(functools.partial(library.numpy.einsum, text))(*operands))
+            for library in (jitkit, jax)
+        )
+        assert ours == theirs, text
 
 
 def test_norms_agree_with_jax():

@@ -8,7 +8,8 @@ Names, semantics and printed jaxprs are those of `jax.numpy`. Every function her
     reductions, cumulative, statistics,
     nan_reductions, quantiles                       over axes
     shaping, diagonals, joining, padding            rearranging
-    contractions, einsums, linalg, convolving       products of matrices, and of what slides over another
+    contractions, einsums (einsum_paths),
+    linalg, convolving                              products of matrices, and of what slides over another
     indexing (index_parts, index_plan), taking,
     index_update, selection                         reading and updating parts, choosing
     sorting, searching, sets                        order

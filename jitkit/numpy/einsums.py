@@ -1,9 +1,7 @@
 """einsum: products and sums written as labels of axes.
 
 `einsum("ij,jk->ik", a, b)` names the axes of its operands; labels that are missing after the arrow are summed
-over. Two operands are contracted at a time, by one `dot_general` each. (In which order three and more are
-contracted, JAX asks the package opt_einsum; here it is the order with the fewest multiplications, found by trying
-all of them, for up to five operands.)
+over. Two operands are contracted at a time, by one `dot_general` each; `einsum_paths` says in which order.
 
 JAX: jax/_src/numpy/einsum.py:_einsum
 """
@@ -12,8 +10,6 @@ from __future__ import annotations
 
 import collections
 import functools
-import itertools
-import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,11 +20,10 @@ from .. import lax
 from ..core import dtypes
 from ..lax.utils import refuse_sharding
 from ..pjit.jit import inlined
+from . import einsum_paths
 from .contractions import result_type_of
 from .util import as_array, check_arraylike
 
-# which operands are contracted in each step; the result of a step goes to the end of the list
-_Path = Sequence[tuple[int, ...]]
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -64,7 +59,7 @@ def einsum(
     check_arraylike("einsum", *operands)
     shapes = [np.shape(x) for x in operands]
     inputs, result = _parse(subscripts, shapes)
-    path = _path(optimize, inputs, result, _sizes(inputs, shapes))
+    path = einsum_paths.order(optimize, inputs, result, _sizes(inputs, shapes))
     return _einsum(list(operands), tuple(inputs), result, tuple(path), precision, preferred_element_type, _dot_general)
 
 
@@ -73,7 +68,7 @@ def _einsum(
     operands: list[Any],
     inputs: tuple[str, ...],
     result: str,
-    path: _Path,
+    path: einsum_paths.Path,
     precision: Any,
     preferred_element_type: Any,
     _dot_general: Callable[..., Any],
@@ -158,36 +153,6 @@ def _sizes(inputs: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str
                     f"{''.join(labels)}."
                 )
     return sizes
-
-
-# --- the order -------------------------------------------------------------------------------------------------------
-
-
-def _path(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, int]) -> _Path:
-    """The order that was asked for, or the cheapest."""
-    if isinstance(optimize, list | tuple):
-        return [tuple(step) for step in optimize if not isinstance(step, str)]
-    if len(inputs) == 1:
-        return [(0,)]
-    if len(inputs) == 2 or optimize is False or len(inputs) > 5:
-        return [(0, 1)] * (len(inputs) - 1)
-    return _cheapest(tuple(map(frozenset, inputs)), frozenset(result), sizes)[1]
-
-
-def _cheapest(terms: tuple[frozenset[str], ...], result: frozenset[str], sizes: dict[str, int]) -> tuple[int, _Path]:
-    """The fewest multiplications for contracting these sets of labels, and the order that needs no more."""
-    if len(terms) == 1:
-        return 0, []
-    best: tuple[int, _Path] | None = None
-    for i, j in itertools.combinations(range(len(terms)), 2):
-        both = terms[i] | terms[j]
-        rest = tuple(term for k, term in enumerate(terms) if k not in (i, j))
-        cost, path = _cheapest((*rest, both & result.union(*rest)), result, sizes)
-        cost += math.prod(sizes[label] for label in both)
-        if best is None or cost < best[0]:
-            best = cost, [(i, j), *path]
-    assert best is not None, "there are at least two terms, and so at least one pair"
-    return best
 
 
 # --- one step --------------------------------------------------------------------------------------------------------

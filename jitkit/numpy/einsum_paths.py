@@ -1,0 +1,107 @@
+"""labels of several operands -> the order in which they are contracted, two at a time
+
+A path is a list of pairs of places; what a pair gives comes to the end of the operands that are left. The orders are those of
+opt_einsum, which JAX asks: all orders are tried for four operands and fewer, the promising ones for more.
+
+JAX: jax/_src/numpy/einsum.py:einsum
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+Path = list[tuple[int, ...]]
+_Labels = frozenset[str]
+
+_MOST_TRIED_ALL = 4  # operands; with more, orders that look bad are left out
+_HOPELESS = 4  # times as many operations as were enough to come as far
+
+
+def order(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, int]) -> Path:
+    """The order that was asked for, or a cheap one."""
+    if isinstance(optimize, list | tuple):
+        return [tuple(step) for step in optimize if not isinstance(step, str)]
+    if len(inputs) == 1:
+        return [(0,)]
+    if len(inputs) == 2 or optimize is False:
+        return [(0, 1)] * (len(inputs) - 1)
+    search = _Search(frozenset(result), sizes)
+    terms = tuple(map(frozenset, inputs))
+    if len(inputs) <= _MOST_TRIED_ALL:
+        search.all_orders([], terms, 0)
+    else:
+        width = None if len(inputs) <= 6 else 2 if len(inputs) <= 8 else 1
+        search.promising_orders([], terms, 0, 0, width)
+    return search.path
+
+
+class _Search:
+    """The best order that was found so far: `cost` operations, and the size of the largest array on the way.
+
+    What two sets of labels cost is remembered, as opt_einsum does, and taken for the same later on, when other terms are left that keep
+    other labels alive. So its order is not always the cheapest; this one is the same.
+    """
+
+    def __init__(self, result: _Labels, sizes: dict[str, int]) -> None:
+        self.result, self.sizes = result, sizes
+        self.path: Path = []
+        self.cost: float = math.inf
+        self.largest: float = math.inf
+        self.known: dict[tuple[_Labels, _Labels], tuple[_Labels, int]] = {}
+        self.least: dict[int, int] = {}  # the operations that were enough to leave so many terms
+
+    def size(self, labels: _Labels) -> int:
+        return math.prod(self.sizes[label] for label in labels)
+
+    def pair(self, terms: tuple[_Labels, ...], i: int, j: int) -> tuple[_Labels, int, tuple[_Labels, ...]]:
+        """What a pair gives, the operations that it takes, and the terms after it."""
+        one, two = terms[i], terms[j]
+        rest = (*terms[:i], *terms[i + 1 : j], *terms[j + 1 :])
+        if (one, two) not in self.known:
+            alive = self.result.union(*rest)
+            adds = not one & two <= alive  # an addition for each product
+            self.known[one, two] = (one | two) & alive, self.size(one | two) * (1 + adds)
+        left, operations = self.known[one, two]
+        return left, operations, (*rest, left)
+
+    def all_orders(self, path: Path, terms: tuple[_Labels, ...], cost: int) -> None:
+        """Try each order that can still be the cheapest."""
+        if len(terms) == 1:
+            self.path, self.cost = path, cost
+        for i, j in itertools.combinations(range(len(terms)), 2):
+            _, operations, after = self.pair(terms, i, j)
+            if cost + operations < self.cost:
+                self.all_orders([*path, (i, j)], after, cost + operations)
+
+    def promising_orders(
+        self, path: Path, terms: tuple[_Labels, ...], cost: int, largest: int, width: int | None
+    ) -> None:
+        """Try pairs in the order of how much memory they free: all that are not hopeless, or the first `width` of them."""
+        if len(terms) == 1:
+            self.path, self.cost, self.largest = path, cost, largest
+            return
+        pairs = list(itertools.combinations(range(len(terms)), 2))
+        found = self._candidates(terms, cost, largest, [(i, j) for i, j in pairs if terms[i] & terms[j]])
+        for _, _, total, size, pair in sorted(found or self._candidates(terms, cost, largest, pairs))[:width]:
+            self.promising_orders([*path, pair], self.pair(terms, *pair)[2], total, size, width)
+
+    def _candidates(
+        self, terms: tuple[_Labels, ...], cost: int, largest: int, pairs: Sequence[tuple[int, int]]
+    ) -> list[tuple[int, int, int, int, tuple[int, int]]]:
+        """For each of these pairs that is not hopeless: the memory that it takes more, operations, the totals after it, and the pair."""
+        found = []
+        for i, j in pairs:
+            left, operations, _ = self.pair(terms, i, j)
+            total, size = cost + operations, max(largest, self.size(left))
+            if (total, size) >= (self.cost, self.largest):
+                continue
+            least = self.least.setdefault(len(terms), total)
+            if total > _HOPELESS * least:
+                continue
+            self.least[len(terms)] = min(total, least)
+            taken = self.size(left) - self.size(terms[i]) - self.size(terms[j])
+            found.append((taken, operations, total, size, (i, j)))
+        return found
