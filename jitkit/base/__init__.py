@@ -8,7 +8,6 @@ classes, tracebacks that end in the user's code, logs. Read `config` first, the 
     errors             tracer -> error: what was asked of a value that is not known yet
     edits              error that many functions raise -> what to write instead
     jax_version        the installed JAX -> the version whose ways are followed
-    name_stack         names of scopes -> one text
     source_info        where in the user's program a value was made
     traceback_util     tracebacks without our own frames
     mixed_with_jax     refusal by JAX -> which import to change

@@ -28,8 +28,8 @@ import weakref
 from collections.abc import Hashable, Iterator
 from typing import Any
 
-from .name_stack import NameStack
 from .options import OPTIONS, Option, boolean, from_environment
+from .util import NameStack
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

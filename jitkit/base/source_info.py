@@ -21,8 +21,8 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from . import config
-from .name_stack import NameStack
 from .traceback_util import is_hidden_file
+from .util import NameStack
 
 
 class _HiddenFiles(dict[str, bool]):

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from . import config
-from .name_stack import NameStack
+from .util import NameStack
 
 
 def disable_jit(disable: bool = True) -> AbstractContextManager[None]:

@@ -122,3 +122,12 @@ def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:
         return wrapper
 
     return named
+
+
+class NameStack(tuple[str, ...]):
+    """The scopes (`named_scope`) that are open, the outermost first. As a text, they are joined by slashes."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "/".join(self)

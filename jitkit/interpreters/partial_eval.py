@@ -30,7 +30,7 @@ import numpy as np
 
 from .. import core
 from ..base import config, errors, late_rooms, missing_names, source_info
-from ..base.name_stack import NameStack
+from ..base.util import NameStack
 from ..core import Primitive, dtypes
 from ..core.effects import no_effects
 from ..core.operators import Operators

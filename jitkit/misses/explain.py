@@ -17,15 +17,17 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..base import config, source_info
+from ..base import config, late_rooms, source_info
 from ..base.report import logger
 from ..base.rich_display import RichDisplay, escape
 from ..core import current_trace
-from .differences import Difference, differences
 from .origin import UNKNOWN, count_another, made_again, made_in_loop, origin_of
 from .record import COMPILES, DISPATCHES, SEARCHED, TRACES, CallRecord, closest
+
+if TYPE_CHECKING:  # imported when two calls differ
+    from .differences import Difference
 
 _KEPT_PER_FUNCTION = 256  # misses
 _KEPT = 512  # misses of all functions
@@ -209,6 +211,7 @@ class MissLog:
             return _Story("cleared", _FIRST_SINCE)
         if nearest is None:
             return _Story("first call", f"The first call of {origin.name}.")
+        differences = late_rooms.import_room(".differences", __package__).differences
         found, more = differences(nearest, record, weight, known, _SHOWN, fun)
         among = f"of the latest {SEARCHED} " if len(candidates) > SEARCHED else ""
         sentence = _NEW_SIGNATURE.format(among, nearest.number)

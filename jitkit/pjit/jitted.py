@@ -43,7 +43,6 @@ from ..signature import api_util, argument_errors
 from ..signature.api_util import Arguments, CallForm
 from ..tree_util import PyTreeDef, flatten_by, tree_flatten
 from ..tree_util.guessing import Guesses, is_due
-from .better_errors import better_error
 from .calling import Direct, in_dtype
 from .compilation_cache import Entry, TracedCall, run_entry
 from .function import PjitFunction
@@ -129,7 +128,9 @@ class Jitted(Traceable):
                         warm = self.staged and bool(entry.is_warm)
                         raise explain_failure(error, leaves, entry.executable.consts, warm) from None
                 except (TypeError, OverflowError, FloatingPointError) as error:
-                    better = better_error(self, self.staged, error, args, kwargs)
+                    better = late_rooms.import_room(".better_errors", __package__).better_error(
+                        self, self.staged, error, args, kwargs
+                    )
                     if better is error:
                         raise
                     raise better from None

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from .. import core, runtime
-from ..base import config, traceback_util
+from ..base import config, late_rooms, traceback_util
 from ..base.rich_display import RichDisplay, entry_first, frame, hlo_lines, plain_text, stablehlo_lines
 from ..compiler.compiler import CompilerOptions, Executable, explain_failure
 from ..compiler.placement import Placement, default_placement
@@ -27,7 +27,6 @@ from ..signature.api_util import CallForm
 from ..signature.shape_struct import ShapeDtypeStruct
 from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
 from .compilation_cache import Entry, Table, run_entry
-from .compiled_arguments import check_avals, check_shardings, tree_mismatch
 from .lookup import write_look_up
 
 if TYPE_CHECKING:  # imported when somebody compiles for a target
@@ -354,11 +353,12 @@ class Compiled(_Stage):
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
         """How to run arguments of these kinds, once it is sure that they fit; remembered for the next ones."""
+        compiled_arguments = late_rooms.import_room(".compiled_arguments", __package__)
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self._program.in_tree:
-            raise TypeError(tree_mismatch(self._program, tree))
-        check_avals(self._program, (args, kwargs), leaves)
-        check_shardings(self._program, leaves, self._shardings())
+            raise TypeError(compiled_arguments.tree_mismatch(self._program, tree))
+        compiled_arguments.check_avals(self._program, (args, kwargs), leaves)
+        compiled_arguments.check_shardings(self._program, leaves, self._shardings())
         keys = [argument_keys.key_of(x) for x in leaves]
         entry = Entry(self._executable, self._program.out_tree, keys)
         if len(self._table.entries) >= _MOST_KINDS:

@@ -12,7 +12,6 @@ and change; all of them are named in this room, and nowhere else. In the order o
     buffers      value -> buffer
     compiling    StableHLO text -> loaded executable
     executing    loaded executable + buffers -> buffers
-    host_memory  buffer -> address, for programs that are no XLA's
     array        value -> Array: an aval and a handle on a buffer
     putting      value + place -> an Array there
     placing      what users ask of devices
@@ -33,7 +32,9 @@ from .beside_jax import jax as jax
 from .beside_jax import keep_apart as keep_apart
 from .beside_jax import let_jax_take as let_jax_take
 from .buffers import Buffer as Buffer
+from .buffers import address as address
 from .buffers import address_of as address_of
+from .buffers import aligned as aligned
 from .buffers import aval_of_buffer as aval_of_buffer
 from .buffers import copy_to_host_async as copy_to_host_async
 from .buffers import dlpack as dlpack
@@ -80,8 +81,6 @@ from .executing import execute_with_tokens as execute_with_tokens
 from .executing import host_dispatcher as host_dispatcher
 from .executing import result_handlers as result_handlers
 from .executing import wait_for as wait_for
-from .host_memory import address as address
-from .host_memory import aligned as aligned
 from .jaxlib import deleted_error as deleted_error
 from .jaxlib import explained as explained
 from .jaxlib import gate as gate

@@ -8,6 +8,7 @@ JAX: jax/_src/array.py:ArrayImpl
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -135,3 +136,23 @@ def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
                 return put(value, aval, single_device_sharding(default_device()), True)
     with jax().enable_x64(config.x64()):
         return jax().dlpack.from_dlpack(x, device=device, copy=copy)
+
+
+# --- memory of the host, for programs that are no XLA's ------------------------------------------------------------
+
+_LINE = 64  # bytes: XLA takes memory that begins so as it is, without a copy
+
+
+def address(buffer: Buffer) -> int:
+    """Where the elements of a buffer on the processor are, once they are computed."""
+    buffer.block_until_ready()
+    found: int = buffer.unsafe_buffer_pointer()
+    return found
+
+
+def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Memory for an array, of which `put` makes a buffer without copying it."""
+    size = math.prod(shape) * dtype.itemsize
+    raw = np.empty(size + _LINE, np.uint8)
+    begin = -raw.ctypes.data % _LINE
+    return raw[begin : begin + size].view(dtype).reshape(shape)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import core
-from ...base import traceback_util
+from ...base import late_rooms, traceback_util
 from ...base.late_rooms import Slots
 from ...base.util import split_list
 from ...core import Primitive
@@ -48,7 +48,6 @@ Solver = Callable[[Callable[[Any], Any], Any], Any]  # of an equation, given as 
 class _Derivatives(Slots):
     """Slots for the functions of these names, which stand above this module."""
 
-    custom_jvp: Any
     linear_transpose: Callable[..., Any]
     linearize: Callable[..., Any]
 
@@ -125,7 +124,8 @@ def custom_root(
 @functools.cache
 def _with_rule() -> Any:
     """`_custom_root`, with the rule for its derivative."""
-    function = derivatives.custom_jvp(_custom_root, nondiff_argnums=(0, 1))
+    room = late_rooms.import_room("...custom_derivatives.jvp", __package__)
+    function = room.custom_jvp(_custom_root, nondiff_argnums=(0, 1))
     function.defjvp(_root_jvp)
     return function
 
