@@ -159,6 +159,8 @@ class Call:
     def kinds(self) -> list[str]:
         """The kinds of operand that it is tried with."""
         names = KEYWORD_KINDS if self.is_of_keyword else KINDS
+        if re.search(r"while_loop|fori_loop\(0, s,", self.text):
+            names = ("float32", "a list", "None")  # from 0, or from -inf, a loop never ends
         return [kind for kind in names if self.operands(kind) is not None]
 
 
