@@ -511,5 +511,5 @@ def _without_path():
 
 def test_the_labs_of_a_clone_are_found(monkeypatch):
     monkeypatch.delenv("JITKIT_LABS", raising=False)
-    assert manifest.labs_folder() == pathlib.Path(cli.__file__).parents[2] / "labs"
+    assert manifest.labs_folder() == pathlib.Path(cli.__file__).parents[3] / "labs"
     assert manifest.tests_folder() == pathlib.Path(__file__).parent

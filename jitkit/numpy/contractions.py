@@ -25,7 +25,7 @@ from .ufuncs import conj
 from .util import check_arraylike, ensure_arraylikes
 from .vectorizing import vectorize
 
-_STATIC = ("precision", "preferred_element_type", "out_sharding")
+_STATIC = ("precision", "preferred_element_type")
 
 
 def result_type_of(name: str, preferred_element_type: Any, *operands: Any) -> tuple[Any, bool]:
@@ -35,7 +35,7 @@ def result_type_of(name: str, preferred_element_type: Any, *operands: Any) -> tu
     return dtypes.check_and_canonicalize_user_dtype(preferred_element_type, name), False
 
 
-@inlined(static_argnames=_STATIC)
+@inlined(static_argnames=(*_STATIC, "out_sharding"))
 def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
     """The sum of products over the last axis of `a` and the second to last (or only) axis of `b`; the product with a scalar.
 
@@ -52,7 +52,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     return lax._convert_element_type(result, dtype, weak_type)
 
 
-@inlined(static_argnames=_STATIC)
+@inlined(static_argnames=(*_STATIC, "out_sharding"))
 def matmul(
     a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
