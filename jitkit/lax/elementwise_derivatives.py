@@ -1,6 +1,6 @@
 """Derivatives of the elementwise operations: the column that belongs to the table in `elementwise`.
 
-    defjvp(sin_p, lambda g, y, x, accuracy=None: mul(g, cos(x)))
+    defjvp(sin_p, lambda g, y, x, accuracy=None: mul(g, cos(x, accuracy=accuracy)))
 
 A formula gives the tangent of the result from the tangent `g` of an operand, the result, and the operands. What is
 linear has a transpose besides. The column stands apart from the table because it is written with reductions and
@@ -217,7 +217,7 @@ def _jvp_atanh(g: Any, y: Any, x: Any) -> Any:
     return mul(reciprocal(add(one, x)), div(g, sub(one, x)))
 
 
-defjvp(sin_p, lambda g, y, x, accuracy=None: mul(g, cos(x)))
+defjvp(sin_p, lambda g, y, x, accuracy=None: mul(g, cos(x, accuracy=accuracy)))
 
 
 def _linearize_sin(nonzero: Sequence[bool], x: Any, **params: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -225,8 +225,7 @@ def _linearize_sin(nonzero: Sequence[bool], x: Any, **params: Any) -> tuple[Any,
     return y, lambda g: mul(g, slope)
 
 
-if since(0, 12):
-    linearize_rules[sin_p] = _linearize_sin
+linearize_rules[sin_p] = _linearize_sin
 defjvp(cos_p, lambda g, y, x, accuracy=None: neg(mul(g, sin(x, accuracy=accuracy))))
 defjvp(tan_p, lambda g, y, x, accuracy=None: mul(g, add(constant_like(x, 1), square(y))))
 defjvp(asin_p, lambda g, y, x: mul(g, rsqrt(_one_minus_square(x))))
