@@ -357,14 +357,17 @@ def to_blame() -> tuple[str, str]:
               rate: int32[] of a Python int before, float32[] of a Python float now
                 Python's int and float have different types: write 1.0 for 1 in every call, to share one entry.
               log['loss 0'] is new
+                Pass the same keys in every call, to share one entry: what is missing may be zeros.
 
         #3 fit.py:11:17 (fit): traced and compiled, 35.6 ms
             A new signature. Against the closest in the cache, that of #2:
               log['loss 1'] is new
+                Pass the same keys in every call, to share one entry: what is missing may be zeros.
 
         #4 fit.py:11:17 (fit): traced and compiled, 38.5 ms
             A new signature. Against the closest in the cache, that of #3:
               log['loss 2'] is new
+                Pass the same keys in every call, to share one entry: what is missing may be zeros.
 
     Returns:
       Their names: `("x", "rate")`, if it were these.

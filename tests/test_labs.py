@@ -118,7 +118,7 @@ def test_the_explanation_that_a_pitfall_hands_over_is_that_of_its_program():
     exec(compile(f"{definition}\n{calls}", "fit.py", "exec"), names)
     told = str(jax.explain(names["step"]))
     reasons = [line for line in explained.splitlines() if line.startswith(" ")]
-    assert len(reasons) == 9
+    assert len(reasons) == 12
     assert [line for line in told.splitlines() if line.startswith(" ")] == reasons
 
 
