@@ -90,8 +90,8 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
 
 
 def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
-    """x with its batch axis, which is at `dim`, at `destination`. With None for `dim` it has none,
-    and gets one of this size (`broadcast`).
+    """x with its batch axis at `destination`, and no more at `dim`. Without one (None) it gets one
+    of this size (`broadcast`).
     """
     raise NotImplementedError("12.2")
 
