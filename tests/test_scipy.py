@@ -27,7 +27,7 @@ ONE_OPERAND = (
     "erf erfc erfinv expit logit i0e i0 i1e i1 gammaln loggamma gammasgn gamma factorial digamma entr ndtr ndtri log_ndtr logsumexp "
     "softmax log_softmax expi exp1"
 )
-TWO_OPERANDS = "xlogy xlog1py rel_entr kl_div betaln beta expn"
+TWO_OPERANDS = "xlogy xlog1py rel_entr kl_div betaln beta"
 DISTRIBUTIONS = {
     "norm": "pdf logpdf cdf logcdf sf logsf ppf isf",
     "expon": "pdf logpdf cdf logcdf sf logsf ppf",
@@ -63,6 +63,10 @@ SPECIAL |= {
     f"{name} of {kind}": (lambda lib, x, y, name=name: getattr(lib.scipy.special, name)(x, y), xs)
     for name in TWO_OPERANDS.split()
     for kind, xs in {"floats": (X[:, None], X), "ints": (INTS, INTS), "a float": (0.5, X)}.items()
+}
+SPECIAL |= {  # of orders without end, as inf is one of ints, neither library's comes to its end
+    f"expn of {kind}": (lambda lib, n, x: lib.scipy.special.expn(n, x), (n, np.float32([-1, 0, 0.5, 1, 2, 9])))
+    for kind, n in {"orders": np.arange(-1, 5)[:, None], "a large order": 60, "a float": 2.5}.items()
 }
 SPECIAL |= {
     "polygamma": (lambda lib, n, x: lib.scipy.special.polygamma(n, x), (np.arange(8), np.abs(X[:8]) + 1)),
