@@ -27,6 +27,7 @@ from ..interpreters.batching import AxisData, BatchTrace, Dims, Vals, batch_jaxp
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_rules, eval_jaxpr, pp_eqn_rules
 from ..jaxpr import printer as jaxpr_printer
 from ..lax import stop_gradient
+from ..lax.utils import derivatives
 from ..signature import api_util
 from ..tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 from .calling import CustomCall, FlatFun, Ways, by_position, call_with_rule, dce_of_call, method_of_function, numbers_of
@@ -202,3 +203,6 @@ _WAYS = Ways(_batched, lambda rule, primals, tangents: rule(primals, tangents), 
 def _undifferentiated(x: Any) -> Any:
     """A value that the rule does not differentiate: marked so, where it is traced."""
     return stop_gradient(x) if isinstance(x, Tracer) else x
+
+
+derivatives.custom_jvp = custom_jvp

@@ -25,7 +25,7 @@ from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval
 from ..interpreters.ad_linearize import LinearProgram
 from ..interpreters.ad_rules import UndefinedPrimal, Zero, instantiate_zeros, tangent_aval
 from ..jaxpr import DebugInfo, dce_jaxpr, eval_jaxpr
-from ..lax.control_flow import solves
+from ..lax.utils import derivatives
 from ..signature import api_util
 from ..signature.shape_struct import aval_of_argument
 from ..tree_util import Partial, PyTreeDef, keystr, tree_flatten, tree_unflatten
@@ -287,4 +287,4 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
     return Partial(transposed, jaxpr.consts)
 
 
-solves.derivatives.linearize, solves.derivatives.linear_transpose = linearize, linear_transpose
+derivatives.linearize, derivatives.linear_transpose = linearize, linear_transpose

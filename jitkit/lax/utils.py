@@ -10,17 +10,29 @@ JAX: jax/_src/lax/utils.py:standard_abstract_eval
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import core
 from ..base import edits, errors
+from ..base.late_rooms import Slots
 from ..core import ShapedArray, Tracer, dtypes
 from ..runtime.array import Array
 
 Shape = tuple[int, ...]
+
+
+class _Derivatives(Slots):
+    """Slots for the functions of these names, which stand above this room, and of which some of its rules are made."""
+
+    custom_jvp: Any
+    linear_transpose: Callable[..., Any]
+    linearize: Callable[..., Any]
+
+
+derivatives = _Derivatives()
 
 # --- values --------------------------------------------------------------------------------------------
 

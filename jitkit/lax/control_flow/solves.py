@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import core
-from ...base import late_rooms, traceback_util
-from ...base.late_rooms import Slots
+from ...base import traceback_util
 from ...base.util import split_list
 from ...core import Primitive
 from ...interpreters import ad
@@ -40,19 +39,10 @@ from ...interpreters.partial_eval import with_stand_ins_in
 from ...jaxpr import jaxpr_as_fun
 from ...tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from ..elementwise import neg
+from ..utils import derivatives
 from .common import Body, Traced, avals_of, trace_anew, trace_body
 
 Solver = Callable[[Callable[[Any], Any], Any], Any]  # of an equation, given as a function, from a tree
-
-
-class _Derivatives(Slots):
-    """Slots for the functions of these names, which stand above this module."""
-
-    linear_transpose: Callable[..., Any]
-    linearize: Callable[..., Any]
-
-
-derivatives = _Derivatives()
 
 
 def _check_tree(who: str, what: str, found: PyTreeDef, expected: PyTreeDef, has_aux: bool = False) -> None:
@@ -124,8 +114,7 @@ def custom_root(
 @functools.cache
 def _with_rule() -> Any:
     """`_custom_root`, with the rule for its derivative."""
-    room = late_rooms.import_room("...custom_derivatives.jvp", __package__)
-    function = room.custom_jvp(_custom_root, nondiff_argnums=(0, 1))
+    function = derivatives.custom_jvp(_custom_root, nondiff_argnums=(0, 1))
     function.defjvp(_root_jvp)
     return function
 
