@@ -382,7 +382,7 @@ def test_an_import_of_a_missing_name_gets_the_same_sentence():
         "from jitkit import live_arrays": "JAX has `jax.live_arrays`, and jitkit has not",
         "from jitkit.numpy import packbits": "JAX has `jax.numpy.packbits`, and jitkit has not",
         "from jitkit.experimental import pallas": "JAX has `jax.experimental.pallas`, and jitkit has not",
-        "from jitkit.scipy import optimize": "JAX has `jax.scipy.optimize`, and jitkit has not",
+        "from jitkit.scipy import signal": "JAX has `jax.scipy.signal`, and jitkit has not",
         "from jitkit.numpy import sinn": "Did you mean `sin`",
     }.items():
         with pytest.raises(ImportError, match=sentence):
