@@ -63,7 +63,6 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"(a list|None): jnp\.(average|einsum|gradient)", _OTHER_SENTENCE),
     (r"(a list|None): lax\.(collapse|scatter_apply)", "a TypeError, in JAX an AttributeError"),
     (r"(0-d|weak): lax\.conv_transpose", "a ValueError, in JAX an AssertionError"),
-    (r"None: special\.expn", "a TypeError, in JAX an AssertionError"),
     (r"(0-d|weak|empty): lax\.reshape", "a TypeError, where JAX records it and fails when it lowers"),
     (r"None: lax\.dynamic_update_index_in_dim", "an AttributeError, in JAX an IndexError"),
     (r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)", _OTHER_SENTENCE),
