@@ -73,7 +73,7 @@ LIBRARIES = (
     Library("flowjax", "flowjax"),
     Library("optimistix", "optimistix"),
     Library("distreqx", "distreqx"),
-    Library("penzai", "penzai", to_the_bit=False),
+    Library("penzai", "penzai"),
 )
 
 

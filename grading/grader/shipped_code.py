@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jitkit.kata.engine.checking import Check, load_checks
+from jitkit.kata.engine.fewer_lines import binds
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.own_names import source_path
 from jitkit.kata.engine.reference import PACKAGE
@@ -202,7 +203,7 @@ def _parts(source: str, strip: bool) -> tuple[_Part, ...]:
         if not _is_docstring(node):
             calls = (c.func for c in ast.walk(node) if isinstance(c, ast.Call))
             called = frozenset(f.id for f in calls if isinstance(f, ast.Name))
-            found.append(_Part(node, _is_check(node), frozenset(_binds(node)), frozenset(_uses(node)), called))
+            found.append(_Part(node, _is_check(node), frozenset(binds(node)), frozenset(_uses(node)), called))
     return tuple(found)
 
 
@@ -245,14 +246,6 @@ class _Stripper(ast.NodeTransformer):
         if getattr(node.func, "id", "") == "raised":
             node.keywords = [k for k in node.keywords if k.arg != "parts"]
         return node
-
-
-def _binds(node: ast.stmt) -> set[str]:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return {node.name}
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return {a.asname or a.name.partition(".")[0] for a in node.names}
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def _uses(node: ast.stmt) -> set[str]:

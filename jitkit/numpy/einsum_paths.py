@@ -1,7 +1,7 @@
 """labels of several operands -> the order in which they are contracted, two at a time
 
 A path is a list of pairs of places; what a pair gives comes to the end of the operands that are left. The orders are those of
-opt_einsum, which JAX asks: all orders are tried for four operands and fewer, the promising ones for more.
+opt_einsum, which JAX asks, for up to fourteen operands: all orders are tried for four and fewer, the promising ones for more.
 
 JAX: jax/_src/numpy/einsum.py:einsum
 """

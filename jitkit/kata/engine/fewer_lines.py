@@ -47,7 +47,7 @@ def _without_unused(text: str) -> str:
         unused = [
             (first, last)
             for first, last, part in _statements(text)
-            if _binds_only_names(part) and not read.intersection(_bound(part))
+            if _binds_only_names(part) and not read.intersection(binds(part))
         ]
         if not unused:
             break
@@ -61,7 +61,8 @@ def _binds_only_names(node: ast.stmt) -> bool:
     return isinstance(node, ast.Assign) and all(isinstance(n, ast.Name | ast.Tuple) for n in node.targets)
 
 
-def _bound(node: ast.stmt) -> set[str]:
+def binds(node: ast.stmt) -> set[str]:
+    """The names that a statement of a module binds."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):

@@ -129,9 +129,7 @@ class _Along:
         """A step between two, each with its value and slope. With `is_skipped` nothing is done."""
         (a_lo, phi_lo, dphi_lo), (a_hi, phi_hi, _) = low, high
         middle, mean = (a_lo + a_hi) / 2.0, (phi_lo + phi_hi) / 2.0
-        start = _Zoom(
-            False, False, 0, *low, *high, middle, mean, 1.0, phi_lo, dphi_lo, self.g_0, 0, 0
-        )  # fmt: skip
+        start = _Zoom(False, False, 0, *low, *high, middle, mean, 1.0, phi_lo, dphi_lo, self.g_0, 0, 0)
         found: _Zoom = lax.while_loop(lambda s: (~s.done) & (~is_skipped) & (~s.failed), self._zoom_once, start)
         return found
 
