@@ -132,9 +132,50 @@ def test_a_missing_compiler_is_answered_with_the_commands_that_install_it(name, 
 
 def test_a_plugin_of_another_version_than_jaxlib_is_not_used(monkeypatch):
     monkeypatch.setattr(table, "_is_there", lambda module: True)
+    monkeypatch.setattr(table, "toolkit", lambda: pathlib.Path("cuda"))
     monkeypatch.setattr(table, "version_of", lambda package: {"jaxlib": "0.10.2"}.get(package, "0.9.1"))
     obstacle = table.obstacle(TARGETS["gpu:h100"])
     assert "is jax-cuda12-pjrt 0.9.1, and has to be of jaxlib's version, 0.10.2" in str(obstacle)
+
+
+def _installed(monkeypatch, folder, *modules):
+    """Modules that are there, and none on the PATH; each in a folder of its own."""
+    monkeypatch.setattr(table, "_is_there", lambda module: module in modules)
+    monkeypatch.setattr(table, "folder_of", lambda module: folder / module)
+    monkeypatch.setenv("PATH", str(folder / "path"))
+
+
+def _assembler(folder):
+    """A folder of a toolkit that has an assembler."""
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "ptxas").write_text("#!/bin/sh\n")
+    (folder / "bin" / "ptxas").chmod(0o755)
+
+
+def test_the_compiler_for_gpus_is_of_the_generation_of_cuda_that_is_installed(monkeypatch, tmp_path):
+    monkeypatch.setattr(table, "version_of", lambda package: "0.11.2")
+    _assembler(tmp_path / "nvidia.cu13")
+    _installed(monkeypatch, tmp_path, "jax_plugins.xla_cuda13", "nvidia.cu13")
+    assert table.obstacle(TARGETS["gpu:a100"]) is None
+    assert table.toolkit() == tmp_path / "nvidia.cu13"
+    assert table.compiler_of(TARGETS["gpu:a100"]) == "jax-cuda13-pjrt 0.11.2, nvidia-cuda-nvcc 0.11.2"
+
+
+def test_a_folder_of_nvidias_without_an_assembler_is_not_a_toolkit(monkeypatch, tmp_path):
+    monkeypatch.setattr(table, "version_of", lambda package: "0.11.2")
+    _installed(monkeypatch, tmp_path, "jax_plugins.xla_cuda13", "nvidia.cu13")
+    assert "installed: nvidia-cuda-nvcc is missing" in str(table.obstacle(TARGETS["gpu:h100"]))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX: of a program without an ending")
+def test_the_assembler_of_the_machine_will_do(monkeypatch, tmp_path):
+    monkeypatch.setattr(table, "version_of", lambda package: "unknown" if "nvcc" in package else "0.11.2")
+    _installed(monkeypatch, tmp_path, "jax_plugins.xla_cuda13")
+    _assembler(tmp_path / "cuda")
+    monkeypatch.setenv("PATH", str(tmp_path / "cuda" / "bin"))
+    assert table.obstacle(TARGETS["gpu:h100"]) is None
+    assert table.toolkit() == tmp_path / "cuda"
+    assert table.compiler_of(TARGETS["gpu:h100"]) == "jax-cuda13-pjrt 0.11.2, this machine's ptxas"
 
 
 def test_what_the_compiler_objects_to_is_passed_on():
@@ -229,7 +270,7 @@ def test_a_program_that_calls_python_is_not_for_another_machine():
 
 
 def test_the_other_process_gets_nothing_that_was_meant_for_this_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(table, "folder_of", lambda module: tmp_path)
+    monkeypatch.setattr(table, "toolkit", lambda: tmp_path)
     ours = {
         "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
         "JAX_PLATFORMS": "cuda",

@@ -200,6 +200,6 @@ def environment(target: Target, dumps: pathlib.Path, ours: Mapping[str, str]) ->
             ),
         }
     if target.platform == "gpu":
-        # A CUDA toolkit on the PATH would be asked instead of the one that was installed with the plugin.
-        env["PATH"] = str(table.folder_of("nvidia.cuda_nvcc") / "bin")
+        # Another CUDA toolkit on the PATH would be asked instead of the one that was installed with the plugin.
+        env["PATH"] = f"{table.toolkit()}{os.sep}bin"
     return env

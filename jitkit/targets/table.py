@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import pathlib
+import shutil
 import sys
 from typing import NamedTuple
 
@@ -27,17 +28,17 @@ class TargetError(RuntimeError):
 class Target(NamedTuple):
     """A chip to compile for.
 
-    `platform` is what lowering rules ask for; `packages` are the distributions that hold the compiler, each
-    with a module that is there when it is; `extra` is the extra of jitkit that brings them; `code` is what the
-    compiler's last stage that can be read is called. `description` is what the compiler is told of the chip: of a GPU,
-    XLA's `GpuTargetConfigProto` as text; of a TPU, the name of a topology.
+    `platform` is what lowering rules ask for; `package` is the distribution that holds the compiler, with a module that is
+    there when it is (of a GPU, see `cuda`); `extra` is the extra of jitkit that brings it; `code` is what the compiler's
+    last stage that can be read is called. `description` is what the compiler is told of the chip: of a GPU, XLA's
+    `GpuTargetConfigProto` as text; of a TPU, the name of a topology.
     """
 
     name: str
     chip: str
     platform: str
     extra: str
-    packages: tuple[tuple[str, str], ...]
+    package: tuple[str, str] | None
     code: str
     description: str
 
@@ -65,19 +66,18 @@ gpu_device_info {{
 
 def _gpu(name: str, chip: str, device: str, limits: str) -> Target:
     """An NVIDIA GPU; `limits` are the lines of its description in which GPUs differ."""
-    packages = (("jax-cuda12-pjrt", "jax_plugins.xla_cuda12"), ("nvidia-cuda-nvcc-cu12", "nvidia.cuda_nvcc"))
-    return Target(name, chip, "gpu", "gpu", packages, "PTX", _GPU.format(device=device, limits=limits))
+    return Target(name, chip, "gpu", "gpu", None, "PTX", _GPU.format(device=device, limits=limits))
 
 
 def _tpu(name: str, chip: str, topology: str) -> Target:
     """A TPU, by the name that libtpu has for a machine with one such chip."""
-    return Target(name, chip, "tpu", "tpu", (("libtpu", "libtpu"),), "VLIW bundles", topology)
+    return Target(name, chip, "tpu", "tpu", ("libtpu", "libtpu"), "VLIW bundles", topology)
 
 
 TARGETS = {
     target.name: target
     for target in (
-        Target("cpu", "this machine's processor", "cpu", "", (("jaxlib", "jaxlib"),), "LLVM IR", ""),
+        Target("cpu", "this machine's processor", "cpu", "", ("jaxlib", "jaxlib"), "LLVM IR", ""),
         _gpu("gpu:h100", "one NVIDIA H100 (80 GB, SXM)", "NVIDIA H100 80GB HBM3", """
             cuda_compute_capability { major: 9 } core_count: 132 fpus_per_core: 128 clock_rate_ghz: 1.98
             shared_memory_per_block_optin: 232448 shared_memory_per_core: 233472
@@ -102,9 +102,42 @@ def find(name: str) -> Target:
         raise ValueError(f"unknown target: {name!r}\nThe targets are {', '.join(map(repr, TARGETS))}.") from None
 
 
+class Cuda(NamedTuple):
+    """A generation of NVIDIA's CUDA. It takes two distributions to compile for its GPUs, XLA's `plugin` and NVIDIA's
+    `toolkit` (with the assembler, `ptxas`), each named with the module that is there when it is.
+    """
+
+    plugin: tuple[str, str]
+    toolkit: tuple[str, str]
+
+
+CUDAS = (
+    Cuda(("jax-cuda12-pjrt", "jax_plugins.xla_cuda12"), ("nvidia-cuda-nvcc-cu12", "nvidia.cuda_nvcc")),
+    Cuda(("jax-cuda13-pjrt", "jax_plugins.xla_cuda13"), ("nvidia-cuda-nvcc", "nvidia.cu13")),
+)
+
+
+def cuda() -> Cuda:
+    """The generation whose plugin is installed; the first, where there is none."""
+    return next((each for each in CUDAS if _is_there(each.plugin[1])), CUDAS[0])
+
+
+def toolkit() -> pathlib.Path | None:
+    """The folder of NVIDIA's toolkit: the one that was installed beside the plugin, else this machine's own, by `ptxas` on the
+    PATH. None where there is neither.
+    """
+    _, module = cuda().toolkit
+    if _is_there(module):
+        folder = folder_of(module)
+        if (folder / "bin" / "ptxas").exists():  # other libraries of NVIDIA's are installed into the same folder
+            return folder
+    on_path = shutil.which("ptxas")
+    return pathlib.Path(on_path).resolve().parents[1] if on_path else None
+
+
 def obstacle(target: Target) -> TargetError | None:
     """What keeps us from compiling for a target, with the command that mends it."""
-    absent = [package for package, module in target.packages if not _is_there(module)]
+    absent = _absent(target)
     if absent:
         are = "is" if len(absent) == 1 else "are"
         return TargetError(
@@ -112,14 +145,24 @@ def obstacle(target: Target) -> TargetError | None:
             f"The compiler for {target.name} is not installed: {' and '.join(absent)} {are} missing. Install it:\n"
             f"{how_to_install(target.extra)}",
         )
-    plugin, ours = version_of("jax-cuda12-pjrt"), version_of("jaxlib")
-    if target.platform == "gpu" and plugin != ours:  # they share an interface that is private to them
-        return TargetError(
-            "missing",
-            f"The compiler for {target.name} is jax-cuda12-pjrt {plugin}, and has to be of jaxlib's version, {ours}. "
-            f"Install it:\n{how_to_install(target.extra)}",
-        )
+    if target.package is None:
+        package = cuda().plugin[0]
+        plugin, ours = version_of(package), version_of("jaxlib")
+        if plugin != ours:  # they share an interface that is private to them
+            return TargetError(
+                "missing",
+                f"The compiler for {target.name} is {package} {plugin}, and has to be of jaxlib's version, {ours}. "
+                f"Install it:\n{how_to_install(target.extra)}",
+            )
     return None
+
+
+def _absent(target: Target) -> list[str]:
+    """The distributions that a target misses."""
+    if target.package is not None:
+        return [] if _is_there(target.package[1]) else [target.package[0]]
+    plugin = [] if _is_there(cuda().plugin[1]) else [cuda().plugin[0]]
+    return plugin + ([] if toolkit() else [cuda().toolkit[0]])
 
 
 # What the extras of the same names consist of. In words of JAX's, since jitkit is in no package index.
@@ -144,17 +187,24 @@ def _is_there(module: str) -> bool:
         return False
 
 
+UNKNOWN = "unknown"
+
+
 def version_of(package: str) -> str:
-    """The version of an installed distribution; "unknown" when it has none."""
+    """The version of an installed distribution; UNKNOWN when it is not installed as one."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        return "unknown"
+        return UNKNOWN
 
 
 def compiler_of(target: Target) -> str:
     """The packages that compile for a target, with their versions: `libtpu 0.0.51`."""
-    return ", ".join(f"{package} {version_of(package)}" for package, _ in target.packages)
+    needed = cuda() if target.package is None else [target.package]
+    versions = [(package, version_of(package)) for package, _ in needed]
+    return ", ".join(
+        f"{package} {version}" if version != UNKNOWN else "this machine's ptxas" for package, version in versions
+    )
 
 
 def folder_of(module: str) -> pathlib.Path:

@@ -55,9 +55,9 @@ class Compiler:
         return [
             ("xla_dump_to", str(self.dumps)),
             ("xla_dump_hlo_as_text", True),
-            # jaxlib 0.12 writes LLVM IR on request only. With MLIR's logs, as by ".*", it ends now and then: they are
+            # jaxlib 0.12 writes LLVM IR on request only, and 0.11 PTX. With MLIR's logs, as by ".*", it ends now and then: they are
             # written by several threads at once.
-            ("xla_dump_emitter_re", "llvm"),
+            ("xla_dump_emitter_re", "llvm|ptx"),
         ]
 
     def compile(self, device: Any, text: str, options: Any) -> Any:
@@ -142,7 +142,7 @@ class Cuda(Plugin):
 
     def load(self) -> Any:
         """The plugin, from the folder in which JAX would look for it."""
-        library = str(table.folder_of("jax_plugins.xla_cuda12") / "xla_cuda_plugin.so")
+        library = str(table.folder_of(table.cuda().plugin[1]) / "xla_cuda_plugin.so")
         return _load_plugin("cuda", library)
 
     def topology(self, target: Target) -> tuple[str, dict[str, Any]]:
@@ -151,7 +151,7 @@ class Cuda(Plugin):
 
     def options(self) -> list[tuple[str, Any]]:
         """And where the assembler and NVIDIA's own library of functions (libdevice) are."""
-        return [*super().options(), ("xla_gpu_cuda_data_dir", str(table.folder_of("nvidia.cuda_nvcc")))]
+        return [*super().options(), ("xla_gpu_cuda_data_dir", str(table.toolkit()))]
 
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
         """This plugin does not implement an estimate."""
