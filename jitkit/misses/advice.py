@@ -1,12 +1,11 @@
-"""two types of one argument -> what to do so that both calls share a program
+"""two types of one argument -> the edit that lets both calls share a program
 
-Advice must not cost anybody a value. Where one dtype holds all that another one does, converting to it is safe. Where
-neither does, a third one may hold both: promotion finds it, and where it does not (int32 and float16 make a float16,
-which ends at 65,504), there is nothing to advise. Whole numbers in a float are in between: up to a limit, which is told,
-they are safe.
+Advice must not cost anybody a value. Where one dtype holds every value of the other, converting to it is safe. Where
+neither does, promotion may find a third one that holds both; if it does not (int32 and float16 promote to float16,
+which ends at 65,504), there is no advice. Converting integers to a float is safe up to a limit, which the advice names.
 
-Nor may it change what a function computes of them. Complex numbers have other roots and logarithms than real ones, and
-`~` and `+` of bools are not those of integers: between these there is no advice.
+Nor may it change what the function computes. Roots and logarithms differ between complex and real numbers, and `~` and
+`+` between bools and integers: for these there is no advice.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
 """
@@ -22,21 +21,21 @@ from ..core.dtypes import DType
 from ..tree_util import PyTreeDef
 from .record import safe_equal
 
-_USEFUL = 256  # whole numbers that a float must hold, to be advised for them
+_USEFUL = 256  # a float must hold whole numbers up to here to be advised for them
 _KEYS = (
     "Keys are of two kinds: make all of them with jax.random.key, or all with jax.random.PRNGKey, to share an entry."
 )
 
 
 def literals(before: DType, now: DType) -> str:
-    """Advice where both are numbers of Python's."""
+    """Return advice for two Python numbers."""
     if {before.kind, now.kind} != {"i", "f"}:
         return ""
     return "Python's int and float have different types: write 1.0 for 1 in every call, to share one entry."
 
 
 def conversion(name: str, before: Any, now: Any) -> str:
-    """Advice for an argument of two dtypes, from its avals; empty where a conversion could lose something."""
+    """Return advice for an argument of two dtypes, from its avals; empty where a conversion could lose something."""
     if any(isinstance(aval.dtype, dtypes.ExtendedDType) for aval in (before, now)):
         return ""
     kinds = {_kind(before.dtype), _kind(now.dtype)}
@@ -49,10 +48,11 @@ def conversion(name: str, before: Any, now: Any) -> str:
             return ""
         common = before.dtype
     target = f"jnp.{common.name}"
-    # What is converted has a strong type. The entry is for such a one, or another has to be made for all.
+    # Conversion gives a strong type: it hits the old entry only if that one was strong, too. Else a new entry is made
+    # for all.
     shares = common == before.dtype and not before.weak_type
     when, goal = ("before the call", "to share the entry") if shares else ("in every call", "to share one entry")
-    if now.shape == ():  # a number of Python's has no `astype`
+    if now.shape == ():  # a Python number has no `astype`
         convert = f"wrap {name} in {target}(...){'' if shares else ' in every call'}"
     else:
         convert = f"convert {name} {when}, with `.astype({target})`"
@@ -64,7 +64,7 @@ def conversion(name: str, before: Any, now: Any) -> str:
 
 
 def of_trees(before: PyTreeDef, now: PyTreeDef) -> str:
-    """What to do so that two structures become one, told by the first node in which they differ."""
+    """Return advice for two trees, from the first node in which they differ."""
     if before == now:
         return ""
     old, new = before.node_data(), now.node_data()
@@ -99,14 +99,14 @@ def _kind(dtype: DType) -> str:
 
 
 def of_keys(before: Any, now: Any) -> str:
-    """Advice where one is a random key of the new kind, and the other one may be of the old kind."""
+    """Return advice where one is a new-style random key, and the other may be an old-style one (uint32)."""
     is_new = [dtypes.issubdtype(aval.dtype, dtypes.prng_key) for aval in (before, now)]
     other = now if is_new[0] else before
     return _KEYS if any(is_new) and other.dtype.name == "uint32" else ""
 
 
 def holding_both(one: DType, other: DType) -> DType | None:
-    """The dtype that two are promoted to, if it holds all values of both."""
+    """Return the dtype that two promote to, if it holds all values of both; else None."""
     try:
         common = dtypes.promote_types(one, other)
     except dtypes.TypePromotionError:
@@ -117,7 +117,7 @@ def holding_both(one: DType, other: DType) -> DType | None:
 
 
 def holds(wide: DType, narrow: DType) -> bool:
-    """Whether each value of a dtype is one of another dtype, too."""
+    """Whether every value of dtype `narrow` is one of dtype `wide`, too."""
     if wide == narrow or narrow.kind == "b":
         return True
     if wide.kind == "b":
@@ -138,5 +138,5 @@ def holds(wide: DType, narrow: DType) -> bool:
 
 
 def _whole_numbers_in(dtype: DType) -> int:
-    """Up to where a dtype of real or complex numbers has all whole numbers; 0 for others."""
+    """Return the limit up to which a float or complex dtype holds every integer; 0 for other dtypes."""
     return 1 << (int(dtypes.finfo(dtype).nmant) + 1) if dtypes.issubdtype(dtype, np.inexact) else 0

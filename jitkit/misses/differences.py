@@ -1,8 +1,8 @@
-"""two calls -> what is different between them, in words
+"""two calls -> how they differ, in words
 
-Each sentence has the form "x: float32[3] before, float32[4] now", with the path of the argument in front.
-Where there is something to do about it, an advice follows. Advice is not given for what is no mistake: the
-second shape is none, the fourth may be. A batch that is shorter than the one before is most often the last of an epoch.
+Each sentence has the form "x: float32[3] before, float32[4] now", with the path of the argument in front. Advice
+follows where there is something to mend: a second shape is normal, a fourth may be a mistake. A batch shorter than the
+one before is usually the last of an epoch.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
 """
@@ -24,9 +24,9 @@ from .advice import conversion, literals, of_keys, of_trees
 from .record import Argument, CallRecord, Change, aval_of, changes, is_weak, of_python, safe_equal, safe_repr
 from .short_text import shortened, shortened_pair, static_text, whole_text
 
-_MANY = 4  # from how many values of one argument on we say how to have fewer
-_BATCH = 8  # rows, from which on fewer may be the last batch of an epoch
-_LOOKED_AT = 32  # records in which they are counted
+_MANY = 4  # an argument with this many values gets advice on having fewer
+_BATCH = 8  # from this many rows on, fewer may be the last batch of an epoch
+_LOOKED_AT = 32  # records in which values are counted
 
 
 class Difference(NamedTuple):
@@ -40,9 +40,9 @@ class Difference(NamedTuple):
         static                     another value of a static argument
         passing                    by position, by keyword, left out, static or not
         option                     another value of the option `argument`, as enable_x64
-        device                     committed to another device, or not committed: compiled anew, not traced
-        jit options                `jit` was told something else: compiled anew, not traced
-        host                       in the memory of Python or of the device: neither traced nor compiled
+        device                     committed to another device, or no longer committed: recompiled, not retraced
+        jit options                other options of `jit`: recompiled, not retraced
+        host                       moved between host and device memory: neither retraced nor recompiled
 
     `sentence` says it in words; `advice` what to do about it, or nothing.
     """
@@ -56,22 +56,22 @@ class Difference(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """What the words for a change may depend on: the call that missed, and the latest of those before it."""
+    """The call that missed and the latest calls before it: what the words for a change may depend on."""
 
     now: CallRecord
     known: Sequence[CallRecord]  # by age
-    are_all: bool  # or the others are too many to look at
+    are_all: bool  # False: there are too many to look at all
     x64_differs: bool
     fun: Callable[..., Any] | None = None
 
     def default_of(self, name: str) -> Any:
-        """What the function takes for a parameter that is left out; `inspect.Parameter.empty` where it does not say."""
+        """Return a parameter's default; `inspect.Parameter.empty` where it has none or is not known."""
         signature = None if self.fun is None else signature_of(self.fun)
         parameter = None if signature is None else signature.parameters.get(name)
         return inspect.Parameter.empty if parameter is None else parameter.default
 
     def keys_of(self, path: str) -> list[Any]:
-        """The keys that the leaf at a path has had."""
+        """Return the keys that the leaf at a path has had."""
         at = [(i, a.paths.index(path)) for i, a in enumerate(self.now.arguments) if path in a.paths]
         found = []
         for record in self.known:
@@ -84,7 +84,7 @@ class Calls(NamedTuple):
         return found
 
     def counted(self, count: int) -> str:
-        """A number of values that were found, or more when not all calls were looked at."""
+        """Write a number of values; "at least" when not all calls were looked at."""
         return str(count) if self.are_all else f"at least {count}"
 
 
@@ -96,8 +96,8 @@ def differences(
     shown: int,
     fun: Callable[..., Any] | None = None,
 ) -> tuple[list[Difference], int]:
-    """What is different in `new`, down to this weight: as many as are `shown`, and how many more there are. In `known`,
-    all records by age, values are counted. `fun` knows the defaults of its parameters.
+    """Return up to `shown` differences of `new`, down to this weight, and how many more there are. Different values are
+    counted in `known`, which has all records by age. `fun` knows its parameters' defaults.
     """
     found: list[Difference] = []
     all_changes = changes(old, new, weight)
@@ -106,12 +106,12 @@ def differences(
     more = 0
     for change in all_changes:
         if len(found) < shown:
-            # of x, and of the labels y of the same batch
+            # told once for x, and for the labels y of the same batch
             said = {each.advice for each in found if each.kind == "shape"}
             found += [
                 each._replace(advice="") if each.advice in said else each for each in _WORDS[change.kind](change, calls)
             ]
-        else:  # words take longer than the comparison
+        else:  # finding the words takes longer than the comparison
             more += 1
     return found[:shown], more + len(found[shown:])
 
@@ -159,7 +159,7 @@ def _passing(change: Change, calls: Calls) -> Iterator[Difference]:
 
 
 def _advice_on_defaults(name: str, passed: Argument, default: Any) -> str:
-    if not name.isidentifier():  # one more of *args
+    if not name.isidentifier():  # another one of *args
         return ""
     if passed.static is None and passed.keys:
         return "What is left out is a constant of the program, what is passed is an input."
@@ -176,7 +176,7 @@ def _advice_on_defaults(name: str, passed: Argument, default: Any) -> str:
 
 
 def _how(before: Argument | None, now: Argument | None, default: Any) -> tuple[str, str]:
-    """Both ways of passing an argument. What they have in common is said where it is needed."""
+    """Return both ways of passing an argument, without what they have in common."""
     differ_in_being_static = before and now and (before.static is None) != (now.static is None)
     return _how_of(before, differ_in_being_static, default), _how_of(now, differ_in_being_static, default)
 
@@ -206,7 +206,7 @@ def _tree(change: Change, calls: Calls) -> Iterator[Difference]:
     before, now = shortened(safe_repr(change.before)), shortened(safe_repr(change.now))
     try:
         sentences = explain_difference(change.before, change.now, change.name)
-    except Exception as error:  # raised by the `__eq__` of some metadata, which is not to break the call
+    except Exception as error:  # some metadata's `__eq__` raises, which must not break the call
         sentences = [f"{change.name}: comparing the metadata of its nodes raised {type(error).__name__}"]
     advice = of_trees(change.before, change.now)
     for place, sentence in enumerate(sentences, 1):
@@ -220,7 +220,7 @@ def _type(change: Change, calls: Calls) -> Iterator[Difference]:
     old, new = aval_of(change.before), aval_of(change.now)
     show_weak = any(is_weak(aval_of(key)) or of_python(key) for key in (change.before, change.now))
     before, now = _type_text(change.before, show_weak), _type_text(change.now, show_weak)
-    # With another x64 mode one value has another type: what to do about that, the option says.
+    # Another x64 mode gives one value another type: the option's own advice covers that.
     advice = "" if calls.x64_differs else of_keys(old, new) or _TYPE_ADVICE[change.kind](change, calls)
     yield _difference(change, before, now, advice)
 
@@ -237,7 +237,7 @@ _PYTHON_NAMES = {"b": "bool", "i": "int", "f": "float", "c": "complex"}
 
 
 def _advice_on_shapes(change: Change, calls: Calls) -> str:
-    """For the many lengths of one axis, or of some; another rank is another matter."""
+    """Return advice for an argument with many lengths along its axes; a change of rank gets none."""
     rank = len(aval_of(change.now).shape)
     seen = [aval_of(key).shape for key in [*calls.keys_of(change.name), change.now]]
     count = len({shape for shape in seen if len(shape) == rank})
@@ -250,7 +250,9 @@ def _advice_on_shapes(change: Change, calls: Calls) -> str:
 
 
 def _advice_on_batches(before: tuple[Any, ...], now: tuple[Any, ...]) -> str:
-    """For fewer rows of the same kind. What is padded must not count in a sum or a mean, which only the program can see to."""
+    """Return advice for a batch with fewer rows. Padding must not count in sums and means; only the program can mask
+    it.
+    """
     if len(before) != len(now) or before[1:] != now[1:] or before[0] < _BATCH or not 0 < now[0] < before[0]:
         return ""
     return (
@@ -273,7 +275,7 @@ def _advice_on_weak_types(change: Change, calls: Calls) -> str:
             f"A Python scalar is weakly typed; wrap it in jnp.{name}(...), or in "
             f"jnp.asarray(..., dtype=jnp.{name}), to share the entry."
         )
-    if aval_of(change.now).shape == ():  # under `trace`, a Python scalar comes as its type
+    if aval_of(change.now).shape == ():  # under `trace`, a Python scalar arrives as its type
         return (
             "A Python scalar, and what is computed from such alone, is weakly typed; wrap it in "
             f"jnp.{name}(...) to share the entry."

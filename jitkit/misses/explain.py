@@ -1,11 +1,10 @@
-"""Why a call missed the cache: the story of each miss, as data and as sentences.
+"""Explains why a call missed the cache, as data and as sentences.
 
-`jitkit.explain(f)` tells it of one function, `jitkit.explain()` of all functions, the latest misses. With the
-option `explain_cache_misses` each miss is logged when it happens.
+`jitkit.explain(f)` reports on one function, `jitkit.explain()` on the latest misses of all functions. With the option
+`explain_cache_misses` each miss is logged when it happens.
 
-Everything is put in words at the miss, since what is in words holds no array and no function alive. That
-costs some 100 us where tracing and compiling have cost milliseconds; a call that hits the cache does not come
-here.
+The words are made at the miss, since text keeps no array and no function alive. That costs about 100 us, where tracing
+and compiling have cost milliseconds; a hit does not come here.
 
 JAX: jax/_src/interpreters/partial_eval.py:explain
 """
@@ -26,13 +25,13 @@ from ..core import current_trace
 from .origin import UNKNOWN, count_another, made_again, made_in_loop, origin_of
 from .record import COMPILES, DISPATCHES, SEARCHED, TRACES, CallRecord, closest
 
-if TYPE_CHECKING:  # imported when two calls differ
+if TYPE_CHECKING:  # imported only when two calls differ
     from .differences import Difference
 
 _KEPT_PER_FUNCTION = 256  # misses
-_KEPT = 512  # misses of all functions
-_SHOWN = 12  # differences that are spelled out
-_SIGNATURES = 8192  # fingerprints by which evicted signatures are recognised
+_KEPT = 512  # misses shown for all functions; differences spelled out
+_SHOWN = 12
+_SIGNATURES = 8192  # fingerprints kept, to recognise evicted signatures
 
 
 class Miss(NamedTuple):
@@ -41,11 +40,10 @@ class Miss(NamedTuple):
     `number` counts the misses of the function; `call_site` is "file:line (function)". `reason` is one of
 
         first call      the function had not been called
-        new function    the same, but others were made by the same source, as by a lambda in a loop
-        new signature   `differences` say in what it differs from the closest signature in the cache, that of
-                        miss `closest`
-        traced before   it was traced, not compiled: by `trace` or `lower`, or inside of another function
-        evicted         what was cached for it was the least recently used of too many
+        new function    the same, but the same source has made other functions: a lambda in a loop
+        new signature   `differences` compare it with the closest signature in the cache, that of miss `closest`
+        traced before   it had been traced, not compiled: by `trace` or `lower`, or inside of another function
+        evicted         its entry was the least recently used one of a full table
         cleared         `clear_cache` or `clear_caches` was called
         other closure   the function was traced when it closed over values of an outer trace that has ended
 
@@ -63,11 +61,11 @@ class Miss(NamedTuple):
     closest: int | None = None
     differences: tuple[Difference, ...] = ()
     more: int = 0
-    inside: str = ""  # of which transformations it was called: "vmap over 3 elements, jvp", from the inside out
+    inside: str = ""  # the transformations around the call, from the inside out: "vmap over 3 elements, jvp"
 
     @property
     def happened(self) -> str:
-        """What was done for it, in words."""
+        """Say what this miss took: tracing, compiling, both or neither."""
         if self.traced:
             if self.inside and not self.compiled:
                 return f"traced under {self.inside}"
@@ -75,7 +73,7 @@ class Miss(NamedTuple):
         return "compiled only" if self.compiled else "neither traced nor compiled, only a new dispatch entry"
 
     def lines(self) -> list[str]:
-        """The reason, line by line: a sentence, then the differences, each followed by advice."""
+        """Return the reason line by line: a sentence, then the differences, each followed by its advice."""
         lines = [self.sentence]
         for difference in self.differences:
             lines.append(f"  {difference.sentence}")
@@ -84,12 +82,12 @@ class Miss(NamedTuple):
         return [*lines, f"  and {self.more} more"] if self.more else lines
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain data: numbers, strings, lists and dicts."""
+        """Return the same as plain data: numbers, strings, lists and dicts."""
         return {**self._asdict(), "differences": [difference._asdict() for difference in self.differences]}
 
 
 def _transformations() -> str:
-    """What the calling function is transformed by, from the inside out; empty in the usual case."""
+    """Return the transformations around the running function, from the inside out; usually none."""
     trace = current_trace()
     if trace is None:
         return ""
@@ -97,14 +95,14 @@ def _transformations() -> str:
 
 
 class MissLog:
-    """The misses of one function: how many, how long they took, and the story of the latest."""
+    """The misses of one function: their number, their time, and the reasons of the latest."""
 
     __slots__ = ("_cleared_at", "_count", "_lock", "_made_in_loop", "_misses", "_origin", "_seen", "_times_made")
 
     def __init__(self) -> None:
-        self._made_in_loop = False  # whether `jit` got the function there, wherever it is called
+        self._made_in_loop = False  # whether `jit` was called in a loop
         self._misses: deque[Miss] = deque(maxlen=_KEPT_PER_FUNCTION)
-        # The number of the miss, by fingerprint and by whether there was an entry.
+        # The number of the miss, by fingerprint and whether there was an entry.
         self._seen: OrderedDict[tuple[int, bool], int] = OrderedDict()
         self._count = 0
         self._cleared_at = 0
@@ -113,21 +111,21 @@ class MissLog:
         self._lock = threading.Lock()
 
     def note_making(self, fun: Callable[..., Any]) -> None:
-        """The function is handed to `jit` now, by the user's code that is running."""
+        """Note that the user's running code hands the function to `jit`."""
         self._made_in_loop = made_in_loop(fun)
 
     def misses(self) -> tuple[int, list[Miss]]:
-        """How many misses there were, and the latest of them in order."""
+        """Return the number of misses, and the latest of them in order."""
         with self._lock:
             return self._count, sorted(self._misses)
 
     def cleared(self) -> None:
-        """Note that everything cached for the function was forgotten."""
+        """Note that everything cached for the function was cleared."""
         with self._lock:
             self._cleared_at = self._count
 
     def forget(self) -> None:
-        """Begin the story anew, as for a function that was never called."""
+        """Forget all misses, as if the function had never been called."""
         with self._lock:
             self._misses.clear()
             self._seen.clear()
@@ -143,14 +141,12 @@ class MissLog:
         compiled: bool,
         seconds: float,
     ) -> CallRecord:
-        """Add the story of a miss: a new signature, and those that are cached, by age. Returns the record
-        with its number.
-        """
+        """Add a miss: the new signature's record, and the cached ones by age. Returns the record with its number."""
         weight = TRACES if traced else COMPILES if compiled else DISPATCHES
         call_site = _call_site()
         with self._lock:
             self._count += 1
-            # Tracing alone is for `trace` and `lower`, and for calls inside of other functions.
+            # Without compiling, this was `trace`, `lower`, or a call inside of another function.
             record = record._replace(number=self._count, has_entry=compiled or not traced)
             if self._count == 1:
                 self._origin = origin_of(fun)
@@ -170,7 +166,7 @@ class MissLog:
         return record
 
     def _remember(self, record: CallRecord) -> int | None:
-        """Remember a signature; returns the number of the miss that it was cached at before, if any."""
+        """Remember a signature; return the number of the miss that cached it before, if any."""
         fingerprint = record.fingerprint()
         with self._lock:
             before = self._seen.get((fingerprint, True))
@@ -185,14 +181,14 @@ class MissLog:
     def _story(
         self, fun: Callable[..., Any], record: CallRecord, known: Sequence[CallRecord], weight: int, before: int | None
     ) -> _Story:
-        """The reason of a miss. `before` is the number of the miss at which the same signature was cached."""
+        """Find the reason of a miss. `before` is the number of the miss that cached the same signature, if any."""
         origin = self._origin
         if record.number == 1 and self._times_made > 1:
             again = made_again(origin, self._times_made, self._made_in_loop)
             return _Story("new function", f"{origin.name} is new to jit. {again}")
         candidates = known if weight == TRACES else [other for other in known if other.has_entry]
         nearest, counts = closest(candidates, record, weight)
-        if weight < TRACES and (nearest is None or counts[0]):  # nothing that can be called was traced alike
+        if weight < TRACES and (nearest is None or counts[0]):  # no callable entry has this trace
             traced, different = closest(known, record, TRACES)
             if traced is not None and not any(different):
                 return _Story("traced before", _TRACED_BEFORE.format(traced.number), traced.number)
@@ -237,24 +233,24 @@ _FIRST_SINCE = "The first call since clear_cache() or clear_caches()."
 _KEPT_SIGNATURES = "only the {} signatures used last are kept"
 
 _all_misses: deque[Miss] = deque(maxlen=_KEPT)
-# Told of each miss of a function of the user's, when it happens: the function, the miss, and the signature of the call.
+# Called at each miss of a user's function with the function, the miss, and the signature of the call.
 listeners: list[Callable[[Callable[..., Any], Miss, CallRecord], None]] = []
 
 
 def _call_site() -> str:
-    """The user's line that is running now, as JAX writes it."""
+    """Return the user's line that is running now, as JAX writes it."""
     return source_info.summarize(source_info.current())
 
 
 def _log_text(miss: Miss) -> str:
-    """What is logged of a miss. The first line is JAX's."""
+    """Return the log message of a miss. The first line is JAX's."""
     stage = "TRACING" if miss.traced else "COMPILATION" if miss.compiled else "DISPATCH"
     lines = [f"{miss.function}: {miss.happened}, {milliseconds(miss.seconds)} (#{miss.number})", *miss.lines()]
     return "\n  ".join([f"{stage} CACHE MISS at {miss.call_site}:", *lines])
 
 
 def milliseconds(seconds: float) -> str:
-    """A time as it is written in reports."""
+    """Write a time for reports."""
     return f"{seconds * 1000:.1f} ms"
 
 
@@ -293,11 +289,11 @@ class Explanation(RichDisplay):
     __repr__ = __str__
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """A dict of plain data per miss."""
+        """Return a dict of plain data per miss."""
         return [miss.as_dict() for miss in self.misses]
 
     def _functions(self, cell: str) -> tuple[str, ...]:
-        """A cell of the column of functions, which a report on one function does not have."""
+        """Return the table cell with the function's name; empty in a report on one function."""
         return () if self._of_one_function else (cell,)
 
     def _repr_html_(self) -> str:
@@ -318,7 +314,7 @@ class Explanation(RichDisplay):
 
 
 def explain(fun: Callable[..., Any] | None = None) -> Explanation:
-    """Why calls were traced and compiled, instead of finding their program in the cache.
+    """Explain why calls were traced and compiled instead of finding their program in the cache.
 
     Args:
       fun: a function made by `jit`, or a wrapper or partial around one; without it, the latest misses of all functions

@@ -1,11 +1,10 @@
 """function -> the source that made it, and how many functions that source has made
 
-`jit` knows functions by identity: two functions with the same code are two functions, each traced and
-compiled for itself. So a lambda in a loop, a `functools.partial` in a loop, or `jit(model.step)` in a loop
-recompile every time, and nothing in the arguments says why. What such functions have in common is the source
-that they were made by; it is counted here.
+`jit` knows functions by identity: two functions with the same code are two functions, each traced and compiled for
+itself. So a lambda, a `functools.partial` or `jit(model.step)` in a loop recompiles every time, and nothing in the
+arguments says why. What such functions share is the source that made them: this module counts functions per source.
 
-Only counts are kept, of the sources used last; no function is kept alive.
+It keeps counts of the sources used last, and no function alive.
 
 JAX: jax/_src/interpreters/partial_eval.py:callsites_with_tracing_cache_miss
 """
@@ -23,16 +22,16 @@ from typing import Any, NamedTuple
 from ..base import source_info
 from ..base.traceback_util import is_own_file
 
-_SOURCES = 4096  # sources counted
+_SOURCES = 4096  # number of sources counted
 
 
 class Origin(NamedTuple):
-    """What made a function.
+    """The source that made a function.
 
-    `kind` is "lambda", "function", "partial", "method", "wrapper" (what `jit` and `functools.cache` return),
-    "instance" (of a class with `__call__`), or "builtin", for which there is no source. `name` is the
-    function's, `file` and `line` are where its code begins, `code_hash` tells apart what begins on one line.
-    `of_module` is whether running the module, or the cell of a notebook, makes it, and no other function does.
+    `kind` is "lambda", "function", "partial", "method", "wrapper" (what `jit` and `functools.cache` return), "instance"
+    (of a class with `__call__`), or "builtin", for which there is no source. `name` is the function's, `file` and
+    `line` are where its code begins, `code_hash` tells apart two functions on one line. `of_module`: the module, or a
+    notebook's cell, makes it, not another function.
     """
 
     kind: str
@@ -44,21 +43,21 @@ class Origin(NamedTuple):
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is one of jitkit's own functions."""
+        """Whether this is one of jitkit's own functions."""
         return is_own_file(self.file)
 
     @property
     def function(self) -> str:
-        """`f at /path/file.py:12`, or only the name when there is no source."""
+        """Return `f at /path/file.py:12`, or only the name when there is no source."""
         return f"{self.name} at {self.place}" if self.file else self.name
 
     @property
     def place(self) -> str:
-        """`/path/file.py:12`, or `Cell In[7], line 12`."""
+        """Return `/path/file.py:12`, or `Cell In[7], line 12`."""
         return source_info.place(self.file, self.line)
 
     def describe(self) -> str:
-        """The function as a part of a sentence: `the lambda at ...`, `a functools.partial of f at ...`; one of jitkit's
+        """Return the function as part of a sentence: `the lambda at ...`, `a functools.partial of f at ...`; jitkit's
         own by name.
         """
         if self.is_ours:
@@ -81,7 +80,7 @@ UNKNOWN = Origin("builtin", "a function", "", 0, 0)
 
 
 def origin_of(fun: Callable[..., Any]) -> Origin:
-    """Look through partials, bound methods and wrappers for the code of a callable."""
+    """Find the code of a callable, through partials, bound methods and wrappers."""
     kind = ""
     inner: Any = fun
     while True:
@@ -106,13 +105,15 @@ def origin_of(fun: Callable[..., Any]) -> Origin:
 
 
 def made_in_loop(fun: Callable[..., Any]) -> bool:
-    """Whether the user's code that runs now, and hands this function to `jit`, is in a loop. Not asked for jitkit's own."""
+    """Whether the user's running code, which hands this function to `jit`, is in a loop. False for jitkit's own
+    functions.
+    """
     code = getattr(fun, "__code__", None)
     return not (code is not None and is_own_file(code.co_filename)) and source_info.in_loop()
 
 
 def _hides_its_code(wrapper: Any) -> bool:
-    """Whether a wrapper has no code to show: it is written in C, as `functools.cache`, or it is jitkit's."""
+    """Whether a wrapper has no Python code to show: it is written in C, as `functools.cache` is, or it is jitkit's."""
     code = getattr(wrapper, "__code__", None)
     return code is None or is_own_file(code.co_filename)
 
@@ -124,7 +125,7 @@ _lock = threading.Lock()
 
 
 def count_another(origin: Origin) -> int:
-    """Count one more function of this origin; returns how many there are now, 1 for the first."""
+    """Count one more function of this origin; return how many there are now, from 1."""
     if origin.kind == "builtin" or origin.is_ours:
         return 1
     with _lock:
@@ -135,14 +136,14 @@ def count_another(origin: Origin) -> int:
 
 
 def forget_counts() -> None:
-    """Count from the beginning, as in a new process."""
+    """Reset all counts, as in a new process."""
     with _lock:
         _counts.clear()
 
 
 def made_again(origin: Origin, count: int, in_loop: bool) -> str:
-    """In words, that a function is one of several from the same source, and what to do about it. Whether this one
-    was made in a loop decides what made the others.
+    """Say that one source has made several functions, and what to do about it. `in_loop`: whether this one was made in
+    a loop decides what the advice blames.
     """
     what, make, besides = _MADE_AGAIN[origin.kind]
     if origin.of_module and not in_loop and source_info.cell(origin.file) is not None:
@@ -156,7 +157,7 @@ def made_again(origin: Origin, count: int, in_loop: bool) -> str:
     return f"It is the {_ordinal(count)} {what}; {known}: {advice}."
 
 
-# Two bound methods of one object are equal; but each mention makes one, and its programs go with it.
+# Bound methods of one object are equal, but each access makes a new one, whose programs die with it.
 _METHODS_ARE_KNOWN = "to jit, that of another instance is another function, and so is one made after the last is gone"
 
 
@@ -175,6 +176,6 @@ _MADE_AGAIN = {
 
 
 def _ordinal(n: int) -> str:
-    """`1st`, `2nd`, `3rd`, `4th`, `11th`."""
+    """Write `1st`, `2nd`, `3rd`, `4th`, `11th`."""
     suffix = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
     return f"{n}{suffix}"

@@ -1,22 +1,20 @@
 """call -> what a later call can be compared with
 
-A `CallRecord` is the signature of a call, argument by argument, under the names of the function's parameters.
-It is kept as long as something is cached for that signature. When a call misses, its own record is compared
-with those that there are: the *closest* one, with the fewest differences, is the one that a reader will have
-in mind.
+A `CallRecord` is the signature of a call, by the names of the function's parameters. It is kept as long as something is
+cached for that signature. When a call misses, its record is compared with those kept; the *closest* one, with the
+fewest differences, is probably what the reader expected to hit.
 
-Differences weigh differently. Another shape, tree or static value has to be traced anew; another device only
-to be compiled; a value that was on the host and is on a device only to be looked up anew. So a call that was
-traced is explained by differences of the first kind alone, and the closest record of one that was not traced
-is one that could be traced the same.
+Differences have weights. Another shape, tree or static value needs a trace; another device needs only a compilation; a
+value that moved from host to device needs only another lookup. So a call that was traced is explained by the first kind
+alone; a call that was not traced is compared with a record that has no difference of that kind.
 
-Of the first kind, shape, dtype and weakness of a leaf count one by one, and a leaf that only one of the calls has
-counts as one in which all three differ. Of two trees, the nodes that differ themselves count besides.
+Within the first kind, a leaf's shape, dtype and weak type count one each; a leaf that only one call has counts three.
+Tree nodes that differ count, too.
 
-A miss must not cost more for every signature that is known. Each record has a *sketch*, a number of 1024 bits of which two
-records share the more the more alike they are: the odd sketch of Mitzenmacher, Pagh and Pham, "Efficient
-estimation for high similarities using odd sketches", WWW 2014. By sketches 256 records are gone through in 60 us; the
-likeliest of them are then compared.
+A miss must not get slower with every known signature. Each record has a *sketch* of 1024 bits; the more alike two
+records are, the more bits agree: the odd sketch of Mitzenmacher, Pagh and Pham, "Efficient estimation for high
+similarities using odd sketches", WWW 2014. Comparing 256 sketches takes 60 us; the records with the nearest sketches
+are then compared in full.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_tracing_cache_keys
 """
@@ -36,18 +34,18 @@ from ..signature import api_util
 from ..signature.api_util import Arguments, Static
 from ..tree_util import PyTreeDef, nodes_apart, note_keys, same_key
 
-# What a difference costs. `DISPATCHES`: only to find out how the arguments get to the device.
+# What a difference costs: tracing, compiling, or (`DISPATCHES`) only another way to get the arguments to the device.
 TRACES, COMPILES, DISPATCHES = 2, 1, 0
 _WEIGHTS = {"jit options": COMPILES, "debug_nans": COMPILES, "device": COMPILES, "host": DISPATCHES}
 
-SEARCHED = 256  # records by age in which the closest is looked for
-_COMPARED = 256  # leaves compared for it
+SEARCHED = 256  # how many records, the latest first, are searched for the closest
+_COMPARED = 256  # how many leaves are compared for it
 _LAST_BIT = 1023  # of a sketch
-_PARTS = 3  # of a leaf's type: shape, dtype and weakness
+_PARTS = 3  # of a leaf's type: shape, dtype, weak type
 
 
 class Argument(NamedTuple):
-    """One argument of a call. A static one has `static`; another one a tree, a key and a path per leaf."""
+    """One argument of a call. A static one has `static`; any other has a tree, and a key and a path per leaf."""
 
     name: str  # "x", "args[2]", "kwargs['lr']"
     by_keyword: bool
@@ -61,10 +59,10 @@ _NOTHING = Argument("", False, None)
 
 
 class CallRecord(NamedTuple):
-    """The signature of a call, of which something is cached.
+    """The signature of a call for which something is cached.
 
-    `number` is that of the miss; `has_entry` tells whether it can be called, and was not only traced;
-    `jit_options` is what `jit` was told; `sketch` makes it quick to tell how like two records are.
+    `number` is that of the miss; `has_entry` is whether it was compiled, not only traced; `sketch` estimates quickly
+    how alike two records are.
     """
 
     number: int
@@ -76,7 +74,7 @@ class CallRecord(NamedTuple):
     sketch: int = 0
 
     def fingerprint(self) -> int:
-        """A number for the signature, which outlives what it is made of."""
+        """Return a hash of the signature; unlike the record, it keeps nothing alive."""
         parts: list[Any] = [repr(self.options), self.jit_options]
         for argument in self.arguments:
             static = argument.static
@@ -107,7 +105,7 @@ def record_call(
     keys: Sequence[Any],
     paths: Sequence[str],
 ) -> CallRecord:
-    """The signature of a call of `fun`, from the tree of its dynamic arguments, a key and a path per leaf."""
+    """Return the signature of a call of `fun`, from the tree of its dynamic arguments and a key and a path per leaf."""
     if not tree.is_plain:
         note_keys((arguments.args, arguments.kwargs))
     at = dict(arguments.statics)
@@ -130,8 +128,8 @@ def record_call(
 
 
 def _sketch_of_argument(argument: Argument) -> int:
-    """The bits of all that has to be traced anew when it changes. What counts once in a `distance` has two bits, one
-    of what it was and one of what it is.
+    """Return a sketch of everything in an argument whose change needs a trace. A change that counts one in `distance`
+    flips two bits: the old fact's and the new one's.
     """
     facts: list[Any] = [(argument.name, argument.by_keyword)]
     if argument.static is not None:
@@ -144,8 +142,8 @@ def _sketch_of_argument(argument: Argument) -> int:
 
 @functools.lru_cache(maxsize=1 << 13)
 def _sketch_of_leaf(path: str, aval: Any) -> int:
-    """Three bits of the path, so that a leaf more is as much as a leaf of which all parts have changed, and one of each
-    part. Without loops: a tree of new shapes has many new leaves.
+    """Set three bits for the path and one each for shape, dtype and weak type: an added leaf then counts as much as one
+    that changed in all three. Written without loops: a tree of new shapes has many new leaves.
     """
     at = hash(path)
     shape, dtype, weak = hash((at, aval.shape)), hash((at, getattr(aval, "dtype", None))), at ^ is_weak(aval)
@@ -159,7 +157,7 @@ def _sketch_of_options(options: Options) -> int:
 
 
 def _bits(facts: Sequence[Any]) -> int:
-    """One bit for each fact. Two facts may share one, and then have none."""
+    """Set one hashed bit per fact; two facts that hash to the same bit cancel out."""
     return functools.reduce(operator.xor, (1 << (hash(fact) & _LAST_BIT) for fact in facts), 0)
 
 
@@ -167,7 +165,7 @@ def _bits(facts: Sequence[Any]) -> int:
 
 
 class Change(NamedTuple):
-    """A difference between two calls, not yet put in words. The kinds: see `differences.Difference`."""
+    """A difference between two calls, not yet put in words. `differences.Difference` lists the kinds."""
 
     kind: str
     name: str  # of the argument, of the leaf, or of the option
@@ -184,11 +182,11 @@ class Change(NamedTuple):
 def closest(
     records: Sequence[CallRecord], record: CallRecord, weight: int
 ) -> tuple[CallRecord | None, tuple[int, ...]]:
-    """The record that is nearest to `record`, by the `distance` down to this weight, and its distance; `(None, ())` when there
-    are no records.
+    """Return the record nearest to `record` by the `distance` down to this weight, and that distance; `(None, ())` when
+    there are no records.
 
-    Of thousands, only those are compared that `latest_first` finds worth it. Of several that are equally near, it is the one
-    that comes first there: the latest.
+    Only the records that `latest_first` selects are compared. Of several that are equally near, take the first in its
+    order: the latest.
     """
     best: CallRecord | None = None
     fewest: tuple[int, ...] = ()
@@ -202,8 +200,9 @@ def closest(
 
 
 def latest_first(records: Sequence[CallRecord], record: CallRecord) -> Sequence[CallRecord]:
-    """The records that are worth comparing with `record`, the last one first: of the latest 256 those whose sketches
-    are the likest, three to twenty-four, as they are small: chance may put the nearest behind others.
+    """Return the records worth comparing with `record`, the latest first: of the latest 256 the 3 to 24 (fewer for
+    large records) with the nearest sketches. More than one, since a collision of bits may put the nearest behind
+    others.
     """
     recent = records[: -SEARCHED - 1 : -1]
     likest = sorted(recent, key=lambda other: (other.sketch ^ record.sketch).bit_count())
@@ -213,14 +212,14 @@ def latest_first(records: Sequence[CallRecord], record: CallRecord) -> Sequence[
 
 
 def distance(old: CallRecord, new: CallRecord, weight: int) -> tuple[int, ...]:
-    """How far two calls are from each other: the sizes of their changes, summed for each weight from the greatest, `TRACES`,
-    down to `weight`, in a tuple. So one reason to trace is more than any number of reasons to compile:
+    """Return how far apart two calls are: the sizes of their changes, summed for each weight, in a tuple from the
+    greatest, `TRACES`, down to `weight`. So one reason to trace outweighs any number of reasons to compile:
 
         x of another shape and dtype, y of another shape; down to `TRACES`            (3,)
         y on another device, x not on the host any more; down to `DISPATCHES`         (0, 1, 1)
         the same                                                                      (0, 0, 0)
 
-    `changes(old, new, weight)` are those that count.
+    `changes(old, new, weight)` gives the changes that count.
     """
     counts = [0] * (TRACES + 1 - weight)
     for change in changes(old, new, weight):
@@ -229,7 +228,7 @@ def distance(old: CallRecord, new: CallRecord, weight: int) -> tuple[int, ...]:
 
 
 def changes(old: CallRecord, new: CallRecord, weight: int) -> list[Change]:
-    """The differences between two calls, down to this weight."""
+    """Return the differences between two calls, down to this weight."""
     return [change for change in _all_changes(old, new) if change.weight >= weight]
 
 
@@ -244,7 +243,7 @@ def _all_changes(old: CallRecord, new: CallRecord) -> Iterator[Change]:
 
 
 def _changed_fields(kind: str, old: Any, new: Any) -> Iterator[Change]:
-    """The fields in which two sets of options differ, and the fields of their fields."""
+    """Return the fields in which two sets of options differ, and for nested options their fields."""
     was = _fields(old)
     for name, now in _fields(new).items():
         if _fields(now):
@@ -275,7 +274,7 @@ def _changes_of_argument(name: str, before: Argument | None, now: Argument | Non
 
 
 def _changes_of_tree(name: str, before: Argument, now: Argument) -> Iterator[Change]:
-    """Differences between two trees, and between the leaves that both of them have."""
+    """Return the differences between two trees, and between the leaves that both have."""
     assert before.tree is not None, "not static"
     assert now.tree is not None, "not static"
     if same_key(before.tree, now.tree):
@@ -290,22 +289,22 @@ def _changes_of_tree(name: str, before: Argument, now: Argument) -> Iterator[Cha
 
 
 def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
-    """The differences between the leaves of two calls, from `(path, key before, key now)` of each.
+    """Return the differences between the leaves of two calls, from `(path, key before, key now)` of each.
 
-    A key is an aval, or has one (`aval_of`), and avals and keys are interned. Of a leaf is told what costs most:
+    A key is an aval, or has one (`aval_of`); avals and keys are interned. For each leaf, report what costs most:
 
         key before             key now                kinds, and sizes above 1
         f32[2]                 f32[3]                 shape
         f32[2]                 i32[3]                 shape, of size 2: its dtype goes with it
         OnHost of f32[2]       f32[2]                 host
-        OnHost of f32[2]       i32[2]                 dtype, and not a word of the host
+        OnHost of f32[2]       i32[2]                 dtype; host is not mentioned
         f32[2]                 Placed on c, f32[2]    device
         OnHost of f32[2]       Placed on c, f32[2]    device
-        Placed on c, f32[2]    Placed on d, i32[2]    dtype; and device: two changes, in this order
-        Placed on c, f32[2]    Placed on c, i32[2]    dtype: it is where it was
+        Placed on c, f32[2]    Placed on d, i32[2]    dtype, then device: two changes
+        Placed on c, f32[2]    Placed on c, i32[2]    dtype: the device is the same
 
-    `kinds_of_types` says what differs between two types, the first of it first; `sharding_of`, where a key is placed: two places
-    that are equal are one.
+    `kinds_of_types` lists what differs between two types, in order: the first is the change's kind. `sharding_of` says
+    where a key is placed; compare places with `==`.
     """
     for path, before, now in leaves:
         if before is now:
@@ -322,17 +321,17 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
 
 
 def of_python(key: Any) -> bool:
-    """Whether a leaf was a number of Python's."""
+    """Whether a leaf was a Python number."""
     return isinstance(key, OnHost) and key.of_python
 
 
 def sharding_of(key: Any) -> Any:
-    """Where a leaf has to be; None if that is open."""
+    """Return the sharding that a leaf is committed to; None if there is none."""
     return key.sharding if isinstance(key, Placed) else None
 
 
 def kinds_of_types(old: Any, new: Any) -> list[str]:
-    """What is different between two types: of "shape", "dtype" and "weak type", in this order, those that are."""
+    """List what differs between two types: "shape", "dtype", "weak type", in this order."""
     kinds = ["shape"] if old.shape != new.shape else []
     if getattr(old, "dtype", None) != getattr(new, "dtype", None):
         kinds.append("dtype")
@@ -347,7 +346,7 @@ def is_weak(aval: Any) -> bool:
 
 
 def aval_of(key: Any) -> Any:
-    """The aval in the key of a leaf."""
+    """Return the aval in the key of a leaf."""
     return key if isinstance(key, (core.ShapedArray, core.AbstractToken)) else key.aval
 
 
@@ -355,7 +354,7 @@ def aval_of(key: Any) -> Any:
 
 
 def safe_equal(old: Any, new: Any) -> bool:
-    """Whether two values are equal; no, if comparing them raises."""
+    """Whether two values are equal; False if comparing them raises."""
     try:
         return bool(old == new)
     except Exception:
@@ -363,7 +362,7 @@ def safe_equal(old: Any, new: Any) -> bool:
 
 
 def safe_repr(value: Any) -> str:
-    """The value's `repr`; if that raises, what is known instead."""
+    """Return the `repr` of a value; if that raises, its type and the error's."""
     try:
         return repr(value)
     except Exception as error:

@@ -17,24 +17,24 @@ _WIDE = 80  # characters of a value
 
 
 def static_text(value: Any) -> str:
-    """A static value in a few words, without an address; a function by where it was defined."""
+    """Describe a static value in a few words, without an address; a function by where it was defined."""
     return shortened(whole_text(value))
 
 
 def whole_text(value: Any) -> str:
-    """A value in words, however many: a function by where it was defined, anything else by its `repr` without an address."""
+    """Describe a value in full: a function by where it was defined, anything else by its `repr` without an address."""
     if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)) or hasattr(value, "_jitted"):
         return origin_of(value).describe()
     return " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", safe_repr(value)).split())
 
 
 def shortened(text: str) -> str:
-    """The text, or its beginning where it is too long."""
+    """Return the text, cut off where it is too long."""
     return text if len(text) <= _WIDE else f"{text[: _WIDE - 3]}..."
 
 
 def shortened_pair(one: str, two: str) -> tuple[str, str]:
-    """Both shortened. Where they begin alike they would read the same, and so begin a little before what differs."""
+    """Shorten both texts. If they begin alike, cut off the beginning too, so that the difference is shown."""
     if one != two and one[: _WIDE - 3] == two[: _WIDE - 3]:
         alike = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
         start = alike - _WIDE // 4

@@ -5,7 +5,7 @@ reading:
 
     jit                  function -> Wrapped
     function             the dispatcher, as the function that `jit` returns
-    jitted               call -> results: the dispatcher, and the way of a first call
+    jitted               call -> results: the dispatcher, and what a first call does
     tracing              call -> TracedCall
     better_errors        error of a call -> what to raise instead
     lookup               form of a call -> the written function that finds its entry
@@ -13,7 +13,8 @@ reading:
     calling              leaves of a call -> executable -> tree of Arrays
     jit_call             a call of a jitted function inside of a function that is being traced
     jit_call_derivatives its derivatives: calls of other jaxprs
-    stages               Wrapped -> Traced -> Lowered -> Compiled: to stop after any arrow; `compiled_arguments`: what Compiled takes
+    stages               Wrapped -> Traced -> Lowered -> Compiled: to stop after any arrow; `compiled_arguments`: what
+                         Compiled takes
     dispatch             primitive + values -> values, now: an operation outside of `jit`
     several_devices      pmap, shard_map and make_mesh, for one device
     api                  make_jaxpr and eval_shape: what a call would do

@@ -1,4 +1,4 @@
-"""What a call would do, without computing anything: `make_jaxpr` and `eval_shape`.
+"""Says what a call would do, without computing anything: `make_jaxpr` and `eval_shape`.
 
 JAX: jax/_src/api.py:make_jaxpr
 """
@@ -27,11 +27,11 @@ def make_jaxpr(
     axis_env: Sequence[tuple[Hashable, int]] | None = None,
     return_shape: bool = False,
 ) -> Callable[..., Any]:
-    """A function that takes the arguments of `fun` and returns the jaxpr of calling it with them.
+    """Return a function that takes the arguments of `fun` and returns the jaxpr of calling it with them.
 
     Arguments may be `ShapeDtypeStruct`s. With `return_shape`, returns a pair: the jaxpr, and the tree of
-    `ShapeDtypeStruct`s of the result. `axis_env` has named axes with their sizes, `[("i", 4)]`, which `fun` may use as
-    in `vmap(..., axis_name="i")`.
+    `ShapeDtypeStruct`s of the result. `axis_env` lists named axes with their sizes, `[("i", 4)]`, which `fun` may use
+    as in `vmap(..., axis_name="i")`.
     """
     if not callable(fun):
         raise TypeError(f"the first argument must be callable\nmake_jaxpr takes a function, got {fun!r}.")
@@ -45,7 +45,8 @@ def make_jaxpr(
         given: tuple[int, ...] = (operator.index(cast(int, static_argnums)),)
     except TypeError:
         given = () if static_argnums is None else tuple(cast(Sequence[int], static_argnums))
-    # From the end of what is passed, unlike `jit`, which counts parameters; in later releases of JAX it is the same.
+    # Negative numbers count from the end of what is passed; `jit` counts its parameters. Later releases of JAX agree
+    # with `jit`.
     counts_back = any(i < 0 for i in given) and not since(0, 12)
 
     @wraps(fun)
@@ -66,7 +67,7 @@ def make_jaxpr(
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The shapes and dtypes of `fun(*args, **kwargs)`, as a tree of `ShapeDtypeStruct`s, without computing
-    anything. Of a jitted function, static arguments are what they were said to be.
+    """Return the shapes and dtypes of `fun(*args, **kwargs)`, as a tree of `ShapeDtypeStruct`s, without computing. The
+    static arguments of a jitted function stay static.
     """
     return (fun if isinstance(fun, PjitFunction) else jit(fun)).eval_shape(*args, **kwargs)

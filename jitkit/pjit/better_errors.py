@@ -1,6 +1,6 @@
-"""error of a call -> what to raise instead, where its kind says too little
+"""error of a call -> a more helpful one, where there is one
 
-A nan, which operation made it; a wrong argument of a library function, which one it is.
+For a nan it names the operation that made it; for a wrong argument of a library function, the argument.
 
 JAX: jax/_src/pjit.py:_run_python_pjit
 """
@@ -19,10 +19,10 @@ _DE_OPTIMIZED = "Invalid nan value encountered in the output of a jax.jit functi
 def better_error(
     function: Traceable, staged: bool, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Exception:
-    """What to raise for the error of a call.
+    """Return the exception to raise for an error of a call.
 
     Args:
-      staged: whether the function is one of `jit`, and not a library function that is inlined.
+      staged: whether `jit` made the function; False for a library function that is inlined.
     """
     if isinstance(error, FloatingPointError):
         error.__traceback__ = find_nan(function, args, kwargs, error)
@@ -39,10 +39,10 @@ def better_error(
 
 
 def find_nan(function: Traceable, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
-    """With `debug_nans`, after a result held a nan: run the function by operations, to find the one that makes it.
+    """With `debug_nans`, run the function again, operation by operation, to find the one that makes a nan.
 
-    The error then says which one, and has the traceback of the user's line. A jitted function that is called on the way
-    does the same, and says so, as JAX does.
+    The error then names it and has the traceback of the user's line. A jitted function called inside does the same, and
+    prints that it does, as in JAX.
     """
     options = config.local.state.run_options
     if options.debug_nans and not options.disable_jit:

@@ -1,13 +1,13 @@
 """leaves of a call -> executable -> tree of Arrays
 
-The last steps of every call, warm or cold: gather the buffers of the arguments, execute, wrap the results.
-`runner` makes, once for a signature, the function that does this; the signature has said which leaf is of
-which kind, so nothing is checked any more.
+The last steps of every call, warm or cold: gather the buffers of the arguments, execute, wrap the results. `runner`
+makes the function for this once per signature. The signature fixes the kind of each leaf, so the function checks
+nothing.
 
-Kinds of leaves: an Array holds its buffer; a `jax.Array` is one; a committed computation moves what is
-elsewhere. Host values have to be copied, which costs 2.8 us from Python, as much as running a small program.
-So numpy arrays are handed to jaxlib's own dispatcher, which copies on its way; and a Python scalar that comes
-a second time stays on the device, for the next `x * 2.0`.
+Kinds of leaves: an Array holds its buffer; a `jax.Array` is one; a committed program first moves leaves to its devices.
+Copying a host value from Python costs 2.8 us, as much as running a small program. So numpy arrays go to jaxlib's own
+dispatcher, which copies them faster; and a Python scalar seen a second time stays on the device, for the next `x *
+2.0`.
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 """
@@ -35,14 +35,14 @@ Buffers = Sequence[runtime.Buffer]
 _new = Array.__new__
 
 
-# What the dispatcher needs to run a program from at most one array to one array by itself: the function that executes, what it
-# needs to make the result (handlers) or to look at the argument (a dtype, that of a host value), and the aval and the key of
-# the result. Each Python function on the way costs 0.15 us, of 4 us, and a tuple of another class is unpacked slowly.
+# What the dispatcher needs to run, without a `runner`, a program of at most one array that returns one array: the
+# function that executes, its handlers for results, the dtype to give a host value (else None), and the result's aval
+# and key. Each Python function on the way costs 0.15 us, of 4 us, and only a plain tuple is unpacked fast.
 Direct = tuple[Callable[..., Any], Sequence[Any], "np.dtype[Any] | None", ShapedArray, Any]
 
 
 def direct(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Direct | None:
-    """How the dispatcher runs an executable by itself, if it can."""
+    """Return what the dispatcher needs to run an executable itself; None if it cannot."""
     if out_tree is not LEAF or len(leaf_keys) > 1:
         return None
     (aval,), (key,) = executable.out_avals, executable.out_keys
@@ -56,8 +56,8 @@ def direct(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
 
 
 def runner_of_all(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Any]:
-    """The `runner` of an executable, also of one with results that are no Arrays: tokens; and tangents of integers (float0), which
-    users have as arrays of numpy's.
+    """Return the `runner` of an executable. Also handles results that are not Arrays: tokens, and float0 tangents of
+    integers, which users get as numpy arrays.
     """
     avals, keys = executable.out_avals, executable.out_keys
     if all(map(is_of_arrays, avals)):
@@ -67,7 +67,7 @@ def runner_of_all(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequen
 
 
 def arrays(buffers: Buffers, avals: Sequence[ShapedArray], keys: Sequence[Any]) -> list[Array]:
-    """`Array(buffer, aval, key)` of each, without entering a Python function for it: 0.13 us, not 0.17."""
+    """Return `Array(buffer, aval, key)` of each, without a Python call for each: 0.13 us instead of 0.17."""
     made: list[Array] = list(map(_new, repeat(Array, len(avals))))
     x: Array
     for x, x._buf, x.aval, x._key in zip(made, buffers, avals, keys, strict=True):
@@ -82,13 +82,13 @@ def _result(buffer: runtime.Buffer, aval: Any, key: Any) -> Any:
 
 
 def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Any]:
-    """The function that runs `executable` on the leaves of a call whose keys are `leaf_keys`, and returns the results in
-    their tree.
+    """Return the function that runs `executable` on the leaves of a call whose keys are `leaf_keys`, and returns the
+    results in their tree.
 
-    It is made once for a signature and called at every hit, so that what the keys decide is decided here: `buffers_runner` gives
-    the function from leaves to the buffers of the results. Of each of these an `Array` is made, with its aval and key
-    (`out_avals`, `out_keys`); `compile_put_together(out_tree)` gives a function that makes the tree of them. The tree of a
-    single result is `LEAF`.
+    It is made once per signature and called at every hit, so decide here whatever depends on the keys only.
+    `buffers_runner` gives the function from leaves to the buffers of the results. Each buffer becomes an `Array` with
+    its aval and key (`out_avals`, `out_keys`); `compile_put_together(out_tree)` gives a function that makes the tree of
+    them. The tree of a single result is `LEAF`.
     """
     avals, keys = executable.out_avals, executable.out_keys
     run = buffers_runner(executable, leaf_keys)
@@ -100,7 +100,7 @@ def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
         return lambda leaves: Array(run(leaves)[0], aval, key)
     execute, handlers = executable.execute, executable.handlers
 
-    def run_one(leaves: Leaves) -> Any:  # shorter by a function and a list
+    def run_one(leaves: Leaves) -> Any:  # saves a function call and a list
         x = leaves[0]
         buffers = execute([x._buf if type(x) is Array else x]).consume_with_handlers(handlers)
         return Array(buffers[0], aval, key)
@@ -109,11 +109,11 @@ def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
 
 
 def takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) -> bool:
-    """Whether the buffers of the leaves, in their order, are what `executable.execute` takes: the shortest way there is.
+    """Whether `executable.execute` takes just the buffers of the leaves, in their order: the fastest case.
 
-    They are not where a leaf is `OnHost` and has no buffer yet, nor where the program takes some of the leaves only (`kept` are
-    the positions of those that it takes), or constants before them (`consts`); nor where it is `committed` to devices, to which
-    leaves may have to be moved, or `has_effects`, whose tokens go in beside the leaves.
+    It does not where a leaf is `OnHost` and has no buffer yet, where the program takes only some of the leaves (`kept`
+    lists their positions), or takes constants before them (`consts`); nor where it is `committed` to devices, to which
+    leaves may have to be moved, or `has_effects`, whose tokens are arguments beside the leaves.
     """
     return (
         not executable.committed
@@ -129,7 +129,7 @@ def _takes_one_numpy_array(executable: Executable, key: Any) -> bool:
         isinstance(key, OnHost)
         and is_of_arrays(key.aval)
         and not key.aval.weak_type
-        and key.aval.dtype.kind != "b"  # Python's own are among these, and have no dtype
+        and key.aval.dtype.kind != "b"  # Python's bools come here, too, and have no dtype
         and not executable.committed
         and executable.kept == [0]
         and not executable.consts
@@ -138,7 +138,7 @@ def _takes_one_numpy_array(executable: Executable, key: Any) -> bool:
 
 
 def buffers_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Buffers]:
-    """The function that runs `executable` on leaves, and returns the buffers of the results."""
+    """Return the function that runs `executable` on leaves and returns the buffers of the results."""
     execute, handlers = executable.execute, executable.handlers
     if takes_buffers_as_they_are(executable, leaf_keys):
         return lambda leaves: execute([x._buf if type(x) is Array else x for x in leaves]).consume_with_handlers(
@@ -161,7 +161,7 @@ def _buffer(x: Any) -> runtime.Buffer:
 
 
 def _host_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Buffers]:
-    """The function for leaves of which some are on the host."""
+    """Return the function for leaves, some of which are on the host."""
     execute, handlers, consts = executable.execute, executable.handlers, executable.consts
     dispatcher, has_one = executable.host_dispatcher(), len(executable.out_avals) == 1
     plan = [(i, physical_aval(executable.arg_avals[i]), isinstance(leaf_keys[i], OnHost)) for i in executable.kept]
@@ -201,7 +201,7 @@ def _host_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[
 
 
 def in_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
-    """A host value in the dtype of the program: nobody else checks what an executable is given."""
+    """Convert a host value to the dtype of the program. Nothing after this checks what an executable is given."""
     if type(x) is Token:
         return x.as_argument()
     if getattr(x, "dtype", None) == dtypes.float0:
@@ -210,7 +210,7 @@ def in_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 class _Scalars:
-    """The Python scalars of one type that are on the device: those that came at least twice. Bounded."""
+    """The Python scalars of one type that came at least twice, kept on the device. Bounded."""
 
     LIMIT = 1024
 
@@ -220,8 +220,8 @@ class _Scalars:
         self.seen: set[Any] = set()
 
     def notice(self, x: Any) -> None:
-        """Remember that x came; the second time, put it on the device. Not 0.0, which is equal to -0.0, and no
-        complex number, which has two such parts.
+        """Remember that x came; the second time, put it on the device. Leave out 0.0, which equals -0.0, and complex
+        numbers, whose parts may be such zeros.
         """
         if x not in self.seen:
             if len(self.seen) >= self.LIMIT:

@@ -1,15 +1,13 @@
 """signature -> executable
 
-What was compiled for a function, and under which signatures. One table per function and set of `jit` options
-maps the key of a call to an `Entry` that runs it. A key is a tuple:
+A table per function and set of `jit` options maps the key of a call to an `Entry` that runs it. A key is a tuple:
 
     (options, key of leaf, key of leaf, ...)                  positional arguments that are all arrays
     (options, treedef, static values, key of leaf, ...)       everything else
 
-where the key of a leaf is its aval (interned, so comparing is comparing addresses), or its aval and place. A
-key must tell apart whatever could lead to another program: XLA's executables check nothing but the size in
-bytes of their arguments, so a key that is too coarse returns garbage in silence. A key that is too fine costs
-time only.
+where the key of a leaf is its aval (interned, so comparing is comparing addresses), or its aval and place. A key must
+distinguish everything that could lead to another program: XLA's executables check only the byte size of their
+arguments, so a key that is too coarse silently returns garbage. A key that is too fine only costs time.
 
 Tables belong to functions and know them weakly: when the last reference to a function goes, so do its
 executables. A table is an LRU of `config.jit_cache_size` entries. The first call of a signature is made by
@@ -41,29 +39,29 @@ from ..runtime.array import Array
 from ..tree_util import PyTreeDef, tree_leaves
 from .calling import Direct, direct, runner_of_all
 
-EXACT_LRU_SIZE = 64  # a table this small orders its entries at every hit; a larger one from half its size on
+EXACT_LRU_SIZE = 64  # a table up to this size orders its entries at every hit; a larger one once it is half full
 
 
 class TracedCall(NamedTuple):
-    """What tracing a function for a signature gave: its jaxpr, and the tree of its result."""
+    """The result of tracing a function for a signature: its jaxpr, and the tree of its result."""
 
     jaxpr: Jaxpr
     out_tree: PyTreeDef
 
     def is_current(self) -> bool:
-        """Whether the tracers of enclosing traces that the jaxpr closed over, if any, still live."""
+        """Whether all traces are active whose tracers the jaxpr closed over."""
         return all_alive(self.jaxpr.consts)
 
 
 def all_alive(values: Sequence[Any]) -> bool:
-    """Whether the traces of the tracers among the values go on."""
+    """Whether the traces of all tracers among the values are active."""
     return all(trace.alive for x in values if (trace := getattr(x, "_trace", None)) is not None)
 
 
 class Entry:
-    """How to run one signature: `run` takes the leaves of a call whose keys are the entry's, and returns the
-    result's tree. `direct` says how the dispatcher does it by itself, where it can. `is_warm` says that the first run went well:
-    JAX looks at the arguments of all calls after one that failed.
+    """Runs one signature: `run` takes the leaves of a call with the entry's keys and returns the result in its tree.
+    `direct` is what the dispatcher needs to run it without `run`, where it can. `is_warm` means that the first run went
+    well: after one that failed JAX checks the arguments of all later calls.
     """
 
     __slots__ = ("direct", "executable", "is_warm", "run")
@@ -74,7 +72,7 @@ class Entry:
         run = runner_of_all(executable, out_tree, leaf_keys)
         if executable.donates:
             run = _without_views(run)
-        options = config.local.state.run_options  # which are part of the entry's key
+        options = config.local.state.run_options  # the entry's key includes these options
         if options.no_execution:
             run = _refused(executable.name)
         self.run = _checked(run, executable.name) if options.debug_nans else run
@@ -83,7 +81,9 @@ class Entry:
 
 
 def _without_views(run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
-    """The same for a program that is given memory to keep: memory that numpy looks at, XLA would copy and leave alone."""
+    """Wrap `run` for a program with donated arguments: drop numpy's views of them first, since XLA copies memory that is in
+    use instead of reusing it.
+    """
 
     def run_without_views(leaves: Sequence[Any]) -> Any:
         for x in leaves:
@@ -95,7 +95,7 @@ def _without_views(run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[An
 
 
 def _refused(name: str) -> Callable[[Sequence[Any]], Any]:
-    """What an entry does with `no_execution`."""
+    """Return a `run` that raises, for the option `no_execution`."""
 
     def run(leaves: Sequence[Any]) -> Any:
         raise not_to_be_run(name)
@@ -104,7 +104,7 @@ def _refused(name: str) -> Callable[[Sequence[Any]], Any]:
 
 
 def _checked(run: Callable[[Sequence[Any]], Any], name: str) -> Callable[[Sequence[Any]], Any]:
-    """With `debug_nans`: the same, but FloatingPointError when a result holds a nan."""
+    """Wrap `run` for `debug_nans`: raise FloatingPointError when a result holds a nan."""
 
     def run_and_check(leaves: Sequence[Any]) -> Any:
         result = run(leaves)
@@ -127,45 +127,46 @@ class Table:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.entries: dict[tuple[Any, ...], Entry] = {}  # by key, the one used latest last
-        self.nested: dict[tuple[Any, ...], Any] = {}  # of calls under a trace: what is recorded for them
-        self.records: dict[tuple[Any, ...], CallRecord] = {}  # by key: the calls that made the entries
-        # By jaxpr, donation and placement: entries may share one.
+        self.entries: dict[tuple[Any, ...], Entry] = {}  # by key, the most recently used last
+        self.nested: dict[tuple[Any, ...], Any] = {}  # how calls under a trace are recorded, by key
+        self.records: dict[tuple[Any, ...], CallRecord] = {}  # the calls that made the entries, by key
+        # by jaxpr, donation and placement: entries may share one
         self.executables: dict[Any, Executable] = {}
         self.failed: dict[tuple[Any, ...], None] = {}  # keys of first calls that raised
         self.pending: dict[tuple[Any, ...], _Pending] = {}
-        self.lock = threading.RLock()  # what is dropped under it may run a destructor, and that this function
-        self.crowded = False  # whether it is so full that a hit has to be noted
-        # What the dispatcher runs by itself under the options that are first, by what it asks of the only argument: its key, of a
-        # numpy array shape and dtype; `()` without one.
+        self.lock = threading.RLock()  # reentrant: dropping a value may run a destructor, which may call the function
+        self.crowded = False  # whether hits have to be noted (`insert`)
+        # What the dispatcher runs without looking up an entry, under the options that come first. Keyed by the only
+        # argument's key, for a numpy array by its shape and dtype; `()` without an argument.
         self.quick: tuple[Any, dict[Any, Direct]] = _NOTHING_QUICK
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
-        """Make an entry the most recently used. Called at a hit, once the table is crowded; another thread may have dropped the
-        entry since it was found, and what was dropped does not come back.
+        """Make an entry the most recently used. Called at a hit, once the table is crowded. Another thread may have
+        dropped the entry since it was found; do not put it back.
         """
         with self.lock:
             if self.entries.pop(key, None) is not None:
                 self.entries[key] = entry
 
     def insert(self, key: tuple[Any, ...], entry: Entry, record: CallRecord) -> None:
-        """Add an entry, with the record of its call, to a table that keeps those used last.
+        """Add an entry, with the record of its call, to a table that keeps the most recently used ones.
 
-        `entries` are in the order of their use, the latest last. There are never more than the option `jit_cache_size` says
-        (which anybody may lower): one or more. What goes is what was not used for the longest time, and its record goes with it:
+        `entries` are in the order of their use, the latest last, and never more than the option `jit_cache_size` (one
+        or more; it may be lowered at any time). The least recently used go, with their records:
 
             room for 3; inserted a, b, c; touched a; inserted d          entries: c, a, d
             then room for 1; inserted e                                  entries: e
 
-        To touch takes time at each warm call, so it is done only if the table is `crowded`, and that is decided here: one
-        with room for `EXACT_LRU_SIZE` or less is so from its first entry on, a larger one when it is more than half full:
+        Touching costs time at each warm call, so it is done only while the table is `crowded`, which is decided here:
+        with room for `EXACT_LRU_SIZE` or less from the first entry on, in a larger table when it is more than half
+        full:
 
             room for 64, 1 entry          crowded
             room for 100, 50 entries      not
             room for 100, 51 entries      crowded
 
-        Afterwards the key is none that `failed`, even if it was; and where there are more `executables` than room, those that
-        no entry runs are gone (`drop_unused_executables`). Other threads use the table: all of this is done under `lock`.
+        Afterwards the key is not in `failed`; and if there are more `executables` than room, those that no entry runs
+        are dropped (`drop_unused_executables`). Other threads use the table: do all of this under `lock`.
         """
         limit = config.value("jit_cache_size")
         with self.lock:
@@ -199,7 +200,7 @@ class Table:
                 del self.failed[next(iter(self.failed))]
 
     def signatures(self) -> list[tuple[Any, ...]]:
-        """The keys that were asked for: of the entries, and of the calls that failed."""
+        """Return the keys of the entries and of the calls that failed."""
         with self.lock:
             return [*self.entries, *self.failed]
 
@@ -215,23 +216,21 @@ class Table:
             self.quick = _NOTHING_QUICK
 
     def slow_if_crowded(self) -> None:
-        """Let the dispatcher look into the table again, once hits are to be noted."""
+        """Once hits have to be noted, stop the dispatcher from bypassing the table."""
         if self.crowded:
             self.quick = _NOTHING_QUICK
 
     def make_quick(self, options: Any, key: Any, entry: Entry) -> None:
-        """Let the dispatcher run an entry by itself, if it can, for calls whose only argument is known as `key`."""
+        """Let the dispatcher run an entry itself, if it can, for calls whose only argument has this key."""
         with self.lock:
             if entry.direct is not None and not self.crowded and self.entries:
                 if self.quick[0] is not options:
-                    self.quick = (options, {})  # in one step: other threads read the two together
+                    self.quick = (options, {})  # in one step: other threads read both together
                 self.quick[1][key] = entry.direct
 
     @contextlib.contextmanager
     def first_call(self, key: tuple[Any, ...], function: str) -> Iterator[bool]:
-        """Be the one thread that makes an entry: yields True for it, False for a thread that waited until it
-        was made.
-        """
+        """Let one thread make an entry: yields True to it, and False to a thread that has waited for it."""
         mine = _Pending()
         with self.lock:
             pending = self.pending.setdefault(key, mine)
@@ -253,7 +252,7 @@ class Table:
 
 
 class _Pending:
-    """A first call that is under way."""
+    """A first call in progress."""
 
     __slots__ = ("done", "thread")
 
@@ -272,21 +271,19 @@ def _endless_recursion(function: str) -> RecursionError:
 
 
 class FunctionCache:
-    """Everything cached for one function: what it was traced to, a `Table` per set of `jit` options, and the
-    story of its misses.
-    """
+    """Everything cached for one function: its traces, a `Table` per set of `jit` options, and the log of its misses."""
 
     __slots__ = ("__weakref__", "being_traced", "misses", "records", "tables", "traces")
 
     def __init__(self) -> None:
         self.traces: dict[tuple[Any, ...], TracedCall] = {}
-        self.records: dict[tuple[Any, ...], CallRecord] = {}  # of the calls that `traces` were made for
+        self.records: dict[tuple[Any, ...], CallRecord] = {}  # of the calls for which `traces` were made
         self.misses = MissLog()
         self.being_traced: set[tuple[Any, ...]] = set()
         self.tables: dict[Any, Table] = {}
 
     def table(self, jit_options: Any) -> Table:
-        """The table for a set of `jit` options."""
+        """Return the table for a set of `jit` options."""
         return self.tables.setdefault(jit_options, Table())
 
     def remember_trace(self, key: tuple[Any, ...], traced: TracedCall) -> None:
@@ -298,13 +295,13 @@ class FunctionCache:
             self.records.pop(oldest, None)
 
     def remember_record(self, key: tuple[Any, ...], record: CallRecord) -> None:
-        """Keep the call that a trace was made for, as long as the trace."""
+        """Keep the record of the call that made a trace, as long as the trace."""
         if key in self.traces:
             self.records[key] = record
 
     def known_records(self, table: Table) -> list[CallRecord]:
-        """The calls that something is cached for, traces or entries of a table, by age: the latest, and if
-        there are more than `record.SEARCHED`, at least one more than that.
+        """Return the calls for which a trace or an entry of a table is cached, by age: the latest ones, and if there
+        are more than `record.SEARCHED`, at least one more than that.
         """
         records = [*_latest(self.records), *_latest(table.records)]
         by_number = {record.number: record for record in records}
@@ -312,8 +309,8 @@ class FunctionCache:
 
     @contextlib.contextmanager
     def tracing(self, key: tuple[Any, ...], function: str) -> Iterator[None]:
-        """Mark a signature as being traced by this thread. RecursionError when it is: the function calls
-        itself without end.
+        """Mark a signature as being traced by this thread. RecursionError if it already is: the function calls itself
+        without end.
         """
         mark = (threading.get_ident(), *key)
         if mark in self.being_traced:
@@ -325,7 +322,7 @@ class FunctionCache:
             self.being_traced.discard(mark)
 
     def clear(self, tables: Iterable[Table] | None = None) -> None:
-        """Forget what was traced, and these tables or all; the story of the misses stays."""
+        """Forget the traces, and these tables or all; the log of misses stays."""
         self.traces.clear()
         self.records.clear()
         self.misses.cleared()
@@ -343,14 +340,14 @@ _clearable: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def cache_of(fun: Callable[..., Any]) -> FunctionCache:
-    """The cache of a function: `cache_of(f) is cache_of(f)`, so that all that is made by `jit(f)` shares it.
+    """Return the cache of a function: `cache_of(f) is cache_of(f)`, so that every `jit(f)` shares it.
 
-    Another function has another one, though its source may be the same: it may close over other values. When nobody
-    has the function any more, its cache goes with it: `_caches`, where they all are, refers to functions weakly. Such a
-    table says TypeError of a callable that cannot be hashed or weakly referenced; that one gets a new cache each time,
-    and can be jitted all the same.
+    Another function gets another cache, even with the same source: it may close over other values. A cache goes when
+    the last reference to its function goes: `_caches` holds the functions weakly. It raises TypeError for a callable
+    that cannot be hashed or weakly referenced; return a new cache each time for such a one, so that it can be jitted
+    all the same.
 
-    Threads may ask at the same time: `_caches` is read and written under `_caches_lock`.
+    Threads may call this at the same time: read and write `_caches` under `_caches_lock`.
     """
     with _caches_lock:
         try:
@@ -371,7 +368,7 @@ def clear_caches() -> None:
 
 
 def forget_history() -> None:
-    """`clear_caches`, and the story of all misses with it: for measurements that can be repeated in one process."""
+    """`clear_caches`, and forget all misses: for measurements that can be repeated in one process."""
     clear_caches()
     with _caches_lock:
         caches = list(_caches.values())
@@ -389,7 +386,7 @@ register_clearable(replaying.known)
 
 
 def run_entry(entry: Entry, leaves: Sequence[Any]) -> Any:
-    """Run an entry on leaves of all kinds; a failure is told in terms of the arguments."""
+    """Run an entry on leaves of all kinds; the error of a failed run names the arguments."""
     try:
         result = entry.run(leaves)
     except (RuntimeError, ValueError) as error:

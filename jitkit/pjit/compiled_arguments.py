@@ -15,7 +15,7 @@ from ..tree_util import PyTreeDef, equality_errors_pytreedef, keystr, tree_flatt
 
 
 def tree_mismatch(program: Program, tree: PyTreeDef) -> str:
-    """What to say of arguments that are another tree."""
+    """Return the error message for arguments whose tree differs from the compiled one."""
     found = list(equality_errors_pytreedef(tree, program.in_tree))
     headline = "Function compiled with input pytree does not match the input pytree it was called with."
     lines = [f"{headline} There are {len(found)} mismatches, including:"]
@@ -30,7 +30,7 @@ def tree_mismatch(program: Program, tree: PyTreeDef) -> str:
 
 
 def check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
-    """TypeError where an argument is of another type, or a tracer."""
+    """Raise TypeError for an argument of another type, or for a tracer."""
     from_names = program.jaxpr.debug_info.safe_arg_names(len(leaves))
     wrong = []
     for i, (x, expected) in enumerate(zip(leaves, program.jaxpr.in_avals, strict=True)):
@@ -52,7 +52,7 @@ def check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
 
 
 def check_shardings(program: Program, leaves: Sequence[Any], shardings: Sequence[Any]) -> None:
-    """ValueError when an argument is committed to another place than the one compiled for."""
+    """Raise ValueError for an argument committed to another place than the compiled one."""
     names = program.jaxpr.debug_info.safe_arg_names(len(leaves))
     wrong = []
     for name, x, required in zip(names, leaves, shardings, strict=True):

@@ -36,7 +36,7 @@ class _Programs:
 
     def __init__(self) -> None:
         self.entries: dict[tuple[Any, ...], Entry] = {}
-        self.lock = threading.RLock()  # compiling may run a destructor of the user's, and that an operation
+        self.lock = threading.RLock()  # reentrant: compiling may run a user's destructor, which may run an operation
 
     def clear(self) -> None:
         """Forget all of them."""
@@ -52,7 +52,7 @@ def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[st
     list of them.
     """
     trace = core.innermost_trace(args)
-    if trace is not None:  # in `ensure_compile_time_eval`: what depends on a traced value has to wait for it
+    if trace is not None:  # in `ensure_compile_time_eval`, an operand that depends on a traced value: it is recorded
         with core.set_current_trace(trace):
             return trace.process_primitive(primitive, args, params)
     if primitive.impl is not None:
@@ -85,7 +85,7 @@ def _key_of(x: Any) -> Any:
 
 
 def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]) -> Entry:
-    """The program of one equation, compiled."""
+    """Compile the program of one equation."""
     invars = [Var(key if isinstance(key, core.ShapedArray) else key.aval) for key in keys]
     out = primitive.abstract_eval(*[v.aval for v in invars], **params)
     outvars = [Var(aval) for aval in (out if primitive.multiple_results else [out])]

@@ -1,9 +1,9 @@
-"""dispatcher -> what `jit` returns: the dispatcher under a name that shows what it is
+"""dispatcher -> what `jit` returns: the dispatcher with a `repr` of its own
 
-A dispatcher is a plain Python function, and prints like one; JAX says `<PjitFunction of <function f at 0x...>>`, and so do we.
-A class of our own with `__call__` costs 0.2 us a call, a tenth of a warm one, since Python enters a second frame.
-`functools.partial` calls from C: 0.02 us to 0.04 us. Methods would pay 0.3 us more, for being bound in Python, so a
-class keeps the bare dispatcher as its method.
+A dispatcher is a plain Python function, and prints like one; JAX says `<PjitFunction of <function f at 0x...>>`, and so
+do we. A class of our own with `__call__` would cost 0.2 us a call, a tenth of a warm one, since Python enters a second
+frame; a subclass of `functools.partial` calls from C, in 0.02 to 0.04 us. Binding it as a method in Python would cost
+0.3 us more, so a class keeps the bare dispatcher as its method.
 
 JAX: jax/_src/pjit.py:_cpp_pjit
 """
@@ -19,16 +19,17 @@ _OWN = frozenset({"trace", "lower", "eval_shape", "clear_cache", "_cache_size", 
 
 
 def is_jitted(function: Callable[..., Any]) -> bool:
-    """Whether `jit` has returned a function. One that `functools.wraps` has put around a method of a class, or around a function of
-    `jitkit.numpy`, has the attributes of the one inside, and is another one.
+    """Whether `jit` has returned this very function. A wrapper made by `functools.wraps` has the attributes of the
+    jitted function inside, but is another function.
     """
     jitted = getattr(function, "_jitted", None)
     return jitted is not None and getattr(function, "__wrapped__", None) is jitted.fun
 
 
 def unbound(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """A jitted function, ours or JAX's, that is bound as a method: the function itself, and the object before the arguments; any
-    other as it is. What a bound method has of `jit`, such as `trace`, is the function's, and knows of no object: in JAX as here.
+    """Return a jitted function, ours or JAX's, that is bound as a method, without its object, and the arguments with
+    the object first; any other function as it is. A bound method's attributes of `jit`, such as `trace`, are the
+    function's and do not know the object: in JAX as here.
     """
     if isinstance(function, types.MethodType):
         inner: Any = function.__func__
@@ -38,8 +39,8 @@ def unbound(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Callable
 
 
 class PjitFunction(functools.partial[Any]):
-    """A jitted function. What `jit` adds to it, such as `lower`, is the dispatcher's, and not among its own attributes: from there
-    `functools.wraps` would give it to a function around this one, whose program is another.
+    """A jitted function. Its attributes of `jit`, such as `lower`, stay on the dispatcher: from its own `__dict__`,
+    `functools.wraps` would copy them to a wrapper, whose program is another.
     """
 
     eval_shape: Callable[..., Any]
@@ -57,7 +58,7 @@ class PjitFunction(functools.partial[Any]):
     def __repr__(self) -> str:
         try:
             return f"<PjitFunction of {self.__wrapped__!r}>"
-        except Exception:  # of the function's own `__repr__`, which may do anything
+        except Exception:  # from the function's own `__repr__`, which may do anything
             return "<PjitFunction>"
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -67,4 +68,4 @@ class PjitFunction(functools.partial[Any]):
         setattr(owner, name, self.func)
 
     def __reduce__(self) -> str:
-        return str(vars(self)["__qualname__"])  # pickled by name, as functions are
+        return str(vars(self)["__qualname__"])  # pickles by name, as functions do

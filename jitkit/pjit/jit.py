@@ -1,7 +1,7 @@
 """function -> Wrapped
 
-`jit` looks at the function once, which arguments are static, and which are donated, and returns the dispatcher of a `Jitted`
-(`jitted`), which does the rest when it is called.
+`jit` finds out once which arguments are static and which are donated, and returns the dispatcher of a `Jitted`
+(`jitted`), which does the rest at each call.
 
 JAX: jax/_src/pjit.py:make_jit
 """
@@ -60,8 +60,8 @@ def jit(
 
       keep_unused: pass arguments to the executable even where no result depends on them.
 
-      inline: called while tracing, put the equations in the place of one `jit` equation: an `Inline`, or True, for as early
-        as in JAX.
+      inline: called while tracing, record the function's equations in place of one `jit` equation: an `Inline`, or
+        True, which means what it does in JAX.
 
       compiler_options: XLA's debug options, by name.
 
@@ -78,12 +78,13 @@ def jit(
       `__wrapped__`.
 
     Raises:
-      TypeError: `fun` is not callable, or `device` is no device.
+      TypeError: `fun` is not callable, or `device` is not a device.
       ValueError: a static or donated argument does not exist; `device` together with `backend` or with shardings.
       RuntimeError: there is no such platform.
-      NotImplementedError: with `backend="c"`, when it is traced: the function has an operation or a type for which there is no C.
+      NotImplementedError: with `backend="c"`, when it is traced: the function has an operation or a type for which
+        there is no C.
     """
-    if fun is ...:  # left out, which `jit(None)`, the slip of a function that returns none, is not
+    if fun is ...:  # left out; `jit(None)` is an error, as when a function forgets to return
         return cast(
             Wrapped,
             functools.partial(
@@ -121,7 +122,7 @@ def jit(
 
 
 def _refuse_places(device: Any, in_shardings: Any, out_shardings: Any) -> None:
-    """ValueError for places beside `backend="c"`, which has one."""
+    """Raise ValueError for places beside `backend="c"`, which has only one."""
     given = {"device": device, "in_shardings": in_shardings, "out_shardings": out_shardings}
     for name, value in given.items():
         if value is not None:
@@ -132,7 +133,7 @@ def _refuse_places(device: Any, in_shardings: Any, out_shardings: Any) -> None:
 
 
 def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: Any) -> Any:
-    """The sharding of arguments and results that `device` or `backend` stands for."""
+    """Return the sharding of arguments and results that `device` or `backend` means."""
     warnings.warn(
         'backend and device argument on jit is deprecated. You can use `jitkit.device_put(..., jitkit.local_devices(backend="cpu")[0])` '
         "on the inputs to the jitted function to get the same behavior.",
@@ -157,10 +158,10 @@ def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: A
 
 
 def inlined(fun: Callable[..., Any] | None = None, /, *, static_argnames: Sequence[str] = ()) -> Wrapped:
-    """For functions of the library: one compiled program when called eagerly, plain Python under a trace."""
+    """Decorate a function of the library: called eagerly it is one compiled program, under a trace plain Python."""
     if fun is None:
         return cast(Wrapped, functools.partial(inlined, static_argnames=static_argnames))
-    # and not its signature, which takes 50 us, for a hundred functions at every import
+    # `inspect.signature` would take 50 us, for a hundred functions at every import
     code = cast(types.FunctionType, fun).__code__
     both_ways = code.co_varnames[code.co_posonlyargcount : code.co_argcount]
     positions = [code.co_posonlyargcount + i for i, name in enumerate(both_ways) if name in static_argnames]

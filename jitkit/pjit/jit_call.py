@@ -1,10 +1,10 @@
-"""The primitive `jit`: a call of a jitted function inside of a function that is being traced.
+"""Defines the primitive `jit`: a call of a jitted function inside of a function that is being traced.
 
     b:f32[3] = jit[name=f jaxpr={ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }] a
 
-One equation, whose parameter is the jaxpr of the function. Lowering makes it a call of a private function,
-shared by all calls of the same jaxpr; eagerly it is compiled like every other primitive. `Inline` says whether its
-equations take its place, and when.
+The call is one equation, with the function's jaxpr as parameter. Lowering makes it a call of a private function, shared
+by all calls of the same jaxpr; outside of a trace it is compiled like every other primitive. `Inline` says whether and
+when the function's equations replace it.
 
 JAX: jax/_src/pjit.py:jit_p
 """
@@ -37,17 +37,19 @@ from .compilation_cache import TracedCall, all_alive
 
 
 class Inline(enum.Enum):
-    """When a call inside of a traced function is replaced by the equations of the function that is called."""
+    """When a call inside of a traced function is replaced by the equations of the called function."""
 
     JAX_EARLY = "jax_early"  # while tracing: there is no equation for the call
     JAX_LATE = "jax_late"  # while lowering: there is no private function for it
-    XLA_EARLY = "xla_early"  # XLA decides about this one,
+    XLA_EARLY = "xla_early"  # XLA decides for this one,
     XLA_LATE = "xla_late"  # and this one,
     AUTO = "auto"  # and this one
 
 
 def inline_mode(option: bool | Inline) -> Inline:
-    """What `jit(inline=option)` means. True is early up to JAX 0.10, and late since. ValueError for anything else."""
+    """Return what `jit(inline=option)` means. True is early up to JAX 0.10, and late since. ValueError for anything
+    else.
+    """
     if isinstance(option, Inline):
         return option
     if option is True:
@@ -58,7 +60,7 @@ def inline_mode(option: bool | Inline) -> Inline:
 
 
 class _Call(Primitive):
-    """The primitive of calls. One that is inlined early is no operation: what the function does takes its place."""
+    """The primitive of calls. A call that is inlined early is not recorded: what the function does takes its place."""
 
     def bind(self, *args: Any, **params: Any) -> Any:
         trace = current_trace()
@@ -88,7 +90,7 @@ def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, inline: In
 
 
 def _constrained(ctx: mlir.LoweringContext, x: str, aval: Any, sharding: Any) -> str:
-    """The value, spread over the devices as `jit` was told."""
+    """Constrain a value to its sharding, if `jit` was told one."""
     if sharding is None or len(runtime.sharding_devices(sharding)) == 1:
         return x
     aval = physical_aval(aval)
@@ -105,7 +107,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) ->
 
 
 def _of_batch(sharding: Any, dim: int | None) -> Any:
-    """The sharding of a batch: each device has its part of every element."""
+    """Return the sharding of a batch: each device has its part of every element."""
     return sharding if sharding is None or dim is None else runtime.with_whole_axis(sharding, dim)
 
 
@@ -113,15 +115,13 @@ def _of_batch(sharding: Any, dim: int | None) -> Any:
 
 
 def take_shardings(params: dict[str, Any], jaxpr: Jaxpr) -> tuple[Sequence[Any], Sequence[Any]]:
-    """The sharding that each operand and each result of a call is to have; None for those of which `jit` was told nothing. They
-    are taken out of the parameters.
-    """
+    """Take the shardings of operands and results out of the parameters of a call; None for those without one."""
     ins = params.pop("in_shardings", (None,) * len(jaxpr.invars))
     return ins, params.pop("out_shardings", (None,) * len(jaxpr.outvars))
 
 
 def placed(ins: Iterable[Any], outs: Iterable[Any]) -> dict[str, Any]:
-    """The parameters of a call for its shardings; there are none, if nothing is said of any operand or result."""
+    """Return the parameters of a call for its shardings; none if no operand and no result has one."""
     if not NestedCall.some_are_placed:
         return {}
     both = {"in_shardings": tuple(ins), "out_shardings": tuple(outs)}
@@ -129,8 +129,8 @@ def placed(ins: Iterable[Any], outs: Iterable[Any]) -> dict[str, Any]:
 
 
 def shardings_inside(jaxpr: Jaxpr) -> list[Any]:
-    """The shardings of the calls in a program."""
-    if not NestedCall.some_are_placed:  # nearly always; and looking for them takes a tenth of the time of tracing
+    """Return the shardings of the calls in a program."""
+    if not NestedCall.some_are_placed:  # nearly always; looking for them takes a tenth of the time of tracing
         return []
     found = []
     for eqn in jaxpr.eqns:
@@ -142,14 +142,14 @@ def shardings_inside(jaxpr: Jaxpr) -> list[Any]:
 
 
 class _Unspecified:
-    """What is printed for an operand or result of which `jit` was told nothing."""
+    """Prints as the sharding of an operand or result that has none."""
 
     def __repr__(self) -> str:
         return "UnspecifiedValue"
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Dead code inside of a nested call is dropped with the results that nobody reads."""
+    """Drop the dead code inside of a nested call, with the results that nobody reads."""
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None
     jaxpr, used_inputs = dce_jaxpr(eqn.params["jaxpr"], used_results)
@@ -166,7 +166,7 @@ dce_rules[jit_p] = _dce
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Show only what is not as usual."""
+    """Print only the parameters that differ from their defaults."""
     params = {
         k: v
         for k, v in eqn.params.items()
@@ -186,10 +186,10 @@ pp_eqn_rules[jit_p] = _pp
 
 
 class NestedCall:
-    """A traced call of a function, ready to be recorded: as often as the call occurs, the equation has this jaxpr.
+    """A traced call of a function, ready to be recorded: each occurrence becomes an equation with this jaxpr.
 
-    A jaxpr that closed over tracers of an enclosing trace has them as arguments in the equation. Such a call is
-    `is_current` as long as that trace lasts.
+    Tracers of an enclosing trace that the jaxpr closed over become arguments of the equation. Such a call `is_current`
+    as long as that trace lasts.
     """
 
     __slots__ = ("out_tree", "outer", "params")
@@ -199,8 +199,9 @@ class NestedCall:
     def __init__(
         self, traced: TracedCall, donated: tuple[bool, ...], inline: Inline, keep_unused: bool, name: str
     ) -> None:
-        """What the equations of the call will have: `params`, the dict of their parameters, and `outer`, the operands before the
-        arguments. An example, where the only argument is donated, x is a tracer of the function around, and a an array:
+        """Prepare what every equation of the call has: `params`, the dict of its parameters, and `outer`, the operands
+        before the arguments. In this example the only argument is donated, x is a tracer of the enclosing function, and
+        a an array:
 
             closed over    the parameter `jaxpr`           `outer`    the parameter `donated_invars`
             nothing        as it was traced                ()         (True,)
@@ -208,8 +209,9 @@ class NestedCall:
             x              its first input is x            (x,)       (False, True)
             x and a        its first inputs are x and a    (x, a)     (False, False, True)
 
-        A tracer is no value, so it must not stay among a jaxpr's constants: `convert_constvars_jaxpr` makes inputs of them all.
-        The parameters are in the order of their names: `donated_invars`, `inline`, `jaxpr`, `keep_unused`, `name`.
+        A tracer is not a value, so it must not stay among a jaxpr's constants: `convert_constvars_jaxpr` turns them all
+        into inputs. The parameters are in the order of their names: `donated_invars`, `inline`, `jaxpr`, `keep_unused`,
+        `name`.
         """
         jaxpr = traced.jaxpr
         self.out_tree = traced.out_tree  # the structure of the result
@@ -226,19 +228,20 @@ class NestedCall:
         }
 
     def place(self, ins: Sequence[Any], outs: Sequence[Any]) -> None:
-        """Keep what `jit` was told of the arguments and results; either may be empty."""
+        """Keep the shardings that `jit` was told for arguments and results; either may be empty."""
         NestedCall.some_are_placed = True
         count = len(self.params["jaxpr"].invars) - len(self.outer)
         ins, outs = ins or (None,) * count, outs or (None,) * len(self.params["jaxpr"].outvars)
         self.params |= placed((*[None] * len(self.outer), *ins), outs)
 
     def is_current(self) -> bool:
-        """Whether the trace of the tracers that the function closed over, if any, goes on."""
+        """Whether the traces whose tracers the function closed over are active."""
         return not self.outer or all_alive(self.outer)
 
     def bind(self, leaves: Sequence[Any]) -> Any:
         """Record the call on these arguments, as one equation, and return what the function returns, in its tree.
 
-        `jit_p` gives the results as a list. Of a function that is to be inlined early it records what the function does instead.
+        `jit_p.bind` returns the results as a list; for a function that is inlined early it records the function's
+        equations instead.
         """
         return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))

@@ -1,6 +1,6 @@
-"""Derivatives of a call: calls of the jaxprs that compute values, tangents and cotangents.
+"""Differentiates a call: its derivatives are calls of the jaxprs that compute values, tangents and cotangents.
 
-A linearized call is two: one now, which returns residuals beside the results, and one of tangents, which takes them.
+Linearizing gives two calls: one now, which also returns residuals, and one of tangents, which takes them.
 
 JAX: jax/_src/pjit.py:_pjit_jvp
 """
@@ -32,7 +32,7 @@ from .jit_call import Inline, jit_p, placed, take_shardings
 def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> tuple[list[Any], list[Any]]:
-    """One call, of the jaxpr of pairs."""
+    """JVP rule: one call of the jaxpr that computes primals and tangents."""
     nonzero = tuple(type(t) is not Zero for t in tangents)
     pairs, nonzero_out = ad.jvp_jaxpr(jaxpr, nonzero, False)
     ins, results = take_shardings(params, jaxpr)
@@ -48,7 +48,7 @@ def _jvp(
 
 @remembered
 def _of_no_line(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> LinearizedJaxpr:
-    """A library function's jaxpr, linearised for all its calls."""
+    """Linearize a library function's jaxpr once for all its calls, without source lines."""
     with source_info.nowhere():
         return linearize_jaxpr(jaxpr, nonzero)
 
@@ -56,15 +56,15 @@ def _of_no_line(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> LinearizedJaxpr:
 def _linearize(
     nonzero: Sequence[bool], *primals: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> tuple[list[Any], Callable[..., list[Any]]]:
-    """Two calls: one now, of values and residuals, and one of tangents. What the first passes through, or returns twice,
-    it need not return.
+    """Linearization rule: one call now, of values and residuals, and one of tangents. The first need not return
+    arguments that it passes through, nor a value twice.
     """
     ins, results = take_shardings(params, jaxpr)
     is_inlined = params["inline"] is Inline.JAX_EARLY
     both = (_of_no_line if is_inlined else linearize_jaxpr)(jaxpr, tuple(nonzero))
     count = len(jaxpr.outvars)
     first = placed(ins, (*results, *[None] * (len(both.primal.outvars) - count))) | {"donated_invars": donated_invars}
-    if is_inlined:  # is no call, which would have results
+    if is_inlined:  # an inlined call is not an equation, and returns nothing
         outs = jit_p.bind(*primals, jaxpr=both.primal, **params | first)
     else:
         outs = call_without_forwarding(both.primal, primals, count, params | first)
@@ -76,8 +76,8 @@ def _linearize(
             return ad.with_zeros(eval_jaxpr(both.tangent, (), *args), both.nonzero, jaxpr.out_avals)
         donated = (False,) * len(residuals) + tuple(compress(donated_invars, nonzero))
         of_tangents = placed((*[None] * len(residuals), *compress(ins, nonzero)), compress(results, both.nonzero))
-        # An equation also where the call is inlined: that is done going backward, so that what several of its equations tell
-        # of an argument is added up within, as JAX does it.
+        # Recorded as a call even where the call is inlined; it is inlined in the reverse pass, so that cotangents of
+        # one argument are added up inside, as in JAX.
         made = cast(Trace, current_trace()).process_primitive(
             jit_p, args, params | {"donated_invars": donated, "jaxpr": both.tangent} | of_tangents
         )
@@ -89,7 +89,7 @@ def _linearize(
 def _partial_eval(
     trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> list[Any]:
-    """Two calls: one now, of what depends on no tangent, and one that is written down."""
+    """Partial evaluation: one call now, of what depends on no tangent, and one that is recorded."""
     unknown = tuple(map(trace.is_tangent, operands))
     ins, results = take_shardings(params, jaxpr)
     both = split_jaxpr(jaxpr, unknown)
@@ -113,8 +113,8 @@ def _partial_eval(
 
 
 def call_without_forwarding(jaxpr: Jaxpr, args: Sequence[Any], count: int, params: dict[str, Any]) -> list[Any]:
-    """The outputs of a call of a jaxpr whose first `count` outputs are results, and the others residuals. The call does
-    not return a result that is an argument, nor a residual that is a result.
+    """Call a jaxpr whose first `count` outputs are results and the others residuals. The call does not return a result
+    that is an argument, nor a residual that is a result; they are filled in afterwards.
     """
     places = forwarded_inputs(jaxpr)[:count] + [None] * (len(jaxpr.outvars) - count)
     params = dict(params)
@@ -136,7 +136,7 @@ def call_without_forwarding(jaxpr: Jaxpr, args: Sequence[Any], count: int, param
 def _transpose(
     cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> list[Any]:
-    """One call, of the transposed jaxpr."""
+    """Transpose rule: one call of the transposed jaxpr."""
     if params["inline"] is Inline.JAX_EARLY:
         return backward_pass(jaxpr, jaxpr.consts, operands, cts)
     linear = tuple(map(is_undefined, operands))

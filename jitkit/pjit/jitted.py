@@ -1,7 +1,7 @@
 """function -> Wrapped
 
-`jit`. The function it returns is `dispatch`, below: a warm call looks up the key of its arguments in a table and runs
-what it finds. What it does not find goes this way:
+`jit` returns the function `dispatch`, below: a warm call looks up the key of its arguments in a table and runs the
+entry. If there is none, the call goes this way:
 
     Jitted.call                       a new signature, or the first calls of a form (by keyword, with containers or static values)
       api_util.split_call               which arguments are static
@@ -56,25 +56,25 @@ _local, _key_functions, _new, _ndarray = config.local, argument_keys.key_functio
 
 
 class Jitted(Traceable):
-    """A function that can be called: what the dispatcher falls back on."""
+    """The call of a jitted function: what the dispatcher falls back on."""
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions, staged: bool = True) -> None:
         super().__init__(fun, options)
-        self.staged = staged  # under a trace, is a call one equation (jit), or what its body records (inlined)?
-        if not staged:  # else not: it is a cycle, and what users jit goes with its cache when nobody has it any more
+        self.staged = staged  # Under a trace, is a call one equation (`jit`), or what its body records (`inlined`)?
+        if not staged:  # not for users' functions: this is a reference cycle, and their caches must go with them
             self.replayed = replaying.Replayed(self.with_arguments)
         self.guesses = Guesses(after=1, keeps_values=True)
-        self.forms: dict[tuple[Any, ...], CallForm] = {}  # of the calls so far, by arity and keywords
-        # How calls of a form are found, and the structure of the last one; by arity, and keywords where there are any.
+        self.forms: dict[tuple[Any, ...], CallForm] = {}  # forms of the calls so far, by arity and keywords
+        # The functions that look up calls of a form, and the tree of its last call; by arity, and keywords if any.
         self.look_ups: dict[int | tuple[Any, ...], LookUp] = {}
         self.seen: dict[int | tuple[Any, ...], PyTreeDef] = {}
 
     def make_dispatcher(self) -> Wrapped:
-        """The function that `jit` returns."""
+        """Return the function that `jit` returns."""
         fun, table, look_ups = self.fun, self.table, self.look_ups
         under_trace = self.call_under_trace if self.staged else self.run_under_trace
 
-        @wraps(fun)  # each variable from out here costs 3 ns a call, used or not
+        @wraps(fun)  # each variable of the closure costs 3 ns a call, used or not
         def dispatch(*args: Any, **kwargs: Any) -> Any:
             try:
                 try:
@@ -91,11 +91,11 @@ class Jitted(Traceable):
                                 buffers = [x._buf]
                                 found = quick.get(x._key)
                             elif type(x) is _ndarray:
-                                # whatever it is under these options: its key would take 0.2 us, of 6
+                                # by shape and dtype under these options: making its key would take 0.2 us, of 6
                                 found = quick.get((x.shape, x.dtype))
                             else:
                                 found = quick.get(_key_functions[type(x)](x))
-                        except Exception:  # of another type, or no array at all: the general way says what
+                        except Exception:  # of another type, or not an array: `call` raises the error
                             found = None
                         if found is not None:
                             execute, handlers, dtype, aval, out_key = found
@@ -117,7 +117,7 @@ class Jitted(Traceable):
                     if look_up is not None:
                         try:
                             entry, leaves = look_up(options, args, kwargs)
-                        except Exception:  # not found; if anything is wrong with the call, the general way says what
+                        except Exception:  # not found; if the call is wrong, `self.call` raises the error
                             entry = None
                     if entry is None:
                         return self.call(args, kwargs)
@@ -141,7 +141,7 @@ class Jitted(Traceable):
         wrapped = cast(Any, dispatch)
         wrapped.__wrapped__ = fun
         for name in ("__name__", "__qualname__"):
-            if not hasattr(fun, name):  # a partial, or an object that can be called
+            if not hasattr(fun, name):  # a partial, or a callable object
                 setattr(wrapped, name, self.name)
         wrapped.trace = self.trace
         wrapped.lower = self.lower
@@ -152,7 +152,7 @@ class Jitted(Traceable):
         return cast(Wrapped, PjitFunction(dispatch) if self.staged else dispatch)
 
     def run_under_trace(self, *args: Any, **kwargs: Any) -> Any:
-        """A call of a `inlined` function while another one is traced: its operations are recorded one by one."""
+        """Call an `inlined` function while another one is traced: its operations are recorded one by one."""
         trace = _local.state.trace
         if trace is not None and trace.keeps_calls:
             return self.bind(args, kwargs)
@@ -161,7 +161,7 @@ class Jitted(Traceable):
             out = self.replayed(args, tuple(kwargs), tuple(kwargs.values())) if kwargs else self.replayed(args)
         except TypeError:
             if not any(type(x) in core.aval_without_value for x in tree_flatten((args, kwargs))[0]):
-                raise  # and not because of a ShapeDtypeStruct, in whose place a tracer would do
+                raise  # not caused by a ShapeDtypeStruct, which a tracer could replace
             args, kwargs = partial_eval.with_stand_ins_in((args, kwargs))
             out = self.fun(*args, **kwargs)
         return out if finish is None else finish(out)
@@ -173,7 +173,7 @@ class Jitted(Traceable):
     # --- calls ----------------------------------------------------------------------------------------------
 
     def form(self, arity: int, *names: str) -> CallForm:
-        """The form of calls with these arguments, worked out once."""
+        """Return the form of calls with these arguments, worked out once."""
         form = self.forms.get((arity, *names))
         if form is None:
             if len(self.forms) >= _MOST_FORMS:
@@ -182,13 +182,13 @@ class Jitted(Traceable):
         return form
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The general call, of what the dispatcher did not find: look for the entry of the signature, make it if there is none,
+        """Handle a call that the dispatcher did not find: find the entry of the signature, make it if there is none,
         and run it.
         """
         arguments = api_util.split_call(self.options.spec, args, kwargs)
         leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
         trace = core.innermost_trace(leaves)
-        if trace is not None:  # in `ensure_compile_time_eval`, but it depends on a traced value
+        if trace is not None:  # in `ensure_compile_time_eval`, but an argument depends on a traced value
             with core.set_current_trace(trace):
                 return self.call_under_trace(*args, **kwargs)
         keys = self.keys_of(arguments, leaves)
@@ -214,7 +214,7 @@ class Jitted(Traceable):
         return result
 
     def learn(self, arity: int, names: tuple[str, ...], tree: PyTreeDef, is_flat: bool) -> None:
-        """Where two calls of a form had one structure, write the function that will find the entries of further ones."""
+        """If two calls of a form had one tree, write the function that looks up further ones."""
         form = (arity, *names) if names else arity
         if self.seen.get(form) is tree and is_due(tree, 0):
             if len(self.look_ups) >= _MOST_FORMS:
@@ -227,13 +227,13 @@ class Jitted(Traceable):
         self.seen[form] = tree
 
     def key_of_call(self, arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]) -> tuple[Any, ...]:
-        """The key under which the entry of a call is in the table, and under which the dispatcher looks it up:
+        """Return the key under which the entry of a call is in the table, and under which the dispatcher looks it up:
 
             (options, key of leaf, key of leaf, ...)                           all leaves, none static
             (options, tree, static values, key of leaf, key of leaf, ...)      everything else
 
-        The first form is that of most calls, and is made without flattening anything. `tree` is then the very
-        `flat_tree` of as many leaves: trees are interned. `options` is `config.local.state.key`, the static values are
+        Most calls have the first form, whose key is made without flattening. `tree` is then `flat_tree(len(keys))`, the
+        same object: trees are interned. `options` is `config.local.state.key`, the static values are
         `api_util.static_key(arguments.statics)`, and `keys` are those of the leaves, in order.
         """
         options = config.local.state.key
@@ -242,13 +242,13 @@ class Jitted(Traceable):
         return (options, tree, api_util.static_key(arguments.statics), *keys)
 
     def call_under_trace(self, *args: Any, **kwargs: Any) -> Any:
-        """A call while a trace is active, or while `jit` is switched off."""
+        """Call while a trace is active, or while `jit` is switched off."""
         if config.local.state.options.disable_jit or not self.staged:
             return self.fun(*args, **kwargs)
         return self.bind(args, kwargs)
 
     def keys_of(self, arguments: Arguments, leaves: Sequence[Any]) -> list[Any]:
-        """The key of each leaf. TypeError for a leaf that is not an array, with its name."""
+        """Return the key of each leaf. TypeError names a leaf that is not an array."""
         keys = []
         for i, x in enumerate(leaves):
             try:
@@ -261,13 +261,13 @@ class Jitted(Traceable):
         self, key: tuple[Any, ...], arguments: Arguments, leaves: Sequence[Any], tree: PyTreeDef, keys: Sequence[Any]
     ) -> Entry:
         """Let one thread make the entry for a new key, while others wait for it."""
-        runtime.default_device()  # the gate opens before the clock starts
+        runtime.default_device()  # opens the gate before the clock starts
         start = time.perf_counter()
         with self.table.first_call(key, self.name) as is_mine:
             entry = self.table.entries.get(key)
             if entry is not None:
                 return entry
-            if not is_mine:  # the thread that we waited for failed: try ourselves
+            if not is_mine:  # the thread that we waited for failed: try here
                 return self.first_call(key, arguments, leaves, tree, keys)
             self.check_statics(arguments)
             entry = self.make_entry(start, key, arguments, tree, keys)
@@ -277,20 +277,20 @@ class Jitted(Traceable):
     def make_entry(
         self, start: float, key: tuple[Any, ...], arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]
     ) -> Entry:
-        """The entry for a key that is new. What other keys needed before is not done again:
+        """Make the entry for a new key. What was done for other keys is not done again:
 
             f(x), x of numpy                        traced and compiled
             f(device_put(x))                        neither: another key, of the same type
             f(device_put(x, device))                compiled: results have to stay on that device
             f(x), after f.trace(x)                  compiled
 
-        It is in the table when it is returned, and not before it is whole: a step that raises an error leaves no entry behind,
-        and the next call tries again.
+        Insert it in the table only when it is complete: a step that raises leaves no entry behind, and the next call
+        tries again.
 
-        Tracing looks at types, which `avals_of(keys)` are; where a leaf is, on the host or on a device, the program's placement
-        and the entry have to know. The record to insert is what `note_miss` returns, which is told when the call began, and
-        what of it all was done now. With the option `debug_key_reuse`, and only then, what the entry runs looks after the
-        random keys: `checked` of `interpreters.key_reuse`, for a "jit-compiled function".
+        Tracing needs the types only, `avals_of(keys)`; the placement and the entry need the keys, which say where each
+        leaf is. Pass `note_miss` the start time and whether tracing and compiling happened now; insert the record it
+        returns. With the option `debug_key_reuse`, and only then, wrap what the entry runs in `checked` of
+        `interpreters.key_reuse`, for a "jit-compiled function".
 
         Args:
           start: when the call began.
@@ -310,10 +310,10 @@ class Jitted(Traceable):
         return entry
 
     def compiled(self, program: Program, placement: Placement) -> tuple[Executable, bool]:
-        """A program compiled for these places, and whether that was done now.
+        """Return a program compiled for these places, and whether that was done now.
 
-        The table's `executables` are kept by what makes a difference to XLA, `(jaxpr, donated, placement)`: two keys may need
-        one program. A compilation that fails leaves nothing there.
+        The table's `executables` have the key `(jaxpr, donated, placement)`, all that matters to XLA: several cache
+        keys may share one. A compilation that fails leaves nothing there.
         """
         slot = (program.jaxpr, program.donated, placement)
         executable = self.table.executables.get(slot)
@@ -323,13 +323,13 @@ class Jitted(Traceable):
         return executable, True
 
     def donated(self, arguments: Arguments) -> tuple[bool, ...]:
-        """Which leaves are donated; with `debug_nans`, which may need them again, none."""
+        """Return which leaves are donated: none with `debug_nans`, which may have to run the call again."""
         if config.local.state.run_options.debug_nans:
             return ()
         return api_util.donated_leaves(self.options.spec, arguments)
 
     def check_statics(self, arguments: Arguments) -> None:
-        """ValueError when a static value that a cached signature refers to has changed since."""
+        """Raise ValueError when a static value in a cached key has changed since."""
         if not arguments.statics:
             return
         for record in list(self.table.records.values()):
@@ -338,13 +338,13 @@ class Jitted(Traceable):
                     raise argument_errors.mutated_static(self.name, where, new.value)
 
     def clear_cache(self) -> None:
-        """Forget what was traced for the function, and what was compiled with options like these (`cache_size`)."""
+        """Forget the function's traces, and what was compiled with options like these (`cache_size`)."""
         mine = self.options.sharing()
         self.cache.clear([table for options, table in self.cache.tables.items() if options.sharing() == mine])
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call under a trace: one equation that applies the traced function to the arguments and to the
-        tracers it closed over.
+        """Bind a call under a trace: one equation that applies the traced function to the arguments and to the tracers
+        it closed over.
         """
         call, leaves = self.find_nested(args, kwargs)
         if call is None:
@@ -352,7 +352,7 @@ class Jitted(Traceable):
         return call.bind(leaves)
 
     def find_nested(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[NestedCall | None, Sequence[Any]]:
-        """What a call like this one was recorded as before, and the leaves of this one."""
+        """Return how an earlier call like this one was recorded, and the leaves of this one."""
         dynamic: tuple[tuple[Any, ...], dict[str, Any]] = (args, kwargs)
         statics: tuple[Any, ...] = ()
         if self.options.spec.has_statics:
@@ -361,28 +361,31 @@ class Jitted(Traceable):
         try:
             avals = [x.aval if isinstance(x, Tracer) else core.get_aval(x) for x in leaves]
             call = self.table.nested.get((config.local.state.options, tree, statics, *avals))
-        except (TypeError, ValueError, OverflowError):  # the general way says what is wrong
+        except (TypeError, ValueError, OverflowError):  # the general way raises the error
             return None, leaves
         return (call if call is not None and call.is_current() else None), leaves
 
     def trace_now(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
     ) -> TracedCall:
-        """Trace, as `Traceable` does. The equations of an inlined function have no line: all its callers share them."""
+        """Trace, as `Traceable` does. The equations of an inlined function have no source line: all its callers share
+        them.
+        """
         with contextlib.nullcontext() if self.staged else source_info.nowhere():
             return super().trace_now(arguments, tree, avals, names)
 
     def nested_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NestedCall:
-        """How to record a call with these arguments, which is remembered: by `remember_nested`, under the `trace_key`.
+        """Return how to record a call with these arguments, and remember it: by `remember_nested`, under the
+        `trace_key`.
 
-        What was traced for their `signature` before, by any call, is not traced again (`traced_alone`). The equation says of each
-        leaf whether it is donated:
+        A `signature` that any call has traced before is not traced again (`traced_alone`). The equation says which
+        leaves are donated:
 
             jit(f, donate_argnums=1)(x, y)      (False, True)
             jit(f)(x, y)                        (False, False)
 
-        Where `jit` was told places (`self.is_placed`), the call is told (`NestedCall.place`) what
-        `self.shardings(arguments, traced, avals)` says.
+        If `jit` was told shardings (`self.is_placed`), hand `self.shardings(arguments, traced, avals)` to
+        `NestedCall.place`.
         """
         arguments, tree, avals = self.signature(args, kwargs)
         traced = self.traced_alone(arguments, tree, avals)

@@ -1,9 +1,9 @@
 """treedef + form of a call -> a Python function that finds the entry of such calls
 
-A warm call has to find its entry, and nothing else. In general that means to separate static arguments, to flatten the
-others, and to make a key of the result. But most calls look like the call before: as many arguments, the same keywords,
-trees of the same structure. For calls of one form the way to the key can be written down. For `f(params, n, scale=s)` with a
-static `n` and a dict of two arrays it is this function:
+A warm call only has to find its entry. In general that means separating static arguments, flattening the others and
+making the key. But most calls look like the one before: the same number of arguments, the same keywords, trees of the
+same structure. For calls of one such form we write the steps as a function. For `f(params, n, scale=s)` with a static
+`n` and a dict of two arrays it is:
 
     def look_up(options, args, kwargs):
         (p0, p1,) = args
@@ -16,9 +16,9 @@ static `n` and a dict of two arrays it is this function:
         if table.crowded: table.touch(key, entry)
         return entry, (n0, n1, k0,)
 
-It is what `jit` does to functions, done to the finding of a call: specialise for what was seen, guard it, and fall back where
-the guard fails, by an error: `Other`, or KeyError for a key that is not there. Keyword and static arguments
-cost half a microsecond this way, and 2 to 4 without.
+This does to the lookup what `jit` does to functions: specialise for what was seen, guard it, and fall back where the
+guard raises `Other`, or KeyError for a missing key. Keyword and static arguments cost half a microsecond this way, and
+2 to 4 without.
 
 JAX: jax/_src/pjit.py:_infer_params
 """
@@ -35,19 +35,19 @@ from ..tree_util import PyTreeDef, tree_structure
 from ..tree_util.compiled import Shape, Source
 from .compilation_cache import Entry, Table
 
-# (options, args, kwargs) -> the entry and the leaves; an error where it is not found.
+# (options, args, kwargs) -> the entry and the leaves; raises where there is none.
 LookUp = Callable[[Any, tuple[Any, ...], dict[str, Any]], tuple[Entry, Sequence[Any]]]
 
 
 def write_look_up(
     table: Table, form: CallForm, tree: PyTreeDef, is_flat: bool, of_any_call: bool = False
 ) -> LookUp | None:
-    """The function for calls of a form whose dynamic arguments have the structure `tree`, that of a pair `(args, kwargs)`. None
-    for trees that are too large.
+    """Write the function for calls of a form whose dynamic arguments have the structure `tree`, that of a pair `(args,
+    kwargs)`. None for trees that are too large.
 
     `is_flat` says which of the two forms of `Jitted.key_of_call` the keys have: the one without tree and static values.
-    `jit` asks the function of a call's form, so that the form is right. With `of_any_call` it is asked about all calls, and
-    returns None for those that have an argument more.
+    `jit` picks the function by the form of the call, so the form is not checked. With `of_any_call` any call may come,
+    and the function returns None if it has more arguments.
     """
     shape = Shape(tree)
     if shape.is_too_long:
@@ -59,7 +59,7 @@ def write_look_up(
     if arity:
         source.lines.append(f"({' '.join(f'p{i},' for i in range(arity))}) = args")
     names = {name: f"k{i}" for i, name in enumerate((*form.names, *form.static_names))}
-    if of_any_call:  # what is missing is an error below
+    if of_any_call:  # a missing one raises below
         surplus = [f"len(kwargs) != {len(names)}" if names else "kwargs", *([] if arity else ["args"])]
         source.lines.append(f"if {' or '.join(surplus)}: return None")
     source.lines += [f"{variable} = kwargs[{name!r}]" for name, variable in names.items()]
@@ -85,7 +85,7 @@ def write_look_up(
 
 
 def key_of(leaf: str) -> str:
-    """The expression for the key of a leaf, or of several (`*n4`)."""
+    """Return the expression for the key of a leaf, or of several (`*n4`)."""
     if leaf.startswith("*"):
         return f"*[{key_of('x')} for x in {leaf[1:]}]"
     return f"{leaf}._key if type({leaf}) is Array else key_functions[type({leaf})]({leaf})"
@@ -95,7 +95,7 @@ _flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls who
 
 
 def flat_tree(count: int) -> PyTreeDef:
-    """The tree of a call with `count` positional arguments that are all leaves."""
+    """Return the tree of a call with `count` positional arguments that are all leaves."""
     while len(_flat_trees) <= count:
         _flat_trees.append(tree_structure(((0,) * len(_flat_trees), {})))
     return _flat_trees[count]

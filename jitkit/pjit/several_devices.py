@@ -1,6 +1,6 @@
-"""`pmap`, `shard_map` and `make_mesh`, which spread a function over devices: here they know one device, and say so of more
+"""`pmap`, `shard_map` and `make_mesh` spread a function over devices; here they work on one device, and refuse more
 
-On one device `pmap` is `vmap` over an axis of one element, and what `shard_map` gives to the device is the whole of each argument.
+On one device `pmap` is `vmap` over an axis of one element, and `shard_map` gives the device each argument whole.
 
 JAX: jax/_src/shard_map.py:shard_map
 """
@@ -37,10 +37,10 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
-    """Map a function over an axis of as many elements as there are devices: one here.
+    """Map a function over an axis with one element per device: one here.
 
     Raises:
-      NotImplementedError: when it is called with more elements than one.
+      NotImplementedError: the axis has more than one element, when it is called.
     """
     static = (
         (static_broadcasted_argnums,)
@@ -90,7 +90,7 @@ def shard_map(
     Without a function, returns a decorator. On one device nothing depends on `axis_names` and `check_vma`.
 
     Raises:
-      NotImplementedError: when it is called, where the mesh has more devices than one.
+      NotImplementedError: the mesh has more than one device, when it is called.
     """
     if f is None:
         return functools.partial(shard_map, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
@@ -115,7 +115,8 @@ def make_mesh(
     *,
     devices: Sequence[Any] | None = None,
 ) -> Any:
-    """A mesh of the first devices, in the order in which they are listed: `make_mesh((1,), ("batch",))`. `axis_types` are not looked at.
+    """Return a mesh of the first devices, in the order in which they are listed: `make_mesh((1,), ("batch",))`.
+    `axis_types` is ignored.
 
     Raises:
       ValueError: there are not as many devices.

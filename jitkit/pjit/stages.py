@@ -1,8 +1,8 @@
 """Wrapped -> Traced -> Lowered -> Compiled
 
-The stations of a call, each as a value that can be looked at: `jit(f)` is wrapped, `.trace(x)` gives its
-jaxpr, `.lower()` the StableHLO text, `.compile()` the executable, which can be called. A warm call of the
-jitted function goes none of these ways; a cold one goes all of them, through the same functions.
+Each stage of a call is a value to look at: `jit(f)` is wrapped, `.trace(x)` gives its jaxpr, `.lower()` the StableHLO
+text, `.compile()` the executable, which can be called. A cold call of the jitted function goes through the same
+functions; a warm one needs none of them.
 
 JAX: jax/_src/stages.py:Traced
 """
@@ -37,7 +37,7 @@ _MOST_KINDS = 64  # of arguments that a compiled program is called with
 
 @dataclasses.dataclass(frozen=True)
 class ArgInfo:
-    """What is known of one argument: its aval, and whether its buffer is given away."""
+    """One argument's aval, and whether its buffer is donated."""
 
     _aval: Any
     donated: bool
@@ -58,13 +58,13 @@ class ArgInfo:
 
 
 class _Stage(RichDisplay):
-    """What Traced, Lowered and Compiled have in common: the program and its signature."""
+    """The program and its signature, which Traced, Lowered and Compiled share."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
 
     def _headline(self, language: str) -> str:
-        """Such as `Lowered f(x: float32[3]) -> float32[3], StableHLO`."""
+        """Return, for example, `Lowered f(x: float32[3]) -> float32[3], StableHLO`."""
         jaxpr = self._program.jaxpr
         names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
         arguments = [
@@ -103,17 +103,17 @@ class _Stage(RichDisplay):
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
-        """The positions, among the leaves, of arguments whose buffers are given away."""
+        """The positions, among the leaves, of donated arguments."""
         return tuple(i for i, donated in enumerate(self._program.donated) if donated)
 
 
 def _info(aval: Any, **more: Any) -> Any:
-    """A `ShapeDtypeStruct`; a token's type says it all."""
+    """Return a `ShapeDtypeStruct`; a token's aval as it is."""
     return aval if aval is core.abstract_token else ShapeDtypeStruct(aval.shape, aval.dtype, **more)
 
 
 def _some(items: Sequence[str], most: int = 8) -> str:
-    """A tuple of a few items, and of how many others."""
+    """Write a tuple of a few items, and how many more there are."""
     more = [f"and {len(items) - most} more"] if len(items) > most else []
     return f"({', '.join([*items[:most], *more])})"
 
@@ -147,7 +147,7 @@ class Traced(_Stage):
         return self._program.name
 
     def __getattr__(self, name: str) -> Any:
-        """The error for what only JAX's Traced has: `jax.make_jaxpr` takes this for one, and looks into it."""
+        """Raise the error for attributes that only JAX's Traced has: `jax.make_jaxpr` mistakes this for one."""
         hint = "\nIt is one of jitkit's. For its jaxpr, use `jitkit.make_jaxpr`." if name.startswith("_") else ""
         raise AttributeError(f"'Traced' object has no attribute {name!r}{hint}")
 
@@ -193,7 +193,7 @@ class Lowered(_Stage):
         return self._module.text(debug_info)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """The program as an object of jaxlib's: an MLIR module, or with `dialect="hlo"` an `XlaComputation`."""
+        """Return the program as jaxlib's object: an MLIR module, or with `dialect="hlo"` an `XlaComputation`."""
         return (
             runtime.hlo_computation(self.as_text()) if dialect == "hlo" else runtime.mlir_module(self.as_text(dialect))
         )
@@ -217,13 +217,13 @@ class Lowered(_Stage):
         """Compile for the device that the arguments were committed to, or the default one. `compiler_options`
         are XLA's debug options by name.
 
-        With `target`, a name of `jitkit.targets.TARGETS` such as "tpu:v5e", compile ahead of time for that chip, whether
-        this machine has one or not: the result can be read, and not be called. `time_limit` is in seconds.
-        `targets.TargetError` says what keeps it from being done.
+        With `target`, a name of `jitkit.targets.TARGETS` such as "tpu:v5e", compile ahead of time for that chip,
+        whether this machine has one or not: the result can be read, but not called. `time_limit` is in seconds. Raises
+        `targets.TargetError` where that is not possible.
         """
         options = (*self._program.options, *(compiler_options or {}).items())
         if target is not None:
-            late = importlib.import_module("jitkit.targets")  # with what it imports, a fifth of `import jitkit`
+            late = importlib.import_module("jitkit.targets")  # the room takes a fifth of the time of `import jitkit`
             with late.Compilers(time_limit) as compilers:
                 return self._compile_for(late.find(target), compilers, options)
         placement = self._placement or default_placement()
@@ -233,7 +233,7 @@ class Lowered(_Stage):
     def _compile_for(
         self, target: targets.Target, compilers: targets.Compilers, options: CompilerOptions = ()
     ) -> targets.TargetProgram:
-        """Compile for a chip. Rules depend on the platform, so the program is lowered anew where that is another."""
+        """Compile for a chip. Lowering rules depend on the platform, so lower again for another one."""
         name, module = self._program.name, self._module
         if module.partitions > 1:
             raise NotImplementedError(
@@ -250,7 +250,7 @@ class Lowered(_Stage):
         return compilers.compile(name, module.text(debug_info=True), target, options)
 
     def cost_analysis(self) -> dict[str, float]:
-        """XLA's estimate for the program before optimisation: flops, bytes accessed, transcendentals."""
+        """Return XLA's estimate for the program before optimisation: flops, bytes accessed, transcendentals."""
         return runtime.cost_of_text(self._module.text())
 
     def __repr__(self) -> str:
@@ -271,22 +271,24 @@ class Compiled(_Stage):
         super().__init__(program)
         self._executable = executable
         self._placement = placement
-        self._table = Table()  # of arguments by kind: an array on the device and one of numpy may have one type
+        self._table = Table()  # by the kinds of arguments: a device array and a numpy array may have one type
         of_args, of_kwargs = program.in_tree.children()
         form = CallForm(tuple(range(len(of_args.children()))), tuple(of_kwargs.data.keys), (), ())
         look_up = write_look_up(self._table, form, program.in_tree, is_flat=False, of_any_call=True)
         self._look_up = look_up or self._find
 
     def as_text(self) -> str:
-        """The HLO text after XLA's optimisation; with `jit(f, backend="c")`, the C."""
+        """Return the HLO text after XLA's optimisation; with `jit(f, backend="c")`, the C."""
         return self._executable.text()
 
     def cost_analysis(self) -> dict[str, float]:
-        """XLA's estimate for the optimised program: flops, bytes accessed, and more. Of a program in C, what its loops do."""
+        """Return XLA's estimate for the optimised program: flops, bytes accessed, and more. For a program in C, count
+        what its loops do.
+        """
         return self._executable.costs()
 
     def memory_analysis(self) -> Any:
-        """Bytes of arguments, results, temporaries and code; None where the platform does not tell."""
+        """Return the bytes of arguments, results, temporaries and code; None where the platform does not tell."""
         return self._executable.memory()
 
     def __repr__(self) -> str:
@@ -303,7 +305,7 @@ class Compiled(_Stage):
         return "C" if self._program.backend == "c" else f"optimised HLO for {self._placement.platform}"
 
     def runtime_executable(self) -> Any:
-        """The PJRT executable."""
+        """Return the PJRT executable."""
         return self._executable.loaded
 
     @property
@@ -315,7 +317,7 @@ class Compiled(_Stage):
 
     @property
     def input_shardings(self) -> Any:
-        """Where the arguments have to be, as `(args, kwargs)`."""
+        """The shardings that the arguments must have, as `(args, kwargs)`."""
         return tree_unflatten(self._program.in_tree, self._shardings())
 
     def _shardings(self) -> list[Any]:
@@ -324,11 +326,11 @@ class Compiled(_Stage):
 
     @property
     def output_shardings(self) -> Any:
-        """Where the results are."""
+        """The shardings of the results."""
         return tree_unflatten(self._program.out_tree, self._executable.out_shardings)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run. TypeError when the tree or a type of the arguments is not the one compiled for."""
+        """Run the program. TypeError when the tree or a type of the arguments differs from the compiled one."""
         try:
             found: tuple[Entry, Sequence[Any]] | None
             try:
@@ -347,12 +349,12 @@ class Compiled(_Stage):
             raise
 
     def _find(self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
-        """What `_look_up` does, for trees that are too large to write it."""
+        """Do what `_look_up` does, for trees too large to write that function."""
         leaves, tree = tree_flatten((args, kwargs))
         return self._table.entries[options, tree, (), *map(argument_keys.key_of, leaves)], leaves
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
-        """How to run arguments of these kinds, once it is sure that they fit; remembered for the next ones."""
+        """Check that arguments of these kinds fit, and return how to run them; remembered for the next call."""
         compiled_arguments = late_rooms.import_room(".compiled_arguments", __package__)
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self._program.in_tree:
@@ -368,7 +370,7 @@ class Compiled(_Stage):
 
 
 class Wrapped(Protocol):
-    """What `jit` returns: a function that can also be stopped after any stage."""
+    """The function that `jit` returns; it can also be stopped after any stage."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; compile it first when arguments of this signature are new."""
@@ -380,7 +382,7 @@ class Wrapped(Protocol):
         """Trace and lower."""
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
-        """The shapes and dtypes of the result, without computing."""
+        """Return the shapes and dtypes of the result, without computing."""
 
     def clear_cache(self) -> None:
         """Forget everything compiled and traced for the function."""

@@ -1,8 +1,7 @@
 """call -> TracedCall
 
-What `jit` knows of a function apart from running it. `Traceable` takes the arguments of a call apart, traces the
-function for their types, once per signature, and notes why it had to. The stages that a user can stop at (`trace`,
-`lower`, `eval_shape`) begin here; `pjit` adds the calls.
+`Traceable` flattens the arguments of a call, traces the function once per signature, and records why it had to. The
+stages that a user can stop at (`trace`, `lower`, `eval_shape`) begin here; `jitted` adds the calls.
 
 JAX: jax/_src/pjit.py:JitWrapped
 """
@@ -33,7 +32,7 @@ from .jit_call import Inline, shardings_inside
 
 
 class JitOptions(NamedTuple):
-    """What `jit` was told besides the function. Part of what keeps tables apart."""
+    """The options of `jit`. Different options have different tables."""
 
     spec: ArgumentSpec
     keep_unused: bool
@@ -44,7 +43,7 @@ class JitOptions(NamedTuple):
     backend: str | None = None  # "c": compiled by the room `loops`
 
     def sharing(self) -> tuple[Any, ...]:
-        """What two `jit`s of a function have in common that JAX counts as one."""
+        """The options that two `jit`s of a function must share for JAX to count their caches as one."""
         donation = self.spec.donate_argnums, self.spec.donate_argnames
         return (*donation, self.compiler_options, self.in_shardings, self.out_shardings, self.backend)
 
@@ -55,13 +54,13 @@ class Traceable:
     def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
         self.fun = fun  # the user's function
         self.options = options  # what `jit` was told
-        self.name = api_util.name_of(fun)  # the function's, as it is printed
-        self.cache: FunctionCache = cache_of(fun)  # what is kept of the function, under all options
+        self.name = api_util.name_of(fun)  # the function's printed name
+        self.cache: FunctionCache = cache_of(fun)  # everything cached for the function, under all options
         self.cache.misses.note_making(fun)
-        self.table: Table = self.cache.table(options)  # the entries of its calls under these options
+        self.table: Table = self.cache.table(options)  # the entries of calls under these options
         self.is_placed = (
             options.in_shardings is not None or options.out_shardings is not None
-        )  # whether `jit` was told where it runs
+        )  # whether `jit` was told shardings
 
     # --- the stages that a user can stop at -----------------------------------------------------------------
 
@@ -86,13 +85,13 @@ class Traceable:
 
     @traceback_util.api_boundary
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
-        """The shapes and dtypes of the result, without computing it."""
+        """Return the shapes and dtypes of the result, without computing it."""
         return self.trace(*args, **kwargs).out_info
 
     def placement(
         self, keys: Sequence[Any], arguments: Arguments, traced: TracedCall, avals: Sequence[Any], names: Sequence[str]
     ) -> Placement:
-        """Where a call on leaves with these keys runs, from where they are and what `jit` was told of it."""
+        """Decide where a call on leaves with these keys runs, from where they are and what `jit` was told."""
         asked, results = self.shardings(arguments, traced, avals, names)
         if asked:
             keys = [placed_as_asked(*each) for each in zip(keys, avals, asked, strict=True)]
@@ -101,15 +100,18 @@ class Traceable:
     def shardings(
         self, arguments: Arguments, traced: TracedCall, avals: Sequence[Any], names: Sequence[str] | None = None
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """What `jit` was told of each leaf of the arguments, and of the results; empty where it was told nothing."""
+        """Return the shardings that `jit` was told, one for each leaf of the arguments and of the results; empty if it
+        was told none.
+        """
         names = api_util.argument_names(self.fun, arguments) if names is None else names
         options = self.options
         asked = jit_shardings.of_arguments(options.in_shardings, arguments.args, arguments.kwargs, avals, names)
         return asked, jit_shardings.of_results(options.out_shardings, traced.out_tree, traced.jaxpr.out_avals)
 
     def cache_size(self) -> int:
-        """How many signatures the function was called with, as JAX counts them: those whose tracing failed, too, and those
-        of every other `jit` of the function that donates and compiles alike, whichever arguments are static.
+        """Count the signatures with which the function was called, as JAX does: including those whose tracing failed,
+        and those of every other `jit` of the function with the same donation and compiler options, whichever arguments
+        are static.
         """
         mine = self.options.sharing()
         alike = [(o.spec, table) for o, table in self.cache.tables.items() if o.sharing() == mine]
@@ -118,7 +120,7 @@ class Traceable:
     # --- what they are made of ------------------------------------------------------------------------------
 
     def signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, PyTreeDef, list[Any]]:
-        """The split call, its tree and the avals of its leaves."""
+        """Return the split call, its tree and the avals of its leaves."""
         arguments = api_util.split_call(self.options.spec, args, kwargs)
         leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
         avals = []
@@ -130,7 +132,7 @@ class Traceable:
         return arguments, tree, avals
 
     def refusal(self, arguments: Arguments, i: int, x: Any, error: Exception) -> Exception:
-        """The error for the i-th leaf, which is not an array that can be computed with now."""
+        """Return the error for the i-th leaf, which is not an array, or one that cannot be used now."""
         if isinstance(x, Tracer):
             return error
         name = api_util.argument_name(self.fun, arguments, i)
@@ -145,20 +147,20 @@ class Traceable:
     def traced(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
     ) -> tuple[TracedCall, bool]:
-        """The function traced for the types of a call, and whether it was traced now.
+        """Return the function traced for the types of a call, and whether it was traced now.
 
-        Calls with one `trace_key` share what was traced, whichever `jit` of the function they come from. So Python runs the
-        function, which is what `trace_now` does, once for all of them:
+        Calls with one `trace_key` share a trace, whichever `jit` of the function they come from: `trace_now`, which
+        runs the Python function, is called once for all of them:
 
             f(x), then f(y) with y like x          what was traced, and True; the same object, and False
-            f(x), again after f raised an error    f runs again: of a failure nothing is kept
+            f(x), again after f raised an error    f runs again: a failure is not kept
             f calls itself, with the same key      RecursionError with the name of f, at once
             f calls itself, with another key       is traced like any other call
 
-        A counter-example: f uses a tracer of a function around it. When that one is traced anew, the key is the same, and
-        what was kept has a tracer in it whose trace has ended. It is not current any more, and f is traced again.
+        One exception: f closes over a tracer of an enclosing function. When that function is traced again, the key is
+        the same, but the kept jaxpr holds a tracer whose trace has ended. It is not current any more, so trace f again.
 
-        `cache.traces` has what is kept, by key, and no more than its limit: what goes in goes through `cache.remember_trace`.
+        `cache.traces` has the kept ones by key; add to it with `cache.remember_trace`, which keeps it within its limit.
         """
         key = self.trace_key(arguments, tree, avals)
         known = self.cache.traces.get(key)
@@ -188,9 +190,9 @@ class Traceable:
         return traced
 
     def trace_key(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Any, ...]:
-        """What decides how the function is traced, as a tuple that can be hashed: two calls with one key share a jaxpr.
+        """Return what decides how the function is traced, as a hashable tuple: two calls with one key share a jaxpr.
 
-        Whatever may lead Python another way, or to other types, is in it, and nothing else:
+        It has whatever may change the path that Python takes or the types, and nothing else:
 
             f(1.0), f(2.0)                             one key: numbers are not seen while tracing
             f(x), f(x) with x on another device        one key: the same program may run there
@@ -205,7 +207,7 @@ class Traceable:
         return (config.local.state.options, tree, api_util.static_key(arguments.statics), *avals)
 
     def traced_alone(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> TracedCall:
-        """`traced`, where nothing is compiled at once, so that a miss leaves its story here."""
+        """`traced`, for callers that do not compile at once: records the miss here."""
         start = time.perf_counter()
         names = api_util.argument_names(self.fun, arguments)
         traced, was_traced = self.traced(arguments, tree, avals, names)
@@ -223,7 +225,7 @@ class Traceable:
         was_traced: bool,
         was_compiled: bool,
     ) -> CallRecord:
-        """Leave the story of a call that the cache did not know. `start` is the time when it began."""
+        """Record a call that missed the cache, and why. `start` is the time when it began."""
         seconds = time.perf_counter() - start
         record = record_call(self.fun, self.options, config.local.state.run_options, arguments, tree, keys, names)
         known = self.cache.known_records(self.table)
@@ -236,7 +238,9 @@ class Traceable:
         return record
 
     def program(self, traced: TracedCall, tree: PyTreeDef, donated: tuple[bool, ...]) -> Program:
-        """What the later stages need to know of a traced call. With `backend="c"`, an operation that has no C is refused here."""
+        """Return what the later stages need of a traced call. With `backend="c"`, operations without C are refused
+        here.
+        """
         if self.options.backend is not None:
             late_rooms.import_room("jitkit.loops.source").refuse_unknown(self.name, traced.jaxpr)
         return Program(
@@ -252,7 +256,7 @@ class Traceable:
 
 
 def avals_of(keys: Sequence[Any]) -> list[Any]:
-    """The avals in the keys of leaves, which may name a place, too."""
+    """Return the avals in the keys of leaves; a key may also hold a place."""
     return [aval_of(key) for key in keys]
 
 

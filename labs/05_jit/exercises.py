@@ -46,10 +46,10 @@ class Traceable:
     def trace_key(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]
     ) -> tuple[Any, ...]:
-        """What decides how the function is traced, as a tuple that can be hashed: two calls with
-        one key share a jaxpr.
+        """Return what decides how the function is traced, as a hashable tuple: two calls with one
+        key share a jaxpr.
 
-        Whatever may lead Python another way, or to other types, is in it, and nothing else:
+        It has whatever may change the path that Python takes or the types, and nothing else:
 
             f(1.0), f(2.0)                             one key: numbers are not seen while tracing
             f(x), f(x) with x on another device        one key: the same program may run there
@@ -68,14 +68,14 @@ class Jitted:
     def key_of_call(
         self, arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]
     ) -> tuple[Any, ...]:
-        """The key under which the entry of a call is in the table, and under which the dispatcher
-        looks it up:
+        """Return the key under which the entry of a call is in the table, and under which the
+        dispatcher looks it up:
 
             (options, key of leaf, key of leaf, ...)                           all leaves, none static
             (options, tree, static values, key of leaf, key of leaf, ...)      everything else
 
-        The first form is that of most calls, and is made without flattening anything. `tree` is
-        then the very `flat_tree` of as many leaves: trees are interned. `options` is
+        Most calls have the first form, whose key is made without flattening. `tree` is then
+        `flat_tree(len(keys))`, the same object: trees are interned. `options` is
         `config.local.state.key`, the static values are `api_util.static_key(arguments.statics)`,
         and `keys` are those of the leaves, in order.
         """
@@ -91,36 +91,36 @@ class Traceable:
     def traced(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
     ) -> tuple[TracedCall, bool]:
-        """The function traced for the types of a call, and whether it was traced now.
+        """Return the function traced for the types of a call, and whether it was traced now.
 
-        Calls with one `trace_key` share what was traced, whichever `jit` of the function they come
-        from. So Python runs the function, which is what `trace_now` does, once for all of them:
+        Calls with one `trace_key` share a trace, whichever `jit` of the function they come from:
+        `trace_now`, which runs the Python function, is called once for all of them:
 
             f(x), then f(y) with y like x          what was traced, and True; the same object, and False
-            f(x), again after f raised an error    f runs again: of a failure nothing is kept
+            f(x), again after f raised an error    f runs again: a failure is not kept
             f calls itself, with the same key      RecursionError with the name of f, at once
             f calls itself, with another key       is traced like any other call
 
-        A counter-example: f uses a tracer of a function around it. When that one is traced anew,
-        the key is the same, and what was kept has a tracer in it whose trace has ended. It is not
-        current any more, and f is traced again.
+        One exception: f closes over a tracer of an enclosing function. When that function is traced
+        again, the key is the same, but the kept jaxpr holds a tracer whose trace has ended. It is
+        not current any more, so trace f again.
 
-        `cache.traces` has what is kept, by key, and no more than its limit: what goes in goes
-        through `cache.remember_trace`.
+        `cache.traces` has the kept ones by key; add to it with `cache.remember_trace`, which keeps
+        it within its limit.
         """
         raise NotImplementedError("05.2")
 
 
 def cache_of(fun: Callable[..., Any]) -> FunctionCache:
-    """The cache of a function: `cache_of(f) is cache_of(f)`, so that all that is made by `jit(f)`
-    shares it.
+    """Return the cache of a function: `cache_of(f) is cache_of(f)`, so that every `jit(f)` shares
+    it.
 
-    Another function has another one, though its source may be the same: it may close over other
-    values. When nobody has the function any more, its cache goes with it: `_caches`, where they all
-    are, refers to functions weakly. Such a table says TypeError of a callable that cannot be hashed
-    or weakly referenced; that one gets a new cache each time, and can be jitted all the same.
+    Another function gets another cache, even with the same source: it may close over other values.
+    A cache goes when the last reference to its function goes: `_caches` holds the functions weakly.
+    It raises TypeError for a callable that cannot be hashed or weakly referenced; return a new
+    cache each time for such a one, so that it can be jitted all the same.
 
-    Threads may ask at the same time: `_caches` is read and written under `_caches_lock`.
+    Threads may call this at the same time: read and write `_caches` under `_caches_lock`.
     """
     raise NotImplementedError("05.2")
 
@@ -132,33 +132,33 @@ def cache_of(fun: Callable[..., Any]) -> FunctionCache:
 
 class Table:
     def insert(self, key: tuple[Any, ...], entry: Entry, record: CallRecord) -> None:
-        """Add an entry, with the record of its call, to a table that keeps those used last.
+        """Add an entry, with the record of its call, to a table that keeps the most recently used
+        ones.
 
-        `entries` are in the order of their use, the latest last. There are never more than the
-        option `jit_cache_size` says (which anybody may lower): one or more. What goes is what was
-        not used for the longest time, and its record goes with it:
+        `entries` are in the order of their use, the latest last, and never more than the option
+        `jit_cache_size` (one or more; it may be lowered at any time). The least recently used go,
+        with their records:
 
             room for 3; inserted a, b, c; touched a; inserted d          entries: c, a, d
             then room for 1; inserted e                                  entries: e
 
-        To touch takes time at each warm call, so it is done only if the table is `crowded`, and
-        that is decided here: one with room for `EXACT_LRU_SIZE` or less is so from its first entry
-        on, a larger one when it is more than half full:
+        Touching costs time at each warm call, so it is done only while the table is `crowded`,
+        which is decided here: with room for `EXACT_LRU_SIZE` or less from the first entry on, in a
+        larger table when it is more than half full:
 
             room for 64, 1 entry          crowded
             room for 100, 50 entries      not
             room for 100, 51 entries      crowded
 
-        Afterwards the key is none that `failed`, even if it was; and where there are more
-        `executables` than room, those that no entry runs are gone (`drop_unused_executables`).
-        Other threads use the table: all of this is done under `lock`.
+        Afterwards the key is not in `failed`; and if there are more `executables` than room, those
+        that no entry runs are dropped (`drop_unused_executables`). Other threads use the table: do
+        all of this under `lock`.
         """
         raise NotImplementedError("05.3")
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
-        """Make an entry the most recently used. Called at a hit, once the table is crowded; another
-        thread may have dropped the entry since it was found, and what was dropped does not come
-        back.
+        """Make an entry the most recently used. Called at a hit, once the table is crowded. Another
+        thread may have dropped the entry since it was found; do not put it back.
         """
         raise NotImplementedError("05.3")
 
@@ -177,21 +177,21 @@ class Jitted:
         tree: PyTreeDef,
         keys: Sequence[Any],
     ) -> Entry:
-        """The entry for a key that is new. What other keys needed before is not done again:
+        """Make the entry for a new key. What was done for other keys is not done again:
 
             f(x), x of numpy                        traced and compiled
             f(device_put(x))                        neither: another key, of the same type
             f(device_put(x, device))                compiled: results have to stay on that device
             f(x), after f.trace(x)                  compiled
 
-        It is in the table when it is returned, and not before it is whole: a step that raises an
-        error leaves no entry behind, and the next call tries again.
+        Insert it in the table only when it is complete: a step that raises leaves no entry behind,
+        and the next call tries again.
 
-        Tracing looks at types, which `avals_of(keys)` are; where a leaf is, on the host or on a
-        device, the program's placement and the entry have to know. The record to insert is what
-        `note_miss` returns, which is told when the call began, and what of it all was done now.
-        With the option `debug_key_reuse`, and only then, what the entry runs looks after the random
-        keys: `checked` of `interpreters.key_reuse`, for a "jit-compiled function".
+        Tracing needs the types only, `avals_of(keys)`; the placement and the entry need the keys,
+        which say where each leaf is. Pass `note_miss` the start time and whether tracing and
+        compiling happened now; insert the record it returns. With the option `debug_key_reuse`, and
+        only then, wrap what the entry runs in `checked` of `interpreters.key_reuse`, for a
+        "jit-compiled function".
 
         Args:
           start: when the call began.
@@ -200,11 +200,10 @@ class Jitted:
         raise NotImplementedError("05.4")
 
     def compiled(self, program: Program, placement: Placement) -> tuple[Executable, bool]:
-        """A program compiled for these places, and whether that was done now.
+        """Return a program compiled for these places, and whether that was done now.
 
-        The table's `executables` are kept by what makes a difference to XLA,
-        `(jaxpr, donated, placement)`: two keys may need one program. A compilation that fails
-        leaves nothing there.
+        The table's `executables` have the key `(jaxpr, donated, placement)`, all that matters to
+        XLA: several cache keys may share one. A compilation that fails leaves nothing there.
         """
         raise NotImplementedError("05.4")
 
@@ -215,37 +214,38 @@ class Jitted:
 
 
 def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
-    """The differences between the leaves of two calls, from `(path, key before, key now)` of each.
+    """Return the differences between the leaves of two calls, from `(path, key before, key now)` of
+    each.
 
-    A key is an aval, or has one (`aval_of`), and avals and keys are interned. Of a leaf is told
+    A key is an aval, or has one (`aval_of`); avals and keys are interned. For each leaf, report
     what costs most:
 
         key before             key now                kinds, and sizes above 1
         f32[2]                 f32[3]                 shape
         f32[2]                 i32[3]                 shape, of size 2: its dtype goes with it
         OnHost of f32[2]       f32[2]                 host
-        OnHost of f32[2]       i32[2]                 dtype, and not a word of the host
+        OnHost of f32[2]       i32[2]                 dtype; host is not mentioned
         f32[2]                 Placed on c, f32[2]    device
         OnHost of f32[2]       Placed on c, f32[2]    device
-        Placed on c, f32[2]    Placed on d, i32[2]    dtype; and device: two changes, in this order
-        Placed on c, f32[2]    Placed on c, i32[2]    dtype: it is where it was
+        Placed on c, f32[2]    Placed on d, i32[2]    dtype, then device: two changes
+        Placed on c, f32[2]    Placed on c, i32[2]    dtype: the device is the same
 
-    `kinds_of_types` says what differs between two types, the first of it first; `sharding_of`,
-    where a key is placed: two places that are equal are one.
+    `kinds_of_types` lists what differs between two types, in order: the first is the change's kind.
+    `sharding_of` says where a key is placed; compare places with `==`.
     """
     raise NotImplementedError("05.5")
 
 
 def distance(old: CallRecord, new: CallRecord, weight: int) -> tuple[int, ...]:
-    """How far two calls are from each other: the sizes of their changes, summed for each weight
-    from the greatest, `TRACES`, down to `weight`, in a tuple. So one reason to trace is more than
-    any number of reasons to compile:
+    """Return how far apart two calls are: the sizes of their changes, summed for each weight, in a
+    tuple from the greatest, `TRACES`, down to `weight`. So one reason to trace outweighs any number
+    of reasons to compile:
 
         x of another shape and dtype, y of another shape; down to `TRACES`            (3,)
         y on another device, x not on the host any more; down to `DISPATCHES`         (0, 1, 1)
         the same                                                                      (0, 0, 0)
 
-    `changes(old, new, weight)` are those that count.
+    `changes(old, new, weight)` gives the changes that count.
     """
     raise NotImplementedError("05.5")
 
@@ -253,11 +253,11 @@ def distance(old: CallRecord, new: CallRecord, weight: int) -> tuple[int, ...]:
 def closest(
     records: Sequence[CallRecord], record: CallRecord, weight: int
 ) -> tuple[CallRecord | None, tuple[int, ...]]:
-    """The record that is nearest to `record`, by the `distance` down to this weight, and its
+    """Return the record nearest to `record` by the `distance` down to this weight, and that
     distance; `(None, ())` when there are no records.
 
-    Of thousands, only those are compared that `latest_first` finds worth it. Of several that are
-    equally near, it is the one that comes first there: the latest.
+    Only the records that `latest_first` selects are compared. Of several that are equally near,
+    take the first in its order: the latest.
     """
     raise NotImplementedError("05.5")
 
@@ -269,17 +269,17 @@ def closest(
 
 class Jitted:
     def nested_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NestedCall:
-        """How to record a call with these arguments, which is remembered: by `remember_nested`,
+        """Return how to record a call with these arguments, and remember it: by `remember_nested`,
         under the `trace_key`.
 
-        What was traced for their `signature` before, by any call, is not traced again
-        (`traced_alone`). The equation says of each leaf whether it is donated:
+        A `signature` that any call has traced before is not traced again (`traced_alone`). The
+        equation says which leaves are donated:
 
             jit(f, donate_argnums=1)(x, y)      (False, True)
             jit(f)(x, y)                        (False, False)
 
-        Where `jit` was told places (`self.is_placed`), the call is told (`NestedCall.place`) what
-        `self.shardings(arguments, traced, avals)` says.
+        If `jit` was told shardings (`self.is_placed`), hand
+        `self.shardings(arguments, traced, avals)` to `NestedCall.place`.
         """
         raise NotImplementedError("05.6")
 
@@ -293,9 +293,9 @@ class NestedCall:
         keep_unused: bool,
         name: str,
     ) -> None:
-        """What the equations of the call will have: `params`, the dict of their parameters, and
-        `outer`, the operands before the arguments. An example, where the only argument is donated,
-        x is a tracer of the function around, and a an array:
+        """Prepare what every equation of the call has: `params`, the dict of its parameters, and
+        `outer`, the operands before the arguments. In this example the only argument is donated, x
+        is a tracer of the enclosing function, and a an array:
 
             closed over    the parameter `jaxpr`           `outer`    the parameter `donated_invars`
             nothing        as it was traced                ()         (True,)
@@ -303,9 +303,9 @@ class NestedCall:
             x              its first input is x            (x,)       (False, True)
             x and a        its first inputs are x and a    (x, a)     (False, False, True)
 
-        A tracer is no value, so it must not stay among a jaxpr's constants:
-        `convert_constvars_jaxpr` makes inputs of them all. The parameters are in the order of their
-        names: `donated_invars`, `inline`, `jaxpr`, `keep_unused`, `name`.
+        A tracer is not a value, so it must not stay among a jaxpr's constants:
+        `convert_constvars_jaxpr` turns them all into inputs. The parameters are in the order of
+        their names: `donated_invars`, `inline`, `jaxpr`, `keep_unused`, `name`.
         """
         raise NotImplementedError("05.6")
 
@@ -313,8 +313,8 @@ class NestedCall:
         """Record the call on these arguments, as one equation, and return what the function
         returns, in its tree.
 
-        `jit_p` gives the results as a list. Of a function that is to be inlined early it records
-        what the function does instead.
+        `jit_p.bind` returns the results as a list; for a function that is inlined early it records
+        the function's equations instead.
         """
         raise NotImplementedError("05.6")
 
@@ -327,12 +327,12 @@ class NestedCall:
 def runner(
     executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
 ) -> Callable[[Leaves], Any]:
-    """The function that runs `executable` on the leaves of a call whose keys are `leaf_keys`, and
-    returns the results in their tree.
+    """Return the function that runs `executable` on the leaves of a call whose keys are
+    `leaf_keys`, and returns the results in their tree.
 
-    It is made once for a signature and called at every hit, so that what the keys decide is decided
-    here: `buffers_runner` gives the function from leaves to the buffers of the results. Of each of
-    these an `Array` is made, with its aval and key (`out_avals`, `out_keys`);
+    It is made once per signature and called at every hit, so decide here whatever depends on the
+    keys only. `buffers_runner` gives the function from leaves to the buffers of the results. Each
+    buffer becomes an `Array` with its aval and key (`out_avals`, `out_keys`);
     `compile_put_together(out_tree)` gives a function that makes the tree of them. The tree of a
     single result is `LEAF`.
     """
@@ -340,13 +340,13 @@ def runner(
 
 
 def takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) -> bool:
-    """Whether the buffers of the leaves, in their order, are what `executable.execute` takes: the
-    shortest way there is.
+    """Whether `executable.execute` takes just the buffers of the leaves, in their order: the
+    fastest case.
 
-    They are not where a leaf is `OnHost` and has no buffer yet, nor where the program takes some of
-    the leaves only (`kept` are the positions of those that it takes), or constants before them
-    (`consts`); nor where it is `committed` to devices, to which leaves may have to be moved, or
-    `has_effects`, whose tokens go in beside the leaves.
+    It does not where a leaf is `OnHost` and has no buffer yet, where the program takes only some of
+    the leaves (`kept` lists their positions), or takes constants before them (`consts`); nor where
+    it is `committed` to devices, to which leaves may have to be moved, or `has_effects`, whose
+    tokens are arguments beside the leaves.
     """
     raise NotImplementedError("05.7")
 
