@@ -9,6 +9,7 @@ JAX as a user does. In the order of reading:
     peers, peers_rows, peers_derivatives,
     peers_large, peers_ladder,
     from_scratch                           `jitkit bench peers`, with its figures in `peers_figures`
+    peers_loops, by_loops                  `jitkit bench loops`, with its figure in `peers_loops_figure`
     peers_growth                           `jitkit bench growth`, with its figure in `peers_growth_figure`
     eager, numba_programs                  `jitkit bench eager`, with its figure in `eager_figure`
     scaling, growth                        `jitkit bench scaling`, with its figure in `scaling_figure`

@@ -18,6 +18,7 @@ from .numba_programs import BLAS, MISSING
 from .peers_derivatives import DERIVATIVE_ROWS
 from .peers_ladder import LADDER_ROWS
 from .peers_large import LARGE_ROWS
+from .peers_loops import LOOPS_ROWS
 from .peers_rows import FULL, QUICK, ROWS, Effort, Row
 from .tables import Column, Line
 from .timing import Spread
@@ -85,7 +86,7 @@ class Peers(Benchmark):
         """One step a row."""
         return [
             Step(f"{row.group}: {row.name}", functools.partial(measure_row, row, self.effort))
-            for row in (*ROWS, *DERIVATIVE_ROWS, *LARGE_ROWS, *LADDER_ROWS)
+            for row in (*ROWS, *DERIVATIVE_ROWS, *LARGE_ROWS, *LADDER_ROWS, *LOOPS_ROWS)
         ]
 
     def lines(self, result: Result) -> list[Line]:

@@ -80,6 +80,16 @@ def softmax(jnp: Any) -> Callable[[Any], Any]:
     return softmax
 
 
+def layer_norm(jnp: Any) -> Callable[[Any, Any, Any], Any]:
+    """Each row with mean 0 and deviation 1, scaled and shifted."""
+
+    def layer_norm(x: Any, scale: Any, shift: Any) -> Any:
+        centred = x - x.mean(axis=-1, keepdims=True)
+        return centred / jnp.sqrt((centred * centred).mean(axis=-1, keepdims=True) + 1e-5) * scale + shift
+
+    return layer_norm
+
+
 def logistic_loop(lax: Any, turns: int) -> Callable[[Any], Any]:
     """The logistic map, a number of times: turns that depend on each other, so that nothing can be vectorised."""
 

@@ -68,15 +68,18 @@ def quiet_collector() -> Iterator[None]:
             gc.enable()
 
 
-def batch_seconds(action: Action, loops: int, wait: Callable[[Any], Any]) -> float:
+Clock = Callable[[], float]
+
+
+def batch_seconds(action: Action, loops: int, wait: Callable[[Any], Any], clock: Clock = time.perf_counter) -> float:
     """The time of `loops` calls, and of waiting for the last one, by call."""
     calls = itertools.repeat(None, loops)
     result = None
-    start = time.perf_counter()
+    start = clock()
     for _ in calls:
         result = action()
     wait(result)
-    return (time.perf_counter() - start) / loops
+    return (clock() - start) / loops
 
 
 def loops_for(action: Action, seconds: float, wait: Callable[[Any], Any] = no_wait) -> int:
@@ -112,6 +115,7 @@ def measure(
     batch: float,
     wait: Callable[[Any], Any] = no_wait,
     limit: float = math.inf,
+    clock: Clock = time.perf_counter,
 ) -> dict[str, list[float]]:
     """Seconds per call of several actions, measured in turns: one value a round for each.
 
@@ -121,6 +125,7 @@ def measure(
       batch: about how many seconds one turn takes; an action that takes longer is called once a turn.
       wait: called on the last result of a turn, inside of the measured time: `block_until_ready`, say.
       limit: after how many seconds no other round is begun, once there are a few.
+      clock: the clock of the turns; `time.process_time` has the time of all threads of this process, and of no other one.
     """
     for action in actions.values():
         wait(action())
@@ -134,7 +139,7 @@ def measure(
             if i >= LEAST_ROUNDS and time.monotonic() - start > limit:
                 break
             for name in order:
-                seconds[name].append(batch_seconds(actions[name], loops[name], wait))
+                seconds[name].append(batch_seconds(actions[name], loops[name], wait, clock))
             if i % 50 == 49:
                 gc.collect()
     return seconds

@@ -47,6 +47,7 @@ BENCHMARKS = {
     "pitfalls": "what recompiles and why, each beside its mend",
     "scaling": "cost against size, with fitted slopes",
     "growth": "jitkit beside JAX, as things grow",
+    "loops": "our own compiler beside XLA, six programs",
     "kata": "from a save to the verdict",
 }
 

@@ -18,6 +18,7 @@ from jitkit.bench.eager import Eager
 from jitkit.bench.machine import busy, in_words
 from jitkit.bench.peers import Peers
 from jitkit.bench.peers_growth import Growth
+from jitkit.bench.peers_loops import Loops
 from jitkit.bench.pitfalls import BY_NAME
 from jitkit.bench.pitfalls.measured import Pitfalls
 from jitkit.bench.pitfalls.source import sources
@@ -86,6 +87,7 @@ def make_benchmark(arguments: argparse.Namespace) -> Benchmark:
         "eager": Eager,
         "scaling": Scaling,
         "growth": Growth,
+        "loops": Loops,
         "kata": SaveToVerdict,
     }
     return kinds[arguments.what](**options)

@@ -1,0 +1,127 @@
+"""`jitkit bench loops`: six programs by `jit(f, backend="c")` and by XLA, as a table; and the rows of `jitkit bench peers` on the same."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from . import by_loops, timing
+from .benchmark import Benchmark, Step
+from .libraries import OURS, THEIRS
+from .peers_rows import FULL, QUICK, Effort, Row
+from .peers_rows import Measured as Seconds
+from .tables import Column, Line
+from .timing import Spread
+from .words import duration, size
+
+TARGETS = {  # how many times XLA's run time each may take
+    "SELU, 1,000,000 numbers": 1.10, "softmax, 1,000 rows": 1.30, "layer norm, 1,000 rows": 1.30,
+    "stencil, 1,000 by 1,000": 1.30, "two layers of 256": 3.00,
+}  # fmt: skip
+TO_COMPILE = 1.50  # SELU
+
+
+class Result(NamedTuple):
+    """A measured program."""
+
+    name: str
+    found: by_loops.Measured
+
+    def median(self, library: str) -> float:
+        """Seconds of a call."""
+        return Spread.of(self.found.run[library]).median
+
+    @property
+    def ratio(self) -> Spread:
+        """Ours over XLA's, within rounds."""
+        return timing.ratio(self.found.run[OURS.name], self.found.run[THEIRS.name])
+
+
+def measure(name: str, effort: Effort) -> Result:
+    """Measure one program."""
+    return Result(name, by_loops.measured(name, effort))
+
+
+class Loops(Benchmark):
+    """All programs, or those whose name contains a word."""
+
+    name = "loops"
+    title = 'jit(f, backend="c") beside XLA, in one process, on one core'
+    how = (
+        "Of two columns the first is XLA's (jax.jit), and own is jitkit's C, compiled by the C compiler of this machine. Passes are loops "
+        "over memory, XLA's and ours: ours by what was written, XLA's the fusions, reductions and products of its optimised HLO. Bytes are "
+        "ours by the arrays that each loop reads and writes, XLA's by its own estimate, which counts an operand once for each time that an "
+        "expression names it. Seconds of a run are processor time, medians; own/XLA is the median within rounds. Compiling begins with "
+        "what was lowered, and is time on the wall."
+    )
+    columns = (
+        Column("", 23, "<"),
+        Column("compile", 7, ">", 1),
+        Column("own", 7, ">", 1),
+        Column("passes", 6, ">", 1),
+        Column("bytes", 7, ">", 1),
+        Column("own", 7, ">", 1),
+        Column("run", 7),
+        Column("own", 7),
+        Column("own/XLA", 7),
+        Column("quartiles", 11, ">", 2),
+    )
+    figure_module = "jitkit.bench.peers_loops_figure"
+    efforts = (FULL, QUICK)
+
+    def all_steps(self) -> list[Step]:
+        """One step a program."""
+        return [Step(name, functools.partial(measure, name, self.effort)) for name in by_loops.PROGRAMS]
+
+    def lines(self, result: Result) -> list[Line]:
+        """Both compilers, one beside the other."""
+        found, ratio, both = result.found, result.ratio, (THEIRS.name, OURS.name)
+        cells = (
+            result.name,
+            *[_middle(found.compile[library]) for library in both],
+            " / ".join(str(found.passes[library]) for library in both),
+            *[size(found.bytes[library]) for library in both],
+            *[_middle(found.run[library]) for library in both],
+            f"{ratio.median:.2f}",
+            f"({ratio.low:.2f}-{ratio.high:.2f})",
+        )
+        return [Line("", cells)]
+
+    def summary(self, results: Sequence[Result]) -> list[str]:
+        """Who moves fewer bytes, and who is faster."""
+        fewer = [r.name for r in results if r.found.bytes[OURS.name] < r.found.bytes[THEIRS.name]]
+        faster = [r.name for r in results if r.ratio.median < 1]
+        return [
+            f"Fewer bytes than XLA: {'; '.join(fewer) or 'none'}. Less time than XLA: {'; '.join(faster) or 'none'}."
+        ]
+
+    def row_data(self, result: Result) -> dict[str, Any]:
+        """Everything, by library."""
+        found = result.found
+        return {
+            "name": result.name,
+            "compile": {name: Spread.of(values)._asdict() for name, values in found.compile.items()},
+            "run": {name: Spread.of(values)._asdict() for name, values in found.run.items()},
+            "ratio": result.ratio._asdict(),
+            "passes": dict(found.passes),
+            "bytes": dict(found.bytes),
+        }
+
+
+def _middle(seconds: Sequence[float]) -> str:
+    return duration(Spread.of(seconds).median)
+
+
+# --- rows of `jitkit bench peers` -------------------------------------------------------------------------------
+
+
+def _row(name: str, what: Callable[[by_loops.Measured], Mapping[str, list[float]]]) -> Callable[[Effort], Seconds]:
+    return lambda effort: dict(what(by_loops.measured(name, effort)))
+
+
+_RUN = 'run of jit(f, backend="c"), one core'
+LOOPS_ROWS = (
+    *(Row(_RUN, name, target, _row(name, lambda found: found.run)) for name, target in TARGETS.items()),
+    Row(_RUN, "compile SELU", TO_COMPILE, _row("SELU, 1,000,000 numbers", lambda found: found.compile)),
+)
