@@ -1,10 +1,10 @@
-"""Functions with a batching rule of their own: custom_vmap, and sequential_vmap, which is one.
+"""Functions with their own batching rule: custom_vmap, and sequential_vmap, which uses it.
 
     c:f32[] = custom_vmap_call[call={ lambda ; ... } in_tree=... out_tree=* rule=<function rule at 0x...>] a b
 
-Called eagerly, such a function is what it was before it was decorated. Under a trace it is one equation, which keeps the function
-as a jaxpr and the rule as the user wrote it. `vmap` asks the rule, and so does `vmap` of a derivative: what the rule computes is
-differentiated then. A derivative in reverse is not known; `custom_vjp`, around it, gives one.
+Called eagerly, such a function does what the undecorated one does. Under a trace the call is one equation, which keeps
+the function as a jaxpr and the user's rule. `vmap` calls the rule, and `vmap` of a derivative differentiates what the
+rule computes. There is no reverse-mode derivative; wrap the function in `custom_vjp` for one.
 
 JAX: jax/_src/custom_batching.py:custom_vmap
 """
@@ -38,7 +38,7 @@ VmapRule = Callable[..., tuple[Any, Any]]
 
 
 class custom_vmap:
-    """Give a function a rule for `vmap`: what becomes of it when some of its arguments are batches.
+    """Give a function a rule for `vmap`: what it does when some of its arguments are batches.
 
         @custom_vmap
         def f(x, y):
@@ -61,9 +61,9 @@ class custom_vmap:
     __getattr__ = method_of_function
 
     def def_vmap(self, vmap_rule: VmapRule) -> VmapRule:
-        """Set the rule: `vmap_rule(axis_size, in_batched, *args)` returns the results and a tree of bools like them, which says
-        what of them is a batch along the first axis. `in_batched` is a list of such trees, one for each argument. Returns
-        `vmap_rule`: this is a decorator, too.
+        """Set the rule: `vmap_rule(axis_size, in_batched, *args)` returns the results and a tree of bools like them,
+        which marks the batches along the first axis. `in_batched` is a list of such trees, one for each argument.
+        Returns `vmap_rule`: this is a decorator, too.
         """
         self.vmap_rule = vmap_rule
         return vmap_rule
@@ -103,7 +103,7 @@ class custom_vmap:
 
 
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
-    """The function, which under `vmap` is called for one element of a batch after the other, in a loop."""
+    """Return the function, which under `vmap` is called for one element after the other, in a loop."""
     in_loop = custom_vmap(f)
 
     @in_loop.def_vmap
@@ -128,7 +128,7 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Rule:
-    """A rule, for arguments before which stand the values that the function closed over. Hashed by identity."""
+    """A rule whose first arguments are the values that the function closed over. Hashed by identity."""
 
     rule: VmapRule
 
@@ -178,7 +178,7 @@ def _(
 
 
 def _asked(rule: Any, out_tree: PyTreeDef, size: int, in_batched: Any, args: Any) -> tuple[Any, Any]:
-    """What a rule says. ValueError for results of another structure, or a specification that is not of theirs."""
+    """Call a rule. ValueError for results of another structure, or a tree of bools that does not fit them."""
     out, out_batched = rule(size, in_batched, *args)
     found, specified = tree_structure(out), tree_structure(out_batched)
     if found != specified:
@@ -196,8 +196,8 @@ def _asked(rule: Any, out_tree: PyTreeDef, size: int, in_batched: Any, args: Any
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _JvpRule:
-    """The rule of a derivative: the derivative of what the rule computes. It is asked for what is a batch in values and in
-    tangents; over what is one only in the values, or only in the tangents, the derivative is mapped.
+    """The batching rule of the derivative: differentiates what the user's rule computes. It is called for values that
+    are batches together with their tangents; where only the values or only the tangents are, the derivative is mapped.
     """
 
     rule: Any
@@ -244,7 +244,7 @@ def _halves(items: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
 def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, call: Jaxpr, rule: Any, in_tree: PyTreeDef, out_tree: PyTreeDef
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    """One call, of the jaxpr of pairs, with the rule for those."""
+    """JVP rule: one call, of the jaxpr of primals and tangents, with the batching rule for those."""
     pairs, _ = ad.jvp_jaxpr(call, (True,) * len(primals), True)
     outs = custom_vmap_p.bind(
         *primals,

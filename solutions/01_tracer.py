@@ -207,14 +207,14 @@ def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callab
 
 class DynamicJaxprTrace:
     def lift(self, x: Any) -> Var | Literal:
-        """The atom that stands in an equation for x, a value that is not a tracer of this trace.
+        """Return the atom that stands in an equation for x, a value that is not a tracer of this trace.
 
-        `literal_form(x)` is what a scalar is written as, and None for everything else. A scalar becomes a
-        Literal of that value and of x's aval.
+        `literal_form(x)` is how a scalar is written, and None for everything else. A scalar becomes a Literal of that
+        value and of x's aval.
 
-        Everything else becomes a constant, arrays and the tracers of other traces alike: a fresh variable, whose
-        value `consts` keeps. An object that was met before has its variable already; `constvar_of_id` finds
-        it, by the object's `id`.
+        Everything else becomes a constant, arrays and the tracers of other traces alike: a fresh variable, whose value
+        `consts` keeps. An object that came before already has its variable, which `constvar_of_id` finds by the
+        object's `id`.
 
         UnexpectedTracerError for a tracer that outlived its trace (`check_lives`).
         """

@@ -41,12 +41,12 @@ from jitkit.lax.reducers import integer_array
 
 
 def tensor_type(shape: Sequence[int], dtype: Any) -> str:
-    """The type of an array: `tensor<3x4xf32>`, and of a scalar `tensor<f32>`."""
+    """Write the type of an array: `tensor<3x4xf32>`, and of a scalar `tensor<f32>`."""
     return f"tensor<{''.join(f'{n}x' for n in shape)}{element_type(dtype)}>"
 
 
 def scalar_text(x: Any) -> str:
-    """One number, a numpy scalar, such that MLIR reads exactly that number:
+    """Write one number, a numpy scalar, such that MLIR reads exactly that number:
 
         true, false               a bool; false also for a float0, which is stored as one
         -12                       an integer
@@ -54,14 +54,14 @@ def scalar_text(x: Any) -> str:
         1.500000e+00              a float, with six digits after the point
         0x3EAAAAAB                any float: its bytes in hexadecimal capitals, the highest first
 
-    Decimals are for readers. One may be written where it has the form of `DECIMAL`, from end to end, and is
-    exact: read in the number's own dtype it gives it back. That is so of 0.1, and not of 1/3.
+    Decimals are for readers. Write one only if it has the form of `DECIMAL`, from end to end, and is exact: reading it
+    in the number's own dtype gives the number back. That holds for 0.1, and not for 1/3.
     """
     dtype = x.dtype
     if dtype == np.bool_:
         return "true" if x else "false"
     if dtype == dtypes.float0:
-        return "false"  # as it is stored
+        return "false"  # a float0 is stored as a bool
     if dtypes.issubdtype(dtype, np.complexfloating):
         return f"({scalar_text(x.real)}, {scalar_text(x.imag)})"
     if dtypes.issubdtype(dtype, np.integer):
@@ -74,16 +74,16 @@ def scalar_text(x: Any) -> str:
 
 
 def dense(value: np.ndarray[Any, Any]) -> str:
-    """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the first one that
-    fits is written:
+    """Write the elements of an array as a `dense<...>` attribute. MLIR reads four forms of it; write the first one that
+    fits:
 
         dense<>                     no elements
         dense<1.000000e+00>         a scalar, or less than 1024 elements of the same bits (`all_same`)
         dense<[[1, 2], [3, 4]]>     up to 64 elements, or bools: row by row (`nested_text`)
         dense<"0x0100...">          more: the bytes in row-major order, in hexadecimal capitals
 
-    Arrays of 1024 elements or more need not be looked through. An integer of 2 or 4 bits, of which numpy has one in
-    each byte, is written as an int8.
+    Arrays of 1024 elements or more need not be searched for equal elements. An integer of 2 or 4 bits, which numpy
+    stores one to a byte, is written as an int8.
     """
     if value.dtype.name in ("int2", "int4", "uint2", "uint4"):
         value = value.astype(np.int8)
@@ -111,7 +111,7 @@ def dense(value: np.ndarray[Any, Any]) -> str:
 
 class LoweringContext:
     def read(self, atom: Var | Literal, env: dict[Var, str]) -> str:
-        """The name of the value of an atom: of a variable, the one it has in `env`; of a literal, that of a constant
+        """Return the name of an atom's value: of a variable, the one it has in `env`; of a literal, that of a constant
         of the literal's type (`splat`).
         """
         if isinstance(atom, Literal):
@@ -119,9 +119,9 @@ class LoweringContext:
         return env[atom]
 
     def read_spread(self, atom: Var | Literal, env: dict[Var, str], shape: tuple[int, ...]) -> str:
-        """Like `read`, but what has another shape is brought to `shape`: it is a scalar, or has axes of size 1 where
-        `shape` has more. A literal is written as a constant of that shape; for a variable, a line is written that
-        broadcasts it.
+        """Like `read`, but bring a value of another shape to `shape`: a scalar, or one with axes of size 1 where
+        `shape` has more. A literal is written as a constant of that shape; for a variable, write a line that broadcasts
+        it.
         """
         if atom.aval.shape == shape:
             return self.read(atom, env)
@@ -130,10 +130,10 @@ class LoweringContext:
         return self.broadcast_in_dim(env[atom], atom.aval, shape, range(atom.aval.ndim))
 
     def splat(self, value: Any, aval: Any) -> str:
-        """An array of the aval's type, filled with one scalar; its name.
+        """Write an array of the aval's type, filled with one scalar; return its name.
 
-        Inside of a block it is written once: `_constants` has the names of the constants that are known here, those of
-        scalars under `(bytes of the scalar, aval)`.
+        Write it once per block: `_constants` has the names of the constants known here, those of scalars under `(bytes
+        of the scalar, aval)`.
         """
         scalar = np.asarray(value, aval.dtype)[()]
         key = (scalar.tobytes(), aval)  # by bits: 0.0 and -0.0 are two constants
@@ -163,9 +163,9 @@ class LoweringContext:
     def lower_equation(self, eqn: JaxprEqn, env: dict[Var, str]) -> None:
         """Call the rule of an equation on the names of its operands, and enter the names of its results in `env`.
 
-        While the rule runs, `primitive`, `avals_in` and `avals_out` are the equation's, and so is `origin`, which lines
-        are written with: `(self.name_stack, eqn)`. But not while `_inlining`: then lines belong to the equation around.
-        Operands of a `rank_polymorphic` primitive are brought to the shape of the result first, and `avals_in` says so.
+        While the rule runs, `primitive`, `avals_in` and `avals_out` are the equation's, and so is the `origin` of
+        lines, `(self.name_stack, eqn)`; except while `_inlining`, when lines belong to the enclosing equation. First
+        bring operands of a `rank_polymorphic` primitive to the shape of the result, also in `avals_in`.
 
         Raises:
           NotImplementedError: the primitive has no rule. The message has its name.
@@ -330,8 +330,8 @@ def emit_reduce(
 def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> Function:
     """Write a jaxpr as a private function of the module, and add it to the module's `functions`.
 
-    Its name is `name`, or what the module makes of it when that is taken (`Module.symbol`). Before its arguments, which are
-    `%arg0: type`, it takes a token for each ordered effect of the jaxpr (`ordered_effects`).
+    Its name is `name`, with a suffix if that is taken (`Module.symbol`). Before its arguments, which are `%arg0: type`,
+    it takes a token for each ordered effect of the jaxpr (`ordered_effects`).
     """
     function = Function(module, module.symbol(name), "private", ordered_effects(jaxpr.effects))
     names = [f"%arg{i}" for i in range(len(jaxpr.invars))]
@@ -344,7 +344,7 @@ def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> 
 
 class LoweringContext:
     def call_jaxpr(self, name: str, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
-        """Call a jaxpr as a private function of the module; the names of its results.
+        """Call a jaxpr as a private function of the module; return the names of its results.
 
         The function is written the first time (`lower_function`, with an empty name stack) and kept in
         the module's `function_of_jaxpr` under `(name, jaxpr)`, for all later calls. Its operands are, in this order: the

@@ -38,14 +38,14 @@ from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 class BatchTrace:
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Do for all elements what `primitive` does to one: by operations of the trace outside, `self.parent`.
+        """Do for all elements what `primitive` does to one, by operations of the outer trace, `self.parent`.
 
-        Each operand is a batch of this trace, with an axis, or the same for all elements (`self.unwrap` tells). The rule
-        `primitive_batchers[primitive]` is called as `rule(self.axis, vals, dims, **params)`, and returns the result and where its
-        batch axis is, lists of both for a primitive of `multiple_results`; each result is wrapped again.
+        Each operand is a batch of this trace, with an axis, or the same for all elements (`self.unwrap` says which).
+        The rule `primitive_batchers[primitive]` is called as `rule(self.axis, vals, dims, **params)`, and returns the
+        result and its batch axis, lists of both for a primitive of `multiple_results`; wrap each result again.
 
-        Operands of which none is a batch need no rule: the primitive is bound as it is, and nothing is wrapped. `higher_order`
-        primitives may hide a batch axis or its name inside of a jaxpr, and are asked in any case.
+        If no operand is a batch, bind the primitive as it is, and wrap nothing. But `higher_order` primitives may hide
+        a batch axis or its name inside of a jaxpr: always call their rules.
 
         Raises:
           NotImplementedError: there is no rule.
@@ -84,17 +84,17 @@ class BatchTrace:
 def broadcast_batcher(
     primitive: Primitive, axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], **params: Any
 ) -> Any:
-    """The rule of operations on each element of operands that are of one shape, or scalars: these stretch, and so do axes of
-    size 1, but nothing else does.
+    """Batching rule of elementwise operations on operands of one shape, or scalars: scalars and axes of size 1 stretch,
+    and nothing else does.
 
-    Where all batches have one shape and their axes at one place, and every other operand is a scalar, it is the operation as it is, and
-    the axis of the result is at that place. (An operand that is no batch may be a number of Python: `np.ndim` and
-    `np.shape` take those, too.) Otherwise all batch axes are moved to the front, where an operand that is no batch gets
-    an axis of size 1 unless it is a scalar. A batch of scalars has one axis then, and needs others of size 1 behind it, to have as many as
-    the others (`with_axes_behind`). Nothing is repeated in memory.
+    If all batches have one shape and one batch axis, and every other operand is a scalar, bind the operation as it is;
+    the result has the same batch axis. (An operand that is not a batch may be a Python number: `np.ndim` and `np.shape`
+    take those, too.) Otherwise move all batch axes to the front, and give an operand that is not a batch an axis of
+    size 1 there, unless it is a scalar. A batch of scalars then has one axis, and needs axes of size 1 behind it, to
+    have as many as the others (`with_axes_behind`). Nothing is repeated in memory.
 
     Returns:
-      The result and its place; for a primitive of `multiple_results` a list of results, and one of places.
+      The result and its batch axis; for a primitive of `multiple_results` a list of each.
     """
     dim = next(d for d in dims if d is not None)
     shape = vals[dims.index(dim)].shape
@@ -112,8 +112,8 @@ def broadcast_batcher(
 
 
 def moveaxis(x: Any, source: int, destination: int) -> Any:
-    """x with the axis `source` at the place `destination` of the result, and the others in their order (`x.transpose(axes)`). Where
-    nothing moves, it is x itself.
+    """Return x with axis `source` moved to position `destination`, and the others in their order (`x.transpose(axes)`).
+    If nothing moves, return x itself.
     """
     if source == destination:
         return x
@@ -123,7 +123,7 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
 
 
 def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
-    """x with its batch axis at `destination`, and no more at `dim`. Without one (None) it gets one of this size (`broadcast`)."""
+    """Move the batch axis of x from `dim` to `destination`. Without one (None), x gets one of this size (`broadcast`)."""
     return broadcast(x, size, destination) if dim is None else moveaxis(x, dim, destination)
 
 
@@ -149,13 +149,13 @@ def reduction_batcher(
     axes: Sequence[int],
     **params: Any,
 ) -> Any:
-    """The rule of operations that reduce one operand along `axes`, which are those of an element, and which the result lacks.
+    """Batching rule of operations that reduce one operand along `axes`, numbered as in an element.
 
-    In the batch the same axes may have other numbers (`shifted_by_numpy`). The batch axis stays, and those of the reduced axes that
-    stood before it are gone.
+    In the batch these axes may have other numbers (`shifted_by_numpy`). The batch axis moves forward by the number of
+    reduced axes before it.
 
     Returns:
-      The result, and where its batch axis is.
+      The result, and its batch axis.
     """
     [x], [dim] = vals, dims
     if any(axis >= x.ndim - 1 for axis in axes):
@@ -166,7 +166,7 @@ def reduction_batcher(
 
 
 def shifted(axes: Sequence[int], dim: int) -> list[int]:
-    """What axes of an element are called in a batch whose axis is at `dim`: those from there on stand one place later."""
+    """Renumber axes of an element for a batch whose axis is at `dim`: those from there on move one place back."""
     return [axis + (axis >= dim) for axis in axes]
 
 
@@ -232,12 +232,13 @@ def call_on_batches(
     axis_name: Hashable = None,
     axis_size: int | None = None,
 ) -> Any:
-    """Call `fun` once for all elements of its arguments; its result, a tree, with the batch axes where `out_axes` says.
+    """Call `fun` once for all elements of its arguments; return its result, a tree, with the batch axes where
+    `out_axes` says.
 
     The arguments are a tree, `(args, kwargs)`. Each of its leaves has an axis that is mapped over, or None
-    (`axis_of_each_argument`), and these axes have one size (`mapped_size`). An axis may be negative: -1 is the last one of that leaf, whose
-    axes differ from another's. `batch` takes a function from flat lists to flat lists, and an `AxisData`; it returns the results, and where
-    the batch axis of each is. `moved` puts these axes into place.
+    (`axis_of_each_argument`), and these axes have one size (`mapped_size`). An axis may be negative: -1 is the last one
+    of that very leaf. `batch` takes a function from flat lists to flat lists, and an `AxisData`; it returns the
+    results, and the batch axis of each. `moved` puts these axes into place.
     """
     leaves, in_tree = tree_flatten((args, kwargs))
     dims = axis_of_each_argument(in_tree, in_axes)
@@ -256,20 +257,21 @@ def call_on_batches(
 
 
 def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTreeDef, out_axes: Any) -> list[Any]:
-    """The results with their batch axes where they are wanted.
+    """Move the results' batch axes to where `out_axes` wants them.
 
     Args:
-      axis: what is mapped over: its size, and its name or None.
-      outs, dims: the leaves of the result, as the trace outside knows them, and where the batch axis of each is; None for
-        one that is the same for all elements.
+      axis: the mapped axis: its size, and its name or None.
+      outs, dims: the leaves of the result, as the outer trace knows them, and the batch axis of each; None for one that
+        is the same for all elements.
       tree: that of the result.
-      out_axes: a tree of axes that ends above the leaves: `axis_of_each_leaf` says which is whose. An int is the place among the axes of
-        the result, a negative one from their end. What is no batch is broadcast to it (`move_to`). None is for what is no
-        batch, and stays so.
+      out_axes: a tree of axes that may end above the leaves: `axis_of_each_leaf` gives one for each. An int is a
+        position among the axes of the result, from the end if negative; a leaf that is not a batch is broadcast to it
+        (`move_to`). None is for a leaf that is not a batch, and leaves it as it is.
 
     Raises:
-      TypeError: a leaf is no array (`core.is_array_value`).
-      ValueError: a place that the result does not have; or None for a batch (`not_the_same_for_all` is the error).
+      TypeError: a leaf is not an array (`core.is_array_value`).
+      ValueError: a position that the result does not have; or None for a batch (`not_the_same_for_all` makes the
+        error).
     """
     wanted = axis_of_each_leaf("vmap out_axes", out_axes, tree)
     results = []

@@ -1,16 +1,16 @@
-"""Functions with derivatives of their own.
+"""Functions whose derivative rule the user writes.
 
-Comes in: a function, and a rule that the user wrote. Goes out: the function, which under a derivative does what the rule
-says, and otherwise what it did before. In the order of reading:
+Comes in: a function, and a rule that the user wrote. Goes out: the function, which follows the rule under a derivative,
+and otherwise does what it did before. In the order of reading:
 
-    calling     a call of such a function, in the way of each transformation
-    jvp_rule    what a user wrote, as a function of flat lists; of elements, as one for batches
-    jvp         custom_jvp: a rule for values with tangents
-    vjp_rule    the same of a rule for the way back
-    remat_opt   fwd as one equation, which gives way to the function within `checkpoint`
-    vjp         custom_vjp: a rule for the way back, from cotangents; custom_gradient
+    calling     a call of such a function, under each transformation
+    jvp_rule    the user's JVP rule as a function of flat lists, also for batches
+    jvp         custom_jvp: a JVP rule
+    vjp_rule    the same for a VJP rule
+    remat_opt   fwd as one equation, replaced by the function within `checkpoint`
+    vjp         custom_vjp: a VJP rule, for the reverse pass; custom_gradient
     linear      linear_call: a linear function with a transpose of its own
-    closures    closure_convert: values that a function closed over, as arguments
+    closures    closure_convert: closed-over values become arguments
 
 JAX: jax/_src/custom_derivatives.py:custom_jvp
 """

@@ -1,8 +1,8 @@
-"""call of a function with a rule -> its results, in the way of whichever transformation is at work
+"""call of a function with a rule -> its results, under whichever transformation is active
 
-Eagerly the function is called as it is. Batched, it is called once for all elements, with a rule for batches. Where a derivative
-is taken, the rule is called in its place. Where it is only traced, the call is recorded as an equation that keeps both. The
-two kinds of rules differ in what `Ways` says, and in nothing else.
+Eagerly the function is called as it is. Under `vmap` it is called once for all elements, with a rule for batches. Under
+a derivative the rule is called in its place. While tracing, the call is recorded as an equation that keeps both. The
+two kinds of rules differ only in their `Ways`.
 
 JAX: jax/_src/custom_derivatives.py:custom_jvp
 """
@@ -30,15 +30,15 @@ from ..tree_util import PyTreeDef, as_built, tree_flatten, tree_unflatten
 
 FlatFun = Callable[..., list[Any]]
 Values = Sequence[Any]
-# Tree and types of what the function returned, once it has been traced; a rule has to return the like.
+# The function's result tree and avals, once it has been traced; the rule's results must agree.
 Results = list[tuple[PyTreeDef, list[Any]]]
 
 
 class CustomCall(Primitive):
-    """The primitive of calls that keep the function as their parameter `call_jaxpr`.
+    """The primitive of calls whose parameter `call_jaxpr` is the function.
 
-    Each equation has a jaxpr of its own: where one is evaluated in a trace, the function is traced once more, as JAX does it.
-    What is printed once, before a program, is shared; these are not.
+    Each equation has its own jaxpr: evaluating one in a trace traces the function again, as in JAX. So a printed
+    program does not share them.
     """
 
     __slots__ = ()
@@ -58,12 +58,12 @@ class CustomCall(Primitive):
         return super().bind(*args, **params)
 
     def record(self, *args: Any, **params: Any) -> Any:
-        """As `bind`, of a jaxpr that has just been traced."""
+        """Bind with a jaxpr that has just been traced."""
         return super().bind(*args, **params)
 
 
 class Ways(NamedTuple):
-    """What can be done with the rules of one kind."""
+    """How each transformation treats the rules of one kind."""
 
     batched: Callable[[Any, BatchTrace, Values, Values, list[Any]], Any]
     """(rule, trace, values, their batch dims, those of the results: filled in later) -> the rule for batches"""
@@ -74,11 +74,11 @@ class Ways(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """What stays the same of a call on its way through the transformations."""
+    """What all transformations of one call share."""
 
     ways: Ways
     info: DebugInfo
-    out_trees: list[PyTreeDef]  # of the results: whichever is called, the function or its rule, says it here
+    out_trees: list[PyTreeDef]  # of the results: the function or its rule adds it, whichever is called
 
 
 def call_with_rule(
@@ -89,7 +89,9 @@ def call_with_rule(
     ways: Ways,
     traced_for: str,
 ) -> Any:
-    """Call `fun`, or its rule, which `make_rule` makes of the leaves and the tree of those arguments that are not `statics`."""
+    """Call `fun` or its rule. `make_rule` makes the rule from the leaves and the tree of the arguments that are not
+    `statics`.
+    """
     differentiated = tuple(x for i, x in enumerate(args) if i not in statics)
     leaves, in_tree = tree_flatten(partial_eval.with_stand_ins_in(differentiated))
     call = _Call(ways, DebugInfo(traced_for, api_util.source_of(fun)), [])
@@ -110,7 +112,7 @@ def _call_flat(call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any
     if trace is None:
         return fun(*leaves)
     if isinstance(trace, PartialTrace) and not any(map(trace.is_tangent, leaves)):
-        with core.set_current_trace(trace.parent):  # in the rule of another function: as around it
+        with core.set_current_trace(trace.parent):  # inside another function's rule, behave as in the outer trace
             return _call_flat(call, fun, rule, leaves)
     if isinstance(trace, BatchTrace):
         return _call_on_batches(trace, call, fun, rule, leaves)
@@ -122,7 +124,7 @@ def _call_flat(call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any
 
 
 def _call_on_batches(trace: BatchTrace, call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any]:
-    """A call for one element of batches: one for all of them, outside."""
+    """Turn a call on elements of batches into one call on the batches, in the outer trace."""
     pairs = [trace.unwrap(x) for x in leaves]
     vals, dims = [val for val, _ in pairs], [dim for _, dim in pairs]
     out_dims: list[Any] = []
@@ -143,7 +145,7 @@ def _call_on_batches(trace: BatchTrace, call: _Call, fun: FlatFun, rule: Any, le
 
 
 def _differentiate(trace: DualTrace, call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any]:
-    """A call while a derivative is taken: that of the rule. The function itself is not called."""
+    """Call the rule instead of the function, while a derivative is taken."""
     primals, tangents = trace.pairs(leaves)
     if all(type(t) is Zero for t in tangents):
         with core.set_current_trace(trace.parent):
@@ -161,9 +163,10 @@ def _differentiate(trace: DualTrace, call: _Call, fun: FlatFun, rule: Any, leave
 def check_results(
     results: Results, outs: Values, out_tree: PyTreeDef, must: Callable[[str], str], rule: str, function: str
 ) -> None:
-    """TypeError where a rule's first result has another tree or other types than those of the function, if these are known.
+    """Raise TypeError where a rule's first result has another tree or other types than the function's, if these are
+    known.
 
-    `must` begins the sentence, and is told in which respect the two differ; `rule` and `function` say whose results they are.
+    `must` makes the start of the sentence from the respect in which the two differ; `rule` and `function` name them.
     """
     if not results:
         return
@@ -185,7 +188,7 @@ def check_results(
 
 
 def fields_of(rule: Any, kind: type) -> dict[str, Any]:
-    """The fields that a rule has as one of this kind, for one that is made of it; but for what is known of its own results."""
+    """Return the fields of `rule` that `kind` declares, to build another rule from; without its caches."""
     return {f.name: getattr(rule, f.name) for f in dataclasses.fields(kind) if f.name not in ("results", "memo")}
 
 
@@ -195,9 +198,9 @@ def fields_of(rule: Any, kind: type) -> dict[str, Any]:
 def dce_of_call(
     used_results: list[bool], eqn: JaxprEqn, rule: str, part_of: Callable[[Any, tuple[bool, ...]], Any]
 ) -> tuple[list[bool], JaxprEqn | None]:
-    """Dead code of a call whose rule is its parameter `rule`: fewer results of the function, and of the rule.
+    """Eliminate dead code of a call whose rule is its parameter `rule`: the function and the rule return fewer results.
 
-    Operands stay: what the function does not read any more, its rule may.
+    Operands stay: the rule may read what the function no longer does.
     """
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None
@@ -214,7 +217,9 @@ def dce_of_call(
 def numbers_of(
     fun: Callable[..., Any], argnums: Sequence[int] | None, argnames: Sequence[str] | str
 ) -> tuple[int, ...]:
-    """The positions of arguments that are given by position or by name, in order. TypeError for what are no ints, or no names."""
+    """Return the sorted positions of arguments given by position or by name. TypeError for what are not ints, or not
+    names.
+    """
     argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
     for name in argnames:
         if not isinstance(name, str):
@@ -227,8 +232,8 @@ def numbers_of(
 def by_position(
     decorator: str, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """The arguments of a decorated function in the order of the parameters, defaults filled in. TypeError where they do not
-    fit, or where one that was passed by keyword has no position.
+    """Return the arguments of a decorated function in the order of its parameters, defaults filled in. TypeError where
+    they do not fit, or where one passed by keyword has no position.
     """
     try:
         signature = None if isinstance(fun, functools.partial) else api_util.signature_of(fun)
@@ -249,8 +254,8 @@ def by_position(
 
 
 def method_of_function(decorated: Any, name: str) -> Any:
-    """`defvjp`, `defjvp` or `def_vmap` of the function that is decorated, if that is decorated, too: rules for both can be set
-    on the outer one. The `__getattr__` of decorated functions; AttributeError for other names.
+    """Return `defvjp`, `defjvp` or `def_vmap` of the decorated function, if that is decorated, too: the outer one can
+    then set both rules. The `__getattr__` of decorated functions; AttributeError for other names.
     """
     if name.startswith("def"):
         return getattr(decorated.fun, name)

@@ -1,4 +1,4 @@
-"""closure_convert: what a function closed over and may be differentiated by, as arguments.
+"""Defines closure_convert, which turns closed-over values that may be differentiated into arguments.
 
 JAX: jax/_src/custom_derivatives.py:closure_convert
 """
@@ -21,10 +21,10 @@ from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 @traceback_util.api_boundary
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
-    """The function, traced for arguments like `example_args`, as one that takes more arguments at the end; and the values
-    for these: the floats that it closed over and that are traced.
+    """Return the function with extra arguments at the end, traced for arguments like `example_args`; and the values for
+    these: the traced floats that it closed over.
 
-    So a rule of `custom_vjp` for a function that takes functions can say something of what those close over.
+    So a `custom_vjp` rule for a function that takes functions can differentiate by what those close over.
     """
     leaves, in_tree = tree_flatten(example_args)
     out_trees: list[PyTreeDef] = []

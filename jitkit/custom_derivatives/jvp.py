@@ -1,10 +1,10 @@
-"""Functions with a derivative rule of their own: the decorator `custom_jvp`, and its primitive.
+"""Functions with their own JVP rule: the decorator `custom_jvp`, and its primitive.
 
     b:f32[3] = custom_jvp_call[name=f call_jaxpr={ lambda ; c:f32[3]. let ... } jvp=f_jvp symbolic_zeros=False] a
 
-Called eagerly, such a function is what it was before it was decorated. Under a trace it is one equation, which keeps
-the function as a jaxpr and the rule as the user wrote it: transformations that differentiate read the rule, all others
-read the jaxpr. Lowering writes the equations of the jaxpr in place.
+Called eagerly, such a function does what the undecorated one does. Under a trace the call is one equation, which keeps
+the function as a jaxpr and the user's rule: derivatives use the rule, all other transformations the jaxpr. Lowering
+writes the equations of the jaxpr in place.
 
 JAX: jax/_src/custom_derivatives.py:custom_jvp
 """
@@ -43,7 +43,9 @@ custom_jvp_call_p = CustomCall("custom_jvp_call")
 def _(
     axis: AxisData, vals: Vals, dims: Dims, *, call_jaxpr: Jaxpr, jvp_jaxpr_fun: JvpRule, num_consts: int, **params: Any
 ) -> Any:
-    """The function is batched as a jaxpr, its rule when it is asked: tangents are batches where their values are."""
+    """Batching rule: batch the jaxpr now, and the JVP rule when it is called. Tangents are batches where their primals
+    are.
+    """
     on_batches, out_dims = batch_jaxpr(call_jaxpr, axis, dims)
     rule = batched_rule(jvp_jaxpr_fun, axis, dims[num_consts:], list(out_dims))
     outs = custom_jvp_call_p.bind(*vals, call_jaxpr=on_batches, jvp_jaxpr_fun=rule, num_consts=num_consts, **params)
@@ -53,12 +55,12 @@ def _(
 def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, jvp_jaxpr_fun: JvpRule, num_consts: int, **params: Any
 ) -> tuple[list[Any], list[Any]]:
-    """What the rule says of the arguments; of values that the function closed over it knows nothing."""
+    """JVP rule: call the user's rule on the arguments; it does not cover closed-over values."""
     return jvp_jaxpr_fun.in_jaxpr(primals[num_consts:], tangents[num_consts:])
 
 
 def _transpose(cts: Sequence[Any], *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
-    """For a function of tangents that was called in another rule, and is linear."""
+    """Transpose rule, for a function linear in tangents that was called inside another rule."""
     return backward_pass(call_jaxpr, call_jaxpr.consts, operands, cts)
 
 
@@ -67,9 +69,7 @@ def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn 
 
 
 def _partial_eval(trace: PartialTrace, *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
-    """Where a part is computed now and a part later, of a derivative or of a loop, nobody will ask for the rule any more. Since
-    JAX 0.12 the call stays one.
-    """
+    """Partial evaluation inlines the call, as its rule is no longer needed; since JAX 0.12 the call is kept."""
     if since(0, 12):
         with core.set_current_trace(trace.tangents):
             outs: list[Any] = custom_jvp_call_p.bind(*operands, call_jaxpr=call_jaxpr, **params)
@@ -84,7 +84,7 @@ primitive_transposes[custom_jvp_call_p] = _transpose
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """The function's name first, and its rule by name only."""
+    """Print the function's name first, and its rule by name only."""
     params = {"name": eqn.params["call_jaxpr"].debug_info.func_name, "call_jaxpr": eqn.params["call_jaxpr"]}
     params["jvp"] = eqn.params["jvp_jaxpr_fun"]
     if eqn.params["num_consts"]:
@@ -100,7 +100,7 @@ pp_eqn_rules[custom_jvp_call_p] = _pp
 
 
 class custom_jvp:
-    """Give a function a rule for its derivative: how a small change of the arguments changes the results.
+    """Give a function a JVP rule: how its results change when its arguments change a little.
 
         @custom_jvp
         def f(x, y):
@@ -134,15 +134,15 @@ class custom_jvp:
         """Set the rule: `jvp(*nondiff_args, primals, tangents)` returns the results and their tangents.
 
         `primals` and `tangents` are tuples with an entry for each argument. With `symbolic_zeros`, a tangent that is
-        known to be zero is passed as an object that says so. Returns `jvp`: this is a decorator, too.
+        known to be zero is passed as a `SymbolicZero`. Returns `jvp`: this is a decorator, too.
         """
         self.jvp = jvp
         self.symbolic_zeros = symbolic_zeros
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """Set the rule by parts, one for each argument: `jvp(tangent, result, *primals)` is what its tangent adds to
-        the result's; None where that is nothing. TypeError with `nondiff_argnums`.
+        """Set the rule by parts, one for each argument: `jvp(tangent, result, *primals)` is the argument's contribution
+        to the result's tangent; None for no contribution. TypeError with `nondiff_argnums`.
         """
         if self.nondiff_argnums:
             raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
@@ -170,7 +170,7 @@ class custom_jvp:
         args = by_position("custom_jvp", self.fun, args, kwargs)
         if core.current_trace() is None:
             leaves, out_tree = tree_flatten(self.fun(*args))
-            return tree_unflatten(out_tree, leaves)  # in containers of its own, as under a trace
+            return tree_unflatten(out_tree, leaves)  # in new containers, as under a trace
         statics = {i: tree_map(_undifferentiated, args[i]) for i in self.nondiff_argnums if i < len(args)}
 
         def rule(leaves: list[Any], in_tree: PyTreeDef) -> JvpRule:
@@ -201,7 +201,7 @@ _WAYS = Ways(_batched, lambda rule, primals, tangents: rule(primals, tangents), 
 
 
 def _undifferentiated(x: Any) -> Any:
-    """A value that the rule does not differentiate: marked so, where it is traced."""
+    """Mark a traced value as one that the rule does not differentiate."""
     return stop_gradient(x) if isinstance(x, Tracer) else x
 
 

@@ -1,7 +1,7 @@
-"""jvp as a user wrote it -> a function of flat lists
+"""a user's JVP rule -> a function of flat lists
 
-From values and tangents to results and theirs, checked for structure and types. A rule for batches is made of one for elements,
-and of a whole rule one for some of the results.
+It takes primals and tangents, and returns results and their tangents, checked for structure and types. A rule for
+elements can be turned into one for batches, and a rule for all results into one for some.
 
 JAX: jax/_src/custom_derivatives.py:_flatten_jvp
 """
@@ -26,7 +26,7 @@ from .calling import Results, check_results, fields_of
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class JvpRule:
-    """The rule of one call: `jvp(*static_args, primals, tangents)`, the two being trees like `in_tree`.
+    """The rule of one call: `jvp(*static_args, primals, tangents)`, where the last two are trees like `in_tree`.
 
     Hashed by identity: it is part of an equation, and static arguments need not be hashable.
     """
@@ -40,8 +40,8 @@ class JvpRule:
     memo: dict[Any, _TracedRule] = dataclasses.field(default_factory=dict, kw_only=True)
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
-        """The results and their tangents, flat, and the tree of either. TypeError for a rule that returns anything else
-        than two of a tree, with leaves of types that belong together.
+        """Return the results and their tangents, flat, and their tree. TypeError if the rule returns anything but two
+        equal trees whose leaves have matching types.
         """
         show = SymbolicZero.show if self.symbolic_zeros else instantiate_zeros
         pair = self.jvp(
@@ -76,8 +76,8 @@ class JvpRule:
         return outs, out_tangents, out_tree
 
     def in_jaxpr(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """The results and their tangents, flat, where the call is part of a program: the rule is traced, once for each set of
-        tangents that are there, and what it did is computed.
+        """Return the results and their tangents, flat, for a call inside a jaxpr: trace the rule, once for each set of
+        nonzero tangents, and evaluate that.
         """
         if not self.symbolic_zeros:
             tangents = list(map(instantiate_zeros, tangents))
@@ -88,7 +88,7 @@ class JvpRule:
         return found[: len(zeros)], [next(made) if zero is None else zero for zero in zeros]
 
     def traced(self, avals: tuple[Any, ...], moving: tuple[bool, ...]) -> _TracedRule:
-        """The rule as a jaxpr, for arguments of these types, of which those that are `moving` have a tangent."""
+        """Trace the rule to a jaxpr, for arguments of these types; those that are `moving` have a tangent."""
         if (avals, moving) not in self.memo:
             self.memo[avals, moving] = self._trace(avals, moving)
         return self.memo[avals, moving]
@@ -113,7 +113,7 @@ class JvpRule:
 
 
 class _TracedRule(NamedTuple):
-    """What a rule does, from values and those tangents that are there; the results' tangents that are not, else None."""
+    """A traced rule: takes primals and the nonzero tangents; a zero tangent of a result is None."""
 
     jaxpr: Jaxpr
     zeros: tuple[Zero | None, ...]
@@ -121,16 +121,16 @@ class _TracedRule(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BatchedJvpRule(JvpRule):
-    """A rule for batches: `inner` is asked for one element of them."""
+    """A rule for batches: calls `inner` on elements of them."""
 
     inner: JvpRule
     axis: AxisData
     dims: Dims  # of the arguments
-    out_dims: list[Any]  # of the results; empty until the function, or its rule, has been called
+    out_dims: list[Any]  # of the results; empty until the function or its rule has been called
     tag: object = None  # of the trace whose tracers the rule may close over
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
-        """Results and tangents, with the axis of each pair at one place."""
+        """Return results and tangents; each pair has its batch axis at one position."""
         if not self.symbolic_zeros:
             tangents = list(map(instantiate_zeros, tangents))
         moving = [type(t) is not Zero for t in tangents]
@@ -166,7 +166,7 @@ class BatchedJvpRule(JvpRule):
 
 
 def batched_rule(rule: JvpRule, axis: AxisData, dims: Dims, out_dims: list[Any], tag: object = None) -> BatchedJvpRule:
-    """The rule for batches."""
+    """Return the rule for batches."""
     return BatchedJvpRule(
         **fields_of(rule, JvpRule), inner=rule, axis=axis, dims=tuple(dims), out_dims=out_dims, tag=tag
     )
@@ -174,13 +174,13 @@ def batched_rule(rule: JvpRule, axis: AxisData, dims: Dims, out_dims: list[Any],
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PartOfJvpRule(JvpRule):
-    """A rule of which some results are read: what only the others need is left out of what it computes."""
+    """A rule without the results that nobody reads, and without what only they need."""
 
     inner: JvpRule
     used: tuple[bool, ...]
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
-        """The results that are read, and their tangents, as two lists."""
+        """Return the results that are read, and their tangents, as two lists."""
         return *self.in_jaxpr(primals, tangents), tree_structure([0] * sum(self.used))
 
     def _trace(self, avals: tuple[Any, ...], moving: tuple[bool, ...]) -> _TracedRule:
@@ -191,35 +191,35 @@ class PartOfJvpRule(JvpRule):
 
 
 def part_of_rule(rule: JvpRule, used: tuple[bool, ...]) -> PartOfJvpRule:
-    """The rule, of whose results only some are read."""
+    """Return the rule without the unused results."""
     return PartOfJvpRule(**fields_of(rule, JvpRule), inner=rule, used=used)
 
 
 def without_axis(aval: Any, dim: Any) -> Any:
-    """The aval of one element of a batch along the axis `dim`."""
+    """Return the aval of one element of a batch along the axis `dim`."""
     return aval if dim is None else aval.update(shape=aval.shape[:dim] + aval.shape[dim + 1 :])
 
 
 class SymbolicZero:
-    """What a rule with `symbolic_zeros` gets as a tangent that is known to be zero: a shape and a dtype."""
+    """Given to a rule with `symbolic_zeros` for a tangent that is known to be zero: a shape and a dtype."""
 
     def __init__(self, aval: Any) -> None:
         self.aval = aval
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the zeros that there are not."""
+        """The shape of the zeros."""
         shape: tuple[int, ...] = self.aval.shape
         return shape
 
     @property
     def dtype(self) -> Any:
-        """Of the zeros that there are not."""
+        """The dtype of the zeros."""
         return self.aval.dtype
 
     @staticmethod
     def show(tangent: Any) -> Any:
-        """A tangent, as the rule gets it."""
+        """Return a tangent as the rule gets it."""
         return SymbolicZero(tangent.aval) if type(tangent) is Zero else tangent
 
     def __repr__(self) -> str:
@@ -227,7 +227,7 @@ class SymbolicZero:
 
 
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
-    """A zero tangent for each leaf of a tree of values: an array, or, with `symbolic_zeros`, an object that says that it is zero."""
+    """Return a zero tangent for each leaf of a tree of values: an array, or a `SymbolicZero`."""
 
     def zero(x: Any) -> Any:
         tangent = zero_tangent(x)

@@ -1,7 +1,7 @@
-"""linear_call: a linear function, and what its transpose is to be.
+"""Defines linear_call: a linear function with a given transpose.
 
-The equation keeps the jaxpr of the function, and a way to that of its transpose, which is traced when it is asked for. To transpose the
-equation is to exchange the two, so whoever does it twice has the function again. The derivative of a linear function is itself.
+The equation keeps the function's jaxpr, and a thunk that traces its transpose on demand. Transposing the equation swaps
+the two, so transposing twice gives the function again. The derivative of a linear function is itself.
 
 JAX: jax/_src/custom_derivatives.py:linear_call
 """
@@ -24,7 +24,7 @@ from ..lax.control_flow.common import Body, avals_of, trace_anew
 from ..lax.convert import asarray
 from ..tree_util import tree_flatten, tree_unflatten, treedef_tuple
 
-# A jaxpr and the values of its first inputs, which it closed over.
+# Returns a jaxpr and the values of its first inputs, which it closed over.
 Thunk = Callable[[], tuple[Jaxpr, Sequence[Any]]]
 
 linear_call_p = Primitive("linear_call", multiple_results=True, pure_shape_rule=False)
@@ -40,7 +40,7 @@ def _(ctx: LoweringContext, *args: str, callee: Jaxpr, **params: Any) -> list[st
 
 @register_batcher(linear_call_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, callee: Jaxpr, transpose_thunk: Thunk, **params: Any) -> Any:
-    """All operands become batches, and so do the results: then the transpose takes and gives batches, too."""
+    """Batching rule: all operands and results become batches, so that the transpose takes and gives batches, too."""
 
     def batched_transpose_thunk() -> tuple[Jaxpr, Sequence[Any]]:
         transpose, consts = transpose_thunk()
@@ -57,25 +57,28 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, callee: Jaxpr, transpose_thunk:
 def linear_call(
     fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, Any], Any], residual_args: Any, linear_args: Any
 ) -> Any:
-    """`fun(residual_args, linear_args)`, of a function that is linear in the second argument, whose transpose is `fun_transpose`.
+    """Return `fun(residual_args, linear_args)`, where `fun` is linear in the second argument and has the transpose
+    `fun_transpose`.
 
         >>> def divided(x, by):
         ...     return linear_call(lambda by, x: x / by, lambda by, ct: ct / by, by, x)
         >>> jax.grad(divided)(9.0, 3.0)
         Array(0.33333334, dtype=float32, weak_type=True)
 
-    A derivative in reverse calls the transpose in place of what follows from `fun`. Nobody checks that it is one.
+    The reverse pass calls `fun_transpose` instead of transposing `fun`. Nothing checks that it is the transpose.
 
     Args:
       fun: takes both arguments.
-      fun_transpose: takes `residual_args` and a tree like the results of `fun`, and returns one like `linear_args`. It is linear
+      fun_transpose: takes `residual_args` and a tree like the results of `fun`, and returns one like `linear_args`. It
+        is linear
         in the second.
-      residual_args: a tree of arrays, in which `fun` need not be linear; there is no derivative by them.
+      residual_args: a tree of arrays, in which `fun` need not be linear; it has no derivative with respect to them.
       linear_args: a tree of arrays.
 
     Raises:
-      TypeError: an argument has what is no array; with a derivative in reverse, `fun_transpose` returns another structure.
-      AssertionError: a derivative by `residual_args` is asked for, or by what `fun` closes over.
+      TypeError: an argument has a leaf that is not an array; in the reverse pass, `fun_transpose` returns another
+        structure.
+      AssertionError: a derivative is taken with respect to `residual_args`, or to what `fun` closes over.
     """
     residuals, residual_tree = tree_flatten(residual_args)
     operands, tree = tree_flatten(linear_args)

@@ -1,10 +1,11 @@
-"""fwd of a custom_vjp function -> fwd, or the function itself where nobody reads the residuals: `defvjp(optimize_remat=True)`.
+"""Replaces fwd of a custom_vjp function by the function itself where nobody reads the residuals:
+`defvjp(optimize_remat=True)`.
 
     b:f32[] c:f32[] = remat_opt[fun_jaxpr_thunk=... fwd_jaxpr={ lambda ; ... } num_consts=0 num_res=1] a
 
-What `checkpoint` computes again, it computes for the residuals; the first time it needs results only, and there the function
-as it was written may be faster than `fwd`. Of what XLA sees, dead code elimination finds that by itself. Of a kernel, which is
-one operation, it cannot: `fwd` is one equation, therefore, which gives way when it is alone with its results.
+Under `checkpoint`, only the recomputation needs residuals; the first computation needs results only, for which the
+undecorated function may be faster than `fwd`. XLA's dead code elimination achieves that for ordinary operations, but
+not for a kernel, which is one operation. So `fwd` is one equation, which is replaced when only its results are read.
 
 JAX: jax/_src/custom_derivatives.py:optimize_remat_of_custom_vjp_fwd
 """
@@ -30,25 +31,25 @@ from ..signature import api_util
 from ..tree_util import PyTreeDef, tree_leaves
 from .vjp_rule import VjpRule
 
-# () -> the function itself, closed: it is traced where it is needed
+# () -> the function's closed jaxpr, traced when needed
 Thunk = Callable[[], Jaxpr]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DroppableVjpRule(VjpRule):
-    """A rule with a `fwd` that gives way to the function."""
+    """A rule whose `fwd` can be replaced by the function."""
 
     fun: Callable[..., Any] = dataclasses.field(kw_only=True)
 
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """The results and the residuals, by one equation. NotImplementedError for a `fwd` with effects."""
+        """Return the results and the residuals, by one equation. NotImplementedError for a `fwd` with effects."""
         trace = core.current_trace()
         if trace is None or not trace.writes_down:
             return super().forward(primals, perturbed)
         trees: list[PyTreeDef] = []
-        given: list[int | None] = []  # for each residual, which argument it is
+        given: list[int | None] = []  # for each residual, the argument that it is, if any
 
         def fwd(*leaves: Any) -> list[Any]:
             outs, out_tree, residuals, res_tree = VjpRule.forward(self, leaves, perturbed)
@@ -103,7 +104,7 @@ def _(ctx: mlir.LoweringContext, *args: str, fwd_jaxpr: Jaxpr, **params: Any) ->
 def _(
     axis: AxisData, vals: Vals, dims: Dims, *, fun_jaxpr_thunk: Thunk, fwd_jaxpr: Jaxpr, num_consts: int, num_res: int
 ) -> Any:
-    """Results are batches in any case: of the function, others may be than of `fwd`, and the one must fit for the other."""
+    """Batching rule: all results become batches, since the function's and those of `fwd` must agree."""
     of_results = (0,) * (len(fwd_jaxpr.outvars) - num_res)
     on_batches, out_dims = batch_jaxpr(fwd_jaxpr, axis, dims, (*[None] * num_res, *of_results))
 
@@ -132,7 +133,7 @@ def _jvp(
     num_consts: int,
     num_res: int,
 ) -> tuple[list[Any], list[Any]]:
-    """All arguments have tangents, and so have all results: the function must fit in the place of `fwd`."""
+    """JVP rule: give all arguments and results tangents, so that the function can replace `fwd`."""
     count, outs = len(primals) - num_consts, len(fwd_jaxpr.outvars)
     given = [type(t) is not Zero for t in tangents[:num_consts]]
     nonzero = (*given, *[True] * count)
@@ -163,7 +164,7 @@ def _jvp(
 
 
 def _ranges(*sizes: int) -> list[range]:
-    """Ranges of these sizes, one after the other, from 0."""
+    """Return ranges of these sizes, one after the other, from 0."""
     ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
     return [range(end - size, end) for end, size in zip(ends, sizes, strict=True)]
 
@@ -173,7 +174,9 @@ def _transpose(cts: Sequence[Any], *operands: Any, **params: Any) -> NoReturn:
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Where no residual is read, the function itself is called; `fwd` goes on with what is read, and all of its arguments."""
+    """Where no residual is read, call the function itself; otherwise `fwd`, with the results that are read and all its
+    arguments.
+    """
     num_consts, num_res = eqn.params["num_consts"], eqn.params["num_res"]
     if not any(used_results):
         return [False] * len(eqn.invars), None

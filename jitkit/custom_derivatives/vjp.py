@@ -1,8 +1,8 @@
-"""Functions with a rule for the way back: the decorator `custom_vjp`, and its primitives.
+"""Functions with their own VJP rule: the decorator `custom_vjp`, and its primitives.
 
-A call under a derivative runs `fwd`, which returns the results and what `bwd` will need, the residuals. What happens to
-tangents is one equation, `custom_lin`, which stands for a linear function that nobody has written down: it can be
-transposed, by `bwd`, and it cannot be computed. So such functions have no derivative in the forward direction.
+A call under a derivative runs `fwd`, which returns the results and the residuals that `bwd` will need. The tangents go
+through one equation, `custom_lin`, which stands for an unknown linear function: `bwd` transposes it, but nothing can
+compute it. So such functions have no forward-mode derivative.
 
 JAX: jax/_src/custom_derivatives.py:custom_vjp
 """
@@ -62,7 +62,7 @@ def _jvp(
 def _by_rule(
     rule: VjpRule, primals: Sequence[Any], tangents: Sequence[Any], forward: Callable[..., Any] | None = None
 ) -> tuple[list[Any], list[Any], PyTreeDef]:
-    """The results, their tangents by an equation that can be transposed, and the tree of either."""
+    """Run `fwd`; return the results, their tangents by a `custom_lin` equation, and their tree."""
     zeros = [type(t) is Zero for t in tangents]
     outs, out_tree, residuals, res_tree = (forward or rule.forward)(primals, [not z for z in zeros])
     out_tangents = custom_lin_p.bind(
@@ -78,7 +78,7 @@ def _by_rule(
 
 
 class _Backward(NamedTuple):
-    """`bwd` and the trees of what it gets."""
+    """`bwd` and the trees of its arguments."""
 
     rule: VjpRule
     res_tree: PyTreeDef
@@ -116,7 +116,7 @@ def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn 
 
 
 def _partial_eval(trace: PartialTrace, *operands: Any, call_jaxpr: Jaxpr, num_consts: int, **params: Any) -> list[Any]:
-    """All of it later. JAX leaves a call of nothing where the part would be that is computed now."""
+    """Postpone the whole call. JAX leaves an empty call where the part computed now would be."""
     if trace.parent is not None and trace.parent.writes_down:
         nothing = Jaxpr((), (), (), (), debug_info=call_jaxpr.debug_info.filter((), ()))
         with core.set_current_trace(trace.parent):
@@ -133,7 +133,7 @@ primitive_transposes[custom_lin_p] = _transpose
 
 
 def _pp_call(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """The function's name first, and its rule by names only."""
+    """Print the function's name first, and its rule by names only."""
     rule: VjpRule = eqn.params["rule"]
     params = {"name": eqn.params["call_jaxpr"].debug_info.func_name, "bwd": api_util.name_of(rule.bwd)}
     params |= {"call_jaxpr": eqn.params["call_jaxpr"], "fwd": api_util.name_of(rule.fwd)}
@@ -157,7 +157,7 @@ pp_eqn_rules[custom_lin_p] = _pp_linear
 
 
 class custom_vjp:
-    """Give a function a rule for the way back: how much its arguments count, if its results count so much.
+    """Give a function a VJP rule: how cotangents of its results become cotangents of its arguments.
 
         @custom_vjp
         def f(x, y):
@@ -207,10 +207,10 @@ class custom_vjp:
             argument, a tree like it, or None where there is none.
           symbolic_zeros: `fwd` gets pairs with the fields `value` and `perturbed`, and `bwd` objects of the class
             `SymbolicZero` for cotangents that are known to be zero.
-          optimize_remat: within `checkpoint`, what computes the results the first time is the function, and not `fwd`. Of use
-            where `fwd` is a kernel, of which XLA cannot leave out a part.
+          optimize_remat: within `checkpoint`, compute the results the first time with the function, not with `fwd`.
+            Useful where `fwd` is a kernel, from which XLA cannot remove the residuals.
 
-        NotImplementedError for both of the last two.
+        NotImplementedError for the last two together.
         """
         if symbolic_zeros and optimize_remat:
             raise NotImplementedError("remat optimization for custom_vjp does not support symbolic zeros")
@@ -219,7 +219,7 @@ class custom_vjp:
 
     @traceback_util.api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; under a derivative, its rule.
+        """Call the function; under a derivative, use its rule.
 
         AttributeError where there is no rule yet; TypeError for arguments that do not fit; UnexpectedTracerError for a
         tracer as an argument that is not differentiated.
@@ -267,8 +267,8 @@ _WAYS = Ways(_batched, _by_rule, _record)
 
 
 def custom_gradient(fun: Callable[..., Any]) -> custom_vjp:
-    """Give a function a rule in one piece: `fun` returns its result, and a function from cotangents of the result to
-    cotangents of the arguments, which may close over values on the way.
+    """Give a function its VJP rule in one piece: `fun` returns its result, and a function from cotangents of the result
+    to cotangents of the arguments, which may close over intermediate values.
 
         @custom_gradient
         def f(x):

@@ -1,7 +1,7 @@
-"""`fwd` and `bwd` as a user wrote them -> functions of flat lists
+"""a user's `fwd` and `bwd` -> functions of flat lists
 
-`forward` gives the results and the residuals, `backward` cotangents of the arguments, checked for structure and shapes. A rule for
-batches is made of one for elements, both ways.
+`forward` returns the results and the residuals, `backward` the cotangents of the arguments, checked for structure and
+shapes. A rule for elements can be turned into one for batches.
 
 JAX: jax/_src/custom_derivatives.py:_flatten_bwd
 """
@@ -36,14 +36,16 @@ from .jvp_rule import SymbolicZero, without_axis
 
 @dataclasses.dataclass(slots=True)
 class CustomVJPPrimal:
-    """What `fwd` gets for an array with `symbolic_zeros`: its value, and whether it changes. It is a leaf of trees."""
+    """Given to `fwd` for an array with `symbolic_zeros`: its value, and whether it is differentiated (perturbed). A
+    leaf of trees.
+    """
 
     value: Any
     perturbed: bool
 
 
 def custom_vjp_primal_tree_values(tree: Any) -> Any:
-    """What `fwd` gets with `symbolic_zeros` as a tree of values, without what is known of them. TypeError for other leaves."""
+    """Return the values in what `fwd` gets with `symbolic_zeros`, as a tree. TypeError for other leaves."""
 
     def value(leaf: Any) -> Any:
         if type(leaf) is not CustomVJPPrimal:
@@ -70,7 +72,7 @@ class VjpRule:
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """The results and the residuals, each as leaves and tree. TypeError unless `fwd` returns a pair of them."""
+        """Return the results and the residuals, each as leaves and tree. TypeError unless `fwd` returns a pair."""
         if self.symbolic_zeros:
             primals = [CustomVJPPrimal(x, p) for x, p in zip(primals, perturbed, strict=True)]
         pair = self.call(self.fwd, primals)
@@ -99,7 +101,7 @@ class VjpRule:
         return outs, out_tree, *tree_flatten(pair[1])
 
     def call(self, fun: Callable[..., Any], primals: Sequence[Any]) -> Any:
-        """What `fun` returns for the arguments of the call, with the static ones in their places."""
+        """Return what `fun` returns for the arguments of the call, with the static ones in their places."""
         values = iter(self.in_tree.unflatten(primals))
         count = len(self.statics) + len(self.in_tree.children())
         return fun(*[self.statics[i] if i in self.statics else next(values) for i in range(count)])
@@ -107,13 +109,13 @@ class VjpRule:
     def forward_in_jaxpr(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """The same, where the call is part of a program: `fwd` is traced, once, and what it did is computed."""
+        """Do the same for a call inside a jaxpr: trace `fwd` once, and evaluate that."""
         jaxpr, out_tree, res_tree = self.traced(tuple(map(core.typeof, primals)), tuple(perturbed))
         found = eval_jaxpr(jaxpr, jaxpr.consts, *primals)
         return found[: out_tree.num_leaves], out_tree, found[out_tree.num_leaves :], res_tree
 
     def traced(self, avals: tuple[Any, ...], perturbed: tuple[bool, ...]) -> _TracedForward:
-        """`fwd` as a jaxpr, for arguments of these types."""
+        """Trace `fwd` to a jaxpr, for arguments of these types."""
         if (avals, perturbed) not in self.memo:
             self.memo[avals, perturbed] = self._trace(avals, perturbed)
         return self.memo[avals, perturbed]
@@ -130,7 +132,7 @@ class VjpRule:
         return _TracedForward(trace_to_jaxpr(both, avals, info), *trees)
 
     def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
-        """A cotangent for each leaf of the arguments, some of them Zero: what `bwd` returns, None or zeros included."""
+        """Return a cotangent for each leaf of the arguments: a Zero where `bwd` returns None or a zero."""
         found = self.bwd(*self.statics.values(), residuals, cotangents)
         arguments = self.in_tree.children()
         if isinstance(found, list) and len(found) == len(arguments):
@@ -152,7 +154,7 @@ class VjpRule:
 
 
 class _TracedForward(NamedTuple):
-    """What `fwd` does, from the arguments to results and residuals, and their trees."""
+    """A traced `fwd`, from the arguments to results and residuals, and their trees."""
 
     jaxpr: Jaxpr
     out_tree: PyTreeDef
@@ -161,18 +163,18 @@ class _TracedForward(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BatchedVjpRule(VjpRule):
-    """A rule for batches: `inner` is asked for one element of them. Residuals keep where their axes are."""
+    """A rule for batches: calls `inner` on elements of them. Residuals keep their batch axes."""
 
     inner: VjpRule
     axis: AxisData
     dims: Dims  # of the arguments
-    out_dims: list[Any]  # of the results; empty until the function, or its rule, has been called
+    out_dims: list[Any]  # of the results; empty until the function or its rule has been called
     tag: object = None  # of the trace whose tracers the rule may close over
 
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Results with their axes at `out_dims`, and residuals that say where theirs are."""
+        """Return results with their batch axes at `out_dims`, and residuals with their own."""
         made: list[Any] = []
 
         def on_elements(*leaves: Any) -> list[Any]:
@@ -193,7 +195,7 @@ class BatchedVjpRule(VjpRule):
         return outs, out_tree, *tree_flatten(residuals)
 
     def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
-        """Cotangents with the axes of the arguments; for one without an axis, the sum."""
+        """Return cotangents with the batch axes of the arguments, summed over the batch for an argument without one."""
         kept: _ResidualsOfBatch = residuals.func
         cts, tree = tree_flatten(cotangents)
         nonzero: list[bool] = []
@@ -228,14 +230,14 @@ class BatchedVjpRule(VjpRule):
 def batched_vjp_rule(
     rule: VjpRule, axis: AxisData, dims: Dims, out_dims: list[Any], in_avals: tuple[Any, ...], tag: object = None
 ) -> BatchedVjpRule:
-    """The rule for batches."""
+    """Return the rule for batches."""
     fields = fields_of(rule, VjpRule) | {"in_avals": in_avals}
     return BatchedVjpRule(**fields, inner=rule, axis=axis, dims=tuple(dims), out_dims=out_dims, tag=tag)
 
 
 @dataclasses.dataclass(frozen=True)
 class _ResidualsOfBatch:
-    """Where the batch axes of residuals are, and their tree."""
+    """The batch axes of residuals, and their tree."""
 
     dims: tuple[Any, ...]
     tree: PyTreeDef
@@ -246,7 +248,7 @@ class _ResidualsOfBatch:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PartOfVjpRule(VjpRule):
-    """A rule for a function of which some results are read. Residuals keep what the whole has."""
+    """A rule for a function of which some results are read. Its residuals are those of the whole rule."""
 
     inner: VjpRule
     used: tuple[bool, ...]
@@ -254,7 +256,7 @@ class PartOfVjpRule(VjpRule):
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """The results that are read, as a list; what only the others need is left out of what `fwd` computes."""
+        """Return the results that are read, as a list, without computing what only the others need."""
         return self.forward_in_jaxpr(primals, perturbed)
 
     def _trace(self, avals: tuple[Any, ...], perturbed: tuple[bool, ...]) -> _TracedForward:
@@ -265,7 +267,7 @@ class PartOfVjpRule(VjpRule):
         return _TracedForward(left, tree_structure([0] * sum(self.used)), residuals)
 
     def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
-        """What the rule makes of cotangents of the results that are read, and zeros for the others."""
+        """Call the whole rule on the cotangents of the results that are read, and zeros for the others."""
         whole: _ResidualsOfWhole = residuals.func
         given, show = iter(cotangents), SymbolicZero.show if self.symbolic_zeros else instantiate_zeros
         cts = [
@@ -277,7 +279,7 @@ class PartOfVjpRule(VjpRule):
 
 @dataclasses.dataclass(frozen=True)
 class _ResidualsOfWhole:
-    """What is to be known of the results and the residuals of the whole rule."""
+    """The trees and types of the whole rule's results and residuals."""
 
     out_tree: PyTreeDef
     out_avals: tuple[Any, ...]
@@ -288,12 +290,12 @@ class _ResidualsOfWhole:
 
 
 def part_of_vjp_rule(rule: VjpRule, used: tuple[bool, ...]) -> PartOfVjpRule:
-    """The rule of a function of whose results only some are read."""
+    """Return the rule of a function without its unused results."""
     return PartOfVjpRule(**fields_of(rule, VjpRule), inner=rule, used=used)
 
 
 def _checked(ct: Any, aval: Any, path: Any) -> Any:
-    """A cotangent that `bwd` returned for an argument of this type. ValueError for one of another shape, or a zero of
+    """Check a cotangent that `bwd` returned for an argument of this type. ValueError for another shape, or a zero of
     another dtype.
     """
     expected = tangent_aval(aval)

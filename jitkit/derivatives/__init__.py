@@ -1,4 +1,4 @@
-"""Derivatives, as users ask for them.
+"""The derivatives that users call.
 
 Comes in: a function of trees. Goes out: its derivative, a function of trees. The work on flat lists and jaxprs is done in
 `interpreters` (`ad`, `ad_linearize`, `ad_transpose`). Rules stand beside their primitives in `lax`; those with a module of their
@@ -7,10 +7,10 @@ own come with this room. In the order of reading:
     linear_maps   jvp, linearize, vjp, linear_transpose
     gradients     grad, value_and_grad
     jacobians     jacfwd, jacrev, jacobian, hessian
-    checkpoint    a function that remembers less
-    policies      operation -> whether its result is kept
+    checkpoint    a function that keeps fewer residuals
+    policies      operation -> whether its result is saved
     saving        jaxpr + policy -> what is computed now, and what is computed again
-    residuals     what a gradient keeps, printed
+    residuals     what a gradient saves, printed
 
 JAX: jax/_src/api.py:value_and_grad
 """

@@ -1,11 +1,11 @@
-"""function -> the same function, which remembers less
+"""function -> the same function, which keeps fewer residuals
 
-`checkpoint`, also called `remat`: under a derivative in the reverse direction, what the function computes on the way is not
-kept for the way back, but computed again from its arguments. Memory is paid for with time.
+`checkpoint`, also called `remat`, does not save the function's intermediate values for the reverse pass, but recomputes
+them from its arguments. It trades time for memory.
 
-A call is one equation, `remat2`, which holds the function as a jaxpr. Linearised, its results are computed as they are,
-and the linear program is again such an equation: it takes the arguments beside the tangents, and computes anew what it
-multiplies these by. A policy says of which operations the results are kept all the same.
+A call is one equation, `remat2`, which holds the function as a jaxpr. Linearised, its results are computed as usual,
+and the linear program is another such equation: it takes the arguments beside the tangents, and recomputes the values
+that it multiplies these by. A policy says which operations' results are saved nevertheless.
 
 JAX: jax/_src/ad_checkpoint.py:checkpoint
 """
@@ -73,7 +73,7 @@ def _(
     differentiated: bool,
     policy: Any,
 ) -> list[str]:
-    """What is computed again must not be found to be computed already: a barrier hides where it comes from."""
+    """Lowering rule: an optimization barrier keeps XLA's CSE from merging the recomputation with the original."""
     hidden = (prevent_cse,) * len(args) if isinstance(prevent_cse, bool) else prevent_cse
     if not (differentiated and any(hidden)):
         return ctx.lower_region(jaxpr, list(args), "checkpoint")
@@ -87,7 +87,7 @@ def _(
 def _preventing(
     prevent_cse: bool | tuple[bool, ...], before: int = 0, kept: Sequence[bool] | None = None, after: int = 0
 ) -> Any:
-    """The parameter for other inputs: those of the old ones that are kept, with so many new ones before and after them."""
+    """Adapt the parameter to other inputs: the old ones that are kept, with new ones before and after them."""
     if isinstance(prevent_cse, bool):
         return prevent_cse
     old = prevent_cse if kept is None else tuple(compress(prevent_cse, kept))
@@ -133,7 +133,9 @@ def _jvp(
 
 
 def _partial_eval(trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, policy: Policy | None, **params: Any) -> list[Any]:
-    """The results are computed now; what tangents need, later, from the operands and from what the policy keeps."""
+    """Partial evaluation: compute the results now; recompute later what tangents need, from the operands and from what
+    the policy saves.
+    """
     known = tuple(not trace.is_tangent(x) for x in operands)
     first, second, known_out = split_for_later(jaxpr, known, policy)
     with core.set_current_trace(trace.parent):
@@ -149,8 +151,8 @@ def _partial_eval(trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, policy: Pol
 
 @remembered
 def split_for_later(jaxpr: Jaxpr, known: tuple[bool, ...], policy: Policy | None) -> tuple[Jaxpr, Jaxpr, list[bool]]:
-    """Two jaxprs, and which outputs are known. The first takes the known inputs, and returns the known outputs and what
-    is kept; the second takes what is kept, and all inputs, and returns the other outputs.
+    """Split a jaxpr in two; also return which outputs are known. The first takes the known inputs, and returns the
+    known outputs and what is saved; the second takes what is saved and all inputs, and returns the other outputs.
     """
     count = len(known)
     split = split_by_policy(
@@ -171,8 +173,8 @@ def split_for_later(jaxpr: Jaxpr, known: tuple[bool, ...], policy: Policy | None
 
 
 def _with_exact_residuals(jaxpr: Jaxpr, residuals: Sequence[Any]) -> Jaxpr:
-    """The jaxpr with the residuals that it goes on with rounded to what their types can hold: XLA may compute with more
-    bits, but what is computed again later begins with what was kept.
+    """Round the residuals that the jaxpr itself goes on with to the precision of their types. XLA may compute with more
+    bits, but the recomputation begins with what was saved.
     """
     read = {x for eqn in jaxpr.eqns for x in eqn.invars if isinstance(x, Var)}
     exact = {v: Var(v.aval) for v in residuals if v in read and dtypes.issubdtype(v.aval.dtype, np.inexact)}
@@ -192,7 +194,7 @@ def _rounding(rough: Var, exact: Var, made_by: JaxprEqn | None = None) -> JaxprE
 
 
 def _split(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """A checkpoint in another one: two of them."""
+    """Split a checkpoint inside another one into two."""
     jaxpr = eqn.params["jaxpr"]
     split = split_by_policy(jaxpr, tuple(unknown), tuple(there), (False,) * len(jaxpr.outvars), False, policy)
     residuals = [Var(aval) for aval in split.second.in_avals[: split.num_residuals]]
@@ -239,7 +241,7 @@ def _transpose(cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, **params: Any) 
 
 @remembered
 def _transpose_anew(jaxpr: Jaxpr, linear: tuple[bool, ...], given: tuple[bool, ...]) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """As `transpose_jaxpr`, of a jaxpr that is linear in part: the rest is computed anew, and what is linear transposed."""
+    """Transpose a jaxpr that is linear in part, as `transpose_jaxpr`: recompute the rest, and transpose what is linear."""
     count = len(linear) - sum(linear)
     of_known = [aval for aval, is_linear in zip(jaxpr.in_avals, linear, strict=True) if not is_linear]
     nonzero: list[bool] = []
@@ -276,14 +278,15 @@ def checkpoint(
     policy: Policy | None = None,
     static_argnums: int | tuple[int, ...] = (),
 ) -> Callable[..., Any]:
-    """The function, of which a gradient keeps the arguments, and computes the rest again on the way back.
+    """Return the function with gradients that save its arguments, and recompute the rest in the reverse pass.
 
     Args:
       fun: a function of trees of arrays.
-      prevent_cse: keep XLA from noticing that it is computed twice. False makes better code where the call stands in the
-        body of a scan. A tuple has a bool, or a tree of them, for each argument: what is not to be hidden, such as weights.
-      policy: what is kept besides, one of `checkpoint_policies`; without one, nothing.
-      static_argnums: arguments that are Python values. With those that are equal, nothing is traced anew.
+      prevent_cse: keep XLA from merging the recomputation with the original (CSE). False makes better code where the
+        call is in the body of a scan. A tuple has a bool, or a tree of them, for each argument: False for those not to
+        be hidden, such as weights.
+      policy: what is saved besides, one of `checkpoint_policies`; by default nothing.
+      static_argnums: arguments that are Python values. Equal ones share a trace.
     """
     api_util.check_callable(fun)
     if isinstance(prevent_cse, Sequence):
@@ -326,10 +329,12 @@ def checkpoint(
 
 
 def _positions(given: Any, count: int) -> tuple[int, ...]:
-    """The static arguments of a call with `count` of them. TypeError and ValueError for what is no tuple of such ints."""
+    """Return the static arguments of a call with `count` of them. TypeError and ValueError for anything but a tuple of
+    such ints.
+    """
     fits = [
         -count <= i if since(0, 12) else i >= -count for i in given
-    ]  # a TypeError of Python's for what is no number
+    ]  # raises Python's TypeError for what is not a number
     if not all(fits) and not since(0, 12):
         raise ValueError(
             "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to -len(args) "
@@ -349,7 +354,7 @@ def _positions(given: Any, count: int) -> tuple[int, ...]:
 
 
 class _Static:
-    """A static argument in a key: its type and value, or itself where it has no hash."""
+    """A static argument in a key: its type and value, or the object itself if it cannot be hashed."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -1,7 +1,7 @@
 """function -> its gradient: `grad`, `value_and_grad`
 
-The result is a single number, so one reverse pass says how it changes with each element of an argument. What is here says which
-arguments are meant, and refuses what has no gradient; `linear_maps` does the pass.
+The result is a single number, so one reverse pass says how it changes with each element of an argument. This module
+selects the arguments, and refuses what has no gradient; `linear_maps` does the pass.
 
     value_and_grad(f)(x)      y, f_vjp = vjp(f, x);  y, f_vjp(1.0)
 
@@ -37,8 +37,8 @@ def grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """A function that takes the arguments of `fun` and returns its gradient: how the result, one number, changes with
-    each element of an argument.
+    """Return a function that takes the arguments of `fun` and returns its gradient: how the result, one number, changes
+    with each element of an argument.
 
     Args:
       fun: returns a float scalar.
@@ -52,8 +52,8 @@ def grad(
       pair of that and the other data.
 
     Raises (when the function is called):
-      TypeError: for arguments or a result of other types, whose dtype it names (`int32`), and for a result that is no
-        scalar, whose shape it names (`(4,)`).
+      TypeError: for arguments or a result of other types, naming the dtype (`int32`), and for a result that is not a
+        scalar, naming its shape (`(4,)`).
     """
     value_and_gradient = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
@@ -74,7 +74,7 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
-    """Like `grad`, for a pair: the result of `fun`, and its gradient."""
+    """Like `grad`, but return a pair: the result of `fun`, and its gradient."""
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 
@@ -98,13 +98,13 @@ def value_and_grad(
 def fwd_and_bwd(
     fun: Callable[..., Any], argnums: Argnums, has_aux: bool = False, jitted: bool = True
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The two passes of `vjp` as functions that are compiled once, each for itself.
+    """Return the two passes of `vjp` as functions, each compiled once.
 
         fwd, bwd = fwd_and_bwd(f, argnums=(0, 1))
         y, residuals = fwd(x, w)                # with `has_aux`, what `fun` returns beside y comes third
         ct_x, ct_w = bwd(residuals, ct_y)       # of one argument for an int, and a tuple otherwise
 
-    `jitted=False` leaves them to whoever jits what they are in.
+    `jitted=False` leaves them uncompiled, to be called inside of another `jit`.
     """
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
@@ -121,7 +121,9 @@ def fwd_and_bwd(
 
 
 def as_argnums(argnums: Any) -> int | tuple[int, ...]:
-    """`argnums` as an int, or a tuple of ints. ConcretizationTypeError for a tracer, TypeError for what holds anything but ints."""
+    """Return `argnums` as an int, or a tuple of ints. ConcretizationTypeError for a tracer, TypeError for anything
+    else.
+    """
     if isinstance(argnums, core.Tracer):
         raise errors.ConcretizationTypeError(argnums, "expected a static index or sequence of indices.")
     try:
@@ -133,7 +135,9 @@ def as_argnums(argnums: Any) -> int | tuple[int, ...]:
 def fix_others(
     fun: Callable[..., Any], numbers: int | tuple[int, ...], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """`fun` as a function of some of its arguments, and these. TypeError where the call has too few of them."""
+    """Fix all other arguments: return a function of `argnums` only, and their values. TypeError where the call has too
+    few.
+    """
     highest = max(numbers) if isinstance(numbers, tuple) else numbers
     if highest >= len(args):
         raise TypeError(
@@ -146,12 +150,14 @@ def fix_others(
 def split_arguments(
     fun: Callable[..., Any], numbers: int | tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """`fun` as a function of some of its arguments, and these. ValueError for a position that the call does not have."""
+    """Fix all other arguments: return a function of `numbers` only, and their values. ValueError for a position that
+    the call does not have.
+    """
     positions = api_util.counted_from_zero(numbers if isinstance(numbers, tuple) else (numbers,), len(args))
     others, chosen = list(args), []
     for i in positions:
         chosen.append(others[i])
-        others[i] = None  # so what a position is that is named again, as in JAX
+        others[i] = None  # a position named twice is None the second time, as in JAX
 
     @wraps(fun)
     def fun_of_some(*some: Any) -> Any:
@@ -164,7 +170,7 @@ def split_arguments(
 
 
 def check_scalar(value: Any) -> None:
-    """TypeError for a result that has no gradient: what is no array, or not a single number."""
+    """Raise TypeError for a result that has no gradient: one that is not an array, or not a single number."""
     message = "Gradient only defined for scalar-output functions. Output"
     try:
         aval = core.typeof(value)
@@ -176,7 +182,7 @@ def check_scalar(value: Any) -> None:
 
 
 def _instead_of(value: Any) -> str:
-    """What to return instead of something that is not one number."""
+    """Advise what to return instead of a result that is not one number."""
     if value is None:
         return "The function returns None: is a `return` missing?"
     if isinstance(value, tuple) and len(value) == 2:
@@ -185,7 +191,7 @@ def _instead_of(value: Any) -> str:
 
 
 def dtype_of_input(x: Any) -> Any:
-    """The dtype of a leaf of an argument; TypeError for what is no array of numbers."""
+    """Return the dtype of an argument's leaf; TypeError for one that is not an array of numbers."""
     try:
         return core.typeof(x).dtype
     except TypeError:
@@ -194,7 +200,7 @@ def dtype_of_input(x: Any) -> Any:
 
 
 def check_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
-    """TypeError for an argument by which `name` ("grad", "jacrev") cannot differentiate."""
+    """Raise TypeError for an argument with respect to which `name` ("grad", "jacrev") cannot differentiate."""
     dtype = dtype_of_input(x)
     if holomorphic and not dtypes.issubdtype(dtype, np.complexfloating):
         raise TypeError(f"{name} with holomorphic=True requires inputs with complex dtype, but got {dtype.name}.")
@@ -206,7 +212,7 @@ def check_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
 
 
 def check_output(name: str, x: Any, holomorphic: bool) -> None:
-    """TypeError for a result that `name` cannot differentiate."""
+    """Raise TypeError for a result that `name` cannot differentiate."""
     for leaf in tree_leaves(x):
         dtype = core.typeof(leaf).dtype
         is_complex = dtypes.issubdtype(dtype, np.complexfloating)

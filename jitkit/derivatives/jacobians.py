@@ -1,8 +1,8 @@
-"""function -> all its derivatives
+"""function -> its matrices of derivatives
 
-A matrix of derivatives, one for each element of the result by each of the arguments: column by column, by tangents
-(`jacfwd`), or row by row, by cotangents (`jacrev`), all columns or rows at once, as a batch (`vmap`). The second
-derivatives (`hessian`) are those, forward, of those, in reverse.
+A Jacobian has a derivative of each element of the result by each element of the arguments. `jacfwd` computes its
+columns from tangents, `jacrev` its rows from cotangents, all at once, as a batch (`vmap`). `hessian`, the second
+derivatives, is `jacfwd` of `jacrev`.
 
 JAX: jax/_src/api.py:jacrev
 """
@@ -31,8 +31,8 @@ from .linear_maps import jvp, vjp
 def jacfwd(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
-    """A function that takes the arguments of `fun` and returns its Jacobian, which is computed forward: best for few
-    arguments and many results.
+    """Return a function that takes the arguments of `fun` and returns its Jacobian, computed in forward mode: best for
+    few arguments and many results.
 
     Args:
       fun: a function of trees of floats.
@@ -94,7 +94,7 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """Like `jacfwd`, computed in reverse: best for few results and many arguments. `allow_int` is as for `grad`."""
+    """Like `jacfwd`, computed in reverse mode: best for few results and many arguments. `allow_int` is as for `grad`."""
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 
@@ -107,7 +107,7 @@ def jacrev(
         y, pullback, *aux = vjp(fun_of_some, *some, has_aux=has_aux)
         check_output("jacrev", y, holomorphic)
         rows = vmap(pullback)(basis_of(y))
-        is_one = isinstance(argnums, int)  # and not of numpy's: a tuple of one, as in JAX
+        is_one = isinstance(argnums, int)  # a numpy integer counts as a tuple of one, as in JAX
         example = some[0] if is_one else tuple(some)
         rows = rows[0] if is_one else rows
         by_argument = tree_map(lambda x, block: split_like(y, 0, block, x), example, rows)
@@ -123,22 +123,24 @@ jacobian = jacrev
 def hessian(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
-    """A function that takes the arguments of `fun` and returns all second derivatives: a tree like the result, of trees
-    like the argument, of trees like the argument. Arguments are those of `jacfwd`.
+    """Return a function that takes the arguments of `fun` and returns all second derivatives: a tree like the result,
+    of trees like the argument, of trees like the argument. Arguments are those of `jacfwd`.
     """
     rows = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
     return jacfwd(rows, argnums, has_aux=has_aux, holomorphic=holomorphic)
 
 
 def basis_of(tree: Any) -> Any:
-    """A batch of trees like this one: in each, one element is 1, and all others are 0."""
+    """Return a batch of trees like this one: in each, one element is 1, and all others are 0."""
     leaves, _ = tree_flatten(tree)
     count = sum(map(np.size, leaves))
     return split_like(tree, 1, _identity(count, dtypes.result_type(*leaves)), None)
 
 
 def _of_leaf(block: Any, leaf: Any) -> Any:
-    """A part of the basis, of the type of its leaf. JAX before 0.12 writes a conversion even where it has that."""
+    """Convert a part of the basis to the type of its leaf. JAX before 0.12 writes a conversion even if it has that
+    type.
+    """
     block = _of_type(block, leaf)
     trace, aval = core.current_trace(), core.get_aval(leaf)
     while trace is not None and not isinstance(trace, DynamicJaxprTrace):
@@ -150,15 +152,15 @@ def _of_leaf(block: Any, leaf: Any) -> Any:
 
 
 def _identity(count: int, dtype: Any) -> Any:
-    """`jnp.eye`, in its operations."""
+    """`jnp.eye`, as its operations."""
     kind = dtypes.default_int_dtype()
     rows, columns = (lax.broadcasted_iota(kind, (count, count), axis) for axis in (0, 1))
     return lax.convert_element_type(lax.eq(lax.add(rows, kind.type(0)), columns), dtype)
 
 
 def split_like(tree: Any, axis: int, x: Any, example: Any) -> Any:
-    """x taken apart along an axis to the leaves of a tree, whose axes come in its place; of the type of `example`, or else
-    of the leaves.
+    """Split an axis of x among the leaves of a tree, whose axes take its place; in the type of `example`, or else of
+    the leaves.
     """
     leaves, treedef = tree_flatten(tree)
     axis %= x.ndim

@@ -1,8 +1,8 @@
-"""function + point -> its linear map there, forwards and backwards: `jvp`, `linearize`, `vjp`, `linear_transpose`
+"""function + point -> its linear map there, forward and reverse: `jvp`, `linearize`, `vjp`, `linear_transpose`
 
-A linear map is applied once, to a tangent (`jvp`), or comes as a function: of tangents (`linearize`), of cotangents (`vjp`). The work
-is done on flat lists in `interpreters/ad`, `ad_linearize` and `ad_transpose`; what is here takes trees apart, and refuses tangents and
-cotangents that do not belong to the function.
+`jvp` applies the map once, to a tangent; `linearize` returns it as a function of tangents, `vjp` as one of cotangents.
+`interpreters/ad`, `ad_linearize` and `ad_transpose` do the work on flat lists; this module flattens trees, and refuses
+tangents and cotangents that do not fit the function.
 
     vjp(f, x)                 y, program = linearize(f, x);  transpose the program
 
@@ -36,7 +36,7 @@ from ..tree_util.paths import equality_errors_pytreedef
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
 ) -> tuple[Any, ...]:
-    """The result of `fun(*primals)`, and how it changes when `primals` change by `tangents`.
+    """Return `fun(*primals)`, and its tangent when `primals` have the tangents `tangents`.
 
     Args:
       primals: the arguments, a tuple or list of trees.
@@ -44,7 +44,7 @@ def jvp(
       has_aux: `fun` returns a pair: what is differentiated, and other data, which comes third.
 
     Raises:
-      TypeError: for trees or dtypes that do not belong together.
+      TypeError: for trees or dtypes that do not match.
       ValueError: for shapes that do not.
     """
     api_util.check_callable(fun)
@@ -76,7 +76,7 @@ def _as_zero(tangent: Any) -> Any:
 
 def _check_tangent(aval: Any, tangent: Any) -> None:
     expected = tangent_aval(aval).dtype
-    gap = " " if since(0, 12) else ""  # of JAX's sentences
+    gap = " " if since(0, 12) else ""  # JAX's messages differ in a space
     if tangent.dtype != expected:
         raise TypeError(
             "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal "
@@ -91,8 +91,8 @@ def _check_tangent(aval: Any, tangent: Any) -> None:
 
 
 class _Flat:
-    """A function of trees as one of flat lists. The tree of its result is known after a call; with `has_aux` so are the
-    leaves of what it returns beside, `aux`.
+    """Turns a function of trees into one of flat lists. The tree of its result is known after a call; with `has_aux` so
+    are the leaves `aux` of its other data.
     """
 
     def __init__(self, fun: Callable[..., Any], in_tree: PyTreeDef, has_aux: bool) -> None:
@@ -117,18 +117,18 @@ class _Flat:
         return outs
 
     def unflatten(self, leaves: Sequence[Any]) -> Any:
-        """A tree like the result."""
+        """Return a tree like the result."""
         return tree_unflatten(self.out_tree, leaves)
 
     def unflatten_aux(self) -> list[Any]:
-        """The other data, in a list; an empty list where there are none."""
+        """Return the other data, in a list; an empty list where there are none."""
         return [] if self.aux_tree is None else [tree_unflatten(self.aux_tree, self.aux)]
 
 
 def _linearize(
     fun: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool
 ) -> tuple[_Flat, list[Any], list[Any], LinearProgram]:
-    """The flat function, its arguments, its results, and its linear program."""
+    """Return the flat function, its arguments, its results, and its linear program."""
     api_util.check_callable(fun)
     leaves, tree = tree_flatten(partial_eval.with_stand_ins_in(primals))
     for x in leaves:
@@ -142,10 +142,10 @@ def _linearize(
 
 @traceback_util.api_boundary
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """The result of `fun(*primals)`, and a function from tangents of `primals` to the tangent of the result.
+    """Return `fun(*primals)`, and a function from tangents of `primals` to the tangent of the result.
 
-    The function does not compute again what does not depend on tangents: it costs memory for that. With `has_aux`,
-    `fun` returns a pair, and its second part comes third.
+    That function does not recompute what does not depend on tangents, but keeps it in memory. With `has_aux`, `fun`
+    returns a pair, and its second part comes third.
     """
     flat, leaves, outs, program = _linearize(fun, primals, has_aux)
     avals = [core.get_aval(x) for x in leaves]
@@ -179,10 +179,10 @@ def _push_forward(
 
 @traceback_util.api_boundary
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """The result of `fun(*primals)`, and a function from a cotangent of it to cotangents of `primals`, a tuple.
+    """Return `fun(*primals)`, and a function from a cotangent of it to cotangents of `primals`, a tuple.
 
-    A cotangent is a tree like the result, of numbers that say how much each element of it counts. With `has_aux`, `fun`
-    returns a pair, and its second part comes third.
+    A cotangent is a tree like the result, with a weight for each of its elements. With `has_aux`, `fun` returns a pair,
+    and its second part comes third.
     """
     flat, _, outs, program = _linearize(fun, primals, has_aux)
     out_avals = [core.get_aval(x) for x in outs]
@@ -219,7 +219,7 @@ def _pull_back(
         )
     for ct, aval in zip(cts, out_avals, strict=True):
         given, expected = core.typeof(ct), tangent_aval(aval)
-        agree = given.dtype == expected.dtype or dtypes.float0 in (given.dtype, expected.dtype)  # as JAX has it
+        agree = given.dtype == expected.dtype or dtypes.float0 in (given.dtype, expected.dtype)  # as in JAX
         if given.shape != expected.shape or not agree:
             raise ValueError(
                 "unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got "
@@ -236,16 +236,18 @@ def _pull_back(
 
 @traceback_util.api_boundary
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
-    """The transpose of a linear function: from a cotangent of its result to a tuple of cotangents of its arguments.
+    """Return the transpose of a linear function: it takes a cotangent of the result, and returns a tuple of cotangents
+    of the arguments.
 
     Args:
-      fun: a linear function; that it is one, is a promise.
-      primals: arguments, of which only shapes and dtypes count: arrays or `ShapeDtypeStruct`s.
+      fun: a linear function; this is checked only when the transpose is called.
+      primals: arguments, of which only shapes and dtypes matter: arrays or `ShapeDtypeStruct`s.
 
     Raises:
-      TypeError: floats become integers, a cotangent has another structure or type than the result, or (when the transpose is
+      TypeError: floats become integers, a cotangent has another structure or type than the result, or (when the
+        transpose is
         called) `fun` is not linear, as in `x * x`.
-      NotImplementedError: an operation in `fun` is linear in nothing, such as `sin`.
+      NotImplementedError: an operation in `fun` is not linear in any operand, such as `sin`.
     """
     leaves, in_tree = tree_flatten(primals)
     avals = [aval_of_argument(x) for x in leaves]
@@ -277,8 +279,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
                 arg_cts = ad_transpose.backward_pass(jaxpr, consts, inputs, cts)
         except (AttributeError, TypeError) as error:
             if UndefinedPrimal.__name__ not in str(error):
-                raise  # the user's own, of a function with a transpose of its own
-            # A rule was given two linear operands, and is linear in one.
+                raise  # the user's own error, from a function with its own transpose
+            # A transpose rule got two linear operands, and is linear in one.
             raise TypeError(
                 f"linear_transpose takes a linear function, and {info.func_src_info} is not one."
             ) from error

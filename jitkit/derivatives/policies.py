@@ -1,7 +1,7 @@
-"""operation -> whether its result is kept for the way back
+"""operation -> whether its result is saved for the reverse pass
 
-The policies of `checkpoint`. One is asked of each operation that can be computed before any cotangent is known, by its
-primitive, the types of its operands and its parameters.
+`checkpoint` calls its policy for each operation that can be computed before any cotangent is known, with the primitive,
+the avals of its operands and its parameters.
 
 JAX: jax/_src/ad_checkpoint.py:checkpoint_policies
 """
@@ -21,25 +21,23 @@ Policy = Callable[..., bool]
 
 
 def everything_saveable(*operation: Any, **params: Any) -> bool:
-    """All that it computes: as without `checkpoint`."""
+    """Save every result, as without `checkpoint`."""
     return True
 
 
 def nothing_saveable(*operation: Any, **params: Any) -> bool:
-    """Nothing but its arguments."""
+    """Save only the arguments."""
     return False
 
 
 @dataclasses.dataclass(frozen=True)
 class DotsSaveable:
-    """The products of matrices, and convolutions; or only the products without batch axes: those with parameters, in a
-    network.
-    """
+    """Saves matrix products and convolutions; or only products without batch axes: in a network, those with parameters."""
 
     only_if_no_batch_dims: bool
 
     def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
-        """Whether it is such a product."""
+        """Whether the operation is such a product."""
         if self.only_if_no_batch_dims:
             return primitive is lax.dot_general_p and not any(params["dimension_numbers"][1])
         return primitive in (lax.dot_general_p, lax.conv_general_dilated_p)
@@ -47,45 +45,45 @@ class DotsSaveable:
 
 @dataclasses.dataclass(frozen=True)
 class SaveOnlyTheseNames:
-    """What `checkpoint_name` gave one of these names."""
+    """Saves what `checkpoint_name` gave one of these names."""
 
     saveable_names: frozenset[str]
 
     def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
-        """Whether it gives such a name."""
+        """Whether the operation gives such a name."""
         return primitive is name_p and params["name"] in self.saveable_names
 
 
 @dataclasses.dataclass(frozen=True)
 class SaveAnyNamesButThese:
-    """What `checkpoint_name` gave any other name."""
+    """Saves what `checkpoint_name` gave any other name."""
 
     names: frozenset[str]
 
     def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
-        """Whether it gives such a name."""
+        """Whether the operation gives such a name."""
         return primitive is name_p and params["name"] not in self.names
 
 
 def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
-    """What `checkpoint_name` gave one of these names."""
+    """Save what `checkpoint_name` gave one of these names."""
     return SaveOnlyTheseNames(frozenset(names_which_can_be_saved))
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
-    """What `checkpoint_name` gave any other name."""
+    """Save what `checkpoint_name` gave any other name."""
     return SaveAnyNamesButThese(frozenset(names_not_to_save))
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
-    """All that it computes: what has one of these names had none a step before, and is kept so."""
+    """Save every result, like JAX: a named value copies an unnamed one, which is saved, so excluding names has no
+    effect.
+    """
     return lambda *operation, **params: True
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """What one of two policies keeps, or the other. ValueError, under a derivative, for one that does not answer with a
-    bool.
-    """
+    """Save what either of two policies saves. Under a derivative, ValueError for a policy that does not return a bool."""
 
     def policy(*operation: Any, **params: Any) -> bool:
         one, two = policy_1(*operation, **params), policy_2(*operation, **params)

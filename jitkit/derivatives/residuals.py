@@ -1,10 +1,10 @@
-"""function -> what its gradient keeps: names for values, and a list of what is saved for the way back.
+"""function -> what its gradient saves for the reverse pass; names for values
 
     f32[4] from the argument x
     f32[4] output of sin from model.py:6:9 (layer)
 
-A value can be given a name (`checkpoint_name`), by which the policies of `checkpoint` know it; the operation does nothing
-else. What is kept is seen on a program: `vjp` is traced, and the residuals are what it returns beside the result.
+`checkpoint_name` gives a value a name for the policies of `checkpoint`, and does nothing else. To list what is saved,
+`vjp` is traced: the residuals are what the program returns beside the result.
 
 JAX: jax/_src/ad_checkpoint.py:saved_residuals
 """
@@ -40,7 +40,7 @@ def _(x: Any, *, name: str) -> Any:
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, name: str) -> tuple[Any, Any]:
-    """The value has the name, its tangent has none."""
+    """JVP rule: the primal has the name, its tangent has none."""
     return name_p.bind(*primals, name=name), tangents[0]
 
 
@@ -48,10 +48,10 @@ primitive_jvps[name_p] = _jvp
 
 
 def checkpoint_name(x: Any, name: str) -> Any:
-    """The same tree of arrays, whose leaves are known by a name to the policies of `checkpoint`, such as
+    """Return the same tree of arrays, named for the policies of `checkpoint`, such as
     `checkpoint_policies.save_only_these_names`.
     """
-    if core.current_trace() is None:  # nobody asks
+    if core.current_trace() is None:  # no policy will ask
         return x
     return tree_map(functools.partial(name_p.bind, name=name), x)
 
@@ -61,7 +61,9 @@ def checkpoint_name(x: Any, name: str) -> Any:
 
 @traceback_util.api_boundary
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[core.ShapedArray, str]]:
-    """What a gradient of `f(*args, **kwargs)` keeps for the way back: the type of each array, and where it comes from."""
+    """List what a gradient of `f(*args, **kwargs)` saves for the reverse pass: the type of each array, and where it
+    comes from.
+    """
     leaves, tree = tree_flatten((args, kwargs))
 
     def flat(*leaves: Any) -> Any:
@@ -75,7 +77,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
 
 
 def _sources(jaxpr: Jaxpr, kept: Sequence[Any], names: Sequence[str]) -> list[tuple[core.ShapedArray, str]]:
-    """For each residual, in the order of the program, its type and in words where it is made."""
+    """Return each residual's type and, in words, where it is made, in the order of the program."""
     looked_through = {eqn.outvars[0]: eqn.invars[0] for eqn in jaxpr.eqns if eqn.primitive.name == "reduce_precision"}
     wanted = {looked_through.get(x, x) for x in kept if not isinstance(x, Literal)}
     found = [(x.aval, "from a literal") for x in kept if isinstance(x, Literal)]

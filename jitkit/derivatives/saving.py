@@ -1,12 +1,12 @@
-"""jaxpr + which inputs come later + policy -> what is computed now, and what is computed again
+"""jaxpr + unknown inputs + policy -> what is computed now, and what is computed later or recomputed
 
-A program of which some inputs are unknown yet becomes two. The first computes what it can, and returns besides what is kept: the
-*residuals*. The second takes these, and does the rest: what depends on an unknown input, and what the policy does not keep and
-that therefore is computed anew.
+A program with some unknown inputs becomes two. The first computes what it can, and also returns what is saved: the
+*residuals*. The second takes these, and does the rest: what depends on an unknown input, and what the policy does not
+save, which is recomputed.
 
-For each variable two things are known: whether it is *unknown* to the first program, and whether it is *there* in the second,
-because it was passed in or is computed again. What the second needs and has not is a residual. An operation with a jaxpr inside,
-such as a jitted call or a loop, is two operations, made in the same way: so the policy is asked for what is done in it.
+For each variable we track two facts: whether it is *unknown* in the first program, and whether it is *there* in the
+second, as an input or recomputed. What the second needs and lacks is a residual. An operation with a jaxpr inside, such
+as a jitted call or a loop, is split in the same way, so the policy applies inside of it, too.
 
 JAX: jax/_src/interpreters/partial_eval.py:partial_eval_jaxpr_custom
 """
@@ -32,8 +32,8 @@ from .policies import Policy, nothing_saveable
 
 
 class Split(NamedTuple):
-    """Two jaxprs for one: `first` takes the known inputs, and returns the known outputs and then the residuals; `second` takes
-    the residuals and the inputs that are there, and returns the outputs that are there.
+    """The two halves of a jaxpr: `first` takes the known inputs, and returns the known outputs and then the residuals;
+    `second` takes the residuals and the inputs that are there, and returns the outputs that are there.
     """
 
     first: Jaxpr
@@ -44,8 +44,8 @@ class Split(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """An equation as two, either of which may be missing; for each of its results whether it is unknown, and whether it is
-    there; and what the second needs of the first.
+    """The two halves of an equation, either of which may be missing; for each of its results whether it is unknown, and
+    whether it is there; and what the second half needs from the first.
     """
 
     first: JaxprEqn | None
@@ -55,7 +55,7 @@ class Parts(NamedTuple):
     residuals: Sequence[Var]
 
 
-# rule(policy, unknown, there, eqn), for operations of which a part can be done, or that have jaxprs in them
+# rule(policy, unknown, there, eqn), for operations that can be done in part, or that have jaxprs in them
 split_rules: dict[Primitive, Callable[[Policy, list[bool], list[bool], JaxprEqn], Parts]] = {}
 
 
@@ -72,9 +72,9 @@ def split_by_policy(
 
     Args:
       unknown, there: for each input.
-      unknown_out: for each output, whether it counts as unknown in any case.
+      unknown_out: for each output, whether to treat it as unknown.
       all_there: whether the second jaxpr is to return all outputs.
-      policy: says of an operation that can be done whether its results are kept, and not computed again.
+      policy: says of an operation that can be done now whether its results are saved, and not recomputed.
     """
     state = dict(zip(jaxpr.invars, zip(unknown, there, strict=True), strict=True))
     residuals: dict[Var, None] = {}
@@ -133,12 +133,14 @@ def split_by_policy(
 
 
 def not_there(eqn: JaxprEqn, there: Sequence[bool]) -> list[Var]:
-    """The operands that the second equation takes, and that are not there yet."""
+    """Return the operands of the second equation that are not there yet."""
     return [x for x, t in zip(eqn.invars, there, strict=True) if isinstance(x, Var) and not t]
 
 
 def _of_effect(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """What is done for its effect is done as often as what it looks at is computed: a second time, unless the policy keeps it."""
+    """Split an equation with effects: the effect happens in both programs, except where the policy saves it and an
+    operand is not there.
+    """
     if any(unknown):
         return Parts(None, eqn, [], [], not_there(eqn, there))
     is_kept = policy(eqn.primitive, *[x.aval for x in eqn.invars], **eqn.params)
@@ -149,7 +151,7 @@ def _of_effect(policy: Policy, unknown: list[bool], there: list[bool], eqn: Jaxp
 
 
 def _of_call(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Two calls. A residual that is an operand or a result of the first is not returned once more."""
+    """Split a call in two. The first does not return a residual that is one of its operands or results."""
     jaxpr, donated = eqn.params["jaxpr"], eqn.params["donated_invars"]
     split = split_by_policy(jaxpr, tuple(unknown), tuple(there), (False,) * len(jaxpr.outvars), False, policy)
     known, _ = partition_list(unknown, eqn.invars)
@@ -197,7 +199,7 @@ split_rules[jit_p] = _of_call
 
 
 def _of_cond(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Two choices, by the same index. What one branch keeps and another has not, is left empty there."""
+    """Split a `cond` into two with the same index. A branch leaves empty what only another one saves."""
     branches: Sequence[Jaxpr] = eqn.params["branches"]
     needed = not_there(eqn, there)
     if unknown[0]:
@@ -233,8 +235,8 @@ split_rules[lax.cond_p] = _of_cond
 
 
 def _of_while(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """What of the carry is known is computed by a loop of its own. Nothing in a loop that ends when it ends is kept: all of it is
-    done again.
+    """Split a while loop: a loop of its own computes what is known of the carry. It has no known trip count, so nothing
+    inside is saved; the second loop runs it again.
     """
     cond, body = eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
     of_cond, of_body, carry = split_list(unknown, [eqn.params["cond_nconsts"], eqn.params["body_nconsts"]])
@@ -261,7 +263,9 @@ def _of_while(policy: Policy, unknown: list[bool], there: list[bool], eqn: Jaxpr
 
 
 def _of_scan(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Two loops. What is kept of each step is stacked; what is the same in each is computed before the first loop."""
+    """Split a scan into two. What is saved of each step is stacked; what is the same in each step is computed before
+    the first loop.
+    """
     jaxpr, num_carry = eqn.params["jaxpr"], eqn.params["num_carry"]
     of_consts, carry, of_xs = split_list(unknown, [eqn.params["num_consts"], num_carry])
     num_ys = len(jaxpr.outvars) - num_carry
@@ -335,7 +339,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, call_jaxpr: Jaxpr, **params: An
 def _jvp_of_call(
     primals: Sequence[Any], tangents: Sequence[Any], *, call_jaxpr: Jaxpr, **params: Any
 ) -> tuple[list[Any], list[Any]]:
-    """What is called is differentiated, one operation after the other."""
+    """JVP rule: differentiate the called jaxpr, operation by operation."""
     return ad.jvp(jaxpr_as_fun(call_jaxpr), primals, tangents)
 
 

@@ -1,23 +1,23 @@
 """function + tangents -> tangents
 
-Derivatives, in three steps that are each a program of their own.
+Derivatives take three steps, each a transformation of its own.
 
-*Forward* (`jvp`). The function runs once, on pairs of a value and its tangent, which says how much the value changes
-when the arguments change by theirs. Each operation has a rule for pairs (`ad_rules`), and `JVPTrace` asks for it. A
-value without a tangent, a constant or a tracer of another trace, is left to the trace around.
+*Forward* (`jvp`). The function runs once, on pairs of a primal and its tangent, which says how much the value changes
+when the arguments change by their tangents. Each operation has a JVP rule (`ad_rules`), which `JVPTrace` calls.
+Operations without tangents, on constants or tracers of another trace, are left to the outer trace.
 
-*Linearise* (`ad_linearize`). Values are computed now, and tangents written down: what was multiplied by a tangent, the
-residuals, is known, and what is left is a jaxpr that is linear in the tangents of the arguments.
+*Linearise* (`ad_linearize`). Primals are computed now, and operations on tangents recorded: their coefficients, the
+residuals, are known, so the result is a jaxpr that is linear in the tangents of the arguments.
 
-*Transpose* (`ad_transpose`). A linear program is run backwards: from the cotangents of its results, what each of them
-counts, follow those of its arguments. A value that was used twice gets two cotangents, which are added.
+*Transpose* (`ad_transpose`). A linear program is run backwards: the cotangents of its results give those of its
+arguments. A value that was used twice gets two cotangents, which are added.
 
-`grad` is the three of them. That is why there is no rule for the reverse direction of `sin`: there is one for pairs,
-and a transpose of `mul`. Operations with jaxprs in them (`jit`, `cond`, `scan`) have rules that make a jaxpr of pairs,
-or two jaxprs, of values and of tangents, and transpose the second.
+`grad` does all three. So `sin` needs no reverse-mode rule: it has a JVP rule, and `mul` has a transpose rule.
+Operations with jaxprs in them (`jit`, `cond`, `scan`) have rules that make a jaxpr of primals and tangents, or two
+jaxprs, and transpose the second.
 
 The invariant of all traces here: a value belongs to the trace if its tracer says so, and is a constant otherwise; rules
-run under the trace around. So derivatives nest: those of the inner are operations of the outer.
+run under the outer trace. So derivatives nest: the inner one's rules are operations for the outer one.
 
 Real JAX adds references that are differentiated in place, types of a user's own with tangent types, and shardings.
 
@@ -51,10 +51,10 @@ late_rooms.hand_on(
 
 
 class DualTracer(Tracer):
-    """A value with a tangent.
+    """A primal with its tangent.
 
-    Where the value is concrete, `if x > 0`, `int(x)`, `range(n)` and `x.item()` ask it. `float(x)` and `complex(x)` are refused, as
-    they would drop the tangent without a word; what those others give has none.
+    Where the primal is concrete, `if x > 0`, `int(x)`, `range(n)` and `x.item()` use it: their results have no tangent.
+    `float(x)` and `complex(x)` are refused, as they would silently drop one.
     """
 
     __slots__ = ("primal", "tangent")
@@ -65,14 +65,14 @@ class DualTracer(Tracer):
         self.tangent = tangent
 
     def to_concrete_value(self) -> Any:
-        """The array behind all tangents, or None where the value is traced."""
+        """Return the innermost primal, or None where it is traced."""
         x: Any = self
         while isinstance(x, DualTracer):
             x = x.primal
         return None if isinstance(x, Tracer) else x
 
     def of_arrays(self) -> DualTracer:
-        """The same, with an Array in the place of a number of Python's or numpy's; within another trace it stays what it is."""
+        """Return the same with Arrays in place of Python's or numpy's numbers; within another trace, unchanged."""
         if self._trace.parent is not None or type(self.primal) is array.Array:
             return self
         return DualTracer(self._trace, array.as_array(self.primal), array.as_array(self.tangent))
@@ -91,12 +91,12 @@ class DualTracer(Tracer):
 
 
 class DualTrace(Trace):
-    """What the two traces of derivatives share: values are pairs, and a constant's tangent is zero."""
+    """What `JVPTrace` and `LinearizeTrace` share: values are pairs, and a constant's tangent is zero."""
 
     __slots__ = ()
 
     def pair(self, x: Any) -> tuple[Any, Any]:
-        """A value as its primal and its tangent, which is a Zero for what is none of this trace."""
+        """Split a value into its primal and its tangent, a Zero for a value that is not of this trace."""
         if isinstance(x, DualTracer) and x._trace is self:
             return x.primal, x.tangent
         if isinstance(x, Tracer):
@@ -104,24 +104,25 @@ class DualTrace(Trace):
         return x, zero_tangent(x)
 
     def pairs(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Values as a list of their primals and one of their tangents."""
+        """Split values into a list of their primals and one of their tangents."""
         pairs = [self.pair(x) for x in values]
         return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
 
     def strip(self, x: Any) -> Any:
-        """The value without its tangent."""
+        """Return the value without its tangent."""
         return x.primal if isinstance(x, DualTracer) and x._trace is self else x
 
     def with_tangent(self, primal: Any, tangent: Any) -> Any:
-        """A value for the function that is differentiated: bare, if it does not change."""
+        """Pair a primal with its tangent; return it alone if the tangent is zero."""
         return primal if type(tangent) is Zero or is_float0(tangent) else DualTracer(self, primal, tangent)
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """What an operation of the function becomes: its operands are of this trace, pairs of a value and a tangent, or not.
+        """Differentiate one operation of the function. Operands are tracers of this trace, pairs of a primal and a
+        tangent, or values that do not change.
 
-        Where no operand has a tangent (all are `Zero`), it is an operation of the trace around, `self.parent`, on the values. Else
-        `self.differentiate` gives the results and their tangents, lists of them for a primitive of `multiple_results`, and
-        each result is paired with its own (`with_tangent`).
+        Where all tangents are `Zero`, bind the primitive on the primals under the outer trace, `self.parent`. Else
+        `self.differentiate` gives the results and their tangents, lists of them for a primitive of `multiple_results`;
+        pair each result with its own (`with_tangent`).
         """
         primals, tangents = self.pairs(args)
         if all(type(t) is Zero for t in tangents):
@@ -135,7 +136,9 @@ class DualTrace(Trace):
     def differentiate(
         self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
     ) -> tuple[Any, Any]:
-        """The results of a primitive and their tangents, of which some are not Zero: by the rule for pairs."""
+        """Return the results of a primitive and their tangents, of which at least one operand's is not Zero: by the JVP
+        rule.
+        """
         return self.by_rule(jvp_rule(primitive), primitive.multiple_results, primals, tangents, params)
 
     def by_rule(
@@ -146,18 +149,18 @@ class DualTrace(Trace):
         tangents: Sequence[Any],
         params: dict[str, Any],
     ) -> tuple[Any, Any]:
-        """What a rule for pairs makes of values and tangents."""
+        """Call a JVP rule on primals and tangents."""
         raise NotImplementedError(f"{type(self).__name__} does not say how to use rules for pairs")
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:
-        """Pass on what the trace around wants to know."""
+        """Tell the outer trace about these arguments."""
         if self.parent is not None:
             self.parent.note([self.strip(x) for x in args])
         return None
 
 
 def jvp_rule(primitive: Primitive) -> JvpRule:
-    """The rule for pairs; NotImplementedError where there is none."""
+    """Return the JVP rule; NotImplementedError where there is none."""
     if primitive not in primitive_jvps:
         raise NotImplementedError(f"Differentiation rule for '{primitive}' not implemented")
     return replayed(primitive, primitive_jvps[primitive])
@@ -167,24 +170,24 @@ def jvp_rule(primitive: Primitive) -> JvpRule:
 
 
 class JVPTrace(DualTrace):
-    """The trace that computes tangents beside values."""
+    """The trace that computes tangents beside primals."""
 
     __slots__ = ()
 
     @property
     def keeps_calls(self) -> bool:
-        """As the trace around has it."""
+        """As the outer trace does."""
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Pass on what the trace around wants to know. A result that is one of the arguments is an Array, as from JAX, where the function
-        is a jitted one.
+        """Tell the outer trace about these arguments. A returned argument becomes an Array, as in JAX, where the
+        function is a jitted one.
         """
         super().note(args)
         return lambda out: out.of_arrays() if isinstance(out, DualTracer) and id(out) in map(id, args) else out
 
     def in_words(self) -> str:
-        """The transformation's name."""
+        """Return the transformation's name."""
         return "jvp"
 
     def by_rule(
@@ -195,7 +198,7 @@ class JVPTrace(DualTrace):
         tangents: Sequence[Any],
         params: dict[str, Any],
     ) -> tuple[Any, Any]:
-        """Run the rule under the trace around."""
+        """Run the rule under the outer trace."""
         with core.set_current_trace(self.parent):
             return rule(primals, tangents, **params)
 
@@ -203,15 +206,15 @@ class JVPTrace(DualTrace):
 def jvp(
     fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any], aux: list[Any] | None = None
 ) -> tuple[list[Any], list[Any]]:
-    """Call `fun` once, on values with tangents; return its results, and their tangents, of which some may be Zero.
+    """Call `fun` once, on primals with tangents; return its results and their tangents, of which some may be Zero.
 
-    It is called under a `JVPTrace` around which is the current trace. The trace ends when the call has, also by an error:
-    whoever uses its tracers later is told so.
+    It is called under a `JVPTrace` inside of the current trace. End that trace when the call ends, also by an error, so
+    that later use of its tracers is an error.
 
     Args:
       fun: takes values, and returns a list of them.
       primals, tangents: its arguments, and how each changes; Zero for one that does not.
-      aux: a list into which `fun` may put more values. Those lose their tangents.
+      aux: a list into which `fun` may put more values. They lose their tangents.
     """
     trace = JVPTrace(core.current_trace())
     try:
@@ -228,14 +231,14 @@ def jvp(
 def jvp_jaxpr(
     jaxpr: Jaxpr, nonzero: tuple[bool, ...], instantiate: tuple[bool, ...] | bool
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """The jaxpr of pairs: from the inputs, then the tangents of those that are `nonzero`, to the outputs, then those
-    tangents of them that are not Zero; and which these are.
+    """Return the JVP of a jaxpr: its inputs are the primals, then the tangents of those that are `nonzero`; its outputs
+    the primals, then the tangents that are not Zero. Also return which outputs have one.
 
     Args:
       jaxpr: closed.
       nonzero: for each input, whether it has a tangent. The others do not change.
-      instantiate: for each output, or for all of them, whether its tangent is to be an array in any case
-        (`instantiate_zeros`), and then counts as not Zero.
+      instantiate: for each output, or for all, whether a Zero tangent becomes an array (`instantiate_zeros`), and so
+        counts as nonzero.
     """
     count, avals = len(jaxpr.invars), jaxpr.in_avals
     always = (instantiate,) * len(jaxpr.outvars) if isinstance(instantiate, bool) else instantiate
@@ -254,7 +257,7 @@ def jvp_jaxpr(
 
 
 def with_zeros(tangents: Sequence[Any], nonzero: Sequence[bool], avals: Sequence[Any]) -> list[Any]:
-    """A tangent for each value of these types, from those that are `nonzero`."""
+    """Return a tangent for each aval: those given are the `nonzero` ones, the others are Zero."""
     given = iter(tangents)
     return [next(given) if nz else Zero(tangent_aval(aval)) for nz, aval in zip(nonzero, avals, strict=True)]
 

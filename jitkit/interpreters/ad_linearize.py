@@ -1,15 +1,15 @@
 """function + values -> values + a linear jaxpr
 
-Linearising: the function runs on its values, as it always does, and what happens to tangents is written down meanwhile,
-as a jaxpr that is linear in the tangents of the arguments. Its constants are the residuals: values that were computed
-on the way, and that tangents are multiplied by.
+To linearise, run the function on its primals as usual and meanwhile record the operations on tangents, as a jaxpr that
+is linear in the tangents of the arguments. Its constants are the residuals: values computed on the way that tangents
+are multiplied by.
 
-A rule for pairs (`ad_rules`) computes both at once. It is run under a `PartialTrace`, which takes the operations apart
-again: those that touch no tangent belong to the trace around, and are done; the others go to the trace that writes. So
-`mul(t, cos(x))` computes `cos(x)` now, and writes one multiplication.
+A JVP rule (`ad_rules`) computes both at once. It runs under a `PartialTrace`, which separates its operations: those
+without a tangent are done now, under the outer trace; the others are recorded. So `mul(t, cos(x))` computes `cos(x)`
+now, and records one multiplication.
 
-A jaxpr is linearised to two: one that computes results and residuals, and one for tangents (`linearize_jaxpr`). A
-residual that is an input of the first anyway is not computed again: it is forwarded.
+A jaxpr is linearised to two: one computes results and residuals, the other tangents (`linearize_jaxpr`). A residual
+that is already an input of the first is not returned by it, but forwarded.
 
 JAX: jax/_src/interpreters/ad.py:LinearizeTrace
 """
@@ -39,17 +39,17 @@ from .ad_rules import JvpRule, Zero, instantiate_zeros, tangent_aval, zero_tange
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack
 
 # The linearisation of one operation: its results, and a function from the tangents of its operands, of which some may
-# be Zero, to those of the results. The function is called under the trace that writes tangents down.
+# be Zero, to those of its results. That function is called under the trace that records tangents.
 Linearized = tuple[Any, Callable[..., Any]]
 LinearizeRule = Callable[..., Linearized]
-# rule(nonzero, *primals, **params) for primitives that are not linearised by way of their rule for pairs.
+# rule(nonzero, *primals, **params), for primitives that are not linearised through their JVP rule.
 linearize_rules: dict[Primitive, LinearizeRule] = {}
-# rule(trace, *operands, **params) for primitives of which a part can be computed although some operands are tangents.
+# rule(trace, *operands, **params), for primitives that can be computed in part when some operands are tangents.
 partial_eval_rules: dict[Primitive, Callable[..., Any]] = {}
 
 
 class LinearizeTrace(DualTrace):
-    """The trace that computes values, and writes down tangents: these are tracers of another trace, `tangents`."""
+    """The trace that computes primals, and records tangents, which are tracers of another trace, `tangents`."""
 
     __slots__ = ("tangents",)
 
@@ -59,21 +59,23 @@ class LinearizeTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Since JAX 0.12, what a library function tells of each argument, going backward, is added up within."""
+        """Since JAX 0.12 a library function stays a call, so that the reverse pass adds up an argument's cotangents
+        inside.
+        """
         return since(0, 12)
 
     def in_words(self) -> str:
-        """The names of the transformations that begin so."""
+        """Return the names of the transformations that use this trace."""
         return "grad or linearize"
 
     def new_arg(self, primal: Any, tangent: Any) -> Any:
-        """An argument of the function, with a tangent of this type."""
+        """Return an argument of the function, with a tangent of this type."""
         return self.with_tangent(primal, self.tangents.new_arg(tangent))
 
     def differentiate(
         self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
     ) -> tuple[Any, Any]:
-        """By a rule of the primitive's own, or by the one for pairs."""
+        """Differentiate by the primitive's linearize rule, or else by its JVP rule."""
         rule = linearize_rules.get(primitive)
         if rule is None:
             return super().differentiate(primitive, primals, tangents, params)
@@ -90,7 +92,7 @@ class LinearizeTrace(DualTrace):
         tangents: Sequence[Any],
         params: dict[str, Any],
     ) -> tuple[Any, Any]:
-        """Run a rule for pairs, and take apart what it does. A tangent that turns out to be known is Zero."""
+        """Run a JVP rule and separate what it does. A tangent that depends on no other is Zero."""
         trace = PartialTrace(self.parent, self.tangents)
         with core.set_current_trace(trace):
             out, tangent = rule(primals, tangents, **params)
@@ -105,7 +107,7 @@ class LinearizeTrace(DualTrace):
 
 
 class PartialTrace(Trace):
-    """The trace of a rule for pairs: what touches a tangent is written, what does not is done."""
+    """The trace of a JVP rule: records operations on tangents, and does the others now."""
 
     __slots__ = ("tangents",)
 
@@ -116,16 +118,16 @@ class PartialTrace(Trace):
         self.tangents = tangents
 
     def is_tangent(self, x: Any) -> bool:
-        """Whether x is not known yet."""
+        """Whether x is an unknown tangent."""
         return type(x) is DynamicJaxprTracer and x._trace is self.tangents
 
     def unless_known(self, primal: Any, tangent: Any) -> Any:
-        """A tangent as the rule gave it; Zero for one that depends on no other."""
+        """Return the tangent that the rule gave; Zero for one that depends on no other tangent."""
         return tangent if self.is_tangent(tangent) else zero_tangent(primal)
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """An operation of a rule for pairs: done now, by the trace around, `self.parent`, if none of its operands is a tangent;
-        else written down (`self.write_down`), for tangents have no values yet.
+        """Process one operation of a JVP rule. If no operand is a tangent, bind it now under the outer trace,
+        `self.parent`; else record it (`self.write_down`), since tangents have no values yet.
         """
         if any(map(self.is_tangent, args)):
             return self.write_down(primitive, args, params)
@@ -133,9 +135,7 @@ class PartialTrace(Trace):
             return primitive.bind(*args, **params)
 
     def write_down(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Leave an operation on tangents to the trace that writes. What an operation of several results computes without
-        tangents, it computes now.
-        """
+        """Record an operation on tangents. Of its results, those that depend on no tangent are computed now."""
         if primitive in partial_eval_rules:
             return partial_eval_rules[primitive](self, *args, **params)
         with core.set_current_trace(self.tangents):
@@ -147,7 +147,9 @@ class PartialTrace(Trace):
         return written
 
     def _known_part(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
-        """Those results of an operation with several, such as a loop, that depend on no tangent; None for the others."""
+        """Return the results, of an operation with several such as a loop, that depend on no tangent; None for the
+        others.
+        """
         invars = [Var(core.get_aval(x)) for x in args]
         outvars = [Var(aval) for aval in primitive.abstract_eval(*[v.aval for v in invars], **params)]
         eqn = JaxprEqn(list(invars), outvars, primitive, params)
@@ -166,7 +168,7 @@ class PartialTrace(Trace):
         return [next(values) if k else None for k in known]
 
     def note(self, args: Sequence[Any]) -> None:
-        """Pass on what the trace around wants to know."""
+        """Tell the outer trace about these arguments."""
         if self.parent is not None:
             self.parent.note([x for x in args if not self.is_tangent(x)])
 
@@ -175,8 +177,8 @@ class PartialTrace(Trace):
 
 
 class LinearProgram(NamedTuple):
-    """What linearising a function gave besides its results: a closed jaxpr from the tangents of its arguments to those
-    of its results that are not Zero, and which these are.
+    """The linear part of a linearised function: a closed jaxpr from the tangents of its arguments to those tangents of
+    its results that are not Zero, and which these are.
     """
 
     jaxpr: Jaxpr
@@ -186,17 +188,18 @@ class LinearProgram(NamedTuple):
 def linearize(
     fun: Callable[..., Sequence[Any]], primals: Sequence[Any], debug_info: DebugInfo, aux: list[Any] | None = None
 ) -> tuple[list[Any], LinearProgram]:
-    """Call `fun` once on values, and write down what it does to tangents.
+    """Call `fun` once on primals, and record what it does to tangents.
 
-    Two traces see to it: a `DynamicJaxprTrace` for tangents, and a `LinearizeTrace` for the function, whose arguments pair each
-    value with a new argument of the other (`trace.new_arg(value, type of its tangent)`). Around both is the current trace. `finish` makes
-    a program of what was written. Both traces end when the call has, also by an error.
+    It takes two traces inside of the current one: a `DynamicJaxprTrace` for tangents, and a `LinearizeTrace` for the
+    function, whose arguments pair each primal with a new argument of the first (`trace.new_arg(value, type of its
+    tangent)`). `finish` makes the program from the recorded equations. End both traces when the call ends, also by an
+    error.
 
     Args:
       fun: takes values, and returns a list of them.
       primals: its arguments.
-      debug_info: what the program is called.
-      aux: a list into which `fun` may put more values. Those lose their tangents.
+      debug_info: names for the program.
+      aux: a list into which `fun` may put more values. They lose their tangents.
 
     Returns:
       The results of `fun`, and the program for tangents.
@@ -217,7 +220,7 @@ def linearize(
 
 
 def finish(trace: DynamicJaxprTrace, tangents: Sequence[Any], debug_info: DebugInfo) -> LinearProgram:
-    """The jaxpr of what was written, without what no result depends on."""
+    """Return the jaxpr of the recorded equations, without dead code."""
     written = trace.to_jaxpr([t for t in tangents if type(t) is not Zero], debug_info.with_unknown_names())
     jaxpr, _ = dce_jaxpr(written, True, instantiate=True)
     return LinearProgram(jaxpr, tuple(type(t) is not Zero for t in tangents))
@@ -227,9 +230,10 @@ def finish(trace: DynamicJaxprTrace, tangents: Sequence[Any], debug_info: DebugI
 
 
 class LinearizedJaxpr(NamedTuple):
-    """What a jaxpr became: `primal` computes its outputs, then `num_residuals` more. `tangent` takes all residuals, then
-    the tangents of the nonzero inputs, and returns those of the outputs that are `nonzero`. `forwarded` says for each
-    residual which of the consts and inputs of the jaxpr it is; None for those that `primal` computes.
+    """The two halves of a jaxpr: `primal` computes its outputs, then `num_residuals` more. `tangent` takes all
+    residuals, then the tangents of the nonzero inputs, and returns the tangents of the outputs that are `nonzero`.
+    `forwarded` says for each residual which of the jaxpr's consts and inputs it is; None for those that `primal`
+    computes.
     """
 
     primal: Jaxpr
@@ -239,7 +243,7 @@ class LinearizedJaxpr(NamedTuple):
     tangent: Jaxpr
 
     def residuals(self, sources: Sequence[Any], computed: Sequence[Any]) -> list[Any]:
-        """All residuals, from the consts and inputs and from those that were computed."""
+        """Return all residuals, from the consts and inputs and from those that were computed."""
         rest = iter(computed)
         return [next(rest) if i is None else sources[i] for i in self.forwarded]
 
@@ -251,10 +255,10 @@ def linearize_jaxpr(
     instantiate: tuple[bool, ...] | bool = False,
     forward: tuple[bool, ...] | bool = True,
 ) -> LinearizedJaxpr:
-    """Two jaxprs for one, for inputs of which some have a tangent (`nonzero`).
+    """Linearise a jaxpr, for inputs of which some have a tangent (`nonzero`), into two jaxprs.
 
-    `instantiate` says which outputs get a tangent in any case; `forward` which of the consts and inputs may be
-    residuals as they are.
+    `instantiate` says which outputs get a tangent even if it is Zero; `forward` which consts and inputs may be
+    forwarded as residuals.
     """
     info = jaxpr.debug_info
     primal_trace = DynamicJaxprTrace(core.current_trace(), info)
@@ -285,8 +289,8 @@ def _two_jaxprs(
     info: DebugInfo,
     prune: bool,
 ) -> LinearizedJaxpr:
-    """What two traces wrote, as jaxprs: the first computes `outs` and what the second closed over, but for what is in
-    `sources`, by `id`. `prune` says whether what nobody needs is left out of it.
+    """Make jaxprs from two traces: the first computes `outs` and what the second closed over, except for the values in
+    `sources`, by `id`. `prune` removes its dead code.
     """
     written, nonzero = finish(second, tangents, info)
     if not prune:
@@ -299,8 +303,8 @@ def _two_jaxprs(
 
 
 def _in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
-    """The jaxpr with its constants in the order in which JAX meets them, which reads such a program from its outputs: an
-    equation is taken when all that need it are, of several the one that was found last; what was taken last comes first.
+    """Reorder the jaxpr's constants as JAX does. JAX sorts topologically from the outputs: take an equation when all
+    its readers are taken, of several the one found last; the order is the reverse of this.
     """
     made_by = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
     constants = set(jaxpr.constvars)
@@ -310,7 +314,7 @@ def _in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
         eqn = made_by.get(node) if isinstance(node, Var) else None
         if eqn is None:
             return []
-        # Each use of a constant counts for itself.
+        # Each use of a constant counts by itself.
         return [(id(eqn), i, x) if x in constants else x for i, x in enumerate(eqn.invars) if isinstance(x, Var)]
 
     waiting: dict[Any, int] = {}
@@ -342,11 +346,11 @@ def _in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
 def split_jaxpr(
     jaxpr: Jaxpr, unknown: tuple[bool, ...], instantiate: tuple[bool, ...] = (), forward: tuple[bool, ...] | bool = True
 ) -> LinearizedJaxpr:
-    """Two jaxprs for one of which some inputs are unknown: from the known inputs to the known outputs and residuals, and
-    from residuals and unknown inputs to the other outputs, those that are `nonzero`.
+    """Split a jaxpr of which some inputs are unknown into two: from the known inputs to the known outputs and
+    residuals, and from residuals and unknown inputs to the other outputs, marked in `nonzero`.
 
-    `instantiate` says which outputs count as unknown in any case, `forward` which of the consts and inputs may be residuals
-    as they are; `forwarded` counts the consts and the known inputs.
+    `instantiate` says which outputs to treat as unknown, `forward` which consts and inputs may be forwarded as
+    residuals; `forwarded` numbers the consts and the known inputs.
     """
     info = jaxpr.debug_info
     known_trace = DynamicJaxprTrace(core.current_trace(), info)

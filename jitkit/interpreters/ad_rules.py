@@ -1,20 +1,20 @@
-"""What derivative rules are made of: symbolic zeros, sums of tangents, and the tables in which rules stand.
+"""Provides the parts of derivative rules: symbolic zeros, sums of tangents, and the tables of rules.
 
-A rule for the forward direction takes values and their tangents, and returns results and theirs:
+A JVP rule takes primals and their tangents, and returns the result and its tangent:
 
     primitive_jvps[sin_p] = lambda primals, tangents: (sin(x), mul(t, cos(x)))
 
-A rule for the reverse direction, of an operation that is linear in some operands, takes the cotangent of the result and
-the operands, and returns a cotangent for each linear one:
+A transpose rule, of an operation that is linear in some operands, takes the cotangent of the result and the operands,
+and returns a cotangent for each linear one:
 
     primitive_transposes[mul_p] = lambda ct, x, y: [mul(ct, y), None]       # x is an UndefinedPrimal
 
-The functions below make such rules from less: from a formula for each operand (`defjvp`), or from the promise that an
-operation is linear (`deflinear`) or bilinear (`defbilinear`). Rules run under the trace around the derivative's, so
-they are written with the functions of `lax`, and are differentiated in turn.
+The functions below make such rules from a formula for each operand (`defjvp`), or from knowing that an operation is
+linear (`deflinear`) or bilinear (`defbilinear`). Rules run under the outer trace, so they are written with the
+functions of `lax`, and can be differentiated in turn.
 
-A tangent that is zero for a reason that is known while tracing (a constant, an integer, a rounded number) is a `Zero`:
-no array, only its type. What it is multiplied by is never computed.
+A tangent that is known to be zero while tracing (of a constant, an integer, a rounded number) is a `Zero`: a type
+without an array. What would be multiplied by it is never computed.
 
 JAX: jax/_src/ad_util.py:Zero
 """
@@ -36,7 +36,7 @@ from .replaying import static_marks
 
 JvpRule = Callable[..., tuple[Any, Any]]
 TransposeRule = Callable[..., Sequence[Any]]
-# One operand's share of a tangent: (its tangent, the result, *operands, **params) -> tangent of the result.
+# One operand's contribution to a tangent: (its tangent, the result, *operands, **params) -> tangent of the result.
 Share = Callable[..., Any]
 
 primitive_jvps: dict[Primitive, JvpRule] = {}
@@ -55,11 +55,11 @@ class Zero:
 
     @staticmethod
     def from_primal_value(x: Any) -> Zero:
-        """The tangent of a value that does not change."""
+        """Return the zero tangent of a value."""
         return zero_tangent(x)
 
     def instantiate(self) -> Any:
-        """The tangent as an array."""
+        """Return the tangent as an array."""
         return instantiate_zeros(self)
 
     def __repr__(self) -> str:
@@ -67,17 +67,17 @@ class Zero:
 
 
 def tangent_aval(aval: Any) -> Any:
-    """The type of a small change of a value, `ShapedArray.to_tangent_aval`; that of a token is its own."""
+    """Return the type of a tangent, `ShapedArray.to_tangent_aval`; of a token, its own."""
     return aval.to_tangent_aval() if isinstance(aval, ShapedArray) else aval
 
 
 def zero_tangent(x: Any) -> Zero:
-    """The tangent of a value that does not change."""
+    """Return the zero tangent of a value."""
     return Zero(tangent_aval(core.typeof(x)))
 
 
 class _Zeros(Slots):
-    """Slot for `lax.zeros_like_aval`."""
+    """Slot for `zeros_like_aval` of `lax`, which is above this module."""
 
     like_aval: Callable[[Any], Any]
 
@@ -86,16 +86,16 @@ zeros = _Zeros()
 
 
 def instantiate_zeros(tangent: Any) -> Any:
-    """The tangent as an array: where it is a Zero, one of zeros."""
+    """Return the tangent as an array: zeros for a Zero."""
     if type(tangent) is not Zero:
         return tangent
     if tangent.aval.dtype == dtypes.float0 and (not tangent.aval.shape or core.current_trace() is None):
-        return np.zeros(tangent.aval.shape, dtypes.float0)  # nothing to compute
+        return np.zeros(tangent.aval.shape, dtypes.float0)  # a float0 array has nothing to compute
     return zeros.like_aval(tangent.aval)
 
 
 def is_float0(x: Any) -> bool:
-    """Whether x is the tangent of an integer: an array of no bytes."""
+    """Whether x is the tangent of an integer: a float0 array, without bytes."""
     return getattr(x, "dtype", None) == dtypes.float0
 
 
@@ -108,7 +108,7 @@ mlir.register_lowering(add_any_p)(lambda ctx, x, y: ctx.emit("stablehlo.add", [x
 @add_any_p.def_abstract_eval
 def _(x: ShapedArray, y: ShapedArray) -> ShapedArray:
     assert x.shape == y.shape, f"two tangents of one value have one shape, not {x} and {y}"
-    if x.dtype != y.dtype:  # what a rule of the user's returned
+    if x.dtype != y.dtype:  # a user's rule may return another dtype
         raise TypeError(
             f"lax.add requires arguments to have the same dtypes, got {x.dtype.name}, {y.dtype.name}. (Tip: jnp.add is a similar "
             "function that does automatic type promotion on inputs)."
@@ -118,7 +118,7 @@ def _(x: ShapedArray, y: ShapedArray) -> ShapedArray:
 
 @register_batcher(add_any_p)
 def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
-    """Operands are of one type: what is no batch is broadcast, also if it is a scalar."""
+    """Batching rule: operands have one type, so one without a batch axis is broadcast, even a scalar."""
     (x, y), (x_dim, y_dim) = vals, dims
     place = y_dim if y_dim is not None else x_dim
     assert place is not None, "the rule is asked where an operand is a batch"
@@ -126,7 +126,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
 
 
 def add_tangents(x: Any, y: Any) -> Any:
-    """The sum, for which a Zero costs nothing."""
+    """Add two tangents; a Zero adds no operation."""
     if type(x) is Zero:
         return y
     return x if type(y) is Zero else add_any_p.bind(x, y)
@@ -136,15 +136,16 @@ def add_tangents(x: Any, y: Any) -> Any:
 
 
 def defjvp(primitive: Primitive, *shares: Share | None) -> None:
-    """The tangent of the result is the sum of a share for each operand; None for one that contributes nothing.
+    """Define a JVP rule: the tangent of the result is the sum of a share for each operand; None for one that
+    contributes nothing.
 
-    A share is only asked where the operand's tangent is no Zero.
+    A share is only called where the operand's tangent is not a Zero.
     """
     primitive_jvps[primitive] = functools.partial(sum_of_shares, primitive, shares)
 
 
 def defjvp_without_result(primitive: Primitive, *shares: Share | None) -> None:
-    """The same where a share is not told the result: `share(tangent, *operands, **params)`, as JAX's `defjvp` has it."""
+    """The same for shares that do not get the result: `share(tangent, *operands, **params)`, as in JAX's `defjvp`."""
     defjvp(primitive, *[share and _without_result(share) for share in shares])
 
 
@@ -155,14 +156,13 @@ def _without_result(share: Share) -> Share:
 def sum_of_shares(
     primitive: Primitive, shares: Sequence[Share | None], primals: Sequence[Any], tangents: Sequence[Any], **params: Any
 ) -> tuple[Any, Any]:
-    """The rule for pairs of an operation to whose tangent each operand contributes a share of its own: the result and its
-    tangent.
+    """JVP rule of an operation whose tangent is a sum of one share per operand: return the result and its tangent.
 
     Args:
-      shares: one for each operand: `share(tangent, result, *primals, **params)` is what a change of this operand alone does
-        to the result; None for an operand that contributes nothing.
+      shares: one for each operand: `share(tangent, result, *primals, **params)` is the tangent if only this operand
+        changes; None for an operand that contributes nothing.
       primals: the operands, which `primitive.bind` takes, with `params`.
-      tangents: theirs. For one that is a `Zero`, no share is asked.
+      tangents: the operands' tangents. Call no share for a `Zero`.
 
     The tangent is the sum of the shares (`add_tangents`). Where there are none, it is `zero_tangent(result)`.
     """
@@ -176,7 +176,7 @@ def sum_of_shares(
 
 
 def defjvp_zero(*primitives: Primitive) -> None:
-    """The results do not change a little: they are integers, or steps."""
+    """Define zero tangents for primitives whose results are integers or step functions."""
     for primitive in primitives:
         primitive_jvps[primitive] = functools.partial(_no_change, primitive)
 
@@ -187,16 +187,16 @@ def _no_change(primitive: Primitive, primals: Sequence[Any], tangents: Sequence[
 
 
 def deflinear(primitive: Primitive, transpose: TransposeRule) -> None:
-    """The operation is linear in all operands together: the tangent is the operation on the tangents.
+    """Define a primitive as linear in all operands together: the tangent is the operation on the tangents.
 
-    `transpose(ct, *operands, **params)` is not asked for a cotangent that is Zero.
+    `transpose(ct, *operands, **params)` is not called for a cotangent that is Zero.
     """
     primitive_jvps[primitive] = functools.partial(_of_tangents, primitive)
     primitive_transposes[primitive] = functools.partial(_transposed, transpose)
 
 
 def deflinear_without_operands(primitive: Primitive, transpose: TransposeRule) -> None:
-    """The same where `transpose(ct, **params)` is not told the operands, as JAX's `deflinear` has it."""
+    """The same for `transpose(ct, **params)`, which does not get the operands, as in JAX's `deflinear`."""
     deflinear(primitive, lambda ct, *operands, **params: transpose(ct, **params))
 
 
@@ -212,9 +212,9 @@ def _transposed(transpose: TransposeRule, ct: Any, *operands: Any, **params: Any
 
 
 def defbilinear(primitive: Primitive, transpose_left: Callable[..., Any], transpose_right: Callable[..., Any]) -> None:
-    """The operation is linear in each of two operands, given the other.
+    """Define a primitive as linear in each of two operands, given the other.
 
-    `transpose_left(ct, x, y, **params)` is the cotangent of x, an UndefinedPrimal; `transpose_right` that of y.
+    `transpose_left(ct, x, y, **params)` returns the cotangent of x, an UndefinedPrimal; `transpose_right` that of y.
     """
 
     def transpose(ct: Any, x: Any, y: Any, **params: Any) -> list[Any]:
@@ -234,7 +234,7 @@ def defbilinear(primitive: Primitive, transpose_left: Callable[..., Any], transp
 
 
 class UndefinedPrimal:
-    """Stands for an operand in which an operation is linear, when it is transposed: it has a type and no value."""
+    """Stands for a linear operand in a transpose rule: it has a type and no value."""
 
     __slots__ = ("aval",)
 
@@ -246,12 +246,12 @@ class UndefinedPrimal:
 
 
 def is_undefined(x: Any) -> bool:
-    """Whether an operand of an operation that is transposed is one of the linear ones."""
+    """Whether an operand of a transpose rule is a linear one."""
     return type(x) is UndefinedPrimal
 
 
 def no_cotangents(operands: Sequence[Any]) -> list[Any]:
-    """The answer of a transpose rule to a cotangent that is Zero."""
+    """Return what a transpose rule answers to a Zero cotangent."""
     return [Zero(x.aval) if is_undefined(x) else None for x in operands]
 
 

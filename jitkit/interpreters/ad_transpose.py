@@ -1,9 +1,9 @@
 """linear jaxpr + cotangents of its results -> cotangents of its arguments
 
-Transposing: a linear program is read from its end. A cotangent says how much each element of a value counts for what
-one wants to know, a loss. Those of the results are given; an equation is asked, by the rule of its primitive
-(`ad_rules.primitive_transposes`), how much its operands count for that, and each operand adds it to what it was told
-before: a value that was used twice counts for both.
+To transpose, read a linear program from its end. A cotangent says how much each element of a value contributes to the
+final quantity, such as a loss. Those of the results are given. For each equation, the transpose rule of its primitive
+(`ad_rules.primitive_transposes`) turns the cotangent of its result into cotangents of its operands. They are added up:
+a value that was used twice contributes twice.
 
 JAX: jax/_src/interpreters/ad.py:backward_pass3
 """
@@ -31,7 +31,7 @@ from .replaying import replayed
 
 
 def transpose_rule(primitive: Primitive) -> TransposeRule:
-    """The rule of a primitive that is linear in some operands; NotImplementedError where there is none."""
+    """Return the transpose rule of a primitive; NotImplementedError where there is none."""
     if primitive not in primitive_transposes:
         raise NotImplementedError(
             f"Transpose rule (for reverse-mode differentiation) for '{primitive}' not implemented"
@@ -42,18 +42,18 @@ def transpose_rule(primitive: Primitive) -> TransposeRule:
 def backward_pass(
     jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], before: Sequence[Any] = ()
 ) -> list[Any]:
-    """The cotangents of those inputs in which the jaxpr is linear, and None for the others.
+    """Return the cotangents of those inputs in which the jaxpr is linear, and None for the others.
 
-    The linear equations are read from the last to the first. The rule of a primitive, `transpose_rule(primitive)`, is called with
-    the cotangent of its result (a list for `multiple_results`) and with its operands, an UndefinedPrimal for a linear one; it
-    returns a cotangent for each operand, None where there is none. The cotangent of a value is the sum (`add_tangents`) of
-    what it is told by every equation that reads it, and for an output by the caller; a Zero of the type
-    `tangent_aval(var.aval)` where nobody tells it anything.
+    The linear equations are read from the last to the first. The rule of a primitive, `transpose_rule(primitive)`, is
+    called with the cotangent of its result (a list for `multiple_results`) and with its operands, an UndefinedPrimal
+    for a linear one; it returns a cotangent for each operand, None where there is none. The cotangent of a value is the
+    sum (`add_tangents`) of what every equation that reads it gives, and for an output the caller; where nothing gives
+    one, a Zero of the type `tangent_aval(var.aval)`.
 
     Args:
       jaxpr: a linear program; `consts` are the values of its constvars.
       inputs: an UndefinedPrimal for each linear input, values for the others.
-      cotangents: those of the outputs. Some may be Zero; if all are, and nothing is done for its effects, no rule is asked.
+      cotangents: those of the outputs. Some may be Zero; if all are, and no equation has effects, call no rule.
       before: cotangents that the first linear inputs have already.
     """
     if all(type(ct) is Zero for ct in cotangents) and not jaxpr.effects:
@@ -80,15 +80,15 @@ def backward_pass(
         cts = [total(var) for var in eqn.outvars]
         given = cts if eqn.primitive.multiple_results else cts[0]
         operands = [read(values, atom) for atom in eqn.invars]
-        eqn.perform(transpose, given, *operands)  # the sums, too, are recorded at the line of the equation
+        eqn.perform(transpose, given, *operands)  # the sums, too, are recorded at the equation's line
     return [total(var) if is_undefined(x) else None for var, x in zip(jaxpr.invars, inputs, strict=True)]
 
 
 def linear_equations(
     jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Any]
 ) -> tuple[dict[Var, Any], list[JaxprEqn]]:
-    """The value of each variable, an UndefinedPrimal for those that depend on a linear input; and the equations that read
-    such a one, in their order. The others are computed.
+    """Return the value of each variable, an UndefinedPrimal for those that depend on a linear input; and the equations
+    that read such a variable, in order. All other equations are computed.
     """
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     values.update(zip(jaxpr.invars, inputs, strict=True))
@@ -106,7 +106,7 @@ def linear_equations(
 
 
 def read(values: dict[Var, Any], atom: Atom) -> Any:
-    """The value of an operand: that of a variable, or of a literal."""
+    """Return the value of an operand, a variable or a literal."""
     return literal_value(atom) if isinstance(atom, Literal) else values[atom]
 
 
@@ -114,11 +114,11 @@ def read(values: dict[Var, Any], atom: Atom) -> Any:
 def transpose_jaxpr(
     jaxpr: Jaxpr, linear: tuple[bool, ...], avals: tuple[Any, ...], instantiate: tuple[bool, ...] = ()
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """The jaxpr that is transposed in the inputs that are `linear`: from the other inputs, then the cotangents of the
-    outputs, to the cotangents of the linear inputs that are not Zero; and which these are.
+    """Transpose a jaxpr in the inputs that are `linear`: the new one goes from the other inputs, then the cotangents of
+    the outputs, to the nonzero cotangents of the linear inputs. Also return which inputs have one.
 
-    `avals` are the types of its inputs, with None for a cotangent that is Zero. `instantiate` says which results are to be
-    arrays in any case.
+    `avals` are the types of its inputs, with None for a cotangent that is Zero. `instantiate` says which results become
+    arrays even if they are Zero.
     """
     known = len(linear) - sum(linear)
     given = tuple(aval is not None for aval in avals)

@@ -1,25 +1,24 @@
 """operation on elements -> operation on batches
 
-Batching, which is what `vmap` does. A function that was written for one element is called once, on tracers that look
-like one element each. A `BatchTracer` holds a whole batch: an array with one axis more, `val`, and where this axis is,
-`batch_dim`. Its aval is that of an element, so the function cannot tell.
+`vmap` batches: a function written for one element is called once, on tracers that look like one element each. A
+`BatchTracer` holds a whole batch: an array with one axis more, `val`, and the position of this axis, `batch_dim`. Its
+aval is that of an element, so the function sees no difference.
 
-Each operation lands in `BatchTrace.process_primitive`. It takes the batches out of the tracers and asks the primitive's
-*batching rule* for an operation on batches that does to every element what was asked for one; the result is wrapped
-again. A rule is called as `rule(axis, vals, dims, **params)`. It gets the operands with their batch axes (`dims[i]` is
-None for an operand that is the same for all elements), and returns the result with the place of its axis. It does so by
-ordinary operations of the trace outside (`parent`): there they are run, or written down, or batched once more. So nested
-`vmap`s need no further rule, and nothing is a loop.
+Each operation lands in `BatchTrace.process_primitive`. It takes the batches out of the tracers and calls the
+primitive's *batching rule*, which does the operation for all elements at once; the result is wrapped again. A rule is
+called as `rule(axis, vals, dims, **params)`. It gets the operands with their batch axes (`dims[i]` is None for an
+operand that is the same for all elements), and returns the result with the place of its axis. It uses ordinary
+operations, which the outer trace (`parent`) runs, records or batches once more. So nested `vmap`s need no further
+rules, and there is no loop over elements.
 
-The invariant is that an axis moves as late as possible, and an operand without one is broadcast only when an operation
+The invariant: a batch axis moves as late as possible, and an operand without one is broadcast only when an operation
 needs it. Most rules only renumber parameters. `cond`, `while_loop`, `scan` and `jit` have jaxprs as parameters: these
 are batched as programs, by running their equations under a new `BatchTrace` while tracing (`batch_jaxpr`).
 
 A *named* axis (`axis_name`) can be reduced over from inside the function: `lax.psum(x, "i")` on an element is a sum along
 the batch axis. Which names there are is part of the thread's state (`config.named_axis`).
 
-JAX has further kinds of axes here: those of devices (`spmd_axis_name`, meshes), ragged ones, and values that say
-themselves how they are mapped.
+JAX also has axes of devices (`spmd_axis_name`, meshes), ragged axes, and types with mappings of their own.
 
 JAX: jax/_src/interpreters/batching.py:BatchTrace
 """
@@ -43,16 +42,16 @@ from ..jaxpr import Jaxpr, eval_jaxpr, remembered
 from . import partial_eval, replaying
 from .library_rules import BatchingRules
 
-Dim = int | None  # where the batch axis of a value is; None: the value is the same for all elements
+Dim = int | None  # the position of a value's batch axis; None: the value is the same for all elements
 Vals = Sequence[Any]
 Dims = Sequence[Dim]
 
 
 class AxisData(NamedTuple):
-    """What is known of the axis that a trace maps over: its name, None if it has none, and its size.
+    """The axis that a trace maps over: its name, None if it has none, and its size.
 
-    `in_jaxpr` is whether what is mapped is done for an equation of a jaxpr, or by a function of Python. JAX remembers what it
-    makes of nested jaxprs for each of the two apart, which shows where a printed jaxpr names those that it has twice.
+    `in_jaxpr` is whether the trace batches a jaxpr's equations, or a Python function. JAX caches nested jaxprs
+    separately for the two, which shows in the names of a printed jaxpr that has one twice.
     """
 
     name: Hashable
@@ -69,7 +68,7 @@ def _aval_of_element(aval: Any, batch_dim: int) -> Any:
 
 
 class BatchTracer(Tracer):
-    """A batch that looks like one of its elements: `val` with its axis `batch_dim` hidden."""
+    """A batch that looks like one of its elements: `val`, with its axis `batch_dim` hidden."""
 
     __slots__ = ("batch_dim", "source_info", "val")
 
@@ -80,7 +79,7 @@ class BatchTracer(Tracer):
         self.aval = _aval_of_element(core.get_aval(val), batch_dim)
         self.val = val
         self.batch_dim = batch_dim
-        known = getattr(val, "source_info", source_info.UNKNOWN)  # the same line, and walking to it takes 3 us
+        known = getattr(val, "source_info", source_info.UNKNOWN)  # the same line; walking to it takes 3 us
         self.source_info = source_info.current() if known is source_info.UNKNOWN else known
 
     def __repr__(self) -> str:
@@ -92,52 +91,52 @@ class BatchTracer(Tracer):
 
 
 class BatchTrace(Trace):
-    """The trace that does to batches what a function does to one element."""
+    """The trace that does for a whole batch what a function does to one element."""
 
     __slots__ = ("axis", "tag")
 
     def __init__(self, parent: Trace | None, axis: AxisData, tag: object = None) -> None:
         super().__init__(parent)
-        self.axis = axis  # what is known of the axis that is mapped
-        self.tag = tag or object()  # of one call of `vmap`: a rule that is run later may close over its tracers
+        self.axis = axis  # the mapped axis
+        self.tag = tag or object()  # identifies one call of `vmap`: a rule that runs later may close over its tracers
 
     def wrap(self, val: Any, dim: Dim) -> Any:
-        """A tracer for a batch; the value itself when it is no batch."""
+        """Return a tracer for a batch; the value itself when it is not a batch."""
         return val if dim is None else BatchTracer(self, val, dim)
 
     def unwrap(self, x: Any) -> tuple[Any, Dim]:
-        """A value of the function as what the trace outside knows: with where its batch axis is."""
+        """Return a value as the outer trace knows it, and the position of its batch axis."""
         if type(x) is BatchTracer and x._trace.tag is self.tag:
             return x.val, x.batch_dim
         return x, None
 
     def in_words(self) -> str:
-        """Over how many elements, and along which named axis."""
+        """Say over how many elements, and along which named axis."""
         name = "" if self.axis.name is None else f" along {self.axis.name!r}"
         return f"vmap over {self.axis.size} elements{name}"
 
     @property
     def keeps_calls(self) -> bool:
-        """As the trace around has it."""
+        """As the outer trace does."""
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Hand on to the trace outside. A result that is one of the arguments gets a tracer of its own, as from JAX, where
-        the function is a jitted one: what closes over both of them has two constants then.
+        """Tell the outer trace about these arguments. A returned argument gets a tracer of its own, as in JAX, where
+        the function is a jitted one: what closes over both then has two constants.
         """
         if self.parent is not None:
             self.parent.note([self.unwrap(x)[0] for x in args])
         return lambda out: self.wrap(*self.unwrap(out)) if id(out) in map(id, args) else out
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Do for all elements what `primitive` does to one: by operations of the trace outside, `self.parent`.
+        """Do for all elements what `primitive` does to one, by operations of the outer trace, `self.parent`.
 
-        Each operand is a batch of this trace, with an axis, or the same for all elements (`self.unwrap` tells). The rule
-        `primitive_batchers[primitive]` is called as `rule(self.axis, vals, dims, **params)`, and returns the result and where its
-        batch axis is, lists of both for a primitive of `multiple_results`; each result is wrapped again.
+        Each operand is a batch of this trace, with an axis, or the same for all elements (`self.unwrap` says which).
+        The rule `primitive_batchers[primitive]` is called as `rule(self.axis, vals, dims, **params)`, and returns the
+        result and its batch axis, lists of both for a primitive of `multiple_results`; wrap each result again.
 
-        Operands of which none is a batch need no rule: the primitive is bound as it is, and nothing is wrapped. `higher_order`
-        primitives may hide a batch axis or its name inside of a jaxpr, and are asked in any case.
+        If no operand is a batch, bind the primitive as it is, and wrap nothing. But `higher_order` primitives may hide
+        a batch axis or its name inside of a jaxpr: always call their rules.
 
         Raises:
           NotImplementedError: there is no rule.
@@ -164,8 +163,9 @@ def batch(
 ) -> tuple[list[Any], list[Dim]]:
     """Call `fun`, which takes and returns flat lists, once for all elements of a batch.
 
-    `dims[i]` says which axis of `vals[i]` is mapped over; None passes the value as it is. The results come as the trace
-    outside knows them, and with where the batch axis of each is. With the `tag` of another trace, its tracers are known.
+    `dims[i]` says which axis of `vals[i]` is mapped over; None passes the value as it is. Returns the results as the
+    outer trace knows them, and the position of each one's batch axis. With the `tag` of another trace, its tracers
+    count as this one's.
     """
     trace = BatchTrace(core.current_trace(), axis, tag)
     try:
@@ -184,7 +184,7 @@ def batch(
 
 
 class _Broadcasting(Slots):
-    """Slot for `lax.broadcast_in_dim`, which stands above this module."""
+    """Slot for `lax.broadcast_in_dim`, which is above this module."""
 
     broadcast_in_dim: Callable[[Any, Sequence[int], Sequence[int]], Any]
 
@@ -193,8 +193,8 @@ broadcasting = _Broadcasting()
 
 
 def moveaxis(x: Any, source: int, destination: int) -> Any:
-    """x with the axis `source` at the place `destination` of the result, and the others in their order (`x.transpose(axes)`). Where
-    nothing moves, it is x itself.
+    """Return x with axis `source` moved to position `destination`, and the others in their order (`x.transpose(axes)`).
+    If nothing moves, return x itself.
     """
     if source == destination:
         return x
@@ -204,26 +204,26 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
 
 
 def broadcast(x: Any, size: int, axis: int) -> Any:
-    """x repeated along a new axis. (The other axes are numbered by numpy, as in JAX: jaxprs show it.)"""
+    """Repeat x along a new axis. (The other axes' numbers are numpy's, as in JAX: jaxprs show it.)"""
     shape = list(np.shape(x))
     shape.insert(axis, size)
     return broadcasting.broadcast_in_dim(x, shape, tuple(np.delete(np.arange(len(shape)), axis)))
 
 
 def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
-    """x with its batch axis at `destination`, and no more at `dim`. Without one (None) it gets one of this size (`broadcast`)."""
+    """Move the batch axis of x from `dim` to `destination`. Without one (None), x gets one of this size (`broadcast`)."""
     return broadcast(x, size, destination) if dim is None else moveaxis(x, dim, destination)
 
 
 def bdim_at_front(x: Any, dim: Dim, size: int) -> Any:
-    """x with its batch axis first; broadcast, if it has none."""
+    """Move the batch axis of x to the front; broadcast x if it has none."""
     return move_to(x, dim, 0, size)
 
 
 # --- rules --------------------------------------------------------------------------------------------------
 
-# rule(axis, vals, dims, **params) -> result and where its batch axis is; lists of them for `multiple_results`. At
-# least one operand is a batch, but for `higher_order` primitives.
+# rule(axis, vals, dims, **params) -> result and its batch axis; lists of them for `multiple_results`. At least one
+# operand is a batch, except for `higher_order` primitives.
 BatchingRule = Callable[..., tuple[Any, Any]]
 primitive_batchers: dict[Primitive, BatchingRule] = BatchingRules(lambda axis: ())
 fancy_primitive_batchers: dict[Primitive, BatchingRule] = BatchingRules(lambda axis: (axis,), primitive_batchers)
@@ -232,8 +232,8 @@ higher_order: set[Primitive] = set()
 
 
 def register_batcher(*primitives: Primitive, even_unmapped: bool = False) -> Callable[[BatchingRule], BatchingRule]:
-    """Decorator: the function is the batching rule of these primitives. With `even_unmapped`, it is asked also where no
-    operand is a batch.
+    """Decorator: register the function as the batching rule of these primitives. With `even_unmapped`, it is also
+    called where no operand is a batch.
     """
 
     def register(rule: BatchingRule) -> BatchingRule:
@@ -246,7 +246,7 @@ def register_batcher(*primitives: Primitive, even_unmapped: bool = False) -> Cal
 
 
 def defvectorized(primitive: Primitive) -> None:
-    """For operations on each element by itself, whatever the number of axes: the batch axis stays where it is."""
+    """Define the batching rule of operations on each element, whatever the number of axes: the batch axis stays."""
 
     @register_batcher(primitive)
     def rule(axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], **params: Any) -> Any:
@@ -255,24 +255,24 @@ def defvectorized(primitive: Primitive) -> None:
 
 
 def defbroadcasting(primitive: Primitive) -> None:
-    """For operations on operands of one shape, beside which there may be scalars: `broadcast_batcher`."""
+    """Define `broadcast_batcher` as the rule of operations on operands of one shape, or scalars."""
     register_batcher(primitive)(functools.partial(broadcast_batcher, primitive))
 
 
 def broadcast_batcher(
     primitive: Primitive, axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], **params: Any
 ) -> Any:
-    """The rule of operations on each element of operands that are of one shape, or scalars: these stretch, and so do axes of
-    size 1, but nothing else does.
+    """Batching rule of elementwise operations on operands of one shape, or scalars: scalars and axes of size 1 stretch,
+    and nothing else does.
 
-    Where all batches have one shape and their axes at one place, and every other operand is a scalar, it is the operation as it is, and
-    the axis of the result is at that place. (An operand that is no batch may be a number of Python: `np.ndim` and
-    `np.shape` take those, too.) Otherwise all batch axes are moved to the front, where an operand that is no batch gets
-    an axis of size 1 unless it is a scalar. A batch of scalars has one axis then, and needs others of size 1 behind it, to have as many as
-    the others (`with_axes_behind`). Nothing is repeated in memory.
+    If all batches have one shape and one batch axis, and every other operand is a scalar, bind the operation as it is;
+    the result has the same batch axis. (An operand that is not a batch may be a Python number: `np.ndim` and `np.shape`
+    take those, too.) Otherwise move all batch axes to the front, and give an operand that is not a batch an axis of
+    size 1 there, unless it is a scalar. A batch of scalars then has one axis, and needs axes of size 1 behind it, to
+    have as many as the others (`with_axes_behind`). Nothing is repeated in memory.
 
     Returns:
-      The result and its place; for a primitive of `multiple_results` a list of results, and one of places.
+      The result and its batch axis; for a primitive of `multiple_results` a list of each.
     """
     dim = next(d for d in dims if d is not None)
     shape = vals[dims.index(dim)].shape
@@ -290,7 +290,7 @@ def broadcast_batcher(
 
 
 def with_axes_behind(x: Any, rank: int) -> Any:
-    """x with as many axes of size 1 behind its own as it lacks."""
+    """Append axes of size 1 to x until it has this rank."""
     missing = rank - np.ndim(x)
     if not missing:
         return x
@@ -298,7 +298,7 @@ def with_axes_behind(x: Any, rank: int) -> Any:
 
 
 def defreducer(primitive: Primitive) -> None:
-    """For operations on one operand along the axes `axes`, which the result lacks: `reduction_batcher`."""
+    """Define the batching rule of operations that reduce one operand along `axes`: `reduction_batcher`."""
     register_batcher(primitive)(functools.partial(reduction_batcher, primitive))
 
 
@@ -311,13 +311,13 @@ def reduction_batcher(
     axes: Sequence[int],
     **params: Any,
 ) -> Any:
-    """The rule of operations that reduce one operand along `axes`, which are those of an element, and which the result lacks.
+    """Batching rule of operations that reduce one operand along `axes`, numbered as in an element.
 
-    In the batch the same axes may have other numbers (`shifted_by_numpy`). The batch axis stays, and those of the reduced axes that
-    stood before it are gone.
+    In the batch these axes may have other numbers (`shifted_by_numpy`). The batch axis moves forward by the number of
+    reduced axes before it.
 
     Returns:
-      The result, and where its batch axis is.
+      The result, and its batch axis.
     """
     [x], [dim] = vals, dims
     if any(axis >= x.ndim - 1 for axis in axes):
@@ -328,12 +328,12 @@ def reduction_batcher(
 
 
 def shifted(axes: Sequence[int], dim: int) -> list[int]:
-    """What axes of an element are called in a batch whose axis is at `dim`: those from there on stand one place later."""
+    """Renumber axes of an element for a batch whose axis is at `dim`: those from there on move one place back."""
     return [axis + (axis >= dim) for axis in axes]
 
 
 def shifted_by_numpy(axes: Sequence[int], dim: int) -> tuple[Any, ...]:
-    """The same as numpy's integers, which a jaxpr shows as `np.int64(1)`: JAX has such in some parameters."""
+    """The same as numpy integers, which a jaxpr shows as `np.int64(1)`: JAX has such in some parameters."""
     return tuple(np.add(axes, np.greater_equal(axes, dim)))
 
 
@@ -343,16 +343,16 @@ def shifted_by_numpy(axes: Sequence[int], dim: int) -> tuple[Any, ...]:
 def batch_jaxpr(
     jaxpr: Jaxpr, axis: AxisData, in_dims: Sequence[Dim], out_dims: Sequence[Dim] | None = None
 ) -> tuple[Jaxpr, tuple[Dim, ...]]:
-    """The program for batches of a program for elements, and where the batch axes of its results are.
+    """Turn a program for elements into one for batches; return it and the batch axes of its results.
 
     Args:
       jaxpr: closed.
       axis: that is mapped over.
-      in_dims: where the batch axis of each input is.
-      out_dims: for each result where the axis has to be, even if it has to be broadcast; None: first, if the result
-        has a batch axis at all. Left out, axes are wherever the rules leave them.
+      in_dims: the batch axis of each input.
+      out_dims: for each result where the axis has to be, by broadcasting if necessary; None: first, if the result has a
+        batch axis at all. Left out, axes stay where the rules leave them.
 
-    The same question gets the same jaxpr as the answer.
+    Cached: the same arguments give the same jaxpr.
     """
     state = config.local.state
     if state.source is not None:
@@ -388,8 +388,8 @@ def _batch_jaxpr(
 def batch_jaxpr_if(
     jaxpr: Jaxpr, axis: AxisData, batched: Sequence[bool], instantiate: Sequence[bool] | bool = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """`batch_jaxpr` where all batch axes come first: which inputs have one, which results must have one (for the others,
-    it is as it comes), and which have.
+    """`batch_jaxpr` with every batch axis at 0. `batched` marks the inputs that have one, `instantiate` the outputs
+    that must have one; also returns which outputs do.
     """
     musts = [instantiate] * len(jaxpr.outvars) if isinstance(instantiate, bool) else instantiate
     in_dims = [0 if is_batched else None for is_batched in batched]

@@ -1,16 +1,16 @@
-"""jaxpr -> which keys it uses up: with `debug_key_reuse`, a random key that is used twice is an error.
+"""jaxpr -> which keys it consumes: with `debug_key_reuse`, using a random key twice is an error
 
 A key gives the same numbers each time, so a program that draws twice from one key gets numbers that are not
 independent, and no error. With the option on, each array of keys knows which of its elements have been used.
 
-Every operation, and so every program, has a *signature* towards keys: operands that it uses up (sinks, with a mask
-of their elements), results that are new keys (sources), and results that are an operand in another form (forwards).
-Primitives have theirs in a table, by name; that of a jaxpr follows from its equations, in order. Inside of a jaxpr
-the check is made when it is traced: a variable that is used up twice is the error. A loop repeats its body, so it may
-use up only what it carries, and has to carry on with new keys. Between programs, each call is checked before it runs,
-against what earlier calls have noted of the very objects that are passed.
+Every operation, and so every program, has a *signature* for keys: operands that it consumes (sinks, with a mask of
+their elements), results that are new keys (sources), and results that are an operand in another form (forwards). A
+table has those of primitives, by name; that of a jaxpr follows from its equations, in order. A jaxpr is checked when it
+is traced: consuming a variable twice is the error. A loop repeats its body, so it may consume only what it carries, and
+must carry new keys. Between programs, each call is checked before it runs, against what earlier calls noted about the
+arrays passed.
 
-Keys of the older style are plain integers, which nobody can follow; they are not checked, nor are they in JAX.
+Old-style keys are plain integers, which cannot be followed; they are not checked, nor does JAX.
 
 JAX: jax/experimental/key_reuse/_core.py:jaxpr_type_signature
 """
@@ -45,7 +45,7 @@ class Signature(NamedTuple):
 
 
 class _Use(NamedTuple):
-    """Which elements of an array of keys were used up, and where the last of them."""
+    """Which elements of an array of keys were consumed, and where the last of them."""
 
     mask: Mask
     where: SourceInfo
@@ -66,12 +66,12 @@ def _fixed(sinks: Sequence[int] = (), sources: Sequence[int] = (), forwards: Seq
 
 
 def _unknown(eqn: JaxprEqn) -> Signature:
-    """Of a primitive without a rule: it uses up all keys that it is given."""
+    """Signature of a primitive without a rule: it consumes all its keys."""
     return Signature({i: _ALL for i, x in enumerate(eqn.invars) if is_key(x.aval)}, frozenset(), {})
 
 
 def _slice(eqn: JaxprEqn) -> Signature:
-    """Part of the keys are handed on as new ones, and cannot be taken again."""
+    """Signature of slicing: the slice's keys are new, and those elements of the operand are consumed."""
     starts, limits = eqn.params["start_indices"], eqn.params["limit_indices"]
     strides = eqn.params["strides"] or (1,) * len(starts)
     mask = np.zeros(eqn.invars[0].aval.shape, bool)
@@ -94,7 +94,9 @@ def _call(eqn: JaxprEqn) -> Signature:
 
 
 def _cond(eqn: JaxprEqn) -> Signature:
-    """One of the branches runs: used up is what any of them uses up, new is what all of them make."""
+    """Signature of `cond`, where one branch runs: it consumes what any branch consumes, and makes what all of them
+    make.
+    """
     branches = [signature(branch) for branch in eqn.params["branches"]]
     sinks: dict[int, Mask] = {}
     for branch in branches:
@@ -130,7 +132,7 @@ def _while(eqn: JaxprEqn) -> Signature:
         for program, count in ((test, "cond_nconsts"), (body, "body_nconsts"))
     )
     for name, used in (("cond", in_test), ("body", in_body)):
-        if not used <= body.sources:  # a constant, whose number is negative, is no result
+        if not used <= body.sources:  # a constant has a negative number, so it is not a result
             raise KeyReuseError(
                 f"while_loop {name} function leads to key reuse when repeatedly executed: {_IN_A_LOOP}{_at(eqn)}"
             )
@@ -175,7 +177,7 @@ _memo: weakref.WeakKeyDictionary[Jaxpr, Signature] = weakref.WeakKeyDictionary()
 
 
 def signature(jaxpr: Jaxpr) -> Signature:
-    """The signature of a program, whose operands are its inputs and then its constants.
+    """Return the signature of a program, whose operands are its inputs and then its constants.
 
     Raises:
       KeyReuseError: where it uses a key twice.
@@ -188,7 +190,7 @@ def signature(jaxpr: Jaxpr) -> Signature:
 
 def _signature(jaxpr: Jaxpr) -> Signature:
     uses: dict[Var, _Use] = {}
-    same_as: dict[Var, Var] = {}  # of two names for one key, the later one -> the first one
+    same_as: dict[Var, Var] = {}  # of two variables for one key, the later one -> the first one
     for eqn in jaxpr.eqns:
         if not any(is_key(x.aval) for x in (*eqn.invars, *eqn.outvars)):
             continue
@@ -211,7 +213,7 @@ def _signature(jaxpr: Jaxpr) -> Signature:
 
 
 def _use_up(eqn: JaxprEqn, i: int, mask: Mask, uses: dict[Var, _Use], same_as: Mapping[Var, Var]) -> None:
-    """Note that an equation uses up its i-th operand; KeyReuseError when that was done before."""
+    """Note that an equation consumes its i-th operand; KeyReuseError when that happened before."""
     operand: Atom = eqn.invars[i]
     if not isinstance(operand, Var) or not is_key(operand.aval) or not np.any(mask):
         return
@@ -232,9 +234,9 @@ _used: dict[int, _Use] = {}  # by the id of an Array; an entry goes when its Arr
 
 
 def checked(run: Callable[[Sequence[Any]], Any], jaxpr: Jaxpr, name: str) -> Callable[[Sequence[Any]], Any]:
-    """`run`, which runs the program `jaxpr` on leaves, with the keys that it is given checked before.
+    """Return `run`, which runs the program `jaxpr` on leaves, with a check of its keys before.
 
-    KeyReuseError for a key that an earlier program has used up; `name` is what the message calls the program.
+    KeyReuseError for a key that an earlier program has consumed; `name` is what the message calls the program.
     """
     of_program = signature(jaxpr)
 

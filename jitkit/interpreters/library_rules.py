@@ -1,6 +1,7 @@
-"""Rules as libraries write them for JAX -> rules as ours are called
+"""rule that a library wrote for JAX -> rule with our signature
 
-A library that defines a primitive enters its batching rule in one of JAX's tables, and makes its lowering of a function.
+A library that defines a primitive enters its batching rule in one of JAX's tables, and makes its lowering rule with
+`lower_fun`.
 
 JAX: jax/_src/interpreters/mlir.py:lower_fun
 """
@@ -16,10 +17,11 @@ from .partial_eval import trace_to_jaxpr
 
 
 class BatchingRules(dict[Primitive, Callable[..., Any]]):
-    """A table of batching rules, called as `rule(axis, vals, dims, **params)`, for libraries to enter theirs: `table[primitive] = rule`.
+    """A table in which libraries enter batching rules (`table[primitive] = rule`), called as `rule(axis, vals, dims,
+    **params)`.
 
-    JAX has three tables, whose rules are told nothing of the axis, or its size and name, or all. `told` has the first arguments of such
-    a rule; it is kept in the table `into`, which is this one if not given.
+    JAX has three such tables, whose rules get nothing of the axis, its size and name, or all of it. `told` returns
+    these first arguments of a rule; adapted rules go into the table `into`, this one by default.
     """
 
     def __init__(
@@ -36,7 +38,9 @@ class BatchingRules(dict[Primitive, Callable[..., Any]]):
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Callable[..., Any]:
-    """A lowering rule that writes the equations of `fun`, a function of JAX's operations that takes operands and parameters."""
+    """Return a lowering rule that writes the equations of `fun`, a function of JAX's operations that takes operands and
+    parameters.
+    """
 
     def rule(ctx: Any, *operands: str, **params: Any) -> Any:
         def results(*xs: Any) -> list[Any]:

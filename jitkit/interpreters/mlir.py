@@ -1,15 +1,14 @@
 """Jaxpr -> StableHLO
 
-Lowering: each equation becomes one or a few lines of StableHLO text. A rule is registered next to its
-primitive (`mlir_rules`) and looks like this:
+Lowering turns each equation into one or a few lines of StableHLO text. A rule is registered next to its primitive
+(`mlir_rules`) and looks like this:
 
     @register_lowering(sin_p)
     def _(ctx, x):
         return ctx.emit("stablehlo.sine", [x])
 
-`x` is the name of an SSA value (`%3`, `%arg0`); `ctx.avals_in` and `ctx.avals_out` are the types; `emit`
-writes the line and returns the name of the result. Text is also what XLA's parser takes, and writing it costs a
-fifth of building MLIR objects.
+`x` is the name of an SSA value (`%3`, `%arg0`); `ctx.avals_in` and `ctx.avals_out` are the types; `emit` writes the
+line and returns the name of the result. XLA parses text, too, and writing it costs a fifth of building MLIR objects.
 
 What is worth knowing:
 - StableHLO broadcasts nothing by itself. Primitives listed in `rank_polymorphic` accept scalars beside arrays
@@ -51,7 +50,7 @@ __all__ = [
     "lowering_rule", "lowering_rules", "rank_polymorphic", "register_lowering", "tensor_type", "to_numpy", "type_of",
 ]  # fmt: skip
 
-# A constant up to this size is part of the text, where XLA may fold it; a larger one is passed in.
+# A constant up to this size is part of the text, where XLA may fold it; a larger one becomes an argument.
 HOISTED_BYTES = 1 << 14
 
 
@@ -60,25 +59,25 @@ HOISTED_BYTES = 1 << 14
 
 @functools.lru_cache(maxsize=4096)
 def with_shape(aval: Any, shape: tuple[int, ...]) -> Any:
-    """The type of an array of another shape."""
+    """Return the aval with another shape."""
     return aval.update(shape=shape)
 
 
 class LoweringContext:
-    """What a lowering rule sees: the types around its equation, and the means to write lines."""
+    """What a lowering rule gets: the avals of its equation, and methods that write lines."""
 
     def __init__(self, function: Function, name_stack: str) -> None:
-        self.function = function  # that is written
-        self.module = function.module  # in which it stands, with all functions
-        self.name_stack = name_stack  # the functions and scopes that the equation is in, as text
-        self.avals_in: Sequence[Any] = ()  # the types of the operands of the equation that is lowered
-        self.avals_out: Sequence[Any] = ()  # those of its results
-        self.primitive: Primitive | None = None  # its operation
-        self.origin: Origin | None = None  # where it came from, for `loc`
+        self.function = function  # the function being written
+        self.module = function.module  # its module, with all functions
+        self.name_stack = name_stack  # the functions and scopes around the equation, as text
+        self.avals_in: Sequence[Any] = ()  # the avals of the equation's operands
+        self.avals_out: Sequence[Any] = ()  # and of its results
+        self.primitive: Primitive | None = None  # its primitive
+        self.origin: Origin | None = None  # its origin, for `loc`
         self.tokens = {
             effect: f"%token{i}" for i, effect in enumerate(function.ordered)
         }  # the name of the latest token of each ordered effect
-        self._constants: dict[Any, str] = {}  # names of constants that are written already
+        self._constants: dict[Any, str] = {}  # names of constants already written
         self._inlining = False  # whether the body of a call is written in its place
 
     # writing
@@ -120,9 +119,9 @@ class LoweringContext:
         """Write an operation with regions, in MLIR's generic form: `%n:k = "op"(...) <{...}> ({region},
         {region}) : signature`.
 
-        `head` is everything up to the regions. Each region is `(avals of its block arguments, body)`;
-        `body(*names)` writes lines and returns what it yields as pairs `(name, aval)`. Values from outside
-        may be used inside. Returns the names of the results.
+        `head` is everything up to the regions. Each region is `(avals of its block arguments, body)`; `body(*names)`
+        writes lines and returns pairs `(name, aval)` to yield. Values from outside may be used inside. Returns the
+        names of the results.
         """
         name = self.function.fresh()
         function = self.function
@@ -146,7 +145,7 @@ class LoweringContext:
 
     @contextlib.contextmanager
     def indented(self) -> Iterator[None]:
-        """Lines of the block are indented; constants made inside are not used after it."""
+        """Indent the lines of the block; constants made inside are not used after it."""
         function = self.function
         before, known = function.indent, dict(self._constants)
         function.indent += "  "
@@ -159,15 +158,15 @@ class LoweringContext:
     # values
 
     def constant(self, value: Any, dtype: Any = None) -> str:
-        """A constant: a scalar or numpy array of its own dtype, or of the one given."""
+        """Write a constant, a scalar or numpy array, of its own dtype or of the one given; return its name."""
         array = np.asarray(value) if dtype is None else np.asarray(value, dtype)
         return self.emit_constant(dense(array), tensor_type(array.shape, array.dtype))
 
     def splat(self, value: Any, aval: Any) -> str:
-        """An array of the aval's type, filled with one scalar; its name.
+        """Write an array of the aval's type, filled with one scalar; return its name.
 
-        Inside of a block it is written once: `_constants` has the names of the constants that are known here, those of
-        scalars under `(bytes of the scalar, aval)`.
+        Write it once per block: `_constants` has the names of the constants known here, those of scalars under `(bytes
+        of the scalar, aval)`.
         """
         scalar = np.asarray(value, aval.dtype)[()]
         key = (scalar.tobytes(), aval)  # by bits: 0.0 and -0.0 are two constants
@@ -177,21 +176,22 @@ class LoweringContext:
         return name
 
     def emit_constant(self, text: str, type_text: str) -> str:
-        """Write `%cst = stablehlo.constant text : type_text`, if it is not known here; its name."""
+        """Write `%cst = stablehlo.constant text : type_text`, unless it is known here; return its name."""
         key = (text, type_text)
         if key not in self._constants:
             name = self.function.fresh_constant(type_text)
-            # Where XLA merges a constant into an operation, its line is the operation's: so it has the right one.
+            # Where XLA merges a constant into an operation, the constant's line becomes the operation's: so give it
+            # that line.
             self.function.write(f"{name} = stablehlo.constant {text} : {type_text}", self.origin)
             self._constants[key] = name
         return self._constants[key]
 
     def broadcast_in_dim(self, x: str, aval: Any, shape: Sequence[int], dims: Sequence[int]) -> str:
-        """Broadcast: axis i of x becomes axis `dims[i]` of the result, the others are new."""
+        """Broadcast: axis i of x becomes axis `dims[i]` of the result; the other axes are new."""
         if tuple(aval.shape) == tuple(shape):
             return x
         out = core.physical_aval(ShapedArray(shape, aval.dtype))
-        dims = [*dims, *range(len(shape), out.ndim)]  # the axes of an element stay the last ones
+        dims = [*dims, *range(len(shape), out.ndim)]  # an element's own axes stay last
         return self.emit_text(
             f"stablehlo.broadcast_in_dim {x}, dims = [{', '.join(map(str, dims))}] : "
             f"({type_of(aval)}) -> {type_of(out)}"
@@ -204,7 +204,7 @@ class LoweringContext:
         return self.emit_op(f"stablehlo.convert {x}", [aval], aval.update(dtype=dtype))
 
     def reshape(self, x: str, aval: Any, shape: Sequence[int]) -> str:
-        """The same elements, in row-major order, in another shape."""
+        """Return the same elements, in row-major order, in another shape."""
         if tuple(aval.shape) == tuple(shape):
             return x
         return self.emit_op(f"stablehlo.reshape {x}", [aval], ShapedArray(shape, aval.dtype))
@@ -225,8 +225,8 @@ class LoweringContext:
         return [self.read(atom, env) for atom in jaxpr.outvars]
 
     def inline(self, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
-        """Write a jaxpr that a rule is made of, such as the body of a region. Its lines belong to the rule's
-        own equation, whose types are the context's again afterwards.
+        """Write a jaxpr that is part of a rule, such as the body of a region. Its lines belong to the rule's own
+        equation, whose avals are restored afterwards.
         """
         before = self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining
         self._inlining = True
@@ -238,13 +238,12 @@ class LoweringContext:
     def lower_region(
         self, jaxpr: Jaxpr, args: Sequence[str], scope: str = "", own_lines: bool | None = None
     ) -> list[str]:
-        """Write a jaxpr that a function of the user became, such as the body of a loop. With `own_lines`, its
-        lines keep the places that they come from; without, they belong to the rule's equation; None leaves it
-        at what holds around. `scope` goes into the names of the lines. The context is the equation's again
-        afterwards.
+        """Write a jaxpr that came from a user's function, such as the body of a loop. With `own_lines`, its lines keep
+        their source; without, they belong to the rule's equation; None keeps the enclosing setting. `scope` goes into
+        the names of the lines. The context is restored to the equation's afterwards.
         """
         before = self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack
-        # with the scopes of the equation, unless a region around this one has them
+        # with the equation's scopes, unless an enclosing region has added them
         is_next = self.origin is not None and self.origin[0] == self.name_stack
         self.name_stack = joined(self.name_stack, self.origin[1] if self.origin and is_next else None, scope)
         if own_lines is not None:
@@ -255,8 +254,8 @@ class LoweringContext:
             self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack = before
 
     def array_constant(self, value: Any, aval: Any) -> str:
-        """A captured array: written into the text when small, an argument of the function otherwise. A captured token: a
-        new one, which the program need not wait for.
+        """Return the name of a captured array: written into the text when small, else an argument of the function. A
+        captured token becomes a new one, which the program need not wait for.
         """
         if aval is core.abstract_token:
             return self.emit_text("stablehlo.create_token : !stablehlo.token")
@@ -270,7 +269,7 @@ class LoweringContext:
         return self.constant(to_numpy(value))
 
     def read(self, atom: Var | Literal, env: dict[Var, str]) -> str:
-        """The name of the value of an atom: of a variable, the one it has in `env`; of a literal, that of a constant
+        """Return the name of an atom's value: of a variable, the one it has in `env`; of a literal, that of a constant
         of the literal's type (`splat`).
         """
         if isinstance(atom, Literal):
@@ -278,9 +277,9 @@ class LoweringContext:
         return env[atom]
 
     def read_spread(self, atom: Var | Literal, env: dict[Var, str], shape: tuple[int, ...]) -> str:
-        """Like `read`, but what has another shape is brought to `shape`: it is a scalar, or has axes of size 1 where
-        `shape` has more. A literal is written as a constant of that shape; for a variable, a line is written that
-        broadcasts it.
+        """Like `read`, but bring a value of another shape to `shape`: a scalar, or one with axes of size 1 where
+        `shape` has more. A literal is written as a constant of that shape; for a variable, write a line that broadcasts
+        it.
         """
         if atom.aval.shape == shape:
             return self.read(atom, env)
@@ -291,9 +290,9 @@ class LoweringContext:
     def lower_equation(self, eqn: JaxprEqn, env: dict[Var, str]) -> None:
         """Call the rule of an equation on the names of its operands, and enter the names of its results in `env`.
 
-        While the rule runs, `primitive`, `avals_in` and `avals_out` are the equation's, and so is `origin`, which lines
-        are written with: `(self.name_stack, eqn)`. But not while `_inlining`: then lines belong to the equation around.
-        Operands of a `rank_polymorphic` primitive are brought to the shape of the result first, and `avals_in` says so.
+        While the rule runs, `primitive`, `avals_in` and `avals_out` are the equation's, and so is the `origin` of
+        lines, `(self.name_stack, eqn)`; except while `_inlining`, when lines belong to the enclosing equation. First
+        bring operands of a `rank_polymorphic` primitive to the shape of the result, also in `avals_in`.
 
         Raises:
           NotImplementedError: the primitive has no rule. The message has its name.
@@ -324,7 +323,7 @@ class LoweringContext:
             env[outvars[0]] = out
 
     def call_jaxpr(self, name: str, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
-        """Call a jaxpr as a private function of the module; the names of its results.
+        """Call a jaxpr as a private function of the module; return the names of its results.
 
         The function is written the first time (`lower_function`, with an empty name stack) and kept in
         the module's `function_of_jaxpr` under `(name, jaxpr)`, for all later calls. Its operands are, in this order: the
@@ -343,8 +342,8 @@ class LoweringContext:
         return self.take_tokens(function.ordered, names)
 
     def emit_call(self, function: Function, operands: Sequence[str], arg_avals: Sequence[Any]) -> list[str]:
-        """Write `call @function(operands)` with its types, where `arg_avals` are those of its arguments without tokens and
-        constants; the names of its results.
+        """Write `call @function(operands)` with its types, where `arg_avals` are those of its arguments without tokens
+        and constants; return the names of its results.
         """
         tokens = ["!stablehlo.token"] * len(function.ordered)
         const_types = (kind for _, kind in function.hoisted.values())
@@ -359,7 +358,7 @@ class LoweringContext:
         return [called] if len(types_out) == 1 else [f"{called}#{i}" for i in range(len(types_out))]
 
     def take_tokens(self, ordered: Sequence[Effect], names: Sequence[str]) -> list[str]:
-        """From here on, the first of these names are the tokens of the ordered effects. Returns the others."""
+        """Make the first of these names the current tokens of the ordered effects. Returns the others."""
         self.tokens.update(zip(ordered, names, strict=False))
         return list(names[len(ordered) :])
 
@@ -367,8 +366,8 @@ class LoweringContext:
 def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> Function:
     """Write a jaxpr as a private function of the module, and add it to the module's `functions`.
 
-    Its name is `name`, or what the module makes of it when that is taken (`Module.symbol`). Before its arguments, which are
-    `%arg0: type`, it takes a token for each ordered effect of the jaxpr (`ordered_effects`).
+    Its name is `name`, with a suffix if that is taken (`Module.symbol`). Before its arguments, which are `%arg0: type`,
+    it takes a token for each ordered effect of the jaxpr (`ordered_effects`).
     """
     function = Function(module, module.symbol(name), "private", ordered_effects(jaxpr.effects))
     names = [f"%arg{i}" for i in range(len(jaxpr.invars))]

@@ -1,7 +1,7 @@
-"""A program that is being written: a module, and its functions line by line.
+"""Holds a program while it is written: a module, and its functions line by line.
 
-A function keeps its lines as text, and beside each the equation that it came from. Locations (`loc(...)`) are put into
-words only when they are asked for.
+A function keeps its lines as text, each with the equation that it came from. Locations (`loc(...)`) are written only on
+request.
 
 JAX: jax/_src/interpreters/mlir.py:ModuleContext
 """
@@ -19,20 +19,20 @@ from ..core.effects import Effect
 from ..jaxpr import JaxprEqn
 from .mlir_text import quoted, symbol_text
 
-FIRST_DEVICE = "maximal_mesh_0"  # the mesh, in a program for several devices, of what runs on one of them
+FIRST_DEVICE = "maximal_mesh_0"  # in a program for several devices, the mesh of what runs on one of them
 
-_WHOLE_NUMBERS = re.compile(r"[<x]u?i\d+>$")  # the type of a tensor of them
+_WHOLE_NUMBERS = re.compile(r"[<x]u?i\d+>$")  # the type of an integer tensor
 
-# Where a line comes from: the functions around its equation ("jit(f)/jit(g)"), and the equation. It is put into words
-# only when they are asked for.
+# Where a line comes from: the functions around its equation ("jit(f)/jit(g)"), and the equation. Written as text only
+# on request.
 Origin = tuple[str, JaxprEqn]
-_AS_WRITTEN = {"scan": "while"}  # what the operation of a primitive is called, where that is not the primitive's name
+_AS_WRITTEN = {"scan": "while"}  # primitives whose operation has another name
 
 
 def origin_text(origin: Origin) -> str:
-    """The location as MLIR writes it, with the name that profiles and HLO show, and the Python line."""
+    """Return the location as MLIR writes it, with the name that profiles and HLO show, and the Python line."""
     name_stack, eqn = origin
-    # XLA, which inlines calls, writes the name of the call before the names of what is in the function
+    # XLA inlines calls, and writes the name of the call before the names of what is in the function
     own = eqn.primitive.name
     name = quoted(joined(name_stack, eqn, f"jit({eqn.params['name']})" if own == "jit" else _AS_WRITTEN.get(own, own)))
     position = eqn.source_info.position
@@ -42,22 +42,20 @@ def origin_text(origin: Origin) -> str:
 
 
 def joined(name_stack: str, eqn: JaxprEqn | None, own: str) -> str:
-    """A name within the scopes of an equation, and within a name stack: `jit(f)/A/jvp(B)/sin`."""
+    """Join a name with the scopes of an equation and a name stack: `jit(f)/A/jvp(B)/sin`."""
     scopes = scopes_of(eqn.source_info.name_stack) if eqn is not None else ()
     return "/".join(filter(None, (name_stack, *scopes, own)))
 
 
 def location_suffix(line: str, origin: Origin | None, numbers: dict[str, int]) -> str:
-    """What stands behind a line that came from an equation; other values are from nowhere, braces need nothing."""
+    """Return the `loc` to append to a line that came from an equation; other lines get an unknown one, braces none."""
     if origin is not None:
         return f" loc(#loc{numbers.setdefault(origin_text(origin), len(numbers))})"
     return " loc(unknown)" if " = stablehlo.constant " in line else ""
 
 
 class Module:
-    """What is shared by the functions of one program: their texts, symbol names, and the locations of their
-    lines.
-    """
+    """What the functions of one program share: their texts, symbol names, and the locations of their lines."""
 
     def __init__(self, name: str, platform: str) -> None:
         self.name = name
@@ -66,13 +64,13 @@ class Module:
         self.symbols: set[str] = set()
         self.renamed = 0
         self.function_of_jaxpr: dict[Any, Function] = {}
-        self.hoisted: dict[int, Any] = {}  # id -> constant, in the order of the arguments of main
+        self.hoisted: dict[int, Any] = {}  # id -> constant, in the order of main's arguments
         self.host_callbacks: list[Callable[..., Any]] = []  # Python functions that the program calls
         self.partitions = 1  # devices that the program is spread over
-        self.mesh = ""  # how they are arranged, as Shardy has it
+        self.mesh = ""  # how the devices are arranged, as Shardy writes it
 
     def symbol(self, name: str) -> str:
-        """A function name that is not taken: `f`, then `f_0`, `f_1`."""
+        """Return a function name that is not taken: `f`, then `f_0`, `f_1`."""
         found = name
         while found in self.symbols:
             found = f"{name}_{self.renamed}"
@@ -81,7 +79,7 @@ class Module:
         return found
 
     def text(self, debug_info: bool = False) -> str:
-        """The whole module. With `debug_info` every line ends in the Python line that it came from."""
+        """Return the whole module as text. With `debug_info` every line ends in the Python line that it came from."""
         attributes = f"mhlo.num_partitions = {self.partitions} : i32, mhlo.num_replicas = 1 : i32"
         head = f"module @{symbol_text(self.name)} attributes {{{attributes}}} {{"
         mesh = [f"  sdy.mesh @mesh = {self.mesh}"] if self.mesh else []
@@ -102,9 +100,9 @@ class Function:
         self.module = module
         self.symbol = symbol
         self.visibility = visibility
-        self.ordered = ordered  # the effects whose tokens it takes before all arguments, and returns
+        self.ordered = ordered  # the effects whose tokens it takes before all arguments and returns first
         self.arguments: list[str] = []  # `%arg0: tensor<f32>`, with attributes
-        self.argument_names: Sequence[str] = ()  # what the user calls them: shown where locations are
+        self.argument_names: Sequence[str] = ()  # the user's names for them: shown where locations are
         self.results: list[str] = []  # the names of what it returns
         self.hoisted: dict[int, tuple[str, str]] = {}  # id of the constant -> name and type of the argument
         self.lines: list[str] = []
@@ -115,12 +113,14 @@ class Function:
         self.indent = "    "
 
     def fresh(self) -> str:
-        """A new SSA name."""
+        """Return a new SSA name."""
         self.counter += 1
         return f"%{self.counter - 1}"
 
     def fresh_constant(self, type_text: str) -> str:
-        """A new name for a constant, as MLIR gives them: `%c` for whole numbers, `%cst` for others, then `%c_0`, `%cst_1`."""
+        """Return a new name for a constant, as MLIR gives them: `%c` for integers, `%cst` for others, then `%c_0`,
+        `%cst_1`.
+        """
         stem = "%c" if _WHOLE_NUMBERS.search(type_text) else "%cst"
         if stem not in self.constant_stems:
             self.constant_stems.add(stem)
@@ -134,7 +134,7 @@ class Function:
         self.origins.append(origin)
 
     def define(self, text: str, origin: Origin | None, results: int = 1) -> str:
-        """Append `%n = text`, or `%n:2 = text` where there are two results; `%n`, which is a new name."""
+        """Append `%n = text`, or `%n:2 = text` for two results; return `%n`, which is a new name."""
         name = f"%{self.counter}"
         self.counter += 1
         self.lines.append(
@@ -144,21 +144,21 @@ class Function:
         return name
 
     def hoist(self, value: Any, type_text: str) -> str:
-        """The name under which a large constant arrives as an argument of this function."""
+        """Make a large constant an argument of this function, and return its name."""
         key = id(value)
         if key not in self.module.hoisted:
-            # The memory of a numpy array is its owner's, to be changed later: we copy.
+            # The owner of a numpy array may change it later: copy it.
             self.module.hoisted[key] = value.copy() if isinstance(value, np.ndarray) else value
         return self.take_hoisted(key, type_text)
 
     def take_hoisted(self, key: int, type_text: str) -> str:
-        """The same for a constant that is in the module's `hoisted` under this key."""
+        """The same for a constant that is already in the module's `hoisted` under this key."""
         if key not in self.hoisted:
             self.hoisted[key] = f"%const{len(self.hoisted)}", type_text
         return self.hoisted[key][0]
 
     def text(self, numbers: dict[str, int] | None) -> list[str]:
-        """The lines of the function. With `numbers`, lines carry locations, which are entered there."""
+        """Return the lines of the function. With `numbers`, lines carry locations, which are numbered there."""
         own = self.arguments
         if numbers is not None and self.argument_names:
             located_names = zip(own, self.argument_names, strict=True)

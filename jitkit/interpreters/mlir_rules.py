@@ -1,4 +1,4 @@
-"""primitive -> its lowering rule: the table that `mlir` looks rules up in, and whoever makes a primitive enters one
+"""primitive -> its lowering rule: `mlir` looks rules up in this table, and each primitive's module enters one
 
     @register_lowering(sin_p)
     def _(ctx, x):
@@ -20,8 +20,7 @@ rank_polymorphic: set[Primitive] = set()
 
 
 def register_lowering(*primitives: Any) -> Callable[[LoweringRule], LoweringRule]:
-    """Decorator: the rule that lowers these primitives. It is called as `rule(ctx, *operand_names,
-    **params)`.
+    """Decorator: register the rule that lowers these primitives. It is called as `rule(ctx, *operand_names, **params)`.
 
     It returns the name of the result, or a list of names when the primitive has `multiple_results`. Libraries give
     the rule as the last argument, as to JAX's function of this name.
@@ -39,5 +38,5 @@ def register_lowering(*primitives: Any) -> Callable[[LoweringRule], LoweringRule
 
 
 def lowering_rule(primitive: Primitive) -> LoweringRule | None:
-    """The registered rule of a primitive, if any."""
+    """Return the registered rule of a primitive, if any."""
     return lowering_rules.get(primitive)

@@ -4,8 +4,7 @@
     ShapedArray((3, 4), float32)   tensor<3x4xf32>
     np.float32([1.5, 2])           dense<[1.500000e+00, 2.000000e+00]>
 
-What is written must be what was meant, to the bit: a number is in decimals where they say exactly that number, and in
-hexadecimal where they do not.
+Numbers are exact to the bit: written in decimal where that gives exactly the number, else in hexadecimal.
 
 JAX: jax/_src/interpreters/mlir.py:dtype_to_ir_type
 """
@@ -36,17 +35,17 @@ _type_of_aval: dict[Any, str] = {}
 
 
 def element_type(dtype: Any) -> str:
-    """`f32`, `i1`, `complex<f32>`: a dtype as MLIR writes it."""
+    """Write a dtype in MLIR: `f32`, `i1`, `complex<f32>`."""
     return _ELEMENT_TYPES[np.dtype(dtype).name]
 
 
 def tensor_type(shape: Sequence[int], dtype: Any) -> str:
-    """The type of an array: `tensor<3x4xf32>`, and of a scalar `tensor<f32>`."""
+    """Write the type of an array: `tensor<3x4xf32>`, and of a scalar `tensor<f32>`."""
     return f"tensor<{''.join(f'{n}x' for n in shape)}{element_type(dtype)}>"
 
 
 def type_of(aval: Any) -> str:
-    """The MLIR type of an aval: of an extended dtype, that of what it is stored as."""
+    """Write the MLIR type of an aval; for an extended dtype, that of its storage."""
     known = _type_of_aval.get(aval)
     if known is None:
         if aval is core.abstract_token:
@@ -62,16 +61,16 @@ def type_of(aval: Any) -> str:
 
 
 def dense(value: np.ndarray[Any, Any]) -> str:
-    """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the first one that
-    fits is written:
+    """Write the elements of an array as a `dense<...>` attribute. MLIR reads four forms of it; write the first one that
+    fits:
 
         dense<>                     no elements
         dense<1.000000e+00>         a scalar, or less than 1024 elements of the same bits (`all_same`)
         dense<[[1, 2], [3, 4]]>     up to 64 elements, or bools: row by row (`nested_text`)
         dense<"0x0100...">          more: the bytes in row-major order, in hexadecimal capitals
 
-    Arrays of 1024 elements or more need not be looked through. An integer of 2 or 4 bits, of which numpy has one in
-    each byte, is written as an int8.
+    Arrays of 1024 elements or more need not be searched for equal elements. An integer of 2 or 4 bits, which numpy
+    stores one to a byte, is written as an int8.
     """
     if value.dtype.name in ("int2", "int4", "uint2", "uint4"):
         value = value.astype(np.int8)
@@ -85,7 +84,7 @@ def dense(value: np.ndarray[Any, Any]) -> str:
 
 
 def all_same(value: np.ndarray[Any, Any]) -> bool:
-    """Whether the elements of an array, which has some, are equal bit by bit: 0.0 and -0.0 are not, two nans may be."""
+    """Whether the elements of a nonempty array are equal bit by bit: 0.0 and -0.0 are not, two nans may be."""
     flat = np.ascontiguousarray(value).reshape(-1)
     width = flat.dtype.itemsize
     raw = flat.view(np.uint8).reshape(-1, width)
@@ -93,7 +92,7 @@ def all_same(value: np.ndarray[Any, Any]) -> bool:
 
 
 def nested_text(value: np.ndarray[Any, Any]) -> str:
-    """`[[1, 2], [3, 4]]`: the elements in brackets, a pair for each axis; of a scalar no brackets."""
+    """Write the elements in nested brackets, one pair for each axis: `[[1, 2], [3, 4]]`; a scalar has none."""
     if value.ndim == 0:
         return scalar_text(value[()])
     return f"[{', '.join(nested_text(row) for row in value)}]"
@@ -103,7 +102,7 @@ DECIMAL = re.compile(r"-?\d\.\d+e[+-]\d\d")
 
 
 def scalar_text(x: Any) -> str:
-    """One number, a numpy scalar, such that MLIR reads exactly that number:
+    """Write one number, a numpy scalar, such that MLIR reads exactly that number:
 
         true, false               a bool; false also for a float0, which is stored as one
         -12                       an integer
@@ -111,14 +110,14 @@ def scalar_text(x: Any) -> str:
         1.500000e+00              a float, with six digits after the point
         0x3EAAAAAB                any float: its bytes in hexadecimal capitals, the highest first
 
-    Decimals are for readers. One may be written where it has the form of `DECIMAL`, from end to end, and is
-    exact: read in the number's own dtype it gives it back. That is so of 0.1, and not of 1/3.
+    Decimals are for readers. Write one only if it has the form of `DECIMAL`, from end to end, and is exact: reading it
+    in the number's own dtype gives the number back. That holds for 0.1, and not for 1/3.
     """
     dtype = x.dtype
     if dtype == np.bool_:
         return "true" if x else "false"
     if dtype == dtypes.float0:
-        return "false"  # as it is stored
+        return "false"  # a float0 is stored as a bool
     if dtypes.issubdtype(dtype, np.complexfloating):
         return f"({scalar_text(x.real)}, {scalar_text(x.imag)})"
     if dtypes.issubdtype(dtype, np.integer):
@@ -131,8 +130,8 @@ def scalar_text(x: Any) -> str:
 
 
 def to_numpy(x: Any) -> np.ndarray[Any, Any]:
-    """A concrete value (Array, `jax.Array`, numpy, Python scalar) as a numpy array of its canonical dtype; one
-    of an extended dtype, or of float0, as it is stored.
+    """Convert a concrete value (Array, `jax.Array`, numpy, Python scalar) to a numpy array of its canonical dtype; one
+    of an extended dtype, or of float0, to its storage.
     """
     dtype = core.get_aval(x).dtype
     if dtype == dtypes.float0:
@@ -144,7 +143,7 @@ def to_numpy(x: Any) -> np.ndarray[Any, Any]:
 
 
 def symbol_text(name: str) -> str:
-    """A name after `@`: in quotes when it is not an identifier."""
+    """Write a name after `@`: in quotes when it is not an identifier."""
     return name if _IDENTIFIER.fullmatch(name) else f'"{quoted(name)}"'
 
 
@@ -152,7 +151,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 
 
 def quoted(text: str) -> str:
-    """What stands between quotes for a text: all that is not plain ASCII byte by byte, in hex."""
+    """Escape a text for MLIR's quotes: everything but plain ASCII byte by byte, in hex."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return text
     plain = frozenset(range(ord(" "), 127)) - {ord('"')}

@@ -1,20 +1,19 @@
 """function + avals -> Jaxpr
 
-Tracing. The function is called once, on tracers instead of arrays, while a `DynamicJaxprTrace` is the current
-trace. Each `Primitive.bind` inside it lands in `process_primitive`, which asks the primitive's shape rule for
-the avals of the results, writes one equation down, and hands out new tracers. When the function returns, the
-equations *are* the program.
+Tracing calls the function once, on tracers instead of arrays, while a `DynamicJaxprTrace` is the current trace. Each
+`Primitive.bind` inside it lands in `process_primitive`, which gets the avals of the results from the primitive's shape
+rule, records one equation, and returns new tracers. When the function returns, the equations *are* the program.
 
 Whatever Python does in between (prints, loops, `if`s on shapes, appends to lists) happens once, now, and
 leaves no equation.
 
-Values that do not come in as arguments become constants of the jaxpr: scalars as literals inside the
-equations, arrays as `constvars`. A tracer of an *outer* trace is such a constant, too; the caller, which
-knows that trace, turns it into an argument of the inner jaxpr.
+Values that do not come in as arguments become constants of the jaxpr: scalars as literals inside the equations, arrays
+as `constvars`. A tracer of an *outer* trace is such a constant, too; the caller turns it into an argument of the inner
+jaxpr.
 
-Two small simplifications are made while recording, because JAX makes them and jaxprs are to be equal:
-converting a scalar literal to another dtype gives a literal, and an operation that changes nothing (a
-conversion to the same type, a broadcast to the same shape) gives back its operand.
+Recording makes two small simplifications, so that jaxprs equal JAX's: converting a scalar literal to another dtype
+gives a literal, and an operation that changes nothing (a conversion to the same type, a broadcast to the same shape)
+returns its operand.
 
 JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace
 """
@@ -45,7 +44,7 @@ late_rooms.hand_on(
 )
 missing_names.explain("interpreters.partial_eval", sys.modules[__name__])
 
-# Primitives that may leave no equation have a rule: rule(trace, operand tracers, params) returns the result, or
+# Rules of primitives that may leave no equation: rule(trace, operand tracers, params) returns the result, or
 # NotImplemented when the application is to be recorded like any other.
 StagingRule = Callable[["DynamicJaxprTrace", "list[DynamicJaxprTracer]", dict[str, Any]], Any]
 staging_rules: dict[Primitive, StagingRule] = {}
@@ -76,7 +75,7 @@ class DynamicJaxprTracer(Tracer):
 
 
 class DynamicJaxprTrace(Trace):
-    """The trace that writes down what a function does, equation by equation."""
+    """The trace that records what a function does, equation by equation."""
 
     __slots__ = ("consts", "constvar_of_id", "debug_info", "eqns", "invars")
 
@@ -85,27 +84,27 @@ class DynamicJaxprTrace(Trace):
         self.writer = self
         self.debug_info = debug_info
         self.invars: list[Var] = []  # of the arguments, in order
-        self.eqns: list[JaxprEqn] = []  # what was written down, in order
+        self.eqns: list[JaxprEqn] = []  # the recorded equations, in order
         self.consts: dict[Var, Any] = {}  # the value of each constant
-        self.constvar_of_id: dict[int, Var] = {}  # the variable of a constant, by the `id` of the object
+        self.constvar_of_id: dict[int, Var] = {}  # a constant's variable, by the `id` of the object
 
     def new_arg(self, aval: Any) -> DynamicJaxprTracer:
-        """The tracer of one more argument, of the type `aval`: it stands for a fresh variable, which goes to
-        the end of `invars`. It comes from no line of the program: its source is `source_info.UNKNOWN`.
+        """The tracer of one more argument, of the type `aval`: it stands for a fresh variable, which goes to the end of
+        `invars`. It has no source line: its source is `source_info.UNKNOWN`.
         """
         var = Var(aval)
         self.invars.append(var)
         return DynamicJaxprTracer(self, aval, var, source_info.UNKNOWN)
 
     def lift(self, x: Any) -> Var | Literal:
-        """The atom that stands in an equation for x, a value that is not a tracer of this trace.
+        """Return the atom that stands in an equation for x, a value that is not a tracer of this trace.
 
-        `literal_form(x)` is what a scalar is written as, and None for everything else. A scalar becomes a
-        Literal of that value and of x's aval.
+        `literal_form(x)` is how a scalar is written, and None for everything else. A scalar becomes a Literal of that
+        value and of x's aval.
 
-        Everything else becomes a constant, arrays and the tracers of other traces alike: a fresh variable, whose
-        value `consts` keeps. An object that was met before has its variable already; `constvar_of_id` finds
-        it, by the object's `id`.
+        Everything else becomes a constant, arrays and the tracers of other traces alike: a fresh variable, whose value
+        `consts` keeps. An object that came before already has its variable, which `constvar_of_id` finds by the
+        object's `id`.
 
         UnexpectedTracerError for a tracer that outlived its trace (`check_lives`).
         """
@@ -121,7 +120,7 @@ class DynamicJaxprTrace(Trace):
         return var
 
     def constant(self, x: Any) -> DynamicJaxprTracer:
-        """A tracer of a constant, which stays one also where it is a scalar that could be a literal."""
+        """Return a tracer of a constant, even for a scalar that could be a literal."""
         atom = self.lift(x)
         if isinstance(atom, Literal):
             atom = self.constvar_of_id.setdefault(id(x), Var(atom.aval))
@@ -129,13 +128,16 @@ class DynamicJaxprTrace(Trace):
         return DynamicJaxprTracer(self, atom.aval, atom, source_info.UNKNOWN)
 
     def stand_in(self, x: Any) -> DynamicJaxprTracer:
-        """A tracer of a constant without a value, such as a ShapeDtypeStruct: it is good until the program is lowered."""
+        """Return a tracer of a constant without a value, such as a ShapeDtypeStruct: it works until the program is
+        lowered.
+        """
         atom = self.lift(x)
         return DynamicJaxprTracer(self, atom.aval, atom, source_info.UNKNOWN)
 
     def note(self, args: Sequence[Any]) -> None:
-        """Give arguments of a call that are constants their variables, in the order of the arguments: so the order
-        of constvars does not depend on which of them the function converts first."""
+        """Give the constants among a call's arguments their variables, in the order of the arguments, so that the order
+        of constvars does not depend on which one the function converts first.
+        """
         for x in args:
             if type(x) is DynamicJaxprTracer:
                 if x._trace is not self:
@@ -144,23 +146,23 @@ class DynamicJaxprTrace(Trace):
                 self.lift(x)
 
     def to_tracer(self, x: Any) -> DynamicJaxprTracer:
-        """A tracer of this trace for any value."""
+        """Return a tracer of this trace for any value."""
         if type(x) is DynamicJaxprTracer and x._trace is self:
             return x
         atom = self.lift(x)
         return DynamicJaxprTracer(self, atom.aval, atom, source_info.current())
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """What an operation does while a function is traced: every `Primitive.bind` ends here. The result is a tracer, or a list
-        of them.
+        """Record one operation: every `Primitive.bind` of the traced function ends here. Return a tracer, or a list of
+        them.
 
-        An argument may be a tracer of this trace, whose `atom` stands for it; or anything else, a tracer of another trace
-        too, and then `lift` says what does. The primitive's shape rule, `abstract_eval`, is asked with the types of the
-        arguments and the parameters, and what `emit` returns is the result.
+        An argument is a tracer of this trace, with its `atom`; or anything else, even a tracer of another trace, and
+        then `lift` gives the atom. Call the primitive's shape rule, `abstract_eval`, with the avals of the arguments
+        and the parameters, and return what `emit` returns.
 
-        A few primitives leave no equation where they would change nothing. Such a one has a rule in `staging_rules`:
-        `rule(self, tracers, params)`, with a tracer for each argument (`to_tracer`), gives the result, or NotImplemented for an
-        application that is recorded like any other.
+        A few primitives leave no equation where they would change nothing. They have a rule in `staging_rules`:
+        `rule(self, tracers, params)`, with a tracer for each argument (`to_tracer`), gives the result, or
+        NotImplemented for an application that is recorded like any other.
         """
         if primitive in staging_rules:
             tracers = [self.to_tracer(x) for x in args]
@@ -176,17 +178,15 @@ class DynamicJaxprTrace(Trace):
         return self.emit(primitive, atoms, params, primitive.abstract_eval(*avals, **params))
 
     def literal(self, value: Any, aval: Any) -> DynamicJaxprTracer:
-        """A tracer for a scalar that is known while tracing."""
+        """Return a tracer for a scalar that is known while tracing."""
         return DynamicJaxprTracer(self, aval, Literal(value, aval), source_info.current())
 
     def emit(self, primitive: Primitive, atoms: list[Var | Literal], params: dict[str, Any], out: Any) -> Any:
-        """Append one equation, `fresh variables = primitive[params] atoms`, to `eqns`; return a tracer for each
-        result.
+        """Append one equation, `fresh variables = primitive[params] atoms`, to `eqns`; return a tracer for each result.
 
-        `out` is the aval of the result, and so is what is returned one tracer; or lists of them, when the
-        primitive has `multiple_results`. Equation and tracers are from the line that runs now,
-        `source_info.current()`. The effects of the equation are `primitive.effects(params)`, or none
-        (`no_effects`) when the primitive has no such function.
+        `out` is the aval of the result, and so is what is returned one tracer; or lists of them, when the primitive has
+        `multiple_results`. Equation and tracers have the line that runs now, `source_info.current()`. The effects of
+        the equation are `primitive.effects(params)`, or none (`no_effects`) when the primitive has no such function.
         """
         source = source_info.current(3)  # this function, `process_primitive`, and `bind`
         effects = no_effects if primitive.effects is None else primitive.effects(params)
@@ -199,10 +199,10 @@ class DynamicJaxprTrace(Trace):
         return [DynamicJaxprTracer(self, var.aval, var, source) for var in outvars]
 
     def to_jaxpr(self, outs: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:
-        """The finished jaxpr, with the values `outs` as its outputs: tracers, or whatever `to_tracer` takes.
+        """Return the finished jaxpr, with the values `outs` as its outputs: tracers, or whatever `to_tracer` takes.
 
-        Its constants, with their values in `consts`, are those of the trace that an equation or an output reads,
-        in the order in which they were met. Its effects are those of its equations together.
+        Its constants, with their values in `consts`, are those of the trace that an equation or an output reads, in the
+        order in which they came. Its effects are the union of its equations' effects.
         """
         outvars = [self.to_tracer(x).atom for x in outs]
         used: set[Any] = {atom for eqn in self.eqns for atom in eqn.invars if type(atom) is Var}
@@ -212,23 +212,23 @@ class DynamicJaxprTrace(Trace):
         return Jaxpr(list(consts), self.invars, outvars, self.eqns, effects, debug_info, tuple(consts.values()))
 
     def end(self) -> None:
-        """Close the trace, and let go of what it recorded: the jaxpr owns that now."""
+        """End the trace, and release what it recorded: the jaxpr owns that now."""
         self.alive = False
-        self.writer = None  # itself: a circle would keep it
+        self.writer = None  # itself: a reference cycle would keep it alive
         self.consts = {}
         self.constvar_of_id = {}
 
 
 def check_lives(tracer: Tracer) -> None:
-    """UnexpectedTracerError when the tracer's trace has ended: it leaked out of a function."""
+    """Raise UnexpectedTracerError when the tracer's trace has ended: it leaked out of a function."""
     if not tracer._trace.alive:
         raise core.escaped_tracer_error(tracer)
 
 
 def literal_form(x: Any) -> Any:
-    """What is written into an equation for the scalar x, or None when x must be a constant: an array, also one
-    without axes that is on a device. A Python number stays as it is: `0.1` is printed as such, and becomes a float32
-    when the equation is lowered or run.
+    """Return how the scalar x is written in an equation; None when x must be a constant: an array, even one without
+    axes if it is on a device. A Python number stays as it is: `0.1` is printed as such, and becomes a float32 when the
+    equation is lowered or run.
     """
     t = type(x)
     if t in dtypes.python_scalar_types:
@@ -241,8 +241,8 @@ def literal_form(x: Any) -> Any:
 
 
 def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:
-    """Call `fun`, which takes and returns flat lists, on tracers of the given avals, and return the program
-    it performs.
+    """Call `fun`, which takes and returns flat lists, on tracers of the given avals, and return the jaxpr of what it
+    does.
 
     The function runs once, under a new trace inside of the current one, with an `empty_name_stack`. Its results
     must be arrays (`check_results`). The jaxpr's `consts` may hold tracers of outer traces.
@@ -266,14 +266,14 @@ def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debu
 
 
 def rename_inputs(debug_info: DebugInfo) -> None:
-    """Let messages of the current trace call its inputs by the names in `debug_info`, which are known late."""
+    """Set the names of the current trace's inputs for messages; they are known late."""
     trace = core.current_trace()
     if isinstance(trace, DynamicJaxprTrace):
         trace.debug_info = debug_info
 
 
 class empty_name_stack:
-    """In the block, no `named_scope` of the caller's is around the operations: a jaxpr names its own only."""
+    """In the block, ignore the `named_scope`s around: a jaxpr has only its own."""
 
     __slots__ = ("_before",)
 
@@ -286,7 +286,7 @@ class empty_name_stack:
 
 
 def with_stand_ins(values: Sequence[Any]) -> Sequence[Any]:
-    """The values, and for those that are none, such as a ShapeDtypeStruct, what stands in for them in the current trace."""
+    """Replace values without data, such as a ShapeDtypeStruct, by stand-ins in the current trace."""
     trace = core.current_trace()
     if not isinstance(trace, DynamicJaxprTrace):
         return values
@@ -294,18 +294,18 @@ def with_stand_ins(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def with_stand_ins_in(tree: Any) -> Any:
-    """The same for the leaves of a tree."""
+    """Do the same for the leaves of a tree."""
     if not isinstance(core.current_trace(), DynamicJaxprTrace):
         return tree
     leaves, treedef = tree_flatten(tree)
     if not any(type(x) in core.aval_without_value for x in leaves):
-        return tree  # no node of the user's is built without need
+        return tree  # rebuild a user's nodes only if needed
     return tree_unflatten(treedef, with_stand_ins(leaves))
 
 
 def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
-    """TypeError when a traced function returned something that is not an array; `debug_info.result_paths`
-    says where in its tree.
+    """Raise TypeError when a traced function returned something that is not an array; `debug_info.result_paths` says
+    where in its tree.
     """
     for i, x in enumerate(outs):
         if core.is_array_value(x):
@@ -326,8 +326,8 @@ def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
 
 
 def check_no_leaks(trace: Any, traced_for: str = "") -> None:
-    """With `checking_leaks`: raise when a tracer of the finished trace is still referenced from somewhere. What the trace was
-    made for is in its `debug_info`, if not given.
+    """With `checking_leaks`, raise when a tracer of the finished trace is still referenced from somewhere. Its
+    `debug_info` says what was traced, if not given.
     """
     if not _living_tracers(trace):
         return
@@ -345,7 +345,7 @@ def _living_tracers(trace: Trace) -> list[Tracer]:
 
 
 def describe_origin(tracer: DynamicJaxprTracer) -> str:
-    """The sentences that end every concretisation error: which function, which arguments the value depends
+    """Return the sentences that end every concretisation error: which function, and which arguments the value depends
     on.
 
     A value that depends on no argument is explained by the operations that made it a tracer.
@@ -381,8 +381,8 @@ def _listed(names: list[str]) -> str:
 
 
 def _progenitors(trace: DynamicJaxprTrace, atom: Var | Literal) -> tuple[list[int], list[JaxprEqn]]:
-    """Walk back from `atom`: the positions of the arguments it depends on, and the equations on the way that
-    read constants.
+    """Walk back from `atom`: find the positions of the arguments it depends on, and the equations on the way that read
+    constants.
     """
     if isinstance(atom, Literal):
         return [], []

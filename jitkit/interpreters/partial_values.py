@@ -1,7 +1,7 @@
-"""function + values of which some are known -> what it returns: values where they are known, and a jaxpr for the rest
+"""function + some known values -> its results: values where known, and a jaxpr for the rest
 
-Operations whose operands are all known are done at once, in the trace around; the others are written down. What is nested, such as a
-loop or a jitted function, is one operation here: all that it returns is unknown if one operand is. (JAX looks inside.)
+Operations whose operands are all known are done at once, in the outer trace; the others are recorded. A loop or a
+jitted function is one operation here: all its results are unknown if one operand is. (JAX looks inside.)
 
 JAX: jax/_src/interpreters/partial_eval.py:trace_to_jaxpr_nounits
 """
@@ -18,16 +18,16 @@ from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stac
 
 
 class PartialVal(tuple[Any, Any]):
-    """A value that is known, `(None, value)`, or of which the type is known, `(aval, None)`."""
+    """A known value, `(None, value)`, or an unknown one of known type, `(aval, None)`."""
 
     @classmethod
     def known(cls, value: Any) -> PartialVal:
-        """That of a value."""
+        """Return a known value."""
         return cls((None, value))
 
     @classmethod
     def unknown(cls, aval: Any) -> PartialVal:
-        """That of a type."""
+        """Return an unknown value of this type."""
         return cls((aval, None))
 
     def is_known(self) -> bool:
@@ -36,16 +36,16 @@ class PartialVal(tuple[Any, Any]):
 
 
 class _PartialTrace(DynamicJaxprTrace):
-    """Writes down what depends on an argument that is unknown."""
+    """Records what depends on an unknown argument."""
 
     __slots__ = ()
 
     def __init__(self, parent: Trace | None, debug_info: DebugInfo) -> None:
         super().__init__(parent, debug_info)
-        self.writer = None if parent is None else parent.writer  # what is known is not written down here
+        self.writer = None if parent is None else parent.writer  # known operations are not recorded here
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Bind the primitive in the trace around, if no operand is one of this trace's tracers; otherwise write an equation."""
+        """Bind the primitive in the outer trace if no operand is a tracer of this trace; otherwise record an equation."""
         if any(_is_of(self, x) for x in args):
             return super().process_primitive(primitive, args, params)
         with core.set_current_trace(self.parent):
@@ -59,10 +59,10 @@ def _is_of(trace: _PartialTrace, x: Any) -> bool:
 def trace_to_jaxpr_nounits(
     fun: Any, pvals: Sequence[PartialVal], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[PartialVal], Sequence[Any]]:
-    """Call a wrapped function, of flat lists, on values of which some are known.
+    """Call a wrapped function of flat lists on values, some of which are known.
 
-    Returns a jaxpr from the unknown arguments to the unknown results, a PartialVal for each result, and the jaxpr's constants. Results
-    that `instantiate` asks for are results of the jaxpr, too, where they are known.
+    Returns a jaxpr from the unknown arguments to the unknown results, a PartialVal for each result, and the jaxpr's
+    constants. Known results that `instantiate` marks are also results of the jaxpr.
     """
     call: Callable[..., Sequence[Any]] = fun.call_wrapped
     debug_info = getattr(fun, "debug_info", None) or DebugInfo("trace_to_jaxpr_nounits", "fun")

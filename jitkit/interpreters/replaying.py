@@ -1,17 +1,16 @@
-"""rule + types of its operands -> the equations it writes, written again without asking it
+"""rule + types of its operands -> the equations it writes, written again without running it
 
-A model is a few layers many times: the same operations on the same types, and for each of them a function of the library
-runs, or a rule of a derivative, which looks at shapes, promotes, and in the end writes the same few equations as the last
-time. That is what `jit` was made for, and it is done here to the rules: `Replayed(rule)` runs the rule the first two times a
-key comes, the second time on tracers of its own, to see what it writes. From then on these equations are written with other
-variables: a microsecond each, where the rule takes ten.
+A model repeats a few layers: for the same operations on the same types, a library function or a JVP rule looks at
+shapes, promotes, and writes the same few equations as the last time. So we do to rules what `jit` does to functions:
+`Replayed(rule)` runs the rule the first two times a key comes, the second time on tracers of its own, to see what it
+writes. From then on it writes these equations with other variables: a microsecond each, where the rule takes ten.
 
-The key is the options, the parameters, and of each operand its type: of an array the aval, of a number of Python the value,
-which goes into the equations. What cannot be keyed so, or does more than write equations of pure primitives (it closes over an
-array, it warns), is run as ever. Operations that are computed now and not written down are none of this module's business.
+The key has the options, the parameters, and each operand's type: an array's aval, or a Python number's value, which
+goes into the equations. A rule that cannot be keyed so, or does more than write equations of pure primitives (it closes
+over an array, it warns), is simply run. Only recorded operations are replayed, not those computed now.
 
-Under a `PartialTrace` a rule writes to two traces: values to the one around, tangents to its own. Where the trace around is
-another transformation, an equation is bound there, and comes here again with the rule of that one.
+Under a `PartialTrace` a rule writes to two traces: primals to the outer one, tangents to its own. Where the outer trace
+is another transformation, an equation is bound there, and comes here again with that one's rule.
 
 JAX: jax/_src/linear_util.py:cache
 """
@@ -34,17 +33,17 @@ from ..jaxpr import DebugInfo, JaxprEqn, Literal, Var, literal_value
 from ..runtime.array import Array
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
 
-_LIMIT = 8192  # keys; when they are more, all are forgotten
-is_on = True  # not where somebody else's functions stand in the place of jitkit's: each call is to come to them
+_LIMIT = 8192  # keys; when there are more, all are forgotten
+is_on = True  # off where somebody else's functions replace jitkit's, so that each call reaches them
 _NEVER, _ONCE, _LATER = "never", "once", "later"
 _PACKAGE = __name__.split(".")[0]
 _INFO = DebugInfo("replay", "<rule>")
 
 
 class _Step(NamedTuple):
-    """One equation: an operand is the place of a value, or a literal."""
+    """One equation: an operand is a place (the number of a value), or a literal."""
 
-    is_later: bool  # it is one of tangents, and goes to their trace
+    is_later: bool  # an equation on tangents, which goes to their trace
     primitive: Primitive
     operands: tuple[int | Literal, ...]
     params: dict[str, Any]
@@ -53,30 +52,30 @@ class _Step(NamedTuple):
 
 
 class _Constant(NamedTuple):
-    """A part of a result that is no array: a Zero, None, the place of an axis."""
+    """A part of a result that is not an array: a Zero, None, an axis."""
 
     value: Any
 
 
 class _Recording(NamedTuple):
-    """What a rule did: its steps, in order, and its result, a tree with places in it. The first places are those of the operands."""
+    """What a rule did: its steps, in order, and its result, a tree of places. The operands have the first places."""
 
     steps: tuple[_Step, ...]
     result: Any
 
 
 class NotKeyed(Exception):
-    """An argument of which the types do not say what a rule does with it."""
+    """Raised for an argument whose type does not decide what a rule does with it."""
 
 
-# How an argument is told apart that is no array, by its exact type: a function to what stands for it in the key.
+# For an argument that is not an array, by its exact type: the function that makes its part of the key.
 static_marks: dict[type, Callable[[Any], Any]] = {
     type(None): lambda x: None,
     type: lambda x: x,
     str: lambda x: x,
     bool: lambda x: (bool, x),
     int: lambda x: (int, x),
-    float: lambda x: (float, x or repr(x)),  # 0.0 and -0.0 are equal
+    float: lambda x: (float, x or repr(x)),  # 0.0 and -0.0 are equal, but differ here
     complex: lambda x: (complex, repr(x)),
 }
 _families: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
@@ -84,11 +83,11 @@ _families: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (enum.Enum, lambda x: x),
     (np.generic, lambda x: (x.dtype, x.tobytes())),
 )
-_arrays: set[type] = {Array}  # and the tracers that were met
+_arrays: set[type] = {Array}  # and the types of tracers seen so far
 
 
 class Replayed:
-    """A rule, or a function of the library, that is replayed where its arguments are such that it writes the same again."""
+    """A rule or library function, replayed for arguments with which it would write the same equations again."""
 
     __slots__ = ("rule",)
 
@@ -96,7 +95,9 @@ class Replayed:
         self.rule = rule
 
     def __call__(self, *args: Any, **params: Any) -> Any:
-        """`rule(*args, **params)` under the current trace. The arguments are arrays, lists of them, and what has a mark."""
+        """Call `rule(*args, **params)` under the current trace. The arguments are arrays, lists of them, and types in
+        `static_marks`.
+        """
         state = config.local.state
         trace = state.trace
         writer = trace.writer if trace is not None and is_on else None
@@ -122,18 +123,18 @@ class Replayed:
 
 
 def replayed(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
-    """The rule of a primitive, to be replayed where that is possible."""
+    """Wrap the rule of a primitive so that it is replayed where that is possible."""
     return Replayed(rule) if primitive.pure_shape_rule else rule
 
 
 class _Known:
-    """The recordings, by key: None where there can be none, `_ONCE` for a key that came once."""
+    """The recordings, by key: None where none is possible, `_ONCE` for a key that came once."""
 
     def __init__(self) -> None:
         self.recordings: dict[Any, Any] = {}
 
     def note(self, key: Any, found: Any) -> Any:
-        """Remember what is known of a key."""
+        """Remember a recording, None or `_ONCE` for a key."""
         if len(self.recordings) >= _LIMIT:
             self.clear()
         self.recordings[key] = found
@@ -151,7 +152,7 @@ known = _Known()
 
 
 def _read(args: Sequence[Any], operands: list[Any], marks: list[Any], writer: Any, later: Any) -> None:
-    """Append the arrays among some arguments to `operands`, and what tells the arguments apart to `marks`."""
+    """Append the arrays among some arguments to `operands`, and their parts of the key to `marks`."""
     for x in args:
         t = type(x)
         if t is DynamicJaxprTracer:
@@ -193,7 +194,7 @@ def _static_mark(x: Any) -> Any:
 
 
 def _record(rule: Callable[..., Any], args: Sequence[Any], params: dict[str, Any], trace: Any) -> _Recording | None:
-    """What a rule does, seen by running it on other tracers; None if that cannot be replayed."""
+    """Run a rule on other tracers and record what it does; None if that cannot be replayed."""
     if not _is_own(rule):
         return None
     values = DynamicJaxprTrace(None, _INFO)
@@ -205,7 +206,7 @@ def _record(rule: Callable[..., Any], args: Sequence[Any], params: dict[str, Any
         with core.set_current_trace(type(trace)(values, tangents) if trace.splits else values), source_info.nowhere():
             result = rule(*[_stand_in(x, trace, values, tangents, stand_ins) for x in args], **params)
         return None if state.warned else _recording(values, tangents, stand_ins, result)
-    except Exception:  # the rule itself says what is wrong, when it is asked in earnest
+    except Exception:  # the rule raises again when it is really called
         return None
     finally:
         tangents.end()
@@ -215,7 +216,7 @@ def _record(rule: Callable[..., Any], args: Sequence[Any], params: dict[str, Any
 def _stand_in(
     x: Any, trace: Any, values: DynamicJaxprTrace, tangents: DynamicJaxprTrace, made: list[DynamicJaxprTracer]
 ) -> Any:
-    """An argument with tracers of other traces in the place of its arrays; they are appended to `made`."""
+    """Return an argument with stand-in tracers in place of its arrays; append them to `made`."""
     t = type(x)
     if t is list or t is tuple:
         return t([_stand_in(each, trace, values, tangents, made) for each in x])
@@ -229,7 +230,7 @@ def _stand_in(
 
 
 def _is_own(rule: Any) -> bool:
-    """Whether a rule, and what it is made of, is the library's: one of the user's may do more than can be seen."""
+    """Whether a rule, and what it is made of, is the library's: a user's rule may have side effects."""
     if isinstance(rule, functools.partial):
         return all(map(_is_own, (rule.func, *rule.args, *rule.keywords.values())))
     if isinstance(rule, (tuple, list)):
@@ -243,7 +244,9 @@ def _is_own(rule: Any) -> bool:
 def _recording(
     values: DynamicJaxprTrace, tangents: DynamicJaxprTrace, stand_ins: Sequence[DynamicJaxprTracer], result: Any
 ) -> _Recording:
-    """The equations of two traces as steps. NotKeyed or KeyError where they hold what is not the arguments' nor made of them."""
+    """Turn the equations of two traces into steps. NotKeyed or KeyError where they hold a value that is neither an
+    argument nor made from them.
+    """
     places: dict[Any, int] = {x.atom: i for i, x in enumerate(stand_ins)}
     given = {id(x): i for i, x in enumerate(stand_ins)}
     steps: list[_Step] = []
@@ -269,7 +272,7 @@ def _recording(
 
 
 def _shown(x: Any, given: dict[int, int], places: dict[Any, int]) -> Any:
-    """A result, with places in it. `given` are those of the arguments, by their identity."""
+    """Return a result with places in it. `given` has the arguments' places, by identity."""
     t = type(x)
     if t is list or t is tuple:
         return t([_shown(each, given, places) for each in x])
@@ -283,7 +286,7 @@ def _shown(x: Any, given: dict[int, int], places: dict[Any, int]) -> Any:
 
 
 def _checked(literal: Any) -> Literal:
-    """A literal that is a scalar, and keeps its type where it is bound."""
+    """Return a literal that is a scalar and keeps its type where it is bound; else raise."""
     if core.get_aval(literal_value(literal)) is not literal.aval or isinstance(literal.val, Array):
         raise NotKeyed
     checked: Literal = literal
@@ -294,7 +297,7 @@ def _checked(literal: Any) -> Literal:
 
 
 def _replay(recording: _Recording, operands: list[Any], trace: Any) -> Any:
-    """Write the equations of a rule once more, of these operands, and return what the rule would."""
+    """Write a rule's equations once more for these operands, and return what the rule would."""
     values, source = operands, source_info.current(3)
     later: Any
     later, around = (trace.tangents, trace.parent) if trace.splits else (None, trace)

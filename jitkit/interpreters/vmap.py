@@ -1,11 +1,11 @@
 """function of elements -> function of batches
 
-`vmap`. The function that it returns takes arrays with one axis more, and does to all elements along it what the given
-function does to one. It calls that function once, on tracers (`batching`), each time that it is called
-itself: under `jit` once per signature, and eagerly each time.
+`vmap` returns a function that takes arrays with one axis more, and does for all elements along it what the given
+function does to one. Each call of it calls the given function once, on tracers (`batching`): under `jit` once per
+signature, eagerly each time.
 
-What is here is the bookkeeping around it: which axis of which leaf, whether these have one size, and where the axis goes
-in the results.
+This module does the bookkeeping: which axis of which leaf, whether their sizes agree, and where the axis goes in the
+results.
 
 JAX: jax/_src/api.py:vmap
 """
@@ -48,7 +48,7 @@ def vmap(
     axis_size: int | None = None,
     spmd_axis_name: Hashable = None,
 ) -> Callable[..., Any]:
-    """A function that maps `fun` over an axis of its arguments, all elements at once.
+    """Return a function that maps `fun` over an axis of its arguments, all elements at once.
 
         vv = lambda x, y: jnp.vdot(x, y)            #  ([a], [a]) -> []
         mv = vmap(vv, in_axes=(0, None))            #  ([b,a], [a]) -> [b]
@@ -66,7 +66,7 @@ def vmap(
       spmd_axis_name: not supported.
 
     Raises:
-      TypeError: axes that are none.
+      TypeError: an axis is not an int or None.
       ValueError: axes that do not fit the arguments or results, out of range, or of different sizes.
       NotImplementedError: an operation in `fun` has no batching rule.
     """
@@ -117,12 +117,13 @@ def call_on_batches(
     axis_name: Hashable = None,
     axis_size: int | None = None,
 ) -> Any:
-    """Call `fun` once for all elements of its arguments; its result, a tree, with the batch axes where `out_axes` says.
+    """Call `fun` once for all elements of its arguments; return its result, a tree, with the batch axes where
+    `out_axes` says.
 
     The arguments are a tree, `(args, kwargs)`. Each of its leaves has an axis that is mapped over, or None
-    (`axis_of_each_argument`), and these axes have one size (`mapped_size`). An axis may be negative: -1 is the last one of that leaf, whose
-    axes differ from another's. `batch` takes a function from flat lists to flat lists, and an `AxisData`; it returns the results, and where
-    the batch axis of each is. `moved` puts these axes into place.
+    (`axis_of_each_argument`), and these axes have one size (`mapped_size`). An axis may be negative: -1 is the last one
+    of that very leaf. `batch` takes a function from flat lists to flat lists, and an `AxisData`; it returns the
+    results, and the batch axis of each. `moved` puts these axes into place.
     """
     leaves, in_tree = tree_flatten((args, kwargs))
     dims = axis_of_each_argument(in_tree, in_axes)
@@ -141,7 +142,7 @@ def call_on_batches(
 
 
 def _noting_keys_of_result(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, of whose results the key entries are noted: `not_the_same_for_all` names a leaf by them."""
+    """Wrap a function to note the key entries of its results, by which `not_the_same_for_all` names a leaf."""
 
     @wraps(fun)
     def noting(*args: Any, **kwargs: Any) -> Any:
@@ -166,8 +167,8 @@ def _is_none(x: Any) -> bool:
 
 
 def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
-    """A tree of axes that ends above the leaves of a tree, as one axis (or None) for each leaf. ValueError if it is no prefix;
-    `name` says of what, for its message: `vmap in_axes` or `vmap out_axes`.
+    """Expand a tree of axes, which may end above the leaves of a tree, to one axis (or None) for each leaf. ValueError
+    if it is not a prefix; `name` is for its message: `vmap in_axes` or `vmap out_axes`.
     """
     try:
         return broadcast_over(axes, tree, _is_none)
@@ -181,7 +182,7 @@ def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
 
 
 def axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
-    """For each leaf of `(args, kwargs)`: keyword arguments are mapped over axis 0."""
+    """Return an axis for each leaf of `(args, kwargs)`: keyword arguments are mapped over axis 0."""
     args, kwargs = tree.children()
     axes = axis_of_each_leaf("vmap in_axes", in_axes, args)
     return axes + [0] * kwargs.num_leaves
@@ -193,8 +194,8 @@ def axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
 def mapped_size(
     fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any], dims: Sequence[Dim], axis_size: int | None
 ) -> int:
-    """The size that all mapped axes have; negative ones are counted from a leaf's own end. ValueError where there is none, or more than
-    one.
+    """Return the size of all mapped axes; negative ones count from the end of each leaf. ValueError where there is no
+    size, or more than one.
     """
     if not leaves and axis_size is None:
         args, kwargs = tree_unflatten(tree, leaves)
@@ -205,7 +206,7 @@ def mapped_size(
     sizes = [None if dim is None else _size_along(x, dim) for x, dim in zip(leaves, dims, strict=True)]
     try:
         different = {size for size in (*sizes, axis_size) if size is not None}
-    except TypeError:  # an `axis_size` that is no number
+    except TypeError:  # an `axis_size` that is not a number
         raise _inconsistent_sizes(_names_of_leaves(fun, tree, leaves), dims, sizes, axis_size) from None
     if len(different) == 1:
         return different.pop()
@@ -218,7 +219,9 @@ def mapped_size(
 
 
 def _size_along(x: Any, dim: int) -> int:
-    """The size of an axis. ValueError where an array has too few axes; TypeError for what is no array."""
+    """Return the size of an axis. ValueError where an array has too few axes; TypeError for a value that is not an
+    array.
+    """
     shape = core.typeof(x).shape
     if not -len(shape) <= dim < len(shape):
         raise ValueError(
@@ -232,7 +235,7 @@ def _size_along(x: Any, dim: int) -> int:
 def _inconsistent_sizes(
     names: Sequence[str], dims: Sequence[Dim], sizes: Sequence[int | None], axis_size: int | None
 ) -> ValueError:
-    """The error for mapped axes of several sizes: an example of each, the most frequent first."""
+    """Return the error for mapped axes of several sizes: an example of each, the most frequent first."""
     lines = ["vmap got inconsistent sizes for array axes to be mapped:"]
     if axis_size is not None:
         lines.append(f"  * the `axis_size` argument was {axis_size};")
@@ -251,7 +254,7 @@ def _inconsistent_sizes(
 
 
 def _names_of_leaves(fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any]) -> list[str]:
-    """What each leaf of the arguments is called: `argument x['w'] of type float32[3]`."""
+    """Name each leaf of the arguments: `argument x['w'] of type float32[3]`."""
     args, kwargs = tree_unflatten(tree, leaves)
     try:
         parameters = list(inspect.signature(fun).bind(*args, **kwargs).signature.parameters)
@@ -270,7 +273,7 @@ def _names_of_leaves(fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[
 
 
 def _type_of(x: Any) -> str:
-    """The type of an array; of something else, which is not mapped over, nothing is known."""
+    """Return the type of an array; of anything else, which is not mapped, the type is unknown."""
     try:
         return str(core.get_aval(x).str_short())
     except TypeError:
@@ -281,20 +284,21 @@ def _type_of(x: Any) -> str:
 
 
 def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTreeDef, out_axes: Any) -> list[Any]:
-    """The results with their batch axes where they are wanted.
+    """Move the results' batch axes to where `out_axes` wants them.
 
     Args:
-      axis: what is mapped over: its size, and its name or None.
-      outs, dims: the leaves of the result, as the trace outside knows them, and where the batch axis of each is; None for
-        one that is the same for all elements.
+      axis: the mapped axis: its size, and its name or None.
+      outs, dims: the leaves of the result, as the outer trace knows them, and the batch axis of each; None for one that
+        is the same for all elements.
       tree: that of the result.
-      out_axes: a tree of axes that ends above the leaves: `axis_of_each_leaf` says which is whose. An int is the place among the axes of
-        the result, a negative one from their end. What is no batch is broadcast to it (`move_to`). None is for what is no
-        batch, and stays so.
+      out_axes: a tree of axes that may end above the leaves: `axis_of_each_leaf` gives one for each. An int is a
+        position among the axes of the result, from the end if negative; a leaf that is not a batch is broadcast to it
+        (`move_to`). None is for a leaf that is not a batch, and leaves it as it is.
 
     Raises:
-      TypeError: a leaf is no array (`core.is_array_value`).
-      ValueError: a place that the result does not have; or None for a batch (`not_the_same_for_all` is the error).
+      TypeError: a leaf is not an array (`core.is_array_value`).
+      ValueError: a position that the result does not have; or None for a batch (`not_the_same_for_all` makes the
+        error).
     """
     wanted = axis_of_each_leaf("vmap out_axes", out_axes, tree)
     results = []
@@ -316,7 +320,7 @@ def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTree
 
 
 def not_the_same_for_all(axis: AxisData, tree: PyTreeDef, i: int, dim: int) -> ValueError:
-    """The error for the i-th leaf of the result, which is a batch along `dim` and is said to be none."""
+    """Return the error for the i-th leaf of the result, a batch along `dim` whose `out_axes` is None."""
     if axis.name is not None:
         return ValueError(f"vmap has mapped output (axis_name={axis.name}) but out_axes is None")
     paths, _ = tree_flatten_with_path(skeleton(tree, range(tree.num_leaves)))

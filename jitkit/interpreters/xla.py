@@ -1,4 +1,4 @@
-"""A table by type under its name in `jax.interpreters.xla`, in which TensorFlow Probability enters a class of its own
+"""type -> handler: the table of `jax.interpreters.xla` in which TensorFlow Probability enters a class of its own
 
 JAX: jax/_src/dtypes.py:canonicalize_value_handlers
 """
@@ -13,7 +13,8 @@ import numpy as np
 
 from ..base import missing_names
 
-# What to make of a value before it is an operand, by its type. Whatever has an aval is read by `np.asarray` here, so nobody reads this.
+# What to make of an operand before use, by its type. Here `np.asarray` reads whatever has an aval, so this table is
+# never read.
 canonicalize_dtype_handlers: dict[type, Callable[[Any], Any]] = {np.ndarray: np.asarray}
 
 missing_names.explain("interpreters.xla", sys.modules[__name__])

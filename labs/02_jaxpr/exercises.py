@@ -35,7 +35,7 @@ from jitkit.jaxpr.printer import pp_aval
 class DynamicJaxprTrace:
     def new_arg(self, aval: Any) -> DynamicJaxprTracer:
         """The tracer of one more argument, of the type `aval`: it stands for a fresh variable,
-        which goes to the end of `invars`. It comes from no line of the program: its source is
+        which goes to the end of `invars`. It has no source line: its source is
         `source_info.UNKNOWN`.
         """
         raise NotImplementedError("02.1")
@@ -47,9 +47,9 @@ class DynamicJaxprTrace:
         tracer for each result.
 
         `out` is the aval of the result, and so is what is returned one tracer; or lists of them,
-        when the primitive has `multiple_results`. Equation and tracers are from the line that runs
-        now, `source_info.current()`. The effects of the equation are `primitive.effects(params)`,
-        or none (`no_effects`) when the primitive has no such function.
+        when the primitive has `multiple_results`. Equation and tracers have the line that runs now,
+        `source_info.current()`. The effects of the equation are `primitive.effects(params)`, or
+        none (`no_effects`) when the primitive has no such function.
         """
         raise NotImplementedError("02.1")
 
@@ -60,12 +60,12 @@ class DynamicJaxprTrace:
 
 class DynamicJaxprTrace:
     def to_jaxpr(self, outs: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:
-        """The finished jaxpr, with the values `outs` as its outputs: tracers, or whatever
+        """Return the finished jaxpr, with the values `outs` as its outputs: tracers, or whatever
         `to_tracer` takes.
 
         Its constants, with their values in `consts`, are those of the trace that an equation or an
-        output reads, in the order in which they were met. Its effects are those of its equations
-        together.
+        output reads, in the order in which they came. Its effects are the union of its equations'
+        effects.
         """
         raise NotImplementedError("02.2")
 
@@ -79,7 +79,7 @@ def trace_to_jaxpr(
     fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debug_info: DebugInfo
 ) -> Jaxpr:
     """Call `fun`, which takes and returns flat lists, on tracers of the given avals, and return the
-    program it performs.
+    jaxpr of what it does.
 
     The function runs once, under a new trace inside of the current one, with an `empty_name_stack`.
     Its results must be arrays (`check_results`). The jaxpr's `consts` may hold tracers of outer
@@ -169,15 +169,15 @@ class DynamicJaxprTrace:
     def process_primitive(
         self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]
     ) -> Any:
-        """What an operation does while a function is traced: every `Primitive.bind` ends here. The
-        result is a tracer, or a list of them.
+        """Record one operation: every `Primitive.bind` of the traced function ends here. Return a
+        tracer, or a list of them.
 
-        An argument may be a tracer of this trace, whose `atom` stands for it; or anything else, a
-        tracer of another trace too, and then `lift` says what does. The primitive's shape rule,
-        `abstract_eval`, is asked with the types of the arguments and the parameters, and what
-        `emit` returns is the result.
+        An argument is a tracer of this trace, with its `atom`; or anything else, even a tracer of
+        another trace, and then `lift` gives the atom. Call the primitive's shape rule,
+        `abstract_eval`, with the avals of the arguments and the parameters, and return what `emit`
+        returns.
 
-        A few primitives leave no equation where they would change nothing. Such a one has a rule in
+        A few primitives leave no equation where they would change nothing. They have a rule in
         `staging_rules`: `rule(self, tracers, params)`, with a tracer for each argument
         (`to_tracer`), gives the result, or NotImplemented for an application that is recorded like
         any other.

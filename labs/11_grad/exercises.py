@@ -75,14 +75,14 @@ def sum_of_shares(
     tangents: Sequence[Any],
     **params: Any,
 ) -> tuple[Any, Any]:
-    """The rule for pairs of an operation to whose tangent each operand contributes a share of its
-    own: the result and its tangent.
+    """JVP rule of an operation whose tangent is a sum of one share per operand: return the result
+    and its tangent.
 
     Args:
-      shares: one for each operand: `share(tangent, result, *primals, **params)` is what a change of
-        this operand alone does to the result; None for an operand that contributes nothing.
+      shares: one for each operand: `share(tangent, result, *primals, **params)` is the tangent if
+        only this operand changes; None for an operand that contributes nothing.
       primals: the operands, which `primitive.bind` takes, with `params`.
-      tangents: theirs. For one that is a `Zero`, no share is asked.
+      tangents: the operands' tangents. Call no share for a `Zero`.
 
     The tangent is the sum of the shares (`add_tangents`). Where there are none, it is
     `zero_tangent(result)`.
@@ -99,13 +99,12 @@ class DualTrace:
     def process_primitive(
         self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]
     ) -> Any:
-        """What an operation of the function becomes: its operands are of this trace, pairs of a
-        value and a tangent, or not.
+        """Differentiate one operation of the function. Operands are tracers of this trace, pairs of
+        a primal and a tangent, or values that do not change.
 
-        Where no operand has a tangent (all are `Zero`), it is an operation of the trace around,
-        `self.parent`, on the values. Else `self.differentiate` gives the results and their
-        tangents, lists of them for a primitive of `multiple_results`, and each result is paired
-        with its own (`with_tangent`).
+        Where all tangents are `Zero`, bind the primitive on the primals under the outer trace,
+        `self.parent`. Else `self.differentiate` gives the results and their tangents, lists of them
+        for a primitive of `multiple_results`; pair each result with its own (`with_tangent`).
         """
         raise NotImplementedError("11.2")
 
@@ -116,16 +115,16 @@ def jvp(
     tangents: Sequence[Any],
     aux: list[Any] | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """Call `fun` once, on values with tangents; return its results, and their tangents, of which
+    """Call `fun` once, on primals with tangents; return its results and their tangents, of which
     some may be Zero.
 
-    It is called under a `JVPTrace` around which is the current trace. The trace ends when the call
-    has, also by an error: whoever uses its tracers later is told so.
+    It is called under a `JVPTrace` inside of the current trace. End that trace when the call ends,
+    also by an error, so that later use of its tracers is an error.
 
     Args:
       fun: takes values, and returns a list of them.
       primals, tangents: its arguments, and how each changes; Zero for one that does not.
-      aux: a list into which `fun` may put more values. Those lose their tangents.
+      aux: a list into which `fun` may put more values. They lose their tangents.
     """
     raise NotImplementedError("11.2")
 
@@ -133,14 +132,15 @@ def jvp(
 def jvp_jaxpr(
     jaxpr: Jaxpr, nonzero: tuple[bool, ...], instantiate: tuple[bool, ...] | bool
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """The jaxpr of pairs: from the inputs, then the tangents of those that are `nonzero`, to the
-    outputs, then those tangents of them that are not Zero; and which these are.
+    """Return the JVP of a jaxpr: its inputs are the primals, then the tangents of those that are
+    `nonzero`; its outputs the primals, then the tangents that are not Zero. Also return which
+    outputs have one.
 
     Args:
       jaxpr: closed.
       nonzero: for each input, whether it has a tangent. The others do not change.
-      instantiate: for each output, or for all of them, whether its tangent is to be an array in any
-        case (`instantiate_zeros`), and then counts as not Zero.
+      instantiate: for each output, or for all, whether a Zero tangent becomes an array
+        (`instantiate_zeros`), and so counts as nonzero.
     """
     raise NotImplementedError("11.2")
 
@@ -154,8 +154,8 @@ class PartialTrace:
     def process_primitive(
         self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]
     ) -> Any:
-        """An operation of a rule for pairs: done now, by the trace around, `self.parent`, if none
-        of its operands is a tangent; else written down (`self.write_down`), for tangents have no
+        """Process one operation of a JVP rule. If no operand is a tangent, bind it now under the
+        outer trace, `self.parent`; else record it (`self.write_down`), since tangents have no
         values yet.
         """
         raise NotImplementedError("11.3")
@@ -167,18 +167,18 @@ def linearize(
     debug_info: DebugInfo,
     aux: list[Any] | None = None,
 ) -> tuple[list[Any], LinearProgram]:
-    """Call `fun` once on values, and write down what it does to tangents.
+    """Call `fun` once on primals, and record what it does to tangents.
 
-    Two traces see to it: a `DynamicJaxprTrace` for tangents, and a `LinearizeTrace` for the
-    function, whose arguments pair each value with a new argument of the other
-    (`trace.new_arg(value, type of its tangent)`). Around both is the current trace. `finish` makes
-    a program of what was written. Both traces end when the call has, also by an error.
+    It takes two traces inside of the current one: a `DynamicJaxprTrace` for tangents, and a
+    `LinearizeTrace` for the function, whose arguments pair each primal with a new argument of the
+    first (`trace.new_arg(value, type of its tangent)`). `finish` makes the program from the
+    recorded equations. End both traces when the call ends, also by an error.
 
     Args:
       fun: takes values, and returns a list of them.
       primals: its arguments.
-      debug_info: what the program is called.
-      aux: a list into which `fun` may put more values. Those lose their tangents.
+      debug_info: names for the program.
+      aux: a list into which `fun` may put more values. They lose their tangents.
 
     Returns:
       The results of `fun`, and the program for tangents.
@@ -198,20 +198,20 @@ def backward_pass(
     cotangents: Sequence[Any],
     before: Sequence[Any] = (),
 ) -> list[Any]:
-    """The cotangents of those inputs in which the jaxpr is linear, and None for the others.
+    """Return the cotangents of those inputs in which the jaxpr is linear, and None for the others.
 
     The linear equations are read from the last to the first. The rule of a primitive,
     `transpose_rule(primitive)`, is called with the cotangent of its result (a list for
     `multiple_results`) and with its operands, an UndefinedPrimal for a linear one; it returns a
     cotangent for each operand, None where there is none. The cotangent of a value is the sum
-    (`add_tangents`) of what it is told by every equation that reads it, and for an output by the
-    caller; a Zero of the type `tangent_aval(var.aval)` where nobody tells it anything.
+    (`add_tangents`) of what every equation that reads it gives, and for an output the caller; where
+    nothing gives one, a Zero of the type `tangent_aval(var.aval)`.
 
     Args:
       jaxpr: a linear program; `consts` are the values of its constvars.
       inputs: an UndefinedPrimal for each linear input, values for the others.
-      cotangents: those of the outputs. Some may be Zero; if all are, and nothing is done for its
-        effects, no rule is asked.
+      cotangents: those of the outputs. Some may be Zero; if all are, and no equation has effects,
+        call no rule.
       before: cotangents that the first linear inputs have already.
     """
     raise NotImplementedError("11.4")
@@ -241,8 +241,8 @@ def grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """A function that takes the arguments of `fun` and returns its gradient: how the result, one
-    number, changes with each element of an argument.
+    """Return a function that takes the arguments of `fun` and returns its gradient: how the result,
+    one number, changes with each element of an argument.
 
     Args:
       fun: returns a float scalar.
@@ -256,8 +256,8 @@ def grad(
       `argnums`; with `has_aux` a pair of that and the other data.
 
     Raises (when the function is called):
-      TypeError: for arguments or a result of other types, whose dtype it names (`int32`), and for a
-        result that is no scalar, whose shape it names (`(4,)`).
+      TypeError: for arguments or a result of other types, naming the dtype (`int32`), and for a
+        result that is not a scalar, naming its shape (`(4,)`).
     """
     raise NotImplementedError("11.5")
 
@@ -269,7 +269,7 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
-    """Like `grad`, for a pair: the result of `fun`, and its gradient."""
+    """Like `grad`, but return a pair: the result of `fun`, and its gradient."""
     raise NotImplementedError("11.5")
 
 
