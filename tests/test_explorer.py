@@ -47,7 +47,7 @@ from jitkit.explorer.equation import Equation
 from jitkit.explorer.listing import Listing, owners
 from jitkit.kata import problems
 from jitkit.kata.command import cli
-from jitkit.kata.verbs import explore as explore_command
+from jitkit.kata.functions import recorded
 from jitkit.targets import process
 
 HERE = pathlib.Path(__file__).name
@@ -1062,9 +1062,9 @@ def test_calls_are_those_of_the_object_that_was_named(tmp_path, library, monkeyp
     monkeypatch.chdir(tmp_path)
     pathlib.Path("model.py").write_text(NAMED_OTHERWISE.replace("jitkit", library))
     for name, many in (("step", 2), ("part", 1), ("twice", 1), ("rows", 1)):
-        _, own = explore_command.watch(f"model.py:{name}", "model.py", library == "jax")
+        _, own = recorded.calls_of(f"model.py:{name}", "model.py", library == "jax")
         assert len(own) == many, name
-    _, own = explore_command.watch("model.py:loss", "model.py", library == "jax")  # not jitted itself: by its name
+    _, own = recorded.calls_of("model.py:loss", "model.py", library == "jax")  # not jitted itself: by its name
     assert "loss" in {call.name for call in own}
 
 

@@ -2,8 +2,7 @@
 
     jitkit explore model.py:loss --shapes f32[8,16],f32[16]        writes loss.html
 
-Comes in: a function, ours or JAX's, and arguments or their types. Goes out: an HTML file, and the plain data in it. Equations get numbers,
-which lowering and XLA carry along. In the order of reading:
+A function, ours or JAX's, and types -> an HTML file, and its data. Equations get numbers, which XLA carries along. In reading order:
 
     equations      jaxpr -> numbered equations: which of them are dead, constant, the same
     subject        what is explored
@@ -21,6 +20,7 @@ which lowering and XLA carry along. In the order of reading:
     rounding       which results have a smaller type than was written
     compiling      StableHLO -> answers of the compilers, at the same time, kept by content
     calls, jax_calls   a run -> its calls: what each took, and why it missed; of JAX's jit in JAX's words
+    index          a run -> one page for all functions that it called
     model          all of it -> plain data
     passes         XLA's dumps after each pass -> Listing: what each took away, and wrote
     bundle         plain data -> one HTML file, from what is in `page/`

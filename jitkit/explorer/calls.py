@@ -78,6 +78,12 @@ class Call(NamedTuple):
     jaxpr: list[str] | None
     arguments: tuple[tuple[Any, ...], dict[str, Any]] | None  # of a miss
 
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What is called."""
+        made: Callable[..., Any] = self.jitted.make_dispatcher() if isinstance(self.jitted, Jitted) else self.jitted
+        return made
+
 
 class Recording:
     """The calls of a block, in order: `calls`, at most `MOST_CALLS`, and `more`, how many were left out."""

@@ -90,7 +90,8 @@ def _place(traceback: Any) -> Place | None:
 
 
 def _is_jax(file: str) -> bool:
-    folders = [os.path.dirname(sys.modules[name].__file__ or "") for name in ("jax", "jaxlib")]
+    loaded = [sys.modules[name] for name in ("jax", "jaxlib") if name in sys.modules]
+    folders = [os.path.dirname(module.__file__ or "") for module in loaded]
     return file.startswith("<frozen") or any(file.startswith(folder + os.sep) for folder in folders)
 
 

@@ -101,7 +101,12 @@ def _targets_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _explore_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("function", metavar="FILE:FUNCTION", help="the function to explore, such as model.py:loss")
+    parser.add_argument(
+        "function",
+        metavar="FILE[:FUNCTION]",
+        help="the function to explore, such as model.py:loss. A file alone is run: a folder of pages, one for each jitted function "
+        "that it calls, and an index of them",
+    )
     parser.add_argument(
         "--shapes",
         metavar="TYPES",
@@ -131,7 +136,17 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--jax", action="store_true", help="a function that uses JAX itself, traced by JAX")
     parser.add_argument(
-        "--output", "-o", metavar="FILE", type=Path, help="the page, or a folder for it (default: FUNCTION.html)"
+        "--watch",
+        action="store_true",
+        help="show the page in a browser, made anew whenever a file of the program is saved",
+    )
+    parser.add_argument("--report", metavar="FILE", type=Path, help=argparse.SUPPRESS)  # of one time of --watch
+    parser.add_argument(
+        "--output",
+        "-o",
+        metavar="FILE",
+        type=Path,
+        help="the page, or a folder for it (default: FUNCTION.html; of a file alone, the folder FILE-explored)",
     )
     parser.add_argument("--json", action="store_true", help="print the page's data (docs/explorer.md) instead")
     parser.add_argument("--time-limit", metavar="SECONDS", type=_seconds, help="of one compilation (default: 100)")

@@ -1,34 +1,80 @@
-"""`jitkit explore`: one function, and a page on which all that jit made of it is linked."""
+"""`jitkit explore`: one function, and a page on which all that jit made of it is linked; or all functions of a run"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import json
-import runpy
+import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import jitkit
 from jitkit import runtime
-from jitkit.explorer import calls, jax_calls
-from jitkit.explorer.api import Exploration, exploration, save, subject_of
+from jitkit.base.whole_file import write_whole
+from jitkit.explorer import calls, index
+from jitkit.explorer.api import Exploration, exploration, file_name, save, subject_of
+from jitkit.explorer.beside import figures
+from jitkit.explorer.bundle import is_page
+from jitkit.explorer.model import FORMAT, versions
 from jitkit.explorer.real_jax import made_by_jax
 from jitkit.pjit.function import is_jitted
 from jitkit.pjit.jit import jit
-from jitkit.targets import TARGETS
+from jitkit.targets import TARGETS, Target
 
 from ..functions import of_jax
 from ..functions.compiled import choose
-from ..functions.sample_call import check_bound, load_function, names_in, parse_arguments, parse_static
+from ..functions.recorded import Run, calls_of, functions_of, last_arguments, report_end, run_script
+from ..functions.sample_call import check_bound, load_function, parse_arguments, parse_static
 from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.terminal import Screen, duration
+from .explore_again import explore_again
+
+
+class Explored(NamedTuple):
+    """Exit status: 1 when a function cannot be traced, or a compiler refused it; the pages, and the files that were written, the first
+    to be read first.
+    """
+
+    status: int
+    pages: list[Exploration]
+    written: list[Path]
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Trace, compile, write the page. Returns 1 when the function cannot be traced, or a compiler refused it."""
+    """Explore what was asked for: once, or after each save."""
+    if arguments.watch:
+        return explore_again(arguments)
+    if arguments.report is None:
+        return explore(arguments).status
+    if arguments.jax:
+        runtime.jax()
+    sys.stdin.readline()  # one that was started ahead of the save waits for it here
+    explored = explore(arguments)
+    arguments.report.write_text(json.dumps(report(arguments, explored)), encoding="utf-8")
+    return explored.status
+
+
+def report(arguments: argparse.Namespace, explored: Explored) -> dict[str, Any]:
+    """What whoever watches wants to know: the files that were written, those of the program, and figures of the first page."""
+    installed = [os.path.realpath(each) for each in {sys.prefix, sys.base_prefix, *jitkit.__path__}]
+    modules = [getattr(each, "__file__", None) or "" for each in list(sys.modules.values())]
+    files = {os.path.realpath(each) for each in (*modules, arguments.calls or "") if each.endswith(".py")}
+    data = [page.data for page in explored.pages[:1]] * 2
+    return {
+        "pages": [str(each.resolve()) for each in explored.written],
+        "files": sorted(each for each in files if not each.startswith(tuple(f"{root}{os.sep}" for root in installed))),
+        "figures": {f"{where} {what}".strip(): number for where, what, number, _ in figures(*data)} if data else {},
+    }
+
+
+def explore(arguments: argparse.Namespace) -> Explored:
+    """Trace, compile, write."""
+    if ":" not in arguments.function and Path(arguments.function).is_file() and not arguments.shapes:
+        return explore_run(arguments)
     start = time.perf_counter()
     chosen = choose(arguments.target or TARGETS)
     file, _, name = arguments.function.rpartition(":")
@@ -38,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.calls is not None:
         # What the script prints is not a part of the page's data.
         with contextlib.redirect_stdout(sys.stderr) if arguments.json else contextlib.nullcontext():
-            function, found = watch(arguments.function, arguments.calls or file, arguments.jax)
+            function, found = calls_of(arguments.function, arguments.calls or file, arguments.jax)
         seen = calls.as_data(found, f"of {arguments.calls or file}, which was run")
         if not args and not kwargs:
             latest, args, kwargs = last_arguments(found, name)
@@ -54,22 +100,97 @@ def run(arguments: argparse.Namespace) -> int:
         raise WrongUsage(f"{of_jax.sentence(function, file)}\nOr explore it as JAX's own, with --jax.")
     if is_jax:
         runtime.jax()
+    function = with_static(function, arguments.static and kwargs, is_jax)
+    page = compiled(function, args, kwargs, is_jax, name, chosen, arguments.time_limit, seen)
+    other = another(arguments, file, args, kwargs, [each.name for each in chosen]) if arguments.against else None
+    if arguments.json:
+        print(json.dumps(page.data))
+    written = [] if arguments.json else [write(page, other, arguments.output, time.perf_counter() - start)]
+    return Explored(FAILED if has_failed(page) else OK, [page], written)
+
+
+def compiled(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    is_jax: bool,
+    name: str,
+    chosen: Sequence[Target],
+    time_limit: float | None,
+    seen: dict[str, Any] | None,
+) -> Exploration:
+    """The page of a function, under a name; while it is made, the terminal says which compiler is waited for."""
     waiting = dict.fromkeys(each.name for each in chosen)
     with Screen.of(sys.stderr).progress(
         lambda: f"compiling {name} for {', '.join(list(waiting))}" if waiting else f"linking {name}"
     ):
-        subject = subject_of(with_static(function, arguments.static and kwargs, is_jax), args, kwargs, is_jax)
-        subject.name = (
-            name  # as it was asked for: a lambda, a partial or another name of a function have their own, or none
-        )
-        page = exploration(subject, [*waiting], arguments.time_limit, seen, answered=waiting.pop)
-        other = another(arguments, file, args, kwargs, [each.name for each in chosen]) if arguments.against else None
-    if arguments.json:
-        print(json.dumps(page.data))
-    else:
-        write(page, other, arguments.output, time.perf_counter() - start)
+        subject = subject_of(function, args, kwargs, is_jax)
+        # as it was asked for: a lambda, a partial or another name of a function have their own, or none
+        subject.name = name
+        return exploration(subject, [*waiting], time_limit, seen, answered=waiting.pop)
+
+
+def has_failed(page: Exploration) -> bool:
+    """Whether the function could not be traced, or a compiler that is there did not compile it."""
     refused = [each for each in page.data["targets"] if each.get("reason", "missing") != "missing"]
-    return FAILED if page.data["failure"] or refused else OK
+    return bool(page.data["failure"] or refused)
+
+
+def explore_run(arguments: argparse.Namespace) -> Explored:
+    """Run a script; write a page for each function that it called, and an index of them, into a folder."""
+    if arguments.json or arguments.against or arguments.static or arguments.calls:
+        raise WrongUsage(
+            f"--json, --against, --static and --calls SCRIPT are of one function: {arguments.function}:FUNCTION. Without a function, the "
+            "file is run, and each function that it calls has a page."
+        )
+    start = time.perf_counter()
+    chosen = choose(arguments.target or TARGETS)
+    script = arguments.function
+    folder = arguments.output or Path(f"{file_name(Path(script).stem)}-explored")
+    if folder.exists() and not folder.is_dir():
+        raise Problem(f"{folder} is a file. The pages of a run need a folder: --output FOLDER")
+    run = run_script(script, arguments.jax)
+    found = functions_of(run)
+    report_end(run)
+    rows: list[tuple[index.Function, str | None, str]] = []
+    pages: list[Exploration] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for function, address in zip(found, index.addresses(found, file_name), strict=True):
+            page, said = page_of(function, run, chosen, arguments.time_limit)
+            if page is not None:
+                page.save(folder / address)
+                pages.append(page)
+            rows.append((function, None if page is None else address, said))
+        where = folder / "index.html"
+        if where.is_file() and not is_page(where.read_text(encoding="utf-8", errors="replace"), FORMAT):
+            raise FileExistsError(f"{where} is there, and is not a page of the Explorer: it is not overwritten.")
+        write_whole(where, index.page(script, rows, versions(), run.more).encode())
+    except OSError as error:
+        said = str(error) if isinstance(error, FileExistsError) else f"{folder} cannot be written ({error.strerror})."
+        raise Problem(f"{said} Name another folder: --output FOLDER") from None
+    screen = Screen.of(sys.stdout)
+    screen.line(f"{where}  ({len(pages)} pages beside it, {duration(time.perf_counter() - start)})", "bold")
+    for each, _, said in rows:
+        screen.text(f"{each.name}: {len(each.calls)} calls, {len(each.misses)} misses{'; ' if said else ''}{said}", 2)
+    written = [where, *(folder / address for _, address, _ in rows if address is not None)]
+    return Explored(FAILED if any(map(has_failed, pages)) else OK, pages, written)
+
+
+def page_of(
+    function: index.Function, run: Run, chosen: Sequence[Target], time_limit: float | None
+) -> tuple[Exploration | None, str]:
+    """The page of a function of a run, for the types of its last miss, and what is to be said of it. None where no miss was seen."""
+    traced = [call for call in function.calls if call.arguments is not None]
+    if not traced:
+        return None, "no call of it was traced in this run"
+    seen = calls.as_data(function.calls, f"of {run.script}, which was run")
+    seen["shown"], args, kwargs = last_arguments(function.calls, function.name)
+    page = compiled(traced[-1].function, args, kwargs, run.of_jax, function.name, chosen, time_limit, seen)
+    failure = page.data["failure"]
+    errors = [each for each in page.data["targets"] if each.get("reason", "missing") != "missing"]
+    refused = "; ".join(f"{each['name']}: {each['error'].splitlines()[0]}" for each in errors)
+    return page, f"could not be traced again: {failure['type']}" if failure else refused
 
 
 def with_static(function: Callable[..., Any], static: dict[str, Any], is_jax: bool) -> Callable[..., Any]:
@@ -96,8 +217,8 @@ def another(
     return exploration(subject, targets, arguments.time_limit)
 
 
-def write(page: Exploration, other: Exploration | None, output: Path | None, seconds: float) -> None:
-    """Write the page, or that of two, and say where it is and what is on it. Problem where it cannot be written."""
+def write(page: Exploration, other: Exploration | None, output: Path | None, seconds: float) -> Path:
+    """Write the page, or that of two, say where it is and what is on it, and return where. Problem where it cannot be written."""
     try:
         where = page.save(output) if other is None else save(page.against(other), output, page.data["function"])
     except FileExistsError as error:
@@ -121,71 +242,4 @@ def write(page: Exploration, other: Exploration | None, output: Path | None, sec
     for each in page.data["targets"]:
         if each.get("reason", "missing") != "missing":
             screen.text(f"{each['name']}: {each['error'].splitlines()[0]}", 2, "red")
-
-
-def watch(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], list[calls.Call]]:
-    """Run a script, and record the calls of the function, jitted by jitkit or by JAX. Problem when it was not called."""
-    file, name = names_in(where)
-    for each in (file, script):
-        if not Path(each).is_file():
-            raise Problem(f"there is no file {each!r}")
-    if of_jax:
-        runtime.jax()  # as it does for a function that is imported
-    before, path = sys.argv, sys.path[:]
-    sys.argv = [script]
-    sys.path.insert(0, str(Path(script).resolve().parent))
-    names: dict[str, Any] = {}
-    stopped: BaseException | None = None
-    try:
-        with jax_calls.recording() if of_jax else calls.recording() as found:
-            try:
-                names = runpy.run_path(script, run_name="__main__")
-            except (Exception, SystemExit) as error:
-                stopped = error
-    finally:
-        sys.argv = before
-        sys.path[:] = path
-    asked = _found_there(name, names, file)
-    own = [call for call in found.calls if call.jitted is getattr(asked, "jitted" if of_jax else "_jitted", found)]
-    if not own:
-        own = [call for call in found.of(name.rpartition(".")[2]) if Path(call.file).resolve() == Path(file).resolve()]
-    if not own:
-        said = f" It ended with {type(stopped).__name__}: {stopped}" if stopped and not _is_fine(stopped) else ""
-        others = sorted({call.name for call in found.calls if call.name.isidentifier()})
-        there = f" Jitted functions that it called: {', '.join(others)}." if others else ""
-        by = " of JAX's" if of_jax else ""
-        raise Problem(f"{script} was run, and did not call a jitted {name}{by} of {file}.{said}{there}")
-    if stopped and not _is_fine(stopped):
-        print(f"jitkit: {script} ended with {type(stopped).__name__}: {stopped}", file=sys.stderr)
-    if of_jax:
-        return own[-1].jitted, own
-    return asked if asked is not None and is_jitted(asked) else own[-1].jitted.make_dispatcher(), own
-
-
-def _found_there(name: str, names: dict[str, Any], file: str) -> Any:
-    """The object that a name stands for after the run, in the script or in the module that was imported from the file; None
-    where there is none. `jit(grad(loss))` is known by it, and not by the name of its function, which is that of `loss`.
-    """
-    modules = [getattr(module, "__dict__", {}) for module in list(sys.modules.values())]
-    there = [names, *(each for each in modules if _is_from(file, each.get("__file__")))]
-    first, *rest = name.split(".")
-    found: Any = next((each[first] for each in there if first in each), None)
-    for part in rest:
-        found = getattr(found, part, None)
-    return getattr(found, "__func__", found)
-
-
-def _is_from(file: str, path: Any) -> bool:
-    return isinstance(path, str) and Path(path).resolve() == Path(file).resolve()
-
-
-def _is_fine(error: BaseException) -> bool:
-    return isinstance(error, SystemExit) and not error.code
-
-
-def last_arguments(found: list[calls.Call], name: str) -> tuple[int, tuple[Any, ...], dict[str, Any]]:
-    """The number of the latest call that was traced, and its arguments."""
-    known = [(number, *call.arguments) for number, call in enumerate(found, 1) if call.arguments is not None]
-    if not known:
-        raise Problem(f"no call of {name} was traced in this run. Give its types: --shapes")
-    return known[-1]
+    return where

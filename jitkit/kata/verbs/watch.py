@@ -11,7 +11,6 @@ import argparse
 import ast
 import concurrent.futures
 import contextlib
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -26,7 +25,7 @@ from ..screens.display import MARKS, show_messages, show_progress, show_report
 from ..screens.experiment import show_experiment
 from ..screens.keys import ENTER, keys_of
 from ..screens.terminal import Screen
-from ..workspace.changes import Changes
+from ..workspace.changes import Changes, Stamp, stamp
 from ..workspace.judge import Judge, Report
 from ..workspace.workspace import Look, Workspace, fingerprint
 from .check import show_passed
@@ -37,10 +36,6 @@ _SETTLE = 0.005  # after the time of a file has changed: an editor may write it 
 _KEYS = "h hint · s show · Enter check again · n next · p plot · q quit"
 
 _ERASE = ("\x7f", "\x08")
-
-Stamp = tuple[
-    int, int, int, int
-]  # time, size, inode, and the time of the inode: a coarse clock may miss a save, and not all of them
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -260,7 +255,7 @@ class Watch:
 
     def read_stamps(self) -> dict[str, Stamp | None]:
         """What tells of a save, of each lab's file."""
-        return {lab.number: _stamp(self.workspace.file_of(lab)) for lab in self.workspace.labs}
+        return {lab.number: stamp(self.workspace.file_of(lab)) for lab in self.workspace.labs}
 
     def changed_labs(self) -> list[Lab]:
         """The labs whose file was saved since the last call, completely."""
@@ -304,11 +299,3 @@ def _written(look: Look, exercise: Exercise) -> str:
         return "".join(ast.unparse(file.find(target)) for target in exercise.targets)
     except SpliceError:
         return ""
-
-
-def _stamp(path: os.PathLike[str]) -> Stamp | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns

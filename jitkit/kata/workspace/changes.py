@@ -24,6 +24,19 @@ _AT_WORK = 120.0  # seconds after a save or a key
 _EVENTS = 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200
 
 
+# Time, size, inode, and the time of the inode: a coarse clock may miss a save, and not all of them.
+Stamp = tuple[int, int, int, int]
+
+
+def stamp(path: str | os.PathLike[str]) -> Stamp | None:
+    """What tells of a save of a file; None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns
+
+
 class Changes:
     """Waits for what may have happened. `wake` ends the waiting, from any thread; what can be read from a descriptor of `streams`
     ends it, too.

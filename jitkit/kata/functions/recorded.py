@@ -1,0 +1,129 @@
+"""a script that is run -> the calls of its jitted functions: of one that is named, or of all of them"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jitkit import runtime
+from jitkit.explorer import calls, index, jax_calls
+from jitkit.pjit.function import is_jitted
+
+from ..problems import Problem
+from .sample_call import names_in
+
+
+class Run(NamedTuple):
+    """A script that was run: the names at its top, the calls, how many more there were, and what it ended with, where that is an error."""
+
+    script: str
+    names: dict[str, Any]
+    calls: list[calls.Call]
+    more: int
+    error: BaseException | None
+    of_jax: bool
+
+
+def run_script(script: str, of_jax: bool) -> Run:
+    """Run a script as Python does, and record the calls of what jitkit, or JAX, has jitted. Problem where there is no such file."""
+    if not Path(script).is_file():
+        raise Problem(f"there is no file {script!r}")
+    if of_jax:
+        runtime.jax()  # as it does for a function that is imported
+    before, path = sys.argv, sys.path[:]
+    sys.argv = [script]
+    sys.path.insert(0, str(Path(script).resolve().parent))
+    names: dict[str, Any] = {}
+    error: BaseException | None = None
+    try:
+        with jax_calls.recording() if of_jax else calls.recording() as found:
+            try:
+                names = runpy.run_path(script, run_name="__main__")
+            except (Exception, SystemExit) as stopped:
+                error = None if isinstance(stopped, SystemExit) and not stopped.code else stopped
+                tops = [
+                    each for each, _ in traceback.walk_tb(stopped.__traceback__) if each.f_code.co_name == "<module>"
+                ]
+                names = dict(tops[0].f_globals) if tops else {}
+    finally:
+        sys.argv = before
+        sys.path[:] = path
+    return Run(script, names, found.calls, found.more, error, of_jax)
+
+
+def report_end(run: Run) -> None:
+    """Say what a script ended with, where that is an error."""
+    if run.error is not None:
+        print(f"jitkit: {run.script} ended with {type(run.error).__name__}: {run.error}", file=sys.stderr)
+
+
+def calls_of(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], list[calls.Call]]:
+    """Run a script, and return the function that `FILE:FUNCTION` names, with its calls. Problem when it was not called."""
+    file, name = names_in(where)
+    if not Path(file).is_file():
+        raise Problem(f"there is no file {file!r}")
+    run = run_script(script, of_jax)
+    asked = _found_there(name, run.names, file)
+    own = [call for call in run.calls if call.jitted is getattr(asked, "jitted" if of_jax else "_jitted", run)]
+    if not own:
+        short = name.rpartition(".")[2]
+        own = [c for c in run.calls if c.name == short and Path(c.file).resolve() == Path(file).resolve()]
+    if not own:
+        said = f" It ended with {type(run.error).__name__}: {run.error}" if run.error else ""
+        others = sorted({call.name for call in run.calls if call.name.isidentifier()})
+        there = f" Jitted functions that it called: {', '.join(others)}." if others else ""
+        by = " of JAX's" if of_jax else ""
+        raise Problem(f"{script} was run, and did not call a jitted {name}{by} of {file}.{said}{there}")
+    report_end(run)
+    return asked if asked is not None and not of_jax and is_jitted(asked) else own[-1].function, own
+
+
+def _found_there(name: str, names: dict[str, Any], file: str) -> Any:
+    """The object that a name stands for after the run, in the script or in the module that was imported from the file; None
+    where there is none. `jit(grad(loss))` is known by it, and not by the name of its function, which is that of `loss`.
+    """
+    modules = [getattr(module, "__dict__", {}) for module in list(sys.modules.values())]
+    there = [names, *(each for each in modules if _is_from(file, each.get("__file__")))]
+    first, *rest = name.split(".")
+    found: Any = next((each[first] for each in there if first in each), None)
+    for part in rest:
+        found = getattr(found, part, None)
+    return getattr(found, "__func__", found)
+
+
+def _is_from(file: str, path: Any) -> bool:
+    return isinstance(path, str) and Path(path).resolve() == Path(file).resolve()
+
+
+def functions_of(run: Run) -> list[index.Function]:
+    """The functions of the user's that a run has called, the dearest first, under the names that they have in the script. Problem where
+    there are none.
+    """
+    named = {id(jitted): name for name, value in run.names.items() for jitted in _jitted(value)}
+    found = index.functions(run.calls, named)
+    if not found:
+        said = f" It ended with {type(run.error).__name__}: {run.error}" if run.error else ""
+        raise Problem(
+            f"{run.script} was run, and called no function that {'JAX' if run.of_jax else 'jitkit'} has jitted.{said}"
+            + ("" if run.of_jax else " One that imports jax: --jax.")
+        )
+    return found
+
+
+def _jitted(value: Any) -> Iterator[Any]:
+    """What a name of a script stands for, where that is a jitted function: as a call tells of it."""
+    made = getattr(value, "_jitted", None) if is_jitted(value) else None
+    of_jax = value.jitted if isinstance(value, jax_calls.Watched) else None
+    yield from (each for each in (made, of_jax) if each is not None)
+
+
+def last_arguments(found: list[calls.Call], name: str) -> tuple[int, tuple[Any, ...], dict[str, Any]]:
+    """The number of the latest call that was traced, and its arguments. Problem where none was."""
+    known = [(number, *call.arguments) for number, call in enumerate(found, 1) if call.arguments is not None]
+    if not known:
+        raise Problem(f"no call of {name} was traced in this run. Give its types: --shapes")
+    return known[-1]
