@@ -19,10 +19,10 @@ from jitkit.lax.utils import Shape, check_same_dtypes
 
 
 # --- 01.1 Bind a primitive ----------------------------------------------------------------------------------
-# One function, asked once an operation, is the whole border between eager and traced execution. As the
+# One function, called once for each operation, is the whole border between eager and traced execution. As the
 # current trace decides, and not the operands, a traced function is recorded completely: constants that are
-# computed inside become part of the program, where XLA folds them. Operands are checked only when something
-# went wrong, since every operation pays for what is done before.
+# computed inside become part of the program, where XLA folds them. Operands are checked only after something
+# went wrong, since a check in front would slow down every operation.
 #
 # Usual mistakes:
 #   - Looking for a tracer among the operands: then an operation on known numbers runs at once, and never
@@ -56,9 +56,9 @@ class Primitive:
 
 # --- 01.2 The type of a result ------------------------------------------------------------------------------
 # Shape rules are what makes tracing possible: they compute with types as the operation will with numbers.
-# They convert nothing and put no axes in front, which is the business of `jitkit.numpy`: so an equation means
-# one thing, and a lowering never has to guess. Shapes are checked before dtypes, as in JAX, so that the same
-# mistake has the same message.
+# They convert nothing and put no axes in front; `jitkit.numpy` does that. So an equation means one thing, and
+# a lowering never has to guess. Shapes are checked before dtypes, as in JAX, so that the same mistake has the
+# same message.
 #
 # Usual mistakes:
 #   - Taking shape or dtype from the first operand.
@@ -119,12 +119,12 @@ def elementwise_aval(
 
 # --- 01.3 Where two types meet ------------------------------------------------------------------------------
 # A lattice makes promotion associative and commutative: it does not matter in which order operands meet, nor
-# on which side they stand. That is more than numpy's rules had for long, and it is why weak types can be
-# nodes like any other: `int*` lies below int8, so `x + 1` is int8, but above bool.
+# on which side they stand. For a long time numpy's rules did not have that. And weak types can be nodes like
+# any other: `int*` lies above bool and below int8, so `x + 1` is int8 for an int8 array x.
 #
 # Usual mistakes:
-#   - Taking the type with more bits: of int32 and float16 it is the wrong one, and of uint8 and int8 it is
-#     none of the two.
+#   - Taking the type with more bits: for int32 and float16 that is the wrong one, and for uint8 and int8
+#     neither is right.
 #   - Treating `float` as float32: then a Python number widens a float16 array.
 #   - Taking any common type: complex128 is above nearly everything.
 #
@@ -156,8 +156,8 @@ def least_upper_bound(x64: bool, *nodes: Node) -> Node:
 
 # --- 01.4 2 - x ---------------------------------------------------------------------------------------------
 # Without the reflected methods, `x * 2` would work and `2 * x` would not. The library asks `takes_part`
-# before it computes: a list is refused (numpy would convert it silently, number by number), and an object of
-# another library gets its own chance by NotImplemented.
+# before it computes. So a list is refused (numpy would convert it silently, number by number), and for an
+# object of another library the method returns NotImplemented, so that the object gets its chance.
 #
 # Usual mistakes:
 #   - Calling `function(self, other)`: right for + and *, wrong for -, /, ** and the comparisons.
@@ -194,7 +194,7 @@ def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callab
 # --- 01.5 Constants -----------------------------------------------------------------------------------------
 # An `id` is unique only as long as the object lives: `consts` keeps the object, which makes `constvar_of_id`
 # safe. A tracer of an outer trace has a value only when the outer program runs, so it is kept as a constant
-# too; whoever called the inner function knows the outer trace, and passes it as an argument.
+# too; the caller of the inner function knows the outer trace, and passes the tracer as an argument.
 #
 # Usual mistakes:
 #   - A new variable each time: the table is in the program three times.
@@ -233,7 +233,7 @@ class DynamicJaxprTrace:
 # --- 01.6 When Python asks for the value --------------------------------------------------------------------
 # A tracer that answered `True` would compile one branch into the program, for all calls to come, and nobody
 # would notice. An error is the only honest answer. It has to come from the methods that Python calls, since
-# there is no other place where `if` can be seen.
+# nothing else can notice an `if`.
 #
 # Usual mistakes:
 #   - Returning True, or NotImplemented, which is true as well.

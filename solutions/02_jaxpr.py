@@ -21,14 +21,14 @@ from jitkit.jaxpr.printer import pp_aval
 
 
 # --- 02.1 Write one equation down ---------------------------------------------------------------------------
-# That is all that tracing is. Nothing is compared with what was written before: the same operation twice is
-# two equations, and XLA, which sees the whole program, finds that out. The position of the user's line is
-# kept with the equation, since it is the one thing that cannot be found later.
+# That is all that tracing is. Nothing is compared with what was written before: the same operation twice
+# gives two equations, and XLA, which sees the whole program, merges them. Each equation keeps the position of
+# the user's line, since nobody could find that out later.
 #
 # Usual mistakes:
 #   - Using a variable again because its type is the same.
 #   - Returning a list for a primitive with one result, or a tracer for one with `multiple_results`.
-#   - Forgetting the effects: then a print looks as if nobody needed it.
+#   - Forgetting the effects: then a print looks as if it were not needed.
 #
 # In JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace
 
@@ -62,8 +62,8 @@ class DynamicJaxprTrace:
 
 # --- 02.2 Close the program ---------------------------------------------------------------------------------
 # Constants are kept apart from inputs because the caller does not pass them: their values travel with the
-# program. Arguments stay although nobody reads them, since the caller passes them in any case; who wants less
-# asks for dead code elimination, which knows which outputs are needed.
+# program. Arguments stay even if nobody reads them, since the caller passes them in any case. To get rid of
+# them one calls dead code elimination, which is told which outputs are needed.
 #
 # Usual mistakes:
 #   - Collecting constants before the outputs are looked at: an array that is returned is one, too.
@@ -89,13 +89,13 @@ class DynamicJaxprTrace:
 
 
 # --- 02.3 Trace a function ----------------------------------------------------------------------------------
-# The function is called once and never looked into. So everything that Python does in it happens once, now:
-# loops are unrolled, prints print, an `if` on a shape takes one way. The parent of the new trace is the
-# current one, because functions that are traced call functions that are traced.
+# The function is called once, and nobody looks into it. So everything that Python does in it happens once,
+# now: loops are unrolled, prints print, an `if` on a shape takes one branch. The parent of the new trace is
+# the current one, because functions that are traced call functions that are traced.
 #
 # Usual mistakes:
 #   - Ending the trace after the `with`, without `finally`: after an error, its tracers count as alive.
-#   - Calling the function on arrays of zeros: nothing depends on an argument then.
+#   - Calling the function on arrays of zeros: then nothing in the program depends on an argument.
 #   - Making a trace without a parent.
 #
 # In JAX: jax/_src/interpreters/partial_eval.py:trace_to_jaxpr_dynamic
@@ -127,9 +127,9 @@ def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debu
 
 
 # --- 02.4 Run a jaxpr ---------------------------------------------------------------------------------------
-# An interpreter that binds primitives is all there is to running a jaxpr. Since `bind` asks the current trace
-# what to do, the same loop computes when nothing is traced, and records when something is: so it inlines one
-# program into another. Values that nothing reads any more are let go, since an array may be a gigabyte.
+# To run a jaxpr, it is enough to bind its primitives one by one. Since `bind` asks the current trace what to
+# do, the same loop computes when nothing is traced, and under a trace it records: so it inlines one program
+# into another. It drops values that nothing reads any more, since an array may be a gigabyte.
 #
 # Usual mistakes:
 #   - Reading `eqn.invars` as values: they are variables, and some of them literals.
@@ -170,10 +170,10 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 
 # --- 02.5 Three laws ----------------------------------------------------------------------------------------
-# That every variable is bound once, before it is read, makes a jaxpr a list that can be run, cut and moved
-# without looking for side effects between its lines. The types in it are redundant: the rules of the
-# primitives give them again. So a transformation that gets a type wrong is found where it happened, and not
-# by XLA.
+# Every variable is bound once, before it is read. So a jaxpr is a list that can be run, cut and moved without
+# looking for side effects between its lines. The types in it are redundant, since the rules of the primitives
+# give them again. So the check finds a wrong type right after the transformation that wrote it, before XLA
+# sees it.
 #
 # Usual mistakes:
 #   - Looking for variables by their names or types: two variables of one type are two.
@@ -218,8 +218,8 @@ def ill_typed_results(place: Place) -> Iterator[str]:
 
 
 # --- 02.6 Dead code -----------------------------------------------------------------------------------------
-# One pass from the end is enough, because every variable is bound before it is read: when an equation's turn
-# comes, everything that could need it was there already. The reference has a shorter way for the plain case,
+# One pass from the end is enough, because every variable is bound before it is read: when you reach an
+# equation, you have seen everything that could need it. The reference has a shorter way for the plain case,
 # one live result and no rule, since nearly every equation of a long program is like that.
 #
 # Usual mistakes:

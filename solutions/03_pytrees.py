@@ -18,11 +18,11 @@ from jitkit.tree_util.treedef import LEAF, make_flat_node, make_node
 
 
 # --- 03.1 One node ------------------------------------------------------------------------------------------
-# A dict remembers the order of insertion, and hardly anybody means something by it: a function that fills a
-# dict in another order would be compiled again. So the keys are sorted, as JAX does it. The table holds each
-# DictKeys weakly: it is there as long as a structure uses it. `unflatten` calls the class by the names of its
-# fields, so it does not matter in which order the class has them, and what `__post_init__` checks or computes
-# is done again.
+# A dict remembers the order of insertion, but that order hardly ever matters to anybody, and if it were in
+# the key, a dict filled in another order would compile again. So the keys are sorted, as in JAX. The table
+# holds each DictKeys weakly: it lives as long as a structure uses it. `unflatten` calls the class by the
+# names of its fields, so it does not matter in which order the class has them, and what `__post_init__`
+# checks or computes is done again.
 #
 # Usual mistakes:
 #   - Keeping the order of insertion.
@@ -67,10 +67,9 @@ class DataclassNode:
 
 
 # --- 03.2 What is a node ------------------------------------------------------------------------------------
-# The answer is asked for once a node in every flattening, so it is one lookup in a dict that fills itself. A
-# cache of answers is right only as long as nothing changes them: `register` does, so it corrects what it
-# makes wrong. It refuses to register twice, since structures that exist already were made by the first
-# registration.
+# Every flattening asks once for each node, so the answer is one lookup in a dict that fills itself. A cache
+# is right only as long as nothing changes the answers. `register` changes one, so it corrects the cache. It
+# refuses to register twice, since structures that exist already were made by the first registration.
 #
 # Usual mistakes:
 #   - Asking with `isinstance`, or going through the base classes.
@@ -111,10 +110,10 @@ def register(node_type: RegisteredNode) -> None:
 
 
 # --- 03.3 Flatten -------------------------------------------------------------------------------------------
-# The recursion knows nothing about any kind of node, so a class that is registered tomorrow is no special
-# case. All leaves go into one list that is passed along: to join lists at each level would copy a leaf as
-# often as it lies deep. The reference looks at the children first and is done at once where all are leaves,
-# which most nodes at the bottom of a tree have.
+# The recursion knows nothing about any kind of node, so a class that is registered tomorrow is not a special
+# case. All leaves go into one list that is passed along: joining lists at each level would copy a leaf once
+# for each level above it. The reference first asks whether all children are leaves, as they are for most
+# nodes at the bottom of a tree, and then is done at once.
 #
 # Usual mistakes:
 #   - Treating None as a leaf: then `jit` gets an argument that is no array.
@@ -169,13 +168,12 @@ def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
 
 
 # --- 03.4 Unflatten -----------------------------------------------------------------------------------------
-# `unflatten` is where mistakes of others come to light: a transformation that lost a leaf, or returned one
-# too many. So it counts first, and says both numbers; otherwise the wrong leaf ends up in the wrong place
-# without a word. With an index instead of an iterator, `build` can take all the leaves of a flat node in one
-# slice.
+# Mistakes of others come to light in `unflatten`: a transformation has lost a leaf, or returned one too many.
+# So it counts first, and its error has both numbers; otherwise leaves would silently end up in the wrong
+# places. With an index instead of an iterator, `build` can take all the leaves of a flat node in one slice.
 #
 # Usual mistakes:
-#   - Going on by one for each child instead of by its leaves.
+#   - Moving on by one leaf for each child, instead of by as many as it has.
 #   - Ignoring leaves that are left over.
 #   - Taking leaves off the list: it belongs to the caller.
 #
@@ -218,9 +216,8 @@ class PyTreeDef:
 
 # --- 03.5 A function of leaves ------------------------------------------------------------------------------
 # It is the seam between the two worlds: trees outside, leaves inside. The user's function is called exactly
-# once, since it may have effects and tracing it costs. A list that two closures share is the plainest way to
-# hand something out of a call beside its result; in JAX it is a `Store`, and the pattern is all over its
-# transformations.
+# once, since it may have effects and tracing takes time. A list that two closures share is the simplest way
+# to hand out something besides the result; JAX uses a `Store` for it, all over its transformations.
 #
 # Usual mistakes:
 #   - Calling the function once for the leaves and once more for the structure.
@@ -259,9 +256,9 @@ def flatten_fun(
 
 
 # --- 03.6 The way to a leaf ---------------------------------------------------------------------------------
-# Nothing but this makes an error say *which* of a thousand arrays has the wrong shape. It is kept apart from
-# `flatten_into`, which runs in every call and must not pay for paths that nobody reads: they are made when
-# something went wrong, or is to be printed.
+# With a path an error can say *which* of a thousand arrays has the wrong shape. This function is kept apart
+# from `flatten_into`, which runs in every call and must not spend time on paths that nobody reads: paths are
+# made when something went wrong, or is to be printed.
 #
 # Usual mistakes:
 #   - Numbering the children: the path of a dict's child is a key.

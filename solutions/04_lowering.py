@@ -25,11 +25,11 @@ from jitkit.lax.reducers import integer_array
 
 
 # --- 04.1 Types and constants -------------------------------------------------------------------------------
-# A compiler that is given 1/3 in six digits computes with another number than numpy does, and nobody finds
-# out why results differ in the last place. So decimals are written only where they are exact, for those who
-# read the program; and bits everywhere else. The forms of `dense` are a matter of size: a thousand zeros are
-# one number (from 1024 elements on nobody looks whether all are the same), and a table of a thousand weights
-# is 8000 characters, which XLA's parser reads as bytes.
+# A compiler that gets 1/3 in six digits computes with another number than numpy, and nobody finds out why
+# results differ in the last place. So we write decimals only where they are exact, for human readers, and
+# bits everywhere else. The forms of `dense` keep the text short: a thousand zeros are one number (from 1024
+# elements on nobody looks whether all are the same), and a table of a thousand weights is 8000 characters,
+# which XLA's parser reads as bytes.
 #
 # Usual mistakes:
 #   - `str(x)`: True, nan and inf are no words of MLIR.
@@ -97,8 +97,8 @@ def dense(value: np.ndarray[Any, Any]) -> str:
 
 
 # --- 04.2 Operands ------------------------------------------------------------------------------------------
-# Implicit broadcasting is convenient for people, and a nuisance for compilers: every pass would have to think
-# of it. So StableHLO has none, and lowering writes down what numpy's rules mean. Nothing is lost: XLA fuses a
+# Implicit broadcasting is convenient for people and a burden for compilers: every pass would have to handle
+# it. So StableHLO has none, and lowering writes down what numpy's rules mean. Nothing is lost: XLA fuses a
 # broadcast into what reads it, so that the copies never exist.
 #
 # Usual mistakes:
@@ -144,15 +144,15 @@ class LoweringContext:
 
 
 # --- 04.3 Equation by equation ------------------------------------------------------------------------------
-# It is an interpreter once more, whose values are names. That is how all of a compiler's front end works:
-# walk the program in order, and do for each equation what its primitive says. The rules stand beside their
-# primitives, so a new operation needs nothing here. Every line is written with the equation that it came
-# from: so an error of XLA, or a profile, can name the line of Python.
+# This is an interpreter again, whose values are names. Front ends of compilers work like this: they walk the
+# program in order, and do for each equation what its primitive says. The rules stand beside their primitives,
+# so a new operation needs nothing here. Every line is written together with the equation that it came from,
+# so an error of XLA, or a profile, can name the line of Python.
 #
 # Usual mistakes:
-#   - Looking at the number of results for whether the rule returns a list: a sort of one array has one
-#     result, and a list.
-#   - Leaving `avals_in` as the jaxpr has it: then a comparison says that it takes a scalar, and gets an
+#   - Telling from the number of results whether the rule returns a list: a sort of one array has one result,
+#     and its rule returns a list.
+#   - Leaving `avals_in` as the jaxpr has it: then a comparison says that it takes a scalar, but it gets an
 #     array.
 #   - Taking outputs for variables: some are literals.
 #
@@ -260,14 +260,14 @@ def lower_dot_general(
 
 
 # --- 04.5 A reduction with its region -----------------------------------------------------------------------
-# In a jaxpr a reduction carries its function as a jaxpr; in StableHLO as a region, and `cond`, `while` and
-# `sort` do the same. That the fold may go in any order is what makes it fast; it is also why the function has
-# to be associative, and why sums of floats differ in the last bits from machine to machine.
+# In StableHLO a reduction carries its function as a region, and `cond`, `while` and `sort` do the same.
+# Because XLA may fold in any order, it is fast; for the same reason the function has to be associative, and
+# sums of floats differ in the last bits from machine to machine.
 #
 # Usual mistakes:
 #   - 0 as the beginning of a maximum: right for positive numbers.
 #   - `np.array(-np.inf).astype('int8')`: numpy gives some number, or an error.
-#   - Types of arrays for the arguments of the region: they are scalars.
+#   - Giving the arguments of the region the types of the arrays: they are scalars.
 #
 # In JAX: jax/_src/lax/lax.py:_unary_reduce_lower
 
@@ -315,13 +315,13 @@ def emit_reduce(
 
 
 # --- 04.6 Functions that call functions ---------------------------------------------------------------------
-# A function that is called a hundred times and written once makes the text, and the time that parsing it
-# takes, a hundredth. XLA inlines calls later, when it may, so nothing is lost for speed. A name says nothing:
-# two lambdas are both called `<lambda>`. So the key is the jaxpr, and the name only a wish.
+# If a function that is called a hundred times is written once, the text is a hundredth as long, and parsing
+# takes a hundredth of the time. XLA can inline calls later, so the program is not slower. A name identifies
+# nothing: two lambdas are both called `<lambda>`. So the key is the jaxpr, and the name is only a suggestion.
 #
 # Usual mistakes:
 #   - Remembering the function by its name.
-#   - Writing the jaxpr in place: right, and long.
+#   - Writing the jaxpr in place at each call: correct, and long.
 #   - Handing over the constants under the callee's names: here they have names of their own.
 #
 # In JAX: jax/_src/interpreters/mlir.py:lower_jaxpr_to_fun
@@ -364,9 +364,9 @@ class LoweringContext:
 
 
 # --- 04.7 Compile -------------------------------------------------------------------------------------------
-# That is all there is to compiling, seen from Python: text in, and out comes something that can be called on
-# buffers. What XLA does in between takes a hundred times as long as all of tracing and lowering. That is why
-# everything in the next lab is about doing it once.
+# Seen from Python, compiling is simple: a text goes in, and something that can be called on buffers comes
+# out. XLA takes a hundred times as long for it as tracing and lowering take together. So the next lab is all
+# about doing it once.
 #
 # Usual mistakes:
 #   - Looking it up by the text with lines: then an empty line at the top of a file compiles everything anew.

@@ -31,15 +31,14 @@ from jitkit.tree_util.compiled import compile_put_together
 
 
 # --- 05.1 The key -------------------------------------------------------------------------------------------
-# Avals are interned, so that comparing two keys compares a few addresses. The short form is there for speed
-# alone: the dispatcher makes it from the arguments as they come, without flattening anything, and finds its
-# entry in a microsecond. Both functions must agree with those that look keys up; that is why there is one
-# place where each form is made.
+# Avals are interned, so that comparing two keys compares a few addresses. The short form is for speed: the
+# dispatcher makes it from the arguments as they come, without flattening anything, and finds its entry in a
+# microsecond. The code that looks keys up must make the same keys; so each form is made in one place only.
 #
 # Usual mistakes:
 #   - Leaving the tree out: `f((x, y))` finds what was compiled for `f([x, y])`.
 #   - Leaving weak types out: `x + 1.0` keeps the float16 of x, and `x + np.float32(1)` does not.
-#   - The short form for a call with static arguments: it does not say which.
+#   - Using the short form for a call with static arguments: it does not say which argument is static.
 #
 # In JAX: jax/_src/pjit.py:_infer_params
 
@@ -81,18 +80,18 @@ class Jitted:
 
 
 # --- 05.2 Trace once ----------------------------------------------------------------------------------------
-# Two functions of one source may close over different values, and Python cannot compare those cheaply: so
-# plain functions are known by identity. (A callable that says itself what it is equal to, such as a frozen
-# dataclass with a `__call__`, is taken at its word: two equal ones share a program, in JAX too, also where a
-# field that is not compared differs.) The table must not keep functions alive, since each holds its
-# executables: a program that makes closures for a week would fill its memory. What is traced is marked while
-# it is, because a function that calls itself with the same types would otherwise be traced until Python's
-# stack ends.
+# Two functions with the same source may close over different values, and Python cannot compare those cheaply;
+# so plain functions are compared by identity. (A callable with an `__eq__` of its own, such as a frozen
+# dataclass with a `__call__`, is believed: two equal ones share a program, even if a field that is not
+# compared differs. JAX does the same.) The table must not keep functions alive, since each holds its
+# executables: a program that makes closures for a week would fill its memory. A signature is marked while it
+# is being traced, because a function that calls itself with the same types would otherwise be traced until
+# Python's stack overflows.
 #
 # Usual mistakes:
 #   - Looking functions up by name or code: `lambda x: x * scale` with another scale is another program.
-#   - Remembering a failure: what raised once may work the next time.
-#   - A value in the table that refers to its key: then a weak table keeps it all the same.
+#   - Remembering a failure: a function that raised once may work the next time.
+#   - Putting a value into the weak table that refers to its key: then the key is never freed.
 #
 # In JAX: jax/_src/util.py:weakref_lru_cache
 
@@ -147,15 +146,15 @@ def cache_of(fun: Callable[..., Any]) -> FunctionCache:
 
 
 # --- 05.3 A bounded memory ----------------------------------------------------------------------------------
-# An LRU does well where what was used lately is used again, which is how loops over a few shapes behave. It
-# does badly for a loop over one shape more than fit: each call then drops what the next one needs.
-# Executables are counted apart from entries, because several entries may run one.
+# An LRU cache works well for loops over a few shapes, which use again what they used lately. It works badly
+# for a loop over one shape more than fits: each call then drops the entry that the next one needs.
+# Executables are counted apart from entries, because several entries may run the same one.
 #
 # Usual mistakes:
-#   - A touch that assigns to the key that is there: a dict keeps its old place.
-#   - Dropping the entry and keeping its record: the stories of misses then compare with calls that nobody
-#     remembers.
-#   - Putting back, in a touch, what was dropped in the meantime.
+#   - Assigning to a key that is there already: the dict leaves it in its old place.
+#   - Dropping the entry and keeping its record: `explain` then compares with calls that are not in the cache
+#     any more.
+#   - A touch that puts back an entry which was dropped in the meantime.
 #
 # In JAX: jax/_src/util.py:weakref_lru_cache
 
@@ -203,16 +202,16 @@ class Table:
 
 
 # --- 05.4 A miss --------------------------------------------------------------------------------------------
-# These lines are `jit`: all the labs before are called from here. The three caches on the way (traces,
-# executables, entries) have keys that tell less and less apart the more expensive the step is, so that the
-# expensive one is done least often. The entry comes last: whoever finds it finds it whole, and a step that
-# fails leaves nothing behind.
+# These lines are `jit`: they call what you wrote in all the labs before. There are three caches on the way
+# (traces, executables, entries). The more expensive a step is, the less its key distinguishes, so that the
+# expensive step is done least often. The entry is inserted last: whoever finds it finds it complete, and a
+# step that fails leaves nothing behind.
 #
 # Usual mistakes:
 #   - Compiling for each key: a numpy array in the first call and an array in the second cost two
 #     compilations.
 #   - Giving the types to `Entry`: then nobody copies host values to the device.
-#   - Inserting first and compiling then: another thread may run what is not there.
+#   - Inserting the entry before compiling: another thread may try to run it.
 #
 # In JAX: jax/_src/pjit.py:_run_python_pjit
 
@@ -269,13 +268,14 @@ class Jitted:
 
 # --- 05.5 Why did it miss? ----------------------------------------------------------------------------------
 # JAX logs the closest key, too (`jax_explain_cache_misses`), because the one before is often from another
-# part of the program. One leaf gives one difference of type, the first: whoever changed the shape knows that,
-# and what else is different with it would only hide it.
+# part of the program. For each leaf only the first difference of type is reported: if the shape has changed,
+# further differences of the same leaf would only hide that.
 #
 # Usual mistakes:
 #   - Comparing with the latest call.
-#   - Reporting that a value has moved when its type is another, too: it had to be traced in any case.
-#   - Changing the mind at a tie: then the oldest one wins.
+#   - Reporting that a value has moved when its type has changed, too: the function had to be traced in any
+#     case.
+#   - Replacing the best record at a tie: then the oldest one wins.
 #
 # In JAX: jax/_src/interpreters/partial_eval.py:diff_tracing_cache_keys
 
@@ -349,14 +349,15 @@ def closest(
 
 
 # --- 05.6 A jit in a jit ------------------------------------------------------------------------------------
-# That all calls of a signature carry one jaxpr object is what lets lowering write one function for them (lab
-# 04). The parameter `inline` is a decision of whoever wrote the function: XLA inlines what it likes in any
-# case, but only equations that are there can be seen by other transformations.
+# All calls of a signature carry the same jaxpr object, so lowering can write one function for them (lab 04).
+# The author of a function decides about `inline`: XLA inlines what it likes in any case, but other
+# transformations only see equations that are in the outer program.
 #
 # Usual mistakes:
 #   - Tracing the inner function at each call: a hundred layers are a hundred traces.
 #   - Leaving the outer tracer among the constants: the inner program then refers to variables of another one.
-#   - As many `donated_invars` as arguments, when there are closed-over operands before them.
+#   - Giving `donated_invars` as many entries as there are arguments, when closed-over operands stand before
+#     them.
 #
 # In JAX: jax/_src/pjit.py:jit_p
 
@@ -427,15 +428,15 @@ class NestedCall:
 
 
 # --- 05.7 The warm path -------------------------------------------------------------------------------------
-# That is the whole of a warm call after its look-up: three steps, and no question about types. It does not
-# wait for numbers either: `execute` hands the work over and returns buffers that will be filled. A call of 5
-# us can begin a computation of a second, and whoever reads the result waits (lab 10).
+# After its look-up a warm call has these three steps, and asks nothing about types. It does not wait for
+# numbers either: `execute` hands the work over and returns buffers that will be filled later. A call of 5 us
+# can start a computation of a second; whoever reads the result waits for it (lab 10).
 #
 # Usual mistakes:
 #   - Flattening, looking up types or making functions at each call.
 #   - Returning a tuple of one for a single result.
-#   - Taking as many arguments as leaves for a sign that they are the same: with a constant before them and
-#     one left out, the numbers agree.
+#   - Concluding from equal counts that the executable takes exactly the leaves: with a constant in front and
+#     one leaf left out, the counts are equal, too.
 #
 # In JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 
@@ -484,12 +485,12 @@ def takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) 
 
 
 # --- 05.8 A key that forgets --------------------------------------------------------------------------------
-# A program that was found is run, and its result has the type that was compiled: the array that you passed
-# has nothing to say any more. In a real `jit` the key is all that stands between a call and such a result.
-# That is why it has the dtype in it, and the weak type, and the tree, and every option that a rule reads.
+# The program that was found runs, and its result has the type that was compiled, whatever array you passed.
+# In a real `jit` only the key prevents such results. That is why it contains the dtype, the weak type, the
+# tree, and every option that a rule reads.
 #
 # Usual mistakes:
-#   - Tracing at each call, to find out whether the program fits: then nothing is gained by keeping it.
+#   - Tracing at each call to find out whether the program fits: then the cache is useless.
 #   - Using `key(x)` of the numpy array that came: a list or a number has no dtype; make it an Array first.
 #
 # In JAX: jax/_src/pjit.py:_cpp_pjit

@@ -13,14 +13,14 @@ from jitkit.tree_util import keystr, tree_flatten_with_path
 
 # --- 06.1 Numbers and names ---------------------------------------------------------------------------------
 # Python lets the caller choose between `f(x, 3)` and `f(x, n=3)`, so what is static must not depend on it.
-# The function's signature is looked at once, when `jit` is applied; the calls only use what came out. With
-# `*args` the number of positional arguments is another one in each call, and so negative positions wait for
-# it.
+# The function's signature is looked at once, when `jit` is applied; the calls only use the result. With
+# `*args` each call may have another number of positional arguments, so negative positions are resolved at the
+# call.
 #
 # Usual mistakes:
 #   - Inferring although both were given.
 #   - Counting keyword-only parameters among the positions.
-#   - Making negative positions of a function with `*args` positive.
+#   - Resolving negative positions of a function with `*args`.
 #
 # In JAX: jax/_src/api_util.py:infer_argnums_and_argnames
 
@@ -47,9 +47,9 @@ def infer_missing(
 
 
 # --- 06.2 What does not fit ---------------------------------------------------------------------------------
-# An option that is ignored is the worst of answers: the argument is traced, and the error comes much later,
-# about something else. So the check is made as early as possible, and its error has all that is needed to
-# mend it: what was given, what there is, and the function.
+# Ignoring the option would be the worst answer: the argument is traced, and an error comes much later, about
+# something else. So the check is made as early as possible, and its error has all that is needed to fix the
+# mistake: what was given, what there is, and the function.
 #
 # Usual mistakes:
 #   - Forgetting that `-1` is the last position, and `-count` the first.
@@ -103,14 +103,14 @@ def check_names(fun: Callable[..., Any], signature: inspect.Signature, names: tu
 
 
 # --- 06.3 Take a call apart ---------------------------------------------------------------------------------
-# The dynamic arguments are a tree like any other: flattened, abstracted, traced. The static ones go around
-# all that, and meet the tracers again when the function is called. The places are a part of the key: `f(2,
-# 3)` with the first argument static is another program than with the second.
+# The dynamic arguments are a tree like any other: flattened, abstracted, traced. The static ones skip all
+# that, and join the tracers again when the function is called. The places are a part of the key: `f(2, 3)`
+# with the first argument static is not the same program as with the second.
 #
 # Usual mistakes:
 #   - Putting the static arguments after the others.
 #   - Failing when a static argument was left out or passed by name.
-#   - Using `i % count` without a look at how low i is: `-3 % 2` is 1.
+#   - Using `i % count` without checking how low i is: `-3 % 2` is 1.
 #
 # In JAX: jax/_src/api_util.py:argnums_partial
 
@@ -155,11 +155,11 @@ class Arguments:
 
 
 # --- 06.4 Values in a key -----------------------------------------------------------------------------------
-# This is the contract of static arguments: hash and equality. If they say that two values are equal, the
-# program of the first is run for the second, whatever else is different in them. So arrays cannot be static,
-# which have no hash, and whose `==` gives an array; lists cannot, which change. As in JAX, the type of the
-# value itself counts, and not those of what is in it: `(0, 1)` and `(0, True)` are one key, because tuples
-# compare so.
+# Hash and equality are the contract of static arguments. If they say that two values are equal, the program
+# of the first runs for the second, whatever else is different in them. So arrays cannot be static: they have
+# no hash, and their `==` gives an array. Lists cannot be static, since they change. As in JAX, the type of
+# the value itself counts, and not the types of its items: `(0, 1)` and `(0, True)` are one key, because
+# tuples compare like that.
 #
 # Usual mistakes:
 #   - Comparing by identity: a tuple that is made in each call would compile each time.
@@ -201,14 +201,14 @@ def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]
 
 
 # --- 06.5 What a leaf is called -----------------------------------------------------------------------------
-# Nothing in a jaxpr knows what an argument was called. This function does, and so errors, records of why a
-# call compiled again, and the memory report can speak of the user's names. It runs only when it is needed:
-# names cost more than the rest of a call.
+# A jaxpr does not know what an argument was called. This function does, so errors, `explain` and the memory
+# report can use the user's names. It runs only when it is needed: names take more time than the rest of a
+# call.
 #
 # Usual mistakes:
 #   - Numbering the dynamic arguments as if there were no static ones before them.
-#   - Taking the parameter's name for a keyword that `**kwargs` collects: `def f(x, /, **kw)` may be called
-#     with `x=`.
+#   - Using a parameter's name for a keyword that `**kwargs` collects: `def f(x, /, **kw)` may be called with
+#     `x=`.
 #   - Requiring a signature: some builtin functions have none.
 #
 # In JAX: jax/_src/api_util.py:_non_static_arg_names

@@ -29,7 +29,7 @@ from jitkit.tree_util import tree_flatten, tree_unflatten
 # be known would be hard to reason about, and `if` is there for choices that are made while tracing.
 #
 # Usual mistakes:
-#   - `if pred:` on the way: an error for a tracer, and the other branch is lost for a known value.
+#   - Using `if pred:`: it is an error for a tracer, and loses the other branch for a known value.
 #   - Converting a number to int32 and using it as the index.
 #   - Leaving the functions in the order false, true: messages call them by their names, and `choose` turns
 #     the branches itself.
@@ -82,8 +82,8 @@ def cond(
 # --- 07.2 switch --------------------------------------------------------------------------------------------
 # Clamping is what array indices do too, and for the same reason: there is nobody to tell. It is part of the
 # program (an equation before the `cond`), as the index is data. A single branch leaves nothing to choose, so
-# no equation is written; the index is checked nevertheless, so that the same call does not become an error
-# when a second branch is added.
+# no equation is written. The index is checked all the same, so that a call does not become an error when a
+# second branch is added.
 #
 # Usual mistakes:
 #   - Raising for an index that is out of bounds: it works with `disable_jit` only.
@@ -138,8 +138,9 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
 # by its shape rule, but that one knows nothing of true_fun and false_fun, and could not say how to mend it.
 #
 # Usual mistakes:
-#   - Calling one of the functions: which one, is known only later.
-#   - Passing the constants of each branch beside each other: an array that both use would be passed twice.
+#   - Calling one of the functions: only the running program knows which one.
+#   - Passing the constants of all branches one after the other: an array that two branches use would be
+#     passed twice.
 #   - Reversing the functions before they are traced: side effects of tracing, and messages, come in the order
 #     in which the user wrote them.
 #
@@ -176,10 +177,10 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
 
 
 # --- 07.4 Branches agree ------------------------------------------------------------------------------------
-# XLA compiles one program, in which the result of a branch has a place of a fixed size. JAX could have
-# converted one branch to the type of the other; it leaves that to the user, who may not have meant it: an
-# int32 and a float32 branch are more often a mistake than a wish. The message can afford to be long, since
-# the check is quick and the error is rare.
+# XLA compiles one program, in which the result of a branch has a place of a fixed size. JAX could convert one
+# branch to the type of the other. It leaves that to the user, who may not have meant it: an int32 and a
+# float32 branch are more often a mistake than intended. The message can afford to be long, since the check is
+# quick and the error is rare.
 #
 # Usual mistakes:
 #   - Comparing leaves only: a list and a tuple, or two dicts with different keys, have the same ones.
@@ -211,11 +212,11 @@ def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], trac
 
 
 # --- 07.5 case ----------------------------------------------------------------------------------------------
-# Regions are how StableHLO says that something may not happen, or may happen again; `while` has them too.
-# They may read every name from around them, so operands need not be passed. Had the branches been written
-# before the operation, the result would be the same, and both would always run: that is `where`. The index is
-# within bounds already, since `switch` clamped it: what `case` does with others (it takes the last branch)
-# never matters.
+# StableHLO uses regions for code that may not run, or may run several times; `while` has them too. They may
+# read every name from around them, so operands need not be passed. If the branches were written before the
+# operation, the result would be the same, and both would always run: that is `where`. The index is within
+# bounds already, since `switch` clamped it, so it does not matter that `case` takes the last branch for all
+# other values.
 #
 # Usual mistakes:
 #   - Writing the branches first, and a select after them.

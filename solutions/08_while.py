@@ -19,10 +19,10 @@ from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tu
 
 
 # --- 08.1 The loop ------------------------------------------------------------------------------------------
-# A loop that is one equation costs the same to trace and to compile whatever the number of steps, and that
+# A loop that is one equation takes the same time to trace and to compile for any number of steps, and that
 # number may be data. The price is a fixed type. The second trace is needed because the body may do other
-# things with other types: `v + 1` for an int32 carry is another equation than for a float32 one. There is no
-# third: what is weak was promoted, and what comes out now is right or wrong.
+# things with other types: `v + 1` is not the same equation for an int32 carry as for a float32 one. There is
+# no third trace: everything weak was promoted, and what comes out now is right or wrong.
 #
 # Usual mistakes:
 #   - Unpacking a carry that is a tuple into several arguments: the functions take one.
@@ -56,10 +56,10 @@ def run_while(cond: Body, body: Body, init_val: Any) -> Any:
 
 
 # --- 08.2 Starting from 0 -----------------------------------------------------------------------------------
-# Without it every loop that adds floats would have to start from `0.0`, and every author would learn that
-# from an error. It is promotion, not conversion to what the body returned: a start of 0.5 for a body that
-# returns int32 becomes a float32, and the disagreement is reported; converting it to int32 would silently
-# lose the half.
+# Without this every loop that adds floats would have to start from `0.0`, and every author would learn that
+# from an error. The start is promoted, not converted to what the body returned: a start of 0.5 for a body
+# that returns int32 becomes a float32, and the disagreement is reported; converting it to int32 would
+# silently lose the half.
 #
 # Usual mistakes:
 #   - Converting to the dtype that came out.
@@ -92,12 +92,13 @@ def promote_weak_inputs(
 
 # --- 08.3 The carry agrees with itself ----------------------------------------------------------------------
 # XLA's `while` has one place for the carry, which the next step reads. An array that grows by an element in
-# each step has no such place, and a dtype that changes would need a second program for the second step. This
-# is one check for `while_loop`, `fori_loop` and `scan`; it knows nothing of them but where the carry is.
+# each step has no such place, and a dtype that changes would need a second program for the second step.
+# `while_loop`, `fori_loop` and `scan` share this check; it knows nothing about them except where the carry
+# is.
 #
 # Usual mistakes:
-#   - Counting the inputs from 0: with a closure that is somebody else's type.
-#   - Comparing numbers of leaves in place of trees.
+#   - Counting the inputs from 0: with a closure, the first inputs are not the carry.
+#   - Comparing numbers of leaves instead of trees.
 #   - Refusing a weak carry that became strong: weakness is over when tracing is.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:_check_carry_type
@@ -130,10 +131,10 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
 
 
 # --- 08.4 What never changes --------------------------------------------------------------------------------
-# Users put what a loop needs into the carry, since it is easy; a step that returns its parameters unchanged
-# is common. XLA would find out, too, but later, and each stage before it would carry them along. That the
-# caller can put the pieces back together (`bind_while` merges what was taken out into the results) is why the
-# mask is returned.
+# Users put everything that a loop needs into the carry, since that is easy; steps that return their
+# parameters unchanged are common. XLA would notice, too, but later, and each stage before it would carry them
+# along. The mask is returned so that the caller can put the pieces together again: `bind_while` merges what
+# was taken out into the results.
 #
 # Usual mistakes:
 #   - Taking every forwarded input for a constant: parts may change places.
@@ -171,10 +172,10 @@ def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, li
 
 
 # --- 08.5 stablehlo.while -----------------------------------------------------------------------------------
-# `case` may read names from around it, and so might `while`; JAX passes all operands nevertheless, as XLA's
-# own while does, so the text is ready for it. The results include constants, which nobody reads; they are cut
-# off here. The condition is asked before each step, so a loop may have none: that is the operation's meaning,
-# and nothing in the text says it.
+# The regions of `case` read names from around them, and those of `while` could; JAX passes all operands
+# nevertheless, as XLA's own while does. The results include the constants, which nobody reads; they are cut
+# off here. The condition is evaluated before each step, so a loop may make no step at all: the operation
+# means that, though nothing in the text says it.
 #
 # Usual mistakes:
 #   - Returning only the carry from the body's region: the next round lacks its constants.
@@ -218,17 +219,16 @@ def lower_while(
 
 
 # --- 08.6 fori_loop -----------------------------------------------------------------------------------------
-# `fori_loop` is no primitive: it is a way to write two others. In a `Body`, `fun` is what is traced, and
-# `user` what the user wrote: so messages speak of their `total`, not of a carry with an index that they never
-# made, and what was traced is remembered by their function, although `step` is new in each call.
+# `fori_loop` is not a primitive: it uses two others. In a `Body`, `fun` is the function that is traced, and
+# `user` the one that the user wrote. So messages speak of their `total`, not of a carry with an index that
+# they never made; and traces are remembered by their function, although `step` is new in each call.
 #
 # Usual mistakes:
-#   - Converting a bound that has the dtype already: `convert_element_type` makes it strong, and the index
-#     with it.
+#   - Converting a bound that has the right dtype already: `convert_element_type` makes it strong, and the
+#     index with it.
 #   - Counting the index with a Python int: then `i` is of another dtype than the bound in some loops.
 #   - Passing `step` as the user's function: it is traced again in each call, and errors name it.
-#   - Closing over the upper bound in the condition, instead of carrying it: right, and another jaxpr than
-#     JAX's.
+#   - Closing over the upper bound in the condition, instead of carrying it: correct, but not JAX's jaxpr.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:fori_loop
 

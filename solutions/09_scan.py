@@ -23,14 +23,14 @@ from jitkit.tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tup
 
 # --- 09.1 What a scan means ---------------------------------------------------------------------------------
 # The function that a scan runs has two results with two meanings: the carry goes to the next step, the output
-# goes out. Stacked outputs are what makes it more than `fori_loop`: all values on the way, not only the last
-# one. Without any step the outputs have no shape that could be known, where nothing is traced; so that is an
-# error here, and none under jit.
+# goes out. Because of the stacked outputs it can do more than `fori_loop`: it returns all values on the way,
+# not only the last one. With no step at all and no trace, nobody knows the shape of the outputs; so zero
+# steps are an error here, and not under jit.
 #
 # Usual mistakes:
 #   - Collecting the carry.
-#   - Turning the outputs round in reverse: `ys[i]` belongs to `xs[i]`.
-#   - Joining outputs along the axis that they have: a scalar has none.
+#   - Reversing the outputs in reverse: `ys[i]` belongs to `xs[i]`.
+#   - Concatenating outputs along an existing axis: a scalar has none.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:scan
 
@@ -73,14 +73,14 @@ def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
 
 
 # --- 09.2 How many steps ------------------------------------------------------------------------------------
-# The outputs have a shape in which the number of steps is the first number, and shapes are known while
-# tracing. That is the difference between scan and while_loop, and why there is something to give back for
-# each step. It also makes the number of steps a part of what is compiled: another length is another program.
+# The number of steps is the first number in the shape of the outputs, and shapes are known while tracing.
+# That is the difference between scan and while_loop, and the reason why scan can return something for each
+# step. It also makes the number of steps a part of what is compiled: another length is another program.
 #
 # Usual mistakes:
 #   - Taking the shortest array.
 #   - Letting `length` cut the arrays: `xs[:n]` says it better.
-#   - Calling `int` on a tracer: an error as well, which says nothing of scan.
+#   - Calling `int` on a tracer: that is an error as well, but one that says nothing about scan.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:_infer_scan_length
 
@@ -131,13 +131,13 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
 
 
 # --- 09.3 One equation --------------------------------------------------------------------------------------
-# The same three acts as in `while_loop`: trace, agree, bind. Elements are types here; slicing is a matter of
-# lowering, and a scan in a jaxpr says only that it goes over these operands. That keeps it readable for what
-# comes later: going backwards through a scan is a scan, of which the body is another one.
+# There are three steps, as in `while_loop`: trace, agree, bind. Here elements are only types; slicing happens
+# in lowering, and a scan in a jaxpr just says that it loops over these operands. That keeps it simple for
+# later stages: the reverse pass of a scan is a scan with another body.
 #
 # Usual mistakes:
 #   - Tracing for the arrays instead of their elements.
-#   - Comparing all that goes in with all that comes out: outputs need not agree with anything.
+#   - Comparing all inputs with all outputs: the stacked outputs need not agree with anything.
 #   - Using the first trace after a start was promoted.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:scan
@@ -183,9 +183,9 @@ def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll:
 
 # --- 09.4 A scan is a while loop ----------------------------------------------------------------------------
 # Arrays never change in this language, and still a loop can fill one: each trip makes a new version of it,
-# and XLA sees that the old one is dead. The number of trips is a constant in the condition. The index lies
-# within bounds, which is why the slices need not be told what to do with a negative one; that would be three
-# more operations in each trip.
+# and XLA sees that the old one is dead. The number of trips is a constant in the condition. The index is
+# always within bounds, so the slices need not handle negative indices, which would take three more operations
+# in each trip.
 #
 # Usual mistakes:
 #   - Carrying the rest of `xs`, shortened in each trip: its type would change, and copying it would cost more
@@ -251,9 +251,9 @@ def write_element(x: Any, element: Any, i: Any) -> Any:
 
 
 # --- 09.5 Unroll --------------------------------------------------------------------------------------------
-# A trip costs something besides its step: the condition, the index, the slices. Unrolling divides that among
-# several steps, and lets XLA fuse what stands side by side. It makes the program longer, so compiling takes
-# longer; with large steps there is nothing to gain. As a block is a step, the loop need not know.
+# A trip has a cost besides its step: the condition, the index, the slices. Unrolling divides that among
+# several steps, and lets XLA fuse neighbouring steps. It makes the program longer, so compiling takes longer;
+# with large steps there is nothing to gain. Since a block is a step, the loop need not know about blocks.
 #
 # Usual mistakes:
 #   - Dropping what is left over, or doing it first.
@@ -301,12 +301,12 @@ def loop_in_blocks(
 
 # --- 09.6 Dead code in a loop -------------------------------------------------------------------------------
 # In a straight program one pass from the end to the beginning is enough (lab 02). In a loop, the beginning
-# comes after the end. Analyses of loops have this form: also the one that finds out which parts of a carry
-# have a gradient.
+# comes after the end. Many analyses of loops are fixed points like this one, also the one that finds out
+# which parts of a carry have a gradient.
 #
 # Usual mistakes:
-#   - Asking once.
-#   - Forgetting what was used already, when nothing reads it in the body.
+#   - Looking at the body only once.
+#   - Forgetting parts that are used after the loop, when nothing in the body reads them.
 #   - Taking the first inputs of the jaxpr for the carry: those are constants.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:_scan_dce_rule

@@ -23,10 +23,10 @@ _WIDTH = 110
 
 _WIDEST_SIGNATURE = 90
 _USE = """\
-What the stubs import from jitkit, and what can be asked of `self` and of other objects at hand (`Class.name`), each with its first
-sentence. `jitkit show {first}` shows all that one has to say, and
-`jitkit show {lab}.1` the parts that go with one exercise. A program of yours runs with the functions that you finished in place by
-`jitkit run FILE`, and `jitkit python` is a prompt with them.
+The table lists what the stubs import from jitkit, and the attributes of `self` and of other objects that you meet
+(`Class.name`), each with the first sentence of its docstring. `jitkit show {first}` shows the whole docstring, and
+`jitkit show {lab}.1` the rows for one exercise. `jitkit run FILE` runs a program of yours with the functions that you
+have finished, and `jitkit python` is a prompt with them.
 """
 
 

@@ -106,7 +106,7 @@ def least_upper_bound(x64: bool, *nodes: Node) -> Node:
 
 
 # --- 01.4 2 - x (2 points) ----------------------------------------------------------------------------------
-# In `2 - x` Python asks the 2 first, which knows nothing of arrays; then it calls a method of x. Make that
+# In `2 - x` Python asks the 2 first, which knows nothing about arrays; then it calls a method of x. Make that
 # method.
 
 
@@ -126,8 +126,8 @@ def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callab
 
 
 # --- 01.5 Constants (3 points) ------------------------------------------------------------------------------
-# A traced function uses values that are no arguments of it: a number, an array from outside. Give them their
-# place in the program.
+# A traced function also uses values that are not its arguments: a number, an array from outside. Give them
+# their place in the program.
 
 
 class DynamicJaxprTrace:

@@ -161,8 +161,8 @@ def live_equations(
 
 
 # --- 02.7 An operation arrives (2 points) -------------------------------------------------------------------
-# The lines that hold all together: `bind` (01.1) hands an operation over, `lift` (01.5), the shape rule
-# (01.2) and `emit` (02.1) do their parts. This is tracing.
+# These lines hold everything together: `bind` (01.1) hands an operation over, and `lift` (01.5), the shape
+# rule (01.2) and `emit` (02.1) do their parts. This is tracing.
 
 
 class DynamicJaxprTrace:

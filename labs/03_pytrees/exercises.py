@@ -25,8 +25,9 @@ from jitkit.tree_util.treedef import LEAF, make_flat_node, make_node
 
 
 # --- 03.1 One node (2 points) -------------------------------------------------------------------------------
-# A node comes apart, one level, into its children and what else is needed to put it together again. Do it for
-# a dataclass; for a dict, say in which order its children are, and keep one object for each set of keys.
+# Take a node apart, one level: into its children, and into whatever else is needed to put it together again.
+# Do it for a dataclass. For a dict, decide in which order the children come, and keep one object for each set
+# of keys.
 
 
 def dict_keys(order: tuple[Any, ...]) -> DictKeys:
@@ -57,8 +58,8 @@ class DataclassNode:
 
 
 # --- 03.2 What is a node (2 points) -------------------------------------------------------------------------
-# Everything that is no node is a leaf, and only the exact type decides. Answer for a class; and let users add
-# theirs, at any time.
+# Everything that is not a node is a leaf, and only the exact type decides. Say for a class which it is, and
+# let users register their own classes at any time.
 
 
 def find_node_type(cls: type) -> NodeType | None:

@@ -32,8 +32,8 @@ from jitkit.lax.reducers import integer_array
 
 
 # --- 04.1 Types and constants (3 points) --------------------------------------------------------------------
-# XLA reads text. Write down the type of an array, one number, and all the numbers of an array, so that
-# exactly what was meant is read.
+# XLA reads text. Write down the type of an array, a single number, and all the numbers of an array, so that
+# XLA reads exactly the numbers that you had.
 
 
 def tensor_type(shape: Sequence[int], dtype: Any) -> str:
@@ -131,8 +131,8 @@ class LoweringContext:
 
 
 # --- 04.4 A matrix product (2 points) -----------------------------------------------------------------------
-# Write the rule of `dot_general`, the operation behind every matrix product: which axes meet, in which dtypes
-# it is computed, and how precisely.
+# Write the rule of `dot_general`, the operation behind every matrix product: which axes are paired, in which
+# dtypes it is computed, and how precisely.
 
 
 def lower_dot_general(
@@ -160,7 +160,7 @@ def lower_dot_general(
 
 
 # --- 04.5 A reduction with its region (3 points) ------------------------------------------------------------
-# A fold takes a little program along: how two numbers become one. Write the operation with its region, and
+# A reduction contains a little program: how two numbers become one. Write the operation with this region, and
 # say what a maximum begins with.
 
 
@@ -228,8 +228,8 @@ class LoweringContext:
 
 
 # --- 04.7 Compile (2 points) --------------------------------------------------------------------------------
-# The arrow behind this one: StableHLO becomes an executable. XLA does it, and it takes long; so see first
-# whether it was done before, perhaps by another process.
+# In the next stage StableHLO becomes an executable. XLA compiles it, which takes long; so look first whether
+# that was done before, perhaps by another process.
 
 
 def compile_program(program: Program, placement: Placement) -> Executable:

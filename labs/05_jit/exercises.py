@@ -38,7 +38,7 @@ from jitkit.tree_util.compiled import compile_put_together
 
 
 # --- 05.1 The key (2 points) --------------------------------------------------------------------------------
-# When may a call use what was made for another one? When both have the same key. Make it: of everything that
+# When may a call use the program of another one? When both have the same key. Make the key of everything that
 # leads to another program, and of nothing else.
 
 
@@ -83,8 +83,8 @@ class Jitted:
 
 
 # --- 05.2 Trace once (3 points) -----------------------------------------------------------------------------
-# Trace a function when there is something new about the call, and only then. And keep what was traced as long
-# as the function lives, not longer.
+# Trace a function only when something about the call is new. Keep the trace as long as the function lives,
+# and not longer.
 
 
 class Traceable:
@@ -164,8 +164,8 @@ class Table:
 
 
 # --- 05.4 A miss (3 points) ---------------------------------------------------------------------------------
-# A call with a new key. Go through all the stages, as far as they are needed, and leave an entry behind, so
-# that the next call finds it.
+# A call has a new key. Go through all the stages that are needed, and leave an entry behind, so that the next
+# call finds it.
 
 
 class Jitted:
@@ -209,8 +209,8 @@ class Jitted:
 
 
 # --- 05.5 Why did it miss? (3 points) -----------------------------------------------------------------------
-# A slow call that should have been fast: which argument is to blame? Compare it with the nearest call that is
-# known.
+# A call that should have been fast was slow. Which argument is to blame? Compare the call with the nearest
+# one that is known.
 
 
 def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
@@ -320,8 +320,9 @@ class NestedCall:
 
 
 # --- 05.7 The warm path (2 points) --------------------------------------------------------------------------
-# What a call does whose key is known. It takes a few microseconds, so whatever can be known from the keys is
-# worked out before, once: write what is made at the miss and runs at every hit.
+# Write what a call does when its key is known. A hit takes a few microseconds, so everything that follows
+# from the keys is worked out once, at the miss. Write the function that is made at the miss and runs at every
+# hit.
 
 
 def runner(
@@ -352,9 +353,9 @@ def takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) 
 
 
 # --- 05.8 A key that forgets (3 points) ---------------------------------------------------------------------
-# All stages in a few lines, with a key that is handed to you, good or bad. Then give it a bad one, and look
-# at what comes out. (It is a sandbox: an executable looks at the number of bytes, so nothing is read that is
-# not the array's.)
+# Write all stages in a few lines, with a key function that is passed to you, good or bad. Then give it a bad
+# one, and look at what comes out. (It is safe: the executable checks the number of bytes, so it reads nothing
+# beyond the array.)
 
 
 def jit_by(key: Callable[[Any], Hashable], fun: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -37,8 +37,8 @@ def infer_missing(
 
 
 # --- 06.2 What does not fit (2 points) ----------------------------------------------------------------------
-# A position or a name that the function does not have is most often a typing error. Say so when `jit` is
-# applied, with the function and what it takes.
+# A position or a name that the function does not have is most often a typing error. Raise an error when `jit`
+# is applied; it names the function and what it takes.
 
 
 def check_positions(
@@ -75,7 +75,7 @@ def check_names(
 
 
 # --- 06.3 Take a call apart (3 points) ----------------------------------------------------------------------
-# Separate the static arguments of a call from the others; and put them together again, with tracers in the
+# Separate the static arguments of a call from the others. Later put them together again, with tracers in
 # place of the others.
 
 

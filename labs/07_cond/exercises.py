@@ -30,7 +30,8 @@ from jitkit.tree_util import tree_flatten, tree_unflatten
 
 
 # --- 07.1 cond (2 points) -----------------------------------------------------------------------------------
-# The front door: see what was passed, make an index of the predicate, and hand both functions to `choose`.
+# Write the function that users call: check what was passed, make an index of the predicate, and hand both
+# functions to `choose`.
 
 
 def cond(
@@ -77,7 +78,7 @@ def cond(
 
 
 # --- 07.2 switch (2 points) ---------------------------------------------------------------------------------
-# A choice among several by an index, which may be any integer at all when the program runs.
+# Choose among several functions by an index, which may be any integer when the program runs.
 
 
 def switch(
@@ -139,7 +140,8 @@ def choose(
 
 
 # --- 07.4 Branches agree (2 points) -------------------------------------------------------------------------
-# Whatever follows a cond is compiled once, for one type. Refuse branches that return different things.
+# The code after a cond is compiled once, for one type. Refuse branches that return different structures or
+# types.
 
 
 def check_branches(

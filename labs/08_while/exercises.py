@@ -69,7 +69,7 @@ def promote_weak_inputs(
 
 
 # --- 08.3 The carry agrees with itself (2 points) -----------------------------------------------------------
-# Refuse a body whose carry comes out as another tree, or with other types, than it went in.
+# Refuse a body if the carry comes out with another tree or other types than it went in with.
 
 
 def check_carry(
@@ -96,7 +96,8 @@ def check_carry(
 
 
 # --- 08.4 What never changes (3 points) ---------------------------------------------------------------------
-# A part of the carry that the body returns as it came need not go round. Make it a constant of the body.
+# If the body returns a part of the carry unchanged, that part need not go round. Make it a constant of the
+# body.
 
 
 def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, list[bool]]:
@@ -124,7 +125,7 @@ def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, li
 
 
 # --- 08.5 stablehlo.while (3 points) ------------------------------------------------------------------------
-# Write the regions of the loop: what each of them reads, and what goes round.
+# Write the two regions of the loop: decide what each of them reads, and what goes round.
 
 
 def lower_while(
@@ -156,7 +157,8 @@ def lower_while(
 
 
 # --- 08.6 fori_loop (3 points) ------------------------------------------------------------------------------
-# A loop that counts. With bounds that are known it is a scan, otherwise a while loop; write the latter.
+# Write a loop that counts. If the bounds are known it is a scan, otherwise a while loop; you write the
+# latter.
 
 
 def fori_loop(

@@ -29,8 +29,7 @@ from jitkit.tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tup
 
 
 # --- 09.1 What a scan means (2 points) ----------------------------------------------------------------------
-# Write scan as a loop of Python. It is what runs where jit is disabled, and it says what everything below has
-# to do.
+# Write scan as a Python loop. It runs where jit is disabled, and it defines what everything below has to do.
 
 
 def scan_in_python(
@@ -181,7 +180,8 @@ def write_element(x: Any, element: Any, i: Any) -> Any:
 
 
 # --- 09.5 Unroll (3 points) ---------------------------------------------------------------------------------
-# Several steps in one trip: the same results from fewer, longer trips, and what is left over after them.
+# Make several steps in one trip: the same results from fewer, longer trips, and then the steps that are left
+# over.
 
 
 def loop_in_blocks(
