@@ -16,15 +16,15 @@ from jitkit.tree_util import keystr, tree_flatten_with_path
 
 
 # --- 10.1 Measure honestly ----------------------------------------------------------------------------------
-# Each call is timed by itself and to its end, so that the first one can be told from the rest, and one bad
-# try does not matter. Waiting once after the loop would be honest about the sum, too; but the calls would
-# overlap, and that is throughput, not what one call takes.
+# Each call is timed by itself and to its end, so that the first one can be reported apart, and one bad try
+# does not matter. Waiting once after the loop would give an honest sum; but the calls would overlap, and that
+# measures throughput, not the time of one call.
 #
 # Usual mistakes:
-#   - Waiting after the clock was read: the same short time as without.
+#   - Waiting after the clock was read: the time is as short as without waiting.
 #   - `result.block_until_ready()`: right for one array; a function that returns a tuple or a dict has no such
 #     method.
-#   - The mean: one interruption of a tenth of a second outweighs a thousand calls.
+#   - Taking the mean: one interruption of a tenth of a second outweighs a thousand calls.
 #
 # In JAX: jax/_src/api.py:block_until_ready
 
@@ -69,7 +69,7 @@ def call_seconds(
 #     value.
 #   - Jitting `gradient` only: one trace, but the step's other operations run one by one, each a program of
 #     its own.
-#   - Leaving x as it came: two programs, one for the first step and one for all others.
+#   - Leaving x as it was passed: two programs, one for the first step and one for all others.
 #
 # In JAX: jax/_src/api.py:jit
 
@@ -102,8 +102,8 @@ def descend(gradient: Callable[[Any], Any], x: Any, rates: Sequence[float]) -> A
 
 # --- 10.3 Buckets -------------------------------------------------------------------------------------------
 # Padding trades a little arithmetic for a bounded number of programs. Done with numpy before the call, it
-# costs no compilation itself. Masking happens in the program, since only there both the numbers and the
-# length are at hand; and by `where`, so that the padding may be anything.
+# needs no compilation itself. The program masks, since it has both the numbers and the length; and it uses
+# `where`, so that the padding may be anything.
 #
 # Usual mistakes:
 #   - Dividing by `x.shape[0]`, the padded length.
@@ -160,16 +160,16 @@ def variances(rows: Sequence[Any]) -> list[Any]:
 
 
 # --- 10.4 Chosen by a mask ----------------------------------------------------------------------------------
-# A program has fixed shapes, so a choice among values can be a mask, or a permutation, or a number, and never
-# a length. `where` takes one of two values and does not look at the other, so infinities and nans among the
-# others do no harm. The number of the chosen is data; whoever wants exactly those, outside, can cut
-# `values[:count]` with numpy.
+# A program has fixed shapes, so a choice among values can become a mask, a permutation or a number, but never
+# a length. `where` takes one of two values and ignores the other, so infinities and nans among the others do
+# no harm. The number of chosen elements is data; outside of the program, numpy can cut off the rest with
+# `values[:count]`.
 #
 # Usual mistakes:
 #   - Multiplying by weights of 1 and 0: 0 times infinity is nan. (With a mask of truth values it happens to
 #     go well, as XLA makes a choice of that product; `where` says so.)
-#   - Dividing by the number of the chosen when it is 0.
-#   - Sorting the values: the first ones in order are not the largest ones.
+#   - Dividing by the number of chosen elements when it is 0.
+#   - Sorting the values: the task asks for the first ones in order, not for the largest ones.
 #
 # In JAX: jax/_src/numpy/lax_numpy.py:nonzero
 
@@ -214,15 +214,15 @@ def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
 
 
 # --- 10.5 A global that changes -----------------------------------------------------------------------------
-# Nothing but the arguments is in the key. A global that changes is not seen, and there is no error: the old
-# program runs, and is fast. Making everything static is seen, and compiles for every temperature. The
-# temperature is made a float, as 1 and 1.0 have different types.
+# Only the arguments are in the key. If a global changes, nobody notices, and there is no error: the old
+# program runs, and is fast. If everything is static, changes are noticed, but each temperature compiles. The
+# temperature is converted to a float, as 1 and 1.0 have different types.
 #
 # Usual mistakes:
-#   - Static for both: as many programs as temperatures.
+#   - Making both static: as many programs as temperatures.
 #   - `if in_logs` on a traced argument: TracerBoolConversionError.
-#   - A new jitted closure for each entry, or in each sweep: right results, and nothing is ever found in the
-#     cache.
+#   - A new jitted closure for each entry, or in each sweep: the results are right, and the cache never has a
+#     hit.
 #
 # In JAX: jax/_src/api.py:jit
 
@@ -265,15 +265,15 @@ def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
 
 
 # --- 10.6 A tracer that gets away ---------------------------------------------------------------------------
-# The pure function is the program, and the object is a place where its results are kept between calls. As
-# `observed` is a function of the module and not of an instance, all instances share its program. The
-# assignment happens after the call has succeeded, so an error leaves the object as it was.
+# The pure function is the program, and the object keeps its results between calls. As `observed` is a
+# function of the module and not of an instance, all instances share its program. The assignment happens after
+# the call has succeeded, so an error leaves the object unchanged.
 #
 # Usual mistakes:
 #   - Counting with a Python number, `self.count + 1` outside of the program: its type is weak, the count of
 #     the program is not.
 #   - Jitting a bound method: each mention of it is a new function.
-#   - Looking for tracers by their name or by what they can do: an array can do the same; `isinstance(x,
+#   - Looking for tracers by their name or their methods: an array has the same methods; `isinstance(x,
 #     Tracer)` is exact.
 #
 # In JAX: jax/_src/core.py:leaked_tracer_error
@@ -321,15 +321,14 @@ class RunningMean:
 
 # --- 10.7 Which argument? -----------------------------------------------------------------------------------
 # Keys of a dict are in the tree of the arguments, and the tree is in the key of the call: a program that
-# hands its diary in and out compiles for each page. `rate` was an int once. It would have been two programs
-# in all, and one when each rate is made a float. The losses stay arrays, so that Python can hand over the
-# next step while the device is still busy with this one.
+# takes and returns its log compiles again whenever the log grows. `rate` was an int once, which makes only
+# two programs in all, and one if each rate is converted to a float. The losses stay arrays, so that Python
+# can hand over the next step while the device is still busy with this one.
 #
 # Usual mistakes:
-#   - Blaming what changes most. `rate` and `x` have other values at every step, and values are not in the
-#     key.
+#   - Blaming what changes most. `rate` and `x` have new values at every step, but values are not in the key.
 #   - Making the log static: it cannot be hashed, and if it could, each would be another value.
-#   - `float(loss)` in the loop: it waits for each step before the next one may begin.
+#   - `float(loss)` in the loop: it waits for each step before the next one can begin.
 #
 # In JAX: jax/_src/interpreters/partial_eval.py:diff_tracing_cache_keys
 
@@ -399,14 +398,14 @@ def fit(x: Any, rates: Sequence[float]) -> tuple[Any, dict[str, Any]]:
 
 
 # --- 10.8 Which of these compiles twice? --------------------------------------------------------------------
-# Two values make one key when Python says so: trees of one structure are equal, a frozen dataclass compares
-# its fields, an ordinary object itself. A dict's keys are sorted when it is flattened, so their order is
-# nowhere. A list is no tuple, since the function may ask. An argument that was left out is not there, and one
-# that is `None` is there and has no leaves: two trees.
+# Two values make one key when Python calls them equal: trees of one structure are equal, a frozen dataclass
+# compares its fields, an ordinary object is equal to itself only. A dict's keys are sorted when it is
+# flattened, so their order does not count. A list is not a tuple, since the function may ask. An argument
+# that was left out and one that is `None` give two trees: the latter is a node without leaves.
 #
 # Usual mistakes:
-#   - Taking a Python number for a constant of the program: it is data, of the type that Python numbers have.
-#   - Settings made anew at each call, of a class that knows no equality: a program for each.
+#   - Taking a Python number for a constant of the program: it is data, with the type of Python numbers.
+#   - Making new settings at each call, of a class without `__eq__`: each is a program.
 #   - A list as a static value: it can be changed, so it has no hash, so it cannot be in a key.
 #
 # In JAX: jax/_src/pjit.py:_infer_params
@@ -511,14 +510,16 @@ def frozen_settings() -> int:
 
 
 # --- 10.9 And which of these? -------------------------------------------------------------------------------
-# `jit(double)` three times is one function with one cache, so a `jit` in a loop is no harm by itself; what is
-# made anew in the loop is. Bound methods of one object are even equal, and would share a program if one of
-# them were kept; here each is gone before the next one comes. Python's `if` and `for` are right where they
-# ask about shapes, which are known, and in the key: another shape is traced again and may take another way.
+# `jit(double)` three times is one function with one cache, so a `jit` in a loop does no harm by itself; a
+# function that is made anew in the loop does. Bound methods of one object are even equal, and would share a
+# program if one of them were kept; here each is gone before the next one is made. Python's `if` and `for` are
+# fine where they ask about shapes, which are known and in the key: another shape is traced again and may take
+# another branch.
 #
 # Usual mistakes:
-#   - Believing that a changed variable is seen: nobody looks again, and the old program gives the old result.
-#   - Taking every Python `if` in a traced function for an error.
+#   - Believing that a changed variable is noticed: nobody looks again, and the old program gives the old
+#     result.
+#   - Believing that every Python `if` in a traced function is an error.
 #   - `float(loss)` in a loop, for a progress bar: it makes Python wait for the device at every step.
 #
 # In JAX: jax/_src/util.py:weakref_lru_cache

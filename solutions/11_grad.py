@@ -37,15 +37,15 @@ from jitkit.tree_util import tree_leaves
 
 
 # --- 11.1 Rules for pairs -----------------------------------------------------------------------------------
-# This is all that is written for an operation, once, by hand, and it is enough for both directions and for
-# every order. The rule of logistic reads the result: whoever wants the derivative has computed it. Zeros have
-# a class of their own since most operands never change, and what is known to be zero while tracing costs
-# nothing when it runs.
+# For each operation only this rule is written by hand, and it is enough for both directions and for every
+# order of derivative. The rule of logistic uses the result, which has been computed already. Zeros have a
+# class of their own since most operands never change, and what is known to be zero while tracing costs
+# nothing when the program runs.
 #
 # Usual mistakes:
 #   - Returning the derivative, without the tangent.
-#   - The sum of the tangents of all maxima: if both grow by 1, the maximum grows by 1.
-#   - Multiplying by an array of zeros for each constant: right, and twice the work.
+#   - Summing the tangents of all maxima: if both grow by 1, the maximum grows by 1, not by 2.
+#   - Multiplying by an array of zeros for each constant: correct, but twice the work.
 #
 # In JAX: jax/_src/interpreters/ad.py:standard_jvp2
 
@@ -94,14 +94,14 @@ def sum_of_shares(
 
 
 # --- 11.2 A function of pairs -------------------------------------------------------------------------------
-# Nothing was said about order: the rules' operations are operations of the trace around. If that is another
-# derivative, they are differentiated; if it writes a jaxpr, they are written. Perturbation confusion, the
-# classical mistake of such systems, is taking the pair of an outer derivative for one's own: hence the
-# question whose tracer it is, which asks for the trace and not for the type.
+# Higher orders need nothing more: the operations of a rule go to the enclosing trace. If that is another
+# derivative, they are differentiated; if it writes a jaxpr, they are written. The classical mistake of such
+# systems, perturbation confusion, is to take the pair of an outer derivative for one's own. So the trace asks
+# whose tracer it is, by the trace and not by the type.
 #
 # Usual mistakes:
-#   - Asking `isinstance(x, DualTracer)`: in nested derivatives the outer pairs are such, too.
-#   - Running rules under the own trace: they would ask for their own rules, for ever.
+#   - Asking `isinstance(x, DualTracer)`: in nested derivatives the outer pairs are DualTracers, too.
+#   - Running rules under the same trace: they would call their own rules for ever.
 #   - Forgetting `aux`: those values are pairs of a trace that has ended.
 #
 # In JAX: jax/_src/interpreters/ad.py:JVPTrace
@@ -179,16 +179,16 @@ def jvp_jaxpr(
 
 
 # --- 11.3 What is known goes, what is linear stays ----------------------------------------------------------
-# This is the step that makes reverse mode possible. Tangents flow forward with the values, and cannot be
-# turned round while values are still to be computed. After it there are no values left to compute, only a
-# linear program whose constants are known; and such a program can be read backwards. The residuals are the
-# memory that reverse mode is notorious for.
+# This step makes reverse mode possible. Tangents flow forward with the values, and cannot be turned round
+# while values are still to be computed. After this step no values are left to compute: there is only a linear
+# program whose constants are known, and such a program can be read backwards. Reverse mode is notorious for
+# its memory: that memory is the residuals.
 #
 # Usual mistakes:
-#   - Writing down all that a rule does: right, and every cosine is computed at each use of the linear
-#     program.
+#   - Writing down everything that a rule does: correct, but every cosine is computed at each use of the
+#     linear program.
 #   - Deciding by the primitive, and not by the operands: `mul` is on both sides.
-#   - No parent for the traces: then only what is outermost can be linearised.
+#   - Giving the traces no parent: then only the outermost function can be linearised.
 #
 # In JAX: jax/_src/interpreters/ad.py:linearize_jaxpr
 
@@ -239,15 +239,15 @@ def linearize(
 
 
 # --- 11.4 Backwards -----------------------------------------------------------------------------------------
-# In numbers: a linear program is a matrix, which nobody writes down; it is a product of one matrix an
-# equation, and the transpose of a product is the product of transposes in the other order. Copying is a
-# column of ones, adding a row of ones. All of backpropagation is in the one word `reversed` and the one call
-# of `add_tangents`.
+# A linear program is a matrix, which nobody writes down: the product of one matrix for each equation. The
+# transpose of a product is the product of the transposes in the other order. Copying is a column of ones,
+# adding is a row of ones. All of backpropagation is in the one word `reversed` and the one call of
+# `add_tangents`.
 #
 # Usual mistakes:
-#   - Overwriting: right for programs in which each value is used once, which is every first test.
+#   - Overwriting instead of adding: correct as long as each value is used once, as in most first tests.
 #   - Adding a cotangent to operands that are values.
-#   - Asking rules for values that nobody counts: Zero says that there is nothing to do.
+#   - Calling rules although all cotangents are Zero: there is nothing to do.
 #
 # In JAX: jax/_src/interpreters/ad.py:backward_pass3
 
@@ -315,14 +315,15 @@ def unbroadcast(aval: Any, ct: Any) -> Any:
 
 
 # --- 11.5 grad ----------------------------------------------------------------------------------------------
-# Scalars are not a limit of the method: `vjp` takes any result, and wants to know what each element counts.
-# It is only for a single number that the answer goes without saying. Where people write `.sum()` to please
-# `grad`, they say that each element counts 1. The value costs nothing, for the function had to run anyway.
+# The method is not limited to scalars: `vjp` takes any result, and asks how much each element counts. Only
+# for a single number the answer is obvious. People who write `.sum()` to please `grad` say that each element
+# counts 1. The value costs nothing, since the function had to run anyway.
 #
 # Usual mistakes:
 #   - Calling `fun` again for the value.
-#   - A tuple for one argument number: `grads[0]` belongs to an int, and the tuple to a sequence, also of one.
-#   - Accepting the shape (1,): then a forgotten axis goes unnoticed.
+#   - Returning a tuple for a single argument number: an int gives `grads[0]`, and a sequence gives a tuple,
+#     even a sequence of one.
+#   - Accepting the shape (1,): then nobody notices a forgotten axis.
 #
 # In JAX: jax/_src/api.py:value_and_grad
 
@@ -391,14 +392,14 @@ def value_and_grad(
 
 
 # --- 11.6 A loop, backwards ---------------------------------------------------------------------------------
-# The program for the gradient is as long as that of the loop, for any number of steps. What grows is memory:
-# the rows, one a step. It is for the rows that the number of steps must be known: they are arrays, and arrays
+# The program for the gradient is as long as that of the loop, for any number of steps. Memory grows: there is
+# one row for each step. Because of these rows the number of steps must be known: they are arrays, and arrays
 # have shapes. A `while_loop` has no such number, so it has no transpose.
 #
 # Usual mistakes:
-#   - The same direction.
-#   - Cotangents of constants taken from the last trip, or stacked, as if they were elements.
-#   - Going over zeros for outputs that nobody used.
+#   - Looping in the same direction.
+#   - Taking the cotangents of constants from the last trip, or stacking them as if they were elements.
+#   - Scanning over zeros for outputs that nobody used.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:_scan_transpose
 
@@ -492,15 +493,15 @@ def transposed_body(
 
 
 # --- 11.7 Programs that have a gradient ---------------------------------------------------------------------
-# The three are what most questions about gradients are about. A nan in the gradient of a loss that looks
-# healthy is nearly always a masked one. A refusal in reverse through `while_loop` has one of two answers: a
-# fixed number of steps, or a rule of one's own (`custom_vjp`) by the implicit function theorem. And memory in
-# training is residuals: checkpointing a layer trades them for a second run of that layer.
+# Most questions about gradients are about one of these three. A nan in the gradient of a loss that looks
+# healthy nearly always comes from a masked value. If reverse mode through `while_loop` is refused, there are
+# two ways out: a fixed number of steps, or a custom rule (`custom_vjp`) by the implicit function theorem. And
+# the memory of training is residuals: checkpointing a layer trades them for a second run of that layer.
 #
 # Usual mistakes:
-#   - `p + 1e-6`: another function, and still a wrong gradient near 0.
-#   - Unrolling: 500 steps are 500 times the program.
-#   - A checkpoint around the whole loop: nothing is kept from the first run, and all of it in the second one.
+#   - `p + 1e-6`: it is another function, and its gradient near 0 is still wrong.
+#   - Unrolling: 500 steps make the program 500 times as long.
+#   - A checkpoint around the whole loop: the first run keeps nothing, but the second one keeps everything.
 #
 # In JAX: jax/_src/ad_checkpoint.py:checkpoint
 

@@ -24,14 +24,14 @@ from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 
 # --- 12.1 One operation for all elements --------------------------------------------------------------------
-# No loop is written, so none has to be removed again. Nesting is free: the rules' operations go to the trace
-# outside, and if that is another vmap it does the same with them. It is also how `grad`, `jit` and `vmap` go
-# together in any order; none of them knows of the others.
+# No loop is written, so no compiler has to remove one. Nesting works by itself: the operations of a rule go
+# to the enclosing trace, and if that is another vmap it batches them, too. In the same way `grad`, `jit` and
+# `vmap` combine in any order; none of them knows about the others.
 #
 # Usual mistakes:
-#   - Asking by the type of tracer: a batch of an outer vmap is such a tracer, too.
-#   - Broadcasting what is no batch: a thousand copies of one weight.
-#   - The same axis for all results.
+#   - Asking for the type of the tracer: a batch of an outer vmap is such a tracer, too.
+#   - Broadcasting what is not a batch: a thousand copies of one weight.
+#   - Assuming the same axis for all results.
 #
 # In JAX: jax/_src/interpreters/batching.py:BatchTrace
 
@@ -69,14 +69,14 @@ class BatchTrace:
 
 # --- 12.2 Elementwise ---------------------------------------------------------------------------------------
 # The axis moves as late as possible: a chain of elementwise operations on batches with their axis at the end
-# has no transpose in it at all. XLA would remove many of those that one writes too many, but not all, and
-# each has to be traced and compiled.
+# has no transpose in it at all. XLA would remove many superfluous transposes, but not all, and each has to be
+# traced and compiled.
 #
 # Usual mistakes:
 #   - Leaving it to numpy's broadcasting, which aligns axes from the end: a batch of three scalars beside rows
 #     of three is added along the rows.
 #   - Repeating what is the same for all elements.
-#   - `transpose` with the inverse permutation: right for two axes, and for swaps.
+#   - `transpose` with the inverse permutation: that is right only for two axes, and for swaps.
 #
 # In JAX: jax/_src/interpreters/batching.py:broadcast_batcher
 
@@ -128,14 +128,14 @@ def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
 
 
 # --- 12.3 Reductions ----------------------------------------------------------------------------------------
-# Most rules are like this: no arithmetic, only numbers of axes. The mistakes are silent where sizes happen to
-# be equal, since another axis of the same size is reduced then without any complaint: so test with sizes that
-# differ, and, if you look for such a mistake, with sizes that do not.
+# Most rules are like this: no arithmetic, only numbers of axes. Mistakes are silent where sizes happen to be
+# equal, since then another axis of the same size is reduced without an error. So test with sizes that differ,
+# and also with equal ones.
 #
 # Usual mistakes:
-#   - Forgetting that the place of the batch axis in the *result* is another question than in the operand.
-#   - `>` for `>=`: the element's axis which has the batch axis's number is moved, too.
-#   - Moving the batch axis to the front first: right, and a transpose for nothing.
+#   - Forgetting that the batch axis may have another place in the *result* than in the operand.
+#   - `>` instead of `>=`: the axis of the element whose number equals that of the batch axis moves, too.
+#   - Moving the batch axis to the front first: correct, but a needless transpose.
 #
 # In JAX: jax/_src/interpreters/batching.py:reducer_batcher
 
@@ -171,14 +171,14 @@ def shifted(axes: Sequence[int], dim: int) -> list[int]:
 
 
 # --- 12.4 dot_general ---------------------------------------------------------------------------------------
-# This is where vmap pays. A thousand products of a matrix and a vector read the matrix a thousand times; one
-# product of two matrices reads it once, and is what the hardware is built for. Nobody asked for it: that the
-# axis is kept is only bookkeeping.
+# This is where vmap pays off. A thousand products of a matrix and a vector read the matrix a thousand times;
+# one product of two matrices reads it once, and the hardware is built for it. Keeping the axis is only
+# bookkeeping.
 #
 # Usual mistakes:
-#   - Keeping both axes: the product of every element with every other.
-#   - Broadcasting the operand that is no batch, to have two batches.
-#   - Counting the place among all axes of the operand, with those that are contracted.
+#   - Keeping both axes: that computes the product of every element with every other.
+#   - Broadcasting the operand that is not a batch, to have two batches.
+#   - Counting the place among all axes of the operand, contracted ones included.
 #
 # In JAX: jax/_src/lax/lax.py:_dot_general_batch_rule
 
@@ -210,15 +210,15 @@ def batched_dimension_numbers(
 
 
 # --- 12.5 vmap ----------------------------------------------------------------------------------------------
-# `in_axes` is a tree that ends above the leaves: one rule that makes 0, (0, None) and a dict of dicts the
-# same thing. Negative axes are resolved for each leaf, as they mean different axes of different arrays. And a
-# result that is the same for all elements is a matter of types, not of values: it has no batch axis since
-# nothing that is mapped reached it.
+# `in_axes` is a tree that may end above the leaves: this one rule covers 0, (0, None) and a dict of dicts.
+# Negative axes are resolved for each leaf, as they mean different axes of different arrays. Whether a result
+# is the same for all elements depends on the program, not on values: it has no batch axis if no mapped value
+# reached it.
 #
 # Usual mistakes:
 #   - Taking the mapped size from the first leaf: the others may differ, or have none.
-#   - A place among the axes of the element, not of the result: `out_axes=-1` is one off.
-#   - Dropping the batch axis where None is wanted.
+#   - Counting `out_axes` among the axes of the element, not of the result: `out_axes=-1` is one off.
+#   - Dropping the batch axis where `out_axes` is None.
 #
 # In JAX: jax/_src/api.py:vmap
 
@@ -293,13 +293,13 @@ def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTree
 
 
 # --- 12.6 cond becomes select -------------------------------------------------------------------------------
-# A cond saves work when it is not taken; under vmap it does not, since somebody takes it. So a `while_loop`
-# with a cond that guards an expensive step gets expensive under vmap, in every step, and XLA has no say in
-# it. It is the commonest surprise with vmap, and no mistake: machines that do the same to all elements are
-# fast because they do the same to all elements.
+# A cond saves the work of the branch that is not taken; under vmap it does not, since some element may take
+# it. So if a cond guards an expensive step in a `while_loop`, every step is expensive under vmap, and XLA
+# cannot help. This is the commonest surprise with vmap, and not a bug: machines that do the same to all
+# elements are fast because they do the same to all elements.
 #
 # Usual mistakes:
-#   - Select for everything: then the expensive branch runs although nobody took it.
+#   - Using select in both cases: then the expensive branch runs although nobody takes it.
 #   - Batching only the branch that has batches in its results.
 #   - Forgetting the gradient: values are right, and training ends in nan.
 #
@@ -344,15 +344,14 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
 
 # --- 12.7 scan over a batch ---------------------------------------------------------------------------------
 # All elements take their steps together, so a scan over a thousand sequences has as many steps as over one.
-# What is the same for all, such as a counter or the weights of a network, stays so and is computed once a
-# step. The question which parts change is asked of the program, as always in this house, and never of the
-# values.
+# What is the same for all, such as a counter or the weights of a network, stays unbatched and is computed
+# once in each step. Which parts are batches follows from the program, never from the values.
 #
 # Usual mistakes:
-#   - Making all of the carry a batch, to be on the safe side: it is right, and a thousand counters count the
+#   - Making all of the carry a batch, to be on the safe side: correct, but a thousand counters count the
 #     same.
-#   - One look at the step: a part may become a batch by way of another one, a step later.
-#   - The batch axis in front of the axis that is scanned.
+#   - Looking at the step only once: a part may become a batch through another one, a step later.
+#   - Putting the batch axis in front of the axis that is scanned.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:_scan_batching_rule
 

@@ -13,11 +13,12 @@ from jitkit.tree_util import tree_leaves
 
 
 # --- 13.1 What runs -----------------------------------------------------------------------------------------
-# Kernels are what is launched and what goes to memory and back; everything else is bookkeeping of the text.
-# The walk is the same for all chips, since HLO is; what differs is where it ends.
+# Kernels are launched, and go to memory and back; everything else is bookkeeping of the text. The walk is the
+# same for all chips, since all use HLO; the programs differ.
 #
 # Usual mistakes:
-#   - Counting the insides of fusions: every program has then as many kernels as before it was optimised.
+#   - Counting the insides of fusions: then fusing changes nothing, and every program has as many kernels as
+#     operations.
 #   - Counting `while` itself: it is the loop around kernels.
 #   - Counting a computation again for each of its callers: the list says what there is, not how often it
 #     runs.
@@ -52,8 +53,9 @@ class Program:
 
 
 # --- 13.2 The least -----------------------------------------------------------------------------------------
-# A number of bytes says nothing by itself; beside the least it says how far a program is from one fusion.
-# Numbers of Python are arguments like others, with four bytes each, so all go through `eval_shape` together.
+# A number of bytes says little by itself; compared with the least it says how far a program is from one
+# fusion. Python numbers are arguments like others, with four bytes each, so all go through `eval_shape`
+# together.
 #
 # Usual mistakes:
 #   - Four bytes for every element: bfloat16 has two, and a bool one.
@@ -114,13 +116,12 @@ def polynomial(x: Any, coefficients: Any) -> Any:
 
 # --- 13.4 A loop of scalars ---------------------------------------------------------------------------------
 # A turn of a loop costs microseconds of waiting on any accelerator, and a TPU computes with registers of 8 by
-# 128 numbers: one number uses a thousandth of it. Twice the arithmetic in log(n) wide steps is by far the
-# better bargain.
+# 128 numbers: one number uses a thousandth of it. Twice the arithmetic in log(n) wide steps is far cheaper.
 #
 # Usual mistakes:
 #   - `jnp.roll` for the neighbour: the first element gets the last one as its neighbour.
-#   - Dividing by powers of the rate and summing up: right on paper, and infinite in float32 after some forty
-#     steps.
+#   - Dividing by powers of the rate and summing up: correct on paper, but infinite in float32 after some
+#     forty steps.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:associative_scan
 

@@ -23,9 +23,9 @@ from jitkit.tree_util import keystr, tree_flatten_with_path
 
 
 # --- 10.1 Measure honestly (2 points) -----------------------------------------------------------------------
-# A stopwatch for jitted functions. The one in the docstring reads the clock before any result is there, and
-# its first call, which compiles, is one among the others. Write one that waits, and that tells the first call
-# from the rest.
+# Write a stopwatch for jitted functions. The one in the docstring reads the clock before any result is ready,
+# and counts the first call, which compiles, like the others. Write one that waits, and that measures the
+# first call apart from the rest.
 
 
 def call_seconds(
@@ -56,7 +56,7 @@ def call_seconds(
 
 
 # --- 10.2 A jit in a loop (2 points) ------------------------------------------------------------------------
-# Gradient descent that compiles at every step. Make it trace `gradient` once, whatever the rates are and
+# This gradient descent compiles at every step. Make it trace `gradient` once, whatever the rates are and
 # whatever x is.
 
 
@@ -80,8 +80,8 @@ def descend(gradient: Callable[[Any], Any], x: Any, rates: Sequence[float]) -> A
 
 
 # --- 10.3 Buckets (3 points) --------------------------------------------------------------------------------
-# Rows of any length, each of which compiles its own program. Pad them to a few sizes, and let the program
-# know how many numbers are real.
+# Each new length of a row compiles its own program. Pad the rows to a few sizes, and tell the program how
+# many numbers are real.
 
 
 def bucket_size(n: int) -> int:
@@ -124,8 +124,8 @@ def variances(rows: Sequence[Any]) -> list[Any]:
 
 
 # --- 10.4 Chosen by a mask (3 points) -----------------------------------------------------------------------
-# `x[x > threshold]` has a length that depends on numbers, which nobody knows while tracing. Compute the same
-# without ever having such an array.
+# The length of `x[x > threshold]` depends on numbers, which nobody knows while tracing. Compute the same
+# result without making such an array.
 
 
 def mean_above(x: Any, threshold: Any) -> Any:
@@ -208,8 +208,8 @@ def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
 
 
 # --- 10.6 A tracer that gets away (3 points) ----------------------------------------------------------------
-# A traced method that assigns to self keeps tracers, and what it counts, it counts once. Write what finds
-# them; then make state an argument and a result.
+# A traced method that assigns to self keeps tracers, and its counter counts once. Write a function that finds
+# the tracers; then make state an argument and a result.
 
 
 def leaks(state: Any) -> list[str]:
@@ -252,8 +252,8 @@ class RunningMean:
 
 
 # --- 10.7 Which argument? (3 points) ------------------------------------------------------------------------
-# A slow program, and what `explain` says about it. Read it: which argument is to blame? (The checks run the
-# program with that argument held fast, and count.) Then mend the program.
+# You get a slow program, and what `explain` says about it. Read it: which argument is to blame? (The checks
+# run the program with that argument kept constant, and count compilations.) Then fix the program.
 
 
 def to_blame() -> tuple[str, str]:
@@ -315,8 +315,8 @@ def fit(x: Any, rates: Sequence[float]) -> tuple[Any, dict[str, Any]]:
 
 
 # --- 10.8 Which of these compiles twice? (2 points) ---------------------------------------------------------
-# A quiz on what is in the key of a call. Each docstring has a program; say how many programs it compiles,
-# before you look. The checks run it and count. (`x` is a numpy array, float32[3].)
+# This is a quiz about the key of a call. Each docstring has a program; say how many programs it compiles,
+# before you try. The checks run it and count. (`x` is a numpy array, float32[3].)
 
 
 def in_another_order() -> int:
@@ -418,7 +418,7 @@ def frozen_settings() -> int:
 
 
 # --- 10.9 And which of these? (2 points) --------------------------------------------------------------------
-# The quiz goes on: which function it is, what Python does while it is traced, and what waits.
+# The quiz goes on: which function is called, what Python does while tracing, and what waits for the device.
 
 
 def jitted_in_a_loop() -> int:

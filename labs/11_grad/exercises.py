@@ -44,9 +44,9 @@ from jitkit.tree_util import tree_leaves
 
 
 # --- 11.1 Rules for pairs (3 points) ------------------------------------------------------------------------
-# What an operation does to a value and its tangent: one rule for a curve, one for a maximum with its ties,
-# and what several operands have in common. (`lax` has what rules are made of; `jnp` is made of it, and will
-# do as well.)
+# A JVP rule says what an operation does to a value and its tangent. Write the rule of the logistic function,
+# the rule of a maximum with its ties, and the sum of shares that operations of several operands have in
+# common. (Use the operations of `lax`; `jnp` will do as well.)
 
 
 def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
@@ -91,8 +91,8 @@ def sum_of_shares(
 
 
 # --- 11.2 A function of pairs (4 points) --------------------------------------------------------------------
-# A whole function, forward: the trace in which each operation meets pairs, the call that starts it, and the
-# same as a program.
+# Differentiate a whole function forward: write the trace in which each operation meets pairs, the call that
+# starts it, and the same as a jaxpr.
 
 
 class DualTrace:
@@ -146,8 +146,8 @@ def jvp_jaxpr(
 
 
 # --- 11.3 What is known goes, what is linear stays (4 points) -----------------------------------------------
-# Run a function on its values, and keep a program of what happens to tangents meanwhile: linear, and without
-# a value in it that could be known.
+# Run a function on its values, and meanwhile write a program of what happens to the tangents. It is linear,
+# and computes nothing that can be computed now.
 
 
 class PartialTrace:
@@ -187,8 +187,8 @@ def linearize(
 
 
 # --- 11.4 Backwards (5 points) ------------------------------------------------------------------------------
-# Transpose a linear program: from what its results count to what its inputs count. Values that were used
-# twice count twice.
+# Transpose a linear program: from the cotangents of its results compute those of its inputs. Values that were
+# used twice count twice.
 
 
 def backward_pass(
@@ -231,7 +231,7 @@ def unbroadcast(aval: Any, ct: Any) -> Any:
 
 
 # --- 11.5 grad (3 points) -----------------------------------------------------------------------------------
-# What users call: trees, argument numbers, the value beside the gradient, other data, and refusals.
+# Write what users call, with trees, argument numbers, the value beside the gradient, other data, and errors.
 
 
 def grad(
@@ -274,7 +274,7 @@ def value_and_grad(
 
 
 # --- 11.6 A loop, backwards (5 points) ----------------------------------------------------------------------
-# The transpose of a scan is a scan: in the other direction, over what each step kept.
+# The transpose of a scan is a scan in the other direction, over what each step kept. Write it.
 
 
 def transpose_scan(
@@ -340,8 +340,8 @@ def transposed_body(
 
 
 # --- 11.7 Programs that have a gradient (3 points) ----------------------------------------------------------
-# Three programs whose values are right. The gradient of one is nan, that of another is refused, that of the
-# third needs seven times the memory. Mend them.
+# Three programs compute the right values. The gradient of one is nan, that of another is refused, that of the
+# third needs seven times the memory. Fix them.
 
 
 def entropy(p: Any) -> Any:

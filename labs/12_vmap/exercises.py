@@ -31,8 +31,8 @@ from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 
 # --- 12.1 One operation for all elements (3 points) ---------------------------------------------------------
-# The trace of vmap: the function believes that it handles one element, and each of its operations is done for
-# all of them.
+# Write the trace of vmap: the function believes that it handles one element, and each of its operations is
+# done for all of them.
 
 
 class BatchTrace:
@@ -57,8 +57,8 @@ class BatchTrace:
 
 
 # --- 12.2 Elementwise (3 points) ----------------------------------------------------------------------------
-# The rule of add, mul, select and all their kin: the axes of the operands have to agree, and no more than
-# that.
+# Write the rule of add, mul, select and all other elementwise operations: the axes of the operands have to
+# agree, and no more than that.
 
 
 def broadcast_batcher(
@@ -95,8 +95,8 @@ def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
 
 
 # --- 12.3 Reductions (2 points) -----------------------------------------------------------------------------
-# Sum, max, argmax: along other axes of the batch than of the element, and with the batch axis in another
-# place afterwards.
+# Write the rule of sum, max and argmax: in the batch the reduced axes have other numbers, and the batch axis
+# may end up in another place.
 
 
 def reduction_batcher(
@@ -127,8 +127,8 @@ def shifted(axes: Sequence[int], dim: int) -> list[int]:
 
 
 # --- 12.4 dot_general (3 points) ----------------------------------------------------------------------------
-# A product of batches is a product, again, with other dimension numbers: if both operands are batches, and if
-# one is.
+# Write the rule of the product. A product of batches is again a product, with other dimension numbers: for
+# two batches, and for one.
 
 
 def batched_dimension_numbers(
@@ -145,7 +145,8 @@ def batched_dimension_numbers(
 
 
 # --- 12.5 vmap (4 points) -----------------------------------------------------------------------------------
-# What users call: which axis of which leaf on the way in, where it goes on the way out.
+# Write what users call: which axis of each leaf is mapped on the way in, and where the batch axis goes on the
+# way out.
 
 
 def call_on_batches(
@@ -193,8 +194,8 @@ def moved(
 
 
 # --- 12.6 cond becomes select (4 points) --------------------------------------------------------------------
-# A choice for each element cannot be one branch: all run, and `select` takes. A choice for all elements still
-# is.
+# With a predicate for each element, one branch is not enough: all run, and `select` picks. With one predicate
+# for all elements it stays a cond.
 
 
 def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...]) -> Any:
@@ -221,7 +222,7 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
 
 
 # --- 12.7 scan over a batch (4 points) ----------------------------------------------------------------------
-# A loop of batches: one scan, whose step is batched, and whose carry is a batch where it has to be.
+# Batch a scan: it becomes one scan, whose step is batched, and whose carry is a batch where it has to be.
 
 
 def batch_scan(

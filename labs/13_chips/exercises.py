@@ -43,8 +43,7 @@ class Program:
 
 
 # --- 13.2 The least (2 points) ------------------------------------------------------------------------------
-# The floor under every program: its arguments are read and its results written, once each. How many bytes is
-# that?
+# Every program must at least read its arguments and write its results, once each. How many bytes is that?
 
 
 def least_bytes(fun: Callable[..., Any], *args: Any) -> int:
@@ -61,8 +60,8 @@ def least_bytes(fun: Callable[..., Any], *args: Any) -> int:
 
 
 # --- 13.3 One fusion (3 points) -----------------------------------------------------------------------------
-# A polynomial by `fori_loop`: right, short, and a trip through memory for every coefficient. Make it one
-# kernel.
+# A polynomial is computed by `fori_loop`: that is correct and short, but it goes through memory for every
+# coefficient. Make it one kernel.
 
 
 def polynomial(x: Any, coefficients: Any) -> Any:
@@ -89,8 +88,8 @@ def polynomial(x: Any, coefficients: Any) -> Any:
 
 
 # --- 13.4 A loop of scalars (4 points) ----------------------------------------------------------------------
-# Two programs that go through an array element by element. A TPU does some thousand numbers at a time, and
-# here it is asked for one. Write both for whole arrays.
+# Two programs go through an array element by element. A TPU computes a thousand numbers at a time, and here
+# it gets one. Write both for whole arrays.
 
 
 def roughness(x: Any) -> Any:
