@@ -29,6 +29,7 @@ from jitkit.kata.screens.keys import keys_of
 from jitkit.kata.speed import save_to_verdict, save_to_verdict_figure
 from jitkit.kata.verbs import watch
 from jitkit.kata.workspace import changes
+from jitkit.kata.workspace.judge import Judge
 from jitkit.kata.workspace.workspace import fingerprint
 
 __all__ = ["learner"]  # a fixture
@@ -254,17 +255,46 @@ def test_a_spare_process_runs_what_is_saved_later_not_what_it_was_prepared_for()
     spare = Spare()
     try:
         spare.prepare(False, running.request_ahead(job("return 1")))
-        waiting = spare.waiting[False]
+        (waiting,) = spare.waiting[False]
         (outcome,) = run(job("return 2"), spare)
         assert outcome.value == {"is": "int", "value": "2"}
-        assert spare.waiting == {}
+        assert spare.waiting[False] == []
         waiting.process.wait(20)  # it is ended, though nobody waits for that; or has come to its end, on a busy machine
         assert waiting.process.poll() is not None
         spare.prepare(False)
-        spare.waiting[False].kill()
-        spare.waiting[False].process.wait()
+        spare.waiting[False][0].kill()
+        spare.waiting[False][0].process.wait()
         (outcome,) = run(job("return 3"), spare)  # a dead one is replaced
         assert outcome.value == {"is": "int", "value": "3"}
+    finally:
+        spare.close()
+
+
+def test_what_a_random_program_found_is_looked_for_until_it_is_mended(learner, monkeypatch):
+    learner.write(merge_lists=MERGE)
+    judge, seen = Judge(learner.workspace), []
+    assess = judge.assessor.assess
+    monkeypatch.setattr(judge.assessor, "assess", lambda *a, **k: (seen.append(k["hurried"]), assess(*a, **k))[1])
+    judge.check(*learner.workspace.exercise("90.1"))
+    with learner.workspace.state.edit() as state:
+        state.of("90.1").found = True
+    judge.check(*learner.workspace.exercise("90.1"))
+    judge.check(*learner.workspace.exercise("90.1"))
+    assert [bool(seconds) for seconds in seen] == [True, False, True]
+
+
+def test_with_other_functions_of_the_learner_two_processes_are_ready(learner):
+    learner.write(**LISTS)
+    spare = Spare()
+    try:
+        judge = Judge(learner.workspace, spare)
+        judge.prepare(*learner.workspace.exercise("90.2"))
+        assert len(spare.waiting[False]) == 1
+        assert judge.check(*learner.workspace.exercise("90.1")).passed
+        judge.prepare(*learner.workspace.exercise("90.2"))
+        assert len(spare.waiting[False]) == 2
+        assert judge.check(*learner.workspace.exercise("90.2")).passed
+        assert spare.waiting[False] == []
     finally:
         spare.close()
 

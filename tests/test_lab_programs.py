@@ -117,6 +117,22 @@ def test_a_program_that_shows_a_difference_is_made_short_and_can_be_run(tmp_path
     assert f"{printed[0]!r}" == result.difference.expected
 
 
+def test_in_a_hurry_a_check_runs_as_many_programs_as_there_is_time_for():
+    (lab,) = (lab for lab in all_labs() if lab.number == "03")
+    exercise = lab.exercise("03.3")
+    texts = [in_its_class(target, reference_function(target).source) for target in exercise.targets]
+    imports = (lab.folder / "exercises.py").read_text("utf-8").split("\n\n\n")[0].splitlines()
+    header = "\n".join(imports[imports.index("from __future__ import annotations") :])
+    file = LearnerSource("exercises.py", "\n\n\n".join([header, *texts]) + "\n", lab.targets)
+    counts, assessor = [], Assessor()
+    for hurried in (1e-9, 60.0, 0.0):
+        verdict = assessor.assess(lab, exercise, file, hurried=hurried)
+        assert verdict.status == Status.PASS, verdict
+        (drawn,) = (result for result in verdict.results if result.check.drawn)
+        counts.append(len(drawn.value["items"]))
+    assert counts == [2, 24, 24]
+
+
 def test_lines_that_nothing_reads_go_and_classes_stay_whole():
     text = trees.trees("flatten")(Choices([1, 2, 0, 3]))
     first, *others = fewer_lines(text)

@@ -645,29 +645,29 @@ NEW = "Programs that nobody wrote before: others at each save."
 
 @check("03.1", NEW, drawn=True)
 def programs_1(jk, rng):
-    return random_programs(jk, rng, of_trees.nodes, 12, by_numpy=False)
+    return random_programs(jk, rng, of_trees.nodes, 24, by_numpy=False)
 
 
 @check("03.2", NEW, drawn=True)
 def programs_2(jk, rng):
-    return random_programs(jk, rng, of_trees.registered, 8, by_numpy=False)
+    return random_programs(jk, rng, of_trees.registered, 24, by_numpy=False)
 
 
 @check("03.3", NEW, drawn=True)
 def programs_3(jk, rng):
-    return random_programs(jk, rng, of_trees.trees("flatten"), 8, by_numpy=False)
+    return random_programs(jk, rng, of_trees.trees("flatten"), 24, by_numpy=False)
 
 
 @check("03.4", NEW, drawn=True)
 def programs_4(jk, rng):
-    return random_programs(jk, rng, of_trees.trees("unflatten"), 8, by_numpy=False)
+    return random_programs(jk, rng, of_trees.trees("unflatten"), 24, by_numpy=False)
 
 
 @check("03.5", NEW, drawn=True)
 def programs_5(jk, rng):
-    return random_programs(jk, rng, of_trees.functions_of_leaves, 6, by_numpy=False)
+    return random_programs(jk, rng, of_trees.functions_of_leaves, 24, by_numpy=False)
 
 
 @check("03.6", NEW, drawn=True)
 def programs_6(jk, rng):
-    return random_programs(jk, rng, of_trees.trees("paths"), 8, by_numpy=False)
+    return random_programs(jk, rng, of_trees.trees("paths"), 24, by_numpy=False)

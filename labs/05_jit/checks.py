@@ -1105,17 +1105,17 @@ NEW = "Programs that nobody wrote before: others at each save."
 
 @check("05.1", NEW, drawn=True)
 def programs_1(jk, rng):
-    return random_programs(jk, rng, of_calls.calls(), 5, by_numpy=False)
+    return random_programs(jk, rng, of_calls.calls(), 10, by_numpy=False)
 
 
 @check("05.2", NEW, drawn=True)
 def programs_2(jk, rng):
-    return random_programs(jk, rng, of_calls.functions, 5, by_numpy=False)
+    return random_programs(jk, rng, of_calls.functions, 10, by_numpy=False)
 
 
 @check("05.3", NEW, drawn=True)
 def programs_3(jk, rng):
-    return random_programs(jk, rng, of_calls.tables, 10, by_numpy=False)
+    return random_programs(jk, rng, of_calls.tables, 30, by_numpy=False)
 
 
 @check("05.4", NEW, drawn=True, tolerance=1e-4)
@@ -1125,7 +1125,7 @@ def programs_4(jk, rng):
 
 @check("05.5", NEW, drawn=True)
 def programs_5(jk, rng):
-    return random_programs(jk, rng, of_calls.misses, 5, by_numpy=False)
+    return random_programs(jk, rng, of_calls.misses, 10, by_numpy=False)
 
 
 @check("05.6", NEW, drawn=True)

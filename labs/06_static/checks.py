@@ -509,24 +509,24 @@ NEW = "Programs that nobody wrote before: others at each save."
 
 @check("06.1", NEW, drawn=True)
 def programs_1(jk, rng):
-    return random_programs(jk, rng, of_calls.signatures, 6, by_numpy=False)
+    return random_programs(jk, rng, of_calls.signatures, 16, by_numpy=False)
 
 
 @check("06.2", NEW, drawn=True)
 def programs_2(jk, rng):
-    return random_programs(jk, rng, of_calls.signatures, 6, by_numpy=False)
+    return random_programs(jk, rng, of_calls.signatures, 16, by_numpy=False)
 
 
 @check("06.3", NEW, drawn=True)
 def programs_3(jk, rng):
-    return random_programs(jk, rng, of_calls.signatures, 6, by_numpy=False)
+    return random_programs(jk, rng, of_calls.signatures, 16, by_numpy=False)
 
 
 @check("06.4", NEW, drawn=True)
 def programs_4(jk, rng):
-    return random_programs(jk, rng, of_calls.statics, 8, by_numpy=False)
+    return random_programs(jk, rng, of_calls.statics, 16, by_numpy=False)
 
 
 @check("06.5", NEW, drawn=True)
 def programs_5(jk, rng):
-    return random_programs(jk, rng, of_calls.misses, 5, by_numpy=False)
+    return random_programs(jk, rng, of_calls.misses, 10, by_numpy=False)

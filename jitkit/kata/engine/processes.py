@@ -122,32 +122,36 @@ class Process:
 
 
 class Spare:
-    """Keeps a process of each kind ready. On the ladder, `machine` is the path of its `xla.py`."""
+    """Keeps processes of each kind ready. On the ladder, `machine` is the path of its `xla.py`."""
 
     def __init__(self, machine: str = "") -> None:
-        self.waiting: dict[bool, Process] = {}
+        self.waiting: dict[bool, list[Process]] = {False: [], True: []}
         self.machine = machine
 
-    def prepare(self, uses_xla: bool, request: dict[str, Any] | None = None) -> None:
-        """Start a process to be taken later. Until then it does what `request` says."""
-        if uses_xla not in self.waiting:
-            process = self.waiting[uses_xla] = Process(uses_xla, self.machine if uses_xla else "")
+    def prepare(self, uses_xla: bool, request: dict[str, Any] | None = None, count: int = 1) -> None:
+        """Start so many processes to be taken later. Until then they do what `request` says."""
+        waiting = self.waiting[uses_xla]
+        while len(waiting) < count:
+            process = Process(uses_xla, self.machine if uses_xla else "")
             if request is not None:
                 process.send(request)
+            waiting.append(process)
 
     def take(self, uses_xla: bool) -> Process | None:
-        """The process that waits, if it still does; another one is to be prepared when there is time."""
-        process = self.waiting.pop(uses_xla, None)
-        if process is not None and process.process.poll() is not None:
-            process.close()
-            return None
-        return process
+        """A process that waits, if one still does; another one is to be prepared when there is time."""
+        with contextlib.suppress(IndexError):
+            while True:
+                process = self.waiting[uses_xla].pop(0)
+                if process.process.poll() is None:
+                    return process
+                process.close()
+        return None
 
     def close(self) -> None:
         """End the processes that wait."""
-        for process in self.waiting.values():
-            process.close()
-        self.waiting.clear()
+        for waiting in self.waiting.values():
+            while waiting:
+                waiting.pop().close()
 
 
 class _Forking(Process):

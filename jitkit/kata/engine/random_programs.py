@@ -14,6 +14,7 @@ import ast
 import contextlib
 import functools
 import importlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -29,12 +30,19 @@ Writer = Callable[[Choices], str]
 _IMPORTS = "import numpy as np\n\nimport jitkit as jax\nimport jitkit.numpy as jnp\nfrom jitkit import lax\n"
 
 
+_FEWEST = 2  # programs of a save, whatever they cost
 _graded: list[bool] = []  # not empty where programs are run to be graded
+_seconds: list[float] = []  # of a processor, after which no other program begins
 
 
 def grade() -> None:
     """In this process, programs are as many as in grading."""
     _graded.append(True)
+
+
+def hurry(seconds: float) -> None:
+    """In this process, programs are as many as a processor takes so many seconds for, and two at least."""
+    _seconds.append(seconds)
 
 
 def random_programs(
@@ -45,7 +53,7 @@ def random_programs(
 
     Args:
       rng: a `numpy.random.Generator`; or `Choices`, and then the one program is written that they are; or the text of one.
-      count, graded: how many, for a learner who has saved, and in grading.
+      count, graded: how many at most, for a learner who has saved, and in grading.
       types: whether weak types of results count, too.
       by_numpy: whether the last expression is a call that is traced, and computed by numpy, with no compiler; if not, it is run as
         it is.
@@ -56,7 +64,16 @@ def random_programs(
     if isinstance(rng, Choices):
         return [_ran(evaluate, write, rng)]
     with contextlib.nullcontext() if by_numpy else _compiling_once(jk):
-        return [_ran(evaluate, write, Choices.drawn(rng)) for _ in range(graded if _graded else count)]
+        return _as_many(lambda: _ran(evaluate, write, Choices.drawn(rng)), graded if _graded else count)
+
+
+def _as_many(run: Callable[[], Ran], count: int) -> list[Ran]:
+    """What so many runs give, or those that there is time for."""
+    limit = time.process_time() + _seconds[-1] if _seconds else float("inf")
+    found: list[Ran] = []
+    while len(found) < count and (len(found) < _FEWEST or time.process_time() < limit):
+        found.append(run())
+    return found
 
 
 @contextlib.contextmanager

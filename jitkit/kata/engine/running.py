@@ -62,6 +62,7 @@ class Job(NamedTuple):
     executables: str = ""  # the folder where those of programs are kept
     draw: int = 0  # the seed of random programs
     graded: bool = False  # whether these are as many as in grading
+    hurried: float = 0.0  # seconds of a processor, after which no other random program begins; 0 for all of them
 
 
 class Outcome(NamedTuple):
@@ -103,13 +104,12 @@ class Stop:
 
     def __init__(self) -> None:
         self.is_set = False
-        self.process: Process | None = None
+        self.processes: set[Process] = set()
 
     def set(self) -> None:
-        """End the process that runs, if there is one; `run` raises Stopped."""
+        """End the processes that run; `run` raises Stopped."""
         self.is_set = True
-        process = self.process
-        if process is not None:
+        for process in tuple(self.processes):
             process.kill()
 
 
@@ -124,11 +124,11 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: 
         process = spare.take(job.uses_xla) if spare is not None else None
         process = process or Process(job.uses_xla, machine, optimised=job.is_experiment)
         with contextlib.closing(process):
-            stop.process = process
+            stop.processes.add(process)
             found = [] if stop.is_set else list(_converse(process, job, rest, replay is not None))
             if replay is not None and found and not found[-1].trouble:
                 found = _with_calls(process, job, outcomes + found, replay)[len(outcomes) :]
-            stop.process = None
+            stop.processes.discard(process)
         if stop.is_set:
             raise Stopped
         outcomes += found
@@ -279,6 +279,7 @@ def _request(job: Job, wanted: Sequence[str]) -> dict[str, Any]:
         "seed": job.seed,
         "draw": job.draw,
         "graded": job.graded,
+        "hurried": job.hurried,
         "quick": job.quick,
         "executables": job.executables,
     }

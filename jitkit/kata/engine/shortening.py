@@ -67,7 +67,7 @@ def _by_lines(short: Short) -> Iterator[str]:
 
 def _run(check: str, job: Job, others: Sequence[str]) -> Iterator[Short]:
     """These programs, as far as both sides came to an end."""
-    job = job._replace(wanted=tuple(f"{check}@{other}" for other in others))
+    job = job._replace(hurried=0.0, wanted=tuple(f"{check}@{other}" for other in others))
     if not others:
         return
     with concurrent.futures.ThreadPoolExecutor(1) as pool:

@@ -7,11 +7,13 @@ it. `Assessor` remembers the reference's results, in memory and in a folder, so 
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import hashlib
 import json
 import os
 import pathlib
 import re
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -97,6 +99,7 @@ class Assessor:
         self.seconds = seconds
         self.expected: dict[str, list[Outcome]] = {}
         self.machine_code = MachineCode(folder / "executables") if folder is not None else None
+        self.computing = threading.Lock()
 
     def assess(
         self,
@@ -109,6 +112,7 @@ class Assessor:
         seed: int = 0,
         draw: int = 0,
         graded: bool = False,
+        hurried: float = 0.0,
         spare: Spare | None = None,
         stop: Stop | None = None,
     ) -> Verdict:
@@ -120,6 +124,7 @@ class Assessor:
           seed: where the random inputs begin.
           draw: the same for random programs.
           graded: whether these are as many as in grading.
+          hurried: seconds of a processor, after which no other one of these begins; 0 for all of them.
           spare: processes that wait.
           stop: what the run can be stopped with; then Stopped is raised.
         """
@@ -132,7 +137,8 @@ class Assessor:
         checks = [c for c in load_checks(source, str(path)) if c.exercise == exercise.id]
         if not checks:
             return Verdict(exercise, Status.PASS)
-        job = self.job(exercise, file, others, (str(path), source), checks, seed, draw)._replace(graded=graded)
+        job = self.job(exercise, file, others, (str(path), source), checks, seed, draw)
+        job = job._replace(graded=graded, hurried=hurried)
         own = frozenset(f.path for f in job.files)
         judged: dict[str, CheckResult] = {}
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -198,8 +204,11 @@ class Assessor:
 
     def reference(self, job: Job, forks: Forks | None = None) -> list[Outcome]:
         """What the reference computes for a job. RuntimeError where it does not: a fault of ours."""
-        job = job._replace(files=(), targets={})
-        known = self.remembered(job, forks)
+        job = job._replace(files=(), targets={}, hurried=0.0)
+        with (
+            self.computing if forks is None else contextlib.nullcontext()
+        ):  # two who ask at the same time: the second one finds what the first one has computed
+            known = self.remembered(job, forks)
         if any(outcome.trouble == Status.TIME for outcome in known):
             known = self.remembered(job._replace(seconds=_PATIENCE * job.seconds), forks)
         for outcome in known:
@@ -267,6 +276,8 @@ class Assessor:
             status = Status(actual.trouble or Status.CRASH)
             return CheckResult(check, status, actual.sentence, None, actual.line, actual.output, actual.seconds)
         value, right = actual.value, expected.value
+        if check.drawn and value["is"] == right["is"] == "list":  # for fewer of them there may have been time
+            right = right | {"items": right["items"][: max(len(value["items"]), 1)]}
         try:
             difference = first_difference(right, value, self.run_stablehlo, check.tolerance)
         except (KeyError, TypeError, ValueError, IndexError) as error:

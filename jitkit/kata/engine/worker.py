@@ -181,6 +181,8 @@ class _Session:
         self.drawn = {check.name for check in found if check.drawn}
         if self.request["graded"]:
             importlib.import_module("jitkit.kata.engine.random_programs").grade()
+        if self.request["hurried"]:
+            importlib.import_module("jitkit.kata.engine.random_programs").hurry(self.request["hurried"])
         return {check.name: check.program for check in found}
 
     def run(self) -> None:

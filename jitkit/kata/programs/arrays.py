@@ -114,7 +114,7 @@ def _end(dtype: str) -> str:
 
 _UNARY = (
     "{0} * 2", "-{0}", "{0} + 1", "jnp.sin({0})", "{0} * {0}", "1 - {0}", "jnp.tanh({0})", "jnp.exp({0} * 0.5)", "jnp.abs({0})",
-    "jnp.maximum({0}, 0)", "jnp.where({0} > 0.5, {0}, 0)", "{0} - {0}.max()", "jax.nn.sigmoid({0})",
+    "jnp.maximum({0}, 0)", "jnp.where({0} > 0.5, {0}, 0)", "{0} - {0}.max()", "lax.logistic({0})",
 )  # fmt: skip
 _OF_INTEGERS = ("{0} * 2", "-{0}", "{0} + 1", "{0} * {0}")
 _BINARY = (

@@ -11,6 +11,7 @@ import argparse
 import ast
 import concurrent.futures
 import contextlib
+import functools
 import sys
 import time
 from collections.abc import Callable
@@ -289,13 +290,16 @@ def exercises_meant(before: Look, now: Look, lab: Lab, current: Exercise) -> lis
 def _written(look: Look, exercise: Exercise) -> str:
     """What an exercise's functions are: like a fingerprint, and for stubs their text."""
     source = look.source(exercise)
-    if not isinstance(source, LearnerSource):
-        return ""
+    return _written_in(source, exercise) if isinstance(source, LearnerSource) else ""
+
+
+@functools.lru_cache(maxsize=256)
+def _written_in(source: LearnerSource, exercise: Exercise) -> str:
     known = fingerprint(source, exercise)
     if known:
         return known
     try:
         file = parsed(source)
-        return "".join(ast.unparse(file.find(target)) for target in exercise.targets)
+        return "".join(ast.dump(file.find(target)) for target in exercise.targets)
     except SpliceError:
         return ""

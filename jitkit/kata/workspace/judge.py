@@ -6,9 +6,10 @@ not changed since. For all others there is the reference. So a lab can be done a
 
 from __future__ import annotations
 
+import concurrent.futures
 import functools
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..engine.manifest import Exercise, Lab
@@ -23,6 +24,7 @@ from .workspace import Look, Workspace
 _SEEDS = 4
 _DRAWS = 64
 _SECONDS = 10.0  # for one check of a learner, who waits
+_OF_PROGRAMS = {False: 0.02, True: 0.06}  # seconds of a processor for random programs, without XLA and with it
 
 
 class Report(NamedTuple):
@@ -76,15 +78,22 @@ class Judge:
             return Report(lab, source._replace(exercise=exercise))
         others = list(bindings(look, exercise))
         seed, draw = seed_of(look, exercise), draw_of(look, exercise)
-        verdict = self.assess(lab, exercise, source, others, stop, seed, draw)
+        assess = functools.partial(self.assess, lab, exercise, source, stop=stop, seed=seed, draw=draw)
+        if not look.state.exercises.get(
+            exercise.id, Progress()
+        ).found:  # what was found is looked for until it is mended
+            assess = functools.partial(assess, hurried=_OF_PROGRAMS[exercise.uses_xla])
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            alone = pool.submit(assess, ()) if others else None
+            verdict = assess(others)
         known = _suspects(look)
         report = Report(lab, verdict, _ids(others, exercise, verdict), known, seed=seed, draw=draw)
-        if verdict.status == Status.FAIL and others:
-            report = self.find_blame(report, source, others, stop)
+        if verdict.status == Status.FAIL and alone is not None:
+            report = self.find_blame(report, alone.result(), others, assess)
         elif verdict.status == Status.PASS:
             report = report._replace(suspicion=look.suspicion(exercise))
-            if others:
-                report = self.graded_alone(report, source, stop)
+            if alone is not None:
+                report = self.graded_alone(report, alone.result())
         if report.verdict.results or verdict.status == Status.BROKEN:
             self.remember(report, look)
         return report
@@ -98,11 +107,12 @@ class Judge:
         stop: Stop | None = None,
         seed: int = 0,
         draw: int = 0,
+        hurried: float = 0.0,
     ) -> Verdict:
         """The verdict with these other functions of the learner's."""
         functions = [(binding.source, binding.target) for binding in others]
         assess = functools.partial(
-            self.assessor.assess, lab, exercise, source, functions, seed=seed, draw=draw, stop=stop
+            self.assessor.assess, lab, exercise, source, functions, seed=seed, draw=draw, hurried=hurried, stop=stop
         )
         verdict = assess(spare=self.spare)
         if self.hidden is None or not verdict.results:
@@ -113,9 +123,8 @@ class Judge:
             results=results, status=Status.PASS if verdict.status == more.status == Status.PASS else Status.FAIL
         )
 
-    def graded_alone(self, report: Report, source: LearnerSource, stop: Stop | None) -> Report:
+    def graded_alone(self, report: Report, alone: Verdict) -> Report:
         """After a pass with other functions of the learner's: does it pass with the reference in their place, too? So it is graded."""
-        alone = self.assess(report.lab, report.exercise, source, (), stop, report.seed, report.draw)
         if alone.status == Status.PASS:
             return report
         own = " ".join(id for id in report.yours if id != report.exercise.id)
@@ -125,17 +134,18 @@ class Judge:
         )
         return report._replace(verdict=alone, blame=blame, yours=(report.exercise.id,))
 
-    def find_blame(self, report: Report, source: LearnerSource, others: Sequence[Binding], stop: Stop | None) -> Report:
+    def find_blame(
+        self, report: Report, alone: Verdict, others: Sequence[Binding], assess: Callable[[Sequence[Binding]], Verdict]
+    ) -> Report:
         """After a failure: does it pass with the reference in the place of the others? Then one of them is to blame, and the
         verdict is the one without it."""
-        alone = self.assess(report.lab, report.exercise, source, (), stop, report.seed, report.draw)
         if alone.status != Status.PASS:
             return report
         ids = list(dict.fromkeys(binding.exercise.id for binding in others))
         culprit = _in_the_traceback(report.verdict, others) or (ids[0] if len(ids) == 1 else "")
         for id in ids if not culprit else ():
             rest = [binding for binding in others if binding.exercise.id != id]
-            found = self.assess(report.lab, report.exercise, source, rest, stop, report.seed, report.draw)
+            found = assess(rest)
             if found.status == Status.PASS:
                 culprit = id
                 break
@@ -160,7 +170,8 @@ class Judge:
         with self.workspace.state.edit() as state:
             known = state.of(report.exercise.id)
             failure = report.verdict.first_failure
-            if failure is None or not failure.check.drawn:  # what one of them found stays there until it is mended
+            known.found = failure is not None and failure.check.drawn
+            if not known.found:  # what one of them found stays there until it is mended
                 known.drawn += 1
             if report.passed:
                 known.passed, known.failed, known.passes = now, "", known.passes + 1
@@ -184,7 +195,9 @@ class Judge:
         if self.spare is None:
             return
         job = self.job(lab, exercise)
-        self.spare.prepare(exercise.uses_xla, request_ahead(job) if job is not None else None)
+        ahead = request_ahead(job) if job is not None else None
+        count = 1 if job is None or len(job.targets) <= len(exercise.targets) else 2  # with the others, and alone
+        self.spare.prepare(exercise.uses_xla, ahead, count)
         if job is not None:
             self.assessor.reference(job)
 

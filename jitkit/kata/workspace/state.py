@@ -35,6 +35,7 @@ class Progress:
     blame: str = ""  # which one failed, and how
     passes: int = 0  # how often it passed: the seed of its checks
     drawn: int = 0  # verdicts that no random program decided: the seed of these
+    found: bool = False  # whether one of them decided the last verdict
     hints: int = 0
     gave_up: bool = False
 
