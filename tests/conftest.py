@@ -13,9 +13,9 @@ import signal
 # An option set in the environment of whoever runs the tests is not what is tested. Before jitkit and jax are
 # imported.
 FUZZ_EXAMPLES = os.environ.get("JITKIT_FUZZ_EXAMPLES")
-PLATFORMS = os.environ.get("JITKIT_TEST_PLATFORMS", "cpu")  # "cuda,cpu": on an accelerator of this machine
+PLATFORMS = os.environ.get("TEST_PLATFORMS", "cpu")  # "cuda,cpu": on an accelerator of this machine
 for _name in [name for name in os.environ if name.startswith(("JITKIT_", "JAX_"))]:
-    if _name not in ("JITKIT_FUZZ_EXAMPLES", "JITKIT_TEST_PLATFORMS"):  # which pytest-xdist's workers inherit
+    if _name not in ("JITKIT_FUZZ_EXAMPLES", "TEST_PLATFORMS"):  # which pytest-xdist's workers inherit
         del os.environ[_name]
 os.environ["JAX_PLATFORMS"] = PLATFORMS
 # Or each of the processes that tests start would compile jitkit anew: half a second.

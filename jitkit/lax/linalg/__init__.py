@@ -1,6 +1,7 @@
-"""`jitkit.lax.linalg`: matrices, taken apart and solved for. The work is LAPACK's, which XLA calls on the CPU.
+"""`jitkit.lax.linalg`: matrices, taken apart and solved for. The work is LAPACK's, which XLA calls on the
+CPU, or cuSOLVER's on a GPU.
 
-All take batches: matrices lie in the last two axes. To be read in this order: `lapack` (what all of them have in common),
+All take batches: matrices lie in the last two axes. To be read in this order: `lapack` (what all of them have in common), `cusolver`,
 `factoring`, `solving`, `spectral`, `derivatives`.
 
 JAX: jax/_src/lax/linalg.py:cholesky

@@ -111,30 +111,52 @@ def call(
     Raises:
       NotImplementedError: LAPACK does not know the dtype, or does not run where the program is to run.
     """
-    dtype = avals_in[0].dtype
     if ctx.module.platform != "cpu":
         raise NotImplementedError(
             f"primitive {ctx.primitive} is LAPACK's, and runs on CPUs; the program is lowered for {ctx.module.platform}."
         )
+    letter = _LETTERS[checked_dtype(avals_in[0].dtype).name]
+    return write_call(ctx, f"lapack_{letter}{routine}_ffi", operands, avals_in, avals_out, overwrites, characters)
+
+
+def checked_dtype(dtype: Any) -> Any:
+    """The dtype. NotImplementedError where LAPACK does not compute with it."""
     if not has_routines(dtype):
         raise NotImplementedError(f"Unsupported dtype {dtype}.")
+    return dtype
+
+
+def write_call(
+    ctx: LoweringContext,
+    target: str,
+    operands: Sequence[str],
+    avals_in: Sequence[ShapedArray],
+    avals_out: Sequence[ShapedArray],
+    overwrites: Mapping[int, int],
+    options: Mapping[str, str | int | bool] | None = None,
+    by_columns: bool = True,
+) -> list[str]:
+    """Write the call of a function that XLA knows as `target`, on matrices whose elements lie in memory column after column, or,
+    without `by_columns`, row after row; the names of its results.
+    """
     rank = max(aval.ndim for aval in avals_in)
-    options = ", ".join(f"{name} = {_option(value)}" for name, value in (characters or {}).items())
+    said = ", ".join(f"{name} = {_option(value)}" for name, value in (options or {}).items())
     aliases = ", ".join(
         "#stablehlo.output_operand_alias<output_tuple_indices = "
         f"{[result] if len(avals_out) > 1 else []}, operand_index = {operand}, operand_tuple_indices = []>"
         for operand, result in overwrites.items()
     )
+    layouts_in, layouts_out = (
+        ", ".join(_layout(aval.ndim, rank if by_columns else None) for aval in avals) for avals in (avals_in, avals_out)
+    )
     attributes = (
-        f"api_version = 4 : i32, backend_config = {{{options}}}, "
+        f"api_version = 4 : i32, backend_config = {{{said}}}, "
         f'mhlo.frontend_attributes = {{num_batch_dims = "{rank - 2}"}}, '
-        f"operand_layouts = [{', '.join(_layout(aval.ndim, rank) for aval in avals_in)}], "
-        f"output_operand_aliases = [{aliases}], "
-        f"result_layouts = [{', '.join(_layout(aval.ndim, rank) for aval in avals_out)}]"
+        f"operand_layouts = [{layouts_in}], output_operand_aliases = [{aliases}], result_layouts = [{layouts_out}]"
     )
     types_in, types_out = (", ".join(map(type_of, avals)) for avals in (avals_in, avals_out))
     name = ctx.emit_text(
-        f"stablehlo.custom_call @lapack_{_LETTERS[dtype.name]}{routine}_ffi({', '.join(operands)}) {{{attributes}}} : "
+        f"stablehlo.custom_call @{target}({', '.join(operands)}) {{{attributes}}} : "
         f"({types_in}) -> {types_out if len(avals_out) == 1 else f'({types_out})'}",
         len(avals_out),
     )
@@ -147,8 +169,8 @@ def _option(value: str | int | bool) -> str:
     return f"{value if isinstance(value, int) else ord(value)} : ui8"
 
 
-def _layout(ndim: int, matrix_rank: int) -> str:
-    """The order of an array's axes in memory, the fastest first. Of matrices, rows come before columns."""
+def _layout(ndim: int, matrix_rank: int | None) -> str:
+    """The order of an array's axes in memory, the fastest first. Of arrays with `matrix_rank` axes, rows come before columns."""
     order = list(reversed(range(ndim)))
     if ndim == matrix_rank:
         order[:2] = order[1], order[0]

@@ -17,12 +17,12 @@ from ..creation import broadcasted_iota, full
 from ..elementwise import eq
 from ..reducers import inline_function
 from ..utils import Shape
-from . import lapack
+from . import cusolver, lapack
 from .lapack import linalg_primitive
 
 
 class EigImplementation(enum.Enum):
-    """What computes eigenvalues of any matrix: here LAPACK does."""
+    """What computes eigenvalues of any matrix: LAPACK on CPUs, CUSOLVER on GPUs."""
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -30,15 +30,20 @@ class EigImplementation(enum.Enum):
 
 
 class EighImplementation(enum.Enum):
-    """What computes eigenvalues of Hermitian matrices: here QR does."""
+    """What computes eigenvalues of Hermitian matrices: QR on CPUs, QR or JACOBI on GPUs."""
 
     QR = "qr"
     JACOBI = "jacobi"
     QDWH = "qdwh"
 
 
+_CUSOLVERS_EIGH = {None: 0, EighImplementation.QR: 1, EighImplementation.JACOBI: 2}
+
+
 class SvdAlgorithm(enum.Enum):
-    """What computes singular values: here DIVIDE_AND_CONQUER, which is the default, or QR."""
+    """What computes singular values: on CPUs DIVIDE_AND_CONQUER, which is the default, or QR; on GPUs JACOBI, the default for
+    small matrices, or QR.
+    """
 
     DEFAULT = "default"
     QR = "QR"
@@ -78,11 +83,16 @@ def _(
     [aval], info = ctx.avals_in, lapack.info_of(ctx.avals_in[0])
     if subset_by_index not in (None, (0, aval.shape[-1])):
         raise NotImplementedError("subset_by_index not supported on CPU and GPU")
-    if algorithm not in (None, EighImplementation.QR):
-        raise NotImplementedError(f"{algorithm} is not supported on CPU")
-    routine = "heevd" if aval.dtype.kind == "c" else "syevd"
-    characters = {"mode": "V", "uplo": "L" if lower else "U"}
-    v, w, failed = lapack.call(ctx, routine, [x], [aval], [*ctx.avals_out, info], {0: 0}, characters)
+    results = [*ctx.avals_out, info]
+    if ctx.module.platform == "gpu" and algorithm in _CUSOLVERS_EIGH:
+        options = {"algorithm": _CUSOLVERS_EIGH[algorithm], "lower": lower}
+        v, w, failed = cusolver.call(ctx, "syevd", [x], [aval], results, {0: 0}, options)
+    elif algorithm in (None, EighImplementation.QR):
+        routine = "heevd" if aval.dtype.kind == "c" else "syevd"
+        characters = {"mode": "V", "uplo": "L" if lower else "U"}
+        v, w, failed = lapack.call(ctx, routine, [x], [aval], results, {0: 0}, characters)
+    else:
+        raise NotImplementedError(f"{algorithm} is not supported on {ctx.module.platform.upper()}")
     return lapack.nan_where_failed(ctx, failed, info, list(zip((v, w), ctx.avals_out, strict=True)))
 
 
@@ -139,11 +149,20 @@ def _(
     implementation: EigImplementation | None,
 ) -> list[str]:
     [aval], w_aval, info = ctx.avals_in, ctx.avals_out[0], lapack.info_of(ctx.avals_in[0])
+    vectors = ShapedArray(aval.shape, w_aval.dtype)
+    if ctx.module.platform == "gpu":
+        if compute_left_eigenvectors or implementation not in (None, EigImplementation.CUSOLVER):
+            raise NotImplementedError(
+                "eig on GPUs: cuSOLVER is there, which has no left eigenvectors; take the right ones"
+            )
+        values, right, failed = cusolver.eig(ctx, x, w_aval, compute_right_eigenvectors)
+        return lapack.nan_where_failed(
+            ctx, failed, info, [(values, w_aval)] + [(right, vectors)] * compute_right_eigenvectors
+        )
     if implementation not in (None, EigImplementation.LAPACK):
         raise ValueError("Only the lapack implementation is supported on CPU.")
     is_real = aval.dtype.kind != "c"
     part = ShapedArray(aval.shape[:-1], aval.dtype)
-    vectors = ShapedArray(aval.shape, w_aval.dtype)
     results = [part] * (1 + is_real) + [vectors, vectors, info]
     wanted = {"compute_left": compute_left_eigenvectors, "compute_right": compute_right_eigenvectors}
     modes = {name: "V" if value else "N" for name, value in wanted.items()}
@@ -216,8 +235,6 @@ def _(
     m, n = aval.shape[-2:]
     if subset_by_index not in (None, (0, min(m, n))):
         raise NotImplementedError("subset_by_index not implemented for CPU and GPU")
-    if algorithm in (SvdAlgorithm.JACOBI, SvdAlgorithm.POLAR):
-        raise NotImplementedError("The SVD Jacobi and Polar algorithms are not implemented on CPU.")
     if m == 0 or n == 0:
         avals = ctx.avals_out
         return inline_function(ctx, lambda _: [_ones_on_the_diagonal(out) for out in avals], [x], [aval])
@@ -226,9 +243,17 @@ def _(
     s, u, vt = (
         ShapedArray((*batch, *shape), kind) for shape, kind in zip(shapes, (_real(dtype), dtype, dtype), strict=True)
     )
-    routine = "gesvd" if algorithm is SvdAlgorithm.QR else "gesdd"
-    mode = ("A" if full_matrices else "S") if compute_uv else "N"
-    _, *found, failed = lapack.call(ctx, routine, [x], [aval], [aval, s, u, vt, info], {0: 0}, {"mode": mode})
+    if ctx.module.platform == "gpu":
+        if algorithm in (SvdAlgorithm.POLAR, SvdAlgorithm.DIVIDE_AND_CONQUER):
+            raise NotImplementedError(f"svd on GPUs: {algorithm} is not here, but JACOBI and QR are")
+        by_qr = None if algorithm in (None, SvdAlgorithm.DEFAULT) else algorithm is SvdAlgorithm.QR
+        *found, failed = cusolver.svd(ctx, x, [s, u, vt], bool(full_matrices), bool(compute_uv), by_qr)
+    else:
+        if algorithm in (SvdAlgorithm.JACOBI, SvdAlgorithm.POLAR):
+            raise NotImplementedError("The SVD Jacobi and Polar algorithms are not implemented on CPU.")
+        routine = "gesvd" if algorithm is SvdAlgorithm.QR else "gesdd"
+        mode = ("A" if full_matrices else "S") if compute_uv else "N"
+        _, *found, failed = lapack.call(ctx, routine, [x], [aval], [aval, s, u, vt, info], {0: 0}, {"mode": mode})
     results = list(zip(found, (s, u, vt), strict=True))
     return lapack.nan_where_failed(ctx, failed, info, results if compute_uv else results[:1])
 

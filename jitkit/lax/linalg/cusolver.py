@@ -1,0 +1,126 @@
+"""On NVIDIA's GPUs: the routines of cuSOLVER in the place of LAPACK's, which have other options and other forms of results.
+
+XLA calls them by name (cusolver_getrf_ffi), as JAX's plugin for CUDA registers them. Cholesky's factors and QR are not here:
+XLA itself has them for GPUs.
+
+JAX: jax/_src/lax/linalg.py:_svd_gpu_sub_lowering
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core import ShapedArray
+from ...interpreters.mlir import LoweringContext
+from ..convert import convert_element_type
+from ..creation import full_like
+from ..cumulative import cumsum
+from ..elementwise import bitwise_or, complex, eq, imag, ne, neg, rem
+from ..joining import pad
+from ..reducers import inline_function
+from ..selection import select
+from ..shaping import broadcast_in_dim
+from ..slicing import slice
+from ..utils import is_a
+from .lapack import adjoint, checked_dtype, info_of, write_call
+
+_LARGEST_FOR_JACOBI = 1024  # rows and columns
+_LARGEST_IN_A_BATCH = 32  # up to this, Jacobi's method knows all of U and V only
+
+
+def call(
+    ctx: LoweringContext,
+    routine: str,
+    operands: Sequence[str],
+    avals_in: Sequence[ShapedArray],
+    avals_out: Sequence[ShapedArray],
+    overwrites: Mapping[int, int],
+    options: Mapping[str, str | int | bool] | None = None,
+    by_columns: bool = True,
+) -> list[str]:
+    """Write the call of a routine, such as getrf; the names of its results. The arguments are those of `lapack.call`."""
+    checked_dtype(avals_in[0].dtype)
+    return write_call(ctx, f"cusolver_{routine}_ffi", operands, avals_in, avals_out, overwrites, options, by_columns)
+
+
+def svd(
+    ctx: LoweringContext,
+    x: str,
+    parts: Sequence[ShapedArray],
+    full_matrices: bool,
+    compute_uv: bool,
+    by_qr: bool | None,
+) -> list[str]:
+    """Write the singular values, U, V^H and `info` of matrices; `parts` are the types of the first three.
+
+    If it is not said whether they are found `by_qr` or by rotations (Jacobi's method), large matrices go by QR.
+    """
+    [aval], [s, u, vt] = ctx.avals_in, parts
+    m, n = aval.shape[-2:]
+    if max(m, n) > _LARGEST_FOR_JACOBI if by_qr is None else by_qr:
+        return _svd_by_qr(ctx, x, parts, full_matrices, compute_uv)
+    whole = full_matrices or min(m, n) <= _LARGEST_IN_A_BATCH
+    count = [m, n] if whole else [min(m, n)] * 2
+    made = [ShapedArray((*aval.shape[:-2], rows, k), aval.dtype) for rows, k in zip((m, n), count, strict=True)]
+    options = {"compute_uv": compute_uv, "full_matrices": whole}
+    results = [aval, s, *made, info_of(aval)]
+    _, values, left, right, failed = call(ctx, "gesvdj", [x], [aval], results, {0: 0}, options)
+    if not compute_uv:
+        return [values, left, right, failed]
+
+    def cut(left: Any, right: Any) -> list[Any]:
+        """V is turned into V^H; and columns beyond those that were asked for are cut off."""
+        return [slice(y, [0] * y.ndim, to.shape) for y, to in ((left, u), (adjoint(right), vt))]
+
+    left, right = inline_function(ctx, cut, [left, right], made)
+    return [values, left, right, failed]
+
+
+def _svd_by_qr(
+    ctx: LoweringContext, x: str, parts: Sequence[ShapedArray], full_matrices: bool, compute_uv: bool
+) -> list[str]:
+    """The routine wants no fewer rows than columns. A matrix read row by row is its transpose, whose U and V have changed places."""
+    [aval], [s, u, vt] = ctx.avals_in, parts
+    is_wide = aval.shape[-2] < aval.shape[-1]
+    if not compute_uv:
+        u = vt = ShapedArray((), aval.dtype)
+    vectors = [vt, u] if is_wide else [u, vt]
+    options = {"compute_uv": compute_uv, "full_matrices": full_matrices, "transposed": is_wide}
+    results = [aval, s, *vectors, info_of(aval)]
+    _, values, first, second, failed = call(ctx, "gesvd", [x], [aval], results, {0: 0}, options, by_columns=not is_wide)
+    return [values, second, first, failed] if is_wide else [values, first, second, failed]
+
+
+def eig(ctx: LoweringContext, x: str, w_aval: ShapedArray, vectors: bool) -> list[str]:
+    """Write the eigenvalues of square matrices, their right eigenvectors if wanted, and `info`."""
+    [aval] = ctx.avals_in
+    results = [aval, w_aval, aval, aval, info_of(aval)]
+    _, w, _, v, failed = call(ctx, "geev", [x], [aval], results, {}, {"left": False, "right": vectors})
+    if vectors and not is_a(aval.dtype, np.complexfloating):
+        [v] = inline_function(ctx, lambda w, v: [unpacked(w, v)], [w, v], [w_aval, aval])
+    return [w, v, failed]
+
+
+def unpacked(w: Any, v: Any) -> Any:
+    """Complex eigenvectors from real columns: those of two conjugate eigenvalues share two columns, real and imaginary part."""
+    if not w.size:
+        return complex(v, full_like(v, 0))
+    axis = w.ndim - 1
+    in_pair = ne(imag(w), full_like(imag(w), 0))
+    counted = convert_element_type(in_pair, np.int32)
+    first = eq(rem(cumsum(counted, axis), full_like(counted, 2)), full_like(counted, 1))
+
+    def along(x: Any) -> Any:
+        return broadcast_in_dim(x, v.shape, [*range(axis), axis + 1])
+
+    def shifted(left: bool) -> Any:
+        step = (-1, 1, 0) if left else (1, -1, 0)
+        return pad(v, v.dtype.type(0), [(0, 0, 0)] * axis + [(0, 0, 0), step])
+
+    is_real, is_first = along(eq(counted, full_like(counted, 0))), along(first)
+    re = select(bitwise_or(is_real, is_first), v, shifted(left=False))
+    im = select(is_real, full_like(v, 0), select(is_first, shifted(left=True), neg(v)))
+    return complex(re, im)
