@@ -37,12 +37,12 @@ class Primitive:
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply the primitive to operands, and return what the current trace makes of it.
 
-        The thread's current trace is `config.local.state.trace`. It receives the primitive, the operands as a
-        tuple and the parameters as a dict, by its method `process_primitive`. When it is None, the function
-        `eager.apply`, which takes the same, runs the operation now.
+        The thread's current trace is `config.local.state.trace`. Its method `process_primitive` receives the primitive,
+        the operands as a tuple and the parameters as a dict. When it is None, `eager.apply`, which takes the same, runs
+        the operation now.
 
-        TypeError where an operand is not an array: whatever TypeError the attempt ends in, `check_arrays` is asked
-        first, which has a better one if an operand is to blame.
+        TypeError where an operand is not an array: after any TypeError call `check_arrays` first, which raises a better
+        one if an operand is to blame.
         """
         trace = config.local.state.trace
         try:
@@ -132,16 +132,15 @@ def elementwise_aval(
 
 
 def least_upper_bound(x64: bool, *nodes: Node) -> Node:
-    """The lowest node of the lattice that is above all of `nodes`: the type that operands of these types are
+    """Return the lowest node of the lattice that is above all of `nodes`: the type that operands of these types are
     converted to. A node is a dtype, or `int`, `float`, `complex` for a weak type.
 
-    `upper_bounds(x64)` has the lattice: for each node the set of those that can be reached going up from it, the
-    node itself among them. What is above all of them is in all of their sets; lowest is the one from which all
-    others of these can be reached.
+    `upper_bounds(x64)` has for each node of the lattice the set of those reached going up from it, including itself. A
+    node above all of `nodes` is in all of their sets; the lowest is the one from which all others of these are reached.
 
     Raises:
-      ValueError: where one of them is not in the lattice.
-      TypePromotionError: where there is no such node; `no_promotion_path(nodes)` is its message.
+      ValueError: a node is not in the lattice.
+      TypePromotionError: there is no such node; `no_promotion_path(nodes)` is the message.
     """
     bounds = upper_bounds(x64)
     for node in nodes:
@@ -167,15 +166,15 @@ def least_upper_bound(x64: bool, *nodes: Node) -> Node:
 
 
 def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The method that Python calls for `other <symbol> self`, such as `__rsub__`, when `other` stands on the left
+    """Return the method that Python calls for `other <symbol> self`, such as `__rsub__`, when `other` is on the left
     and does not know what to do with an array.
 
-    It returns `function` of the two operands, in the order in which they are written; what that raises leaves
-    through `filter_traceback`, which takes out the frames of this library.
+    It returns `function` of the two operands, in the order in which they are written; let errors pass through
+    `filter_traceback`, which removes this library's frames.
 
-    `takes_part(other, symbol, left, right)` tells whether `other` is an array or a scalar, and raises the
-    TypeError for a container. For an `other` that takes no part the method returns NotImplemented, as Python asks
-    of such methods. The answers are remembered in `_takes_part`, by the type of `other`.
+    `takes_part(other, symbol, left, right)` says whether `other` is an array or a scalar, and raises the TypeError for
+    a container. Otherwise the method returns NotImplemented, as Python requires. `_takes_part` caches the answers by
+    the type of `other`.
     """
 
     def backward(self: Any, other: Any) -> Any:
@@ -244,7 +243,7 @@ class DynamicJaxprTrace:
 
 
 def check_bool_conversion(x: Any) -> None:
-    """ValueError unless `x` has exactly one element: the truth of none, or of several, is ambiguous."""
+    """Raise ValueError unless `x` has exactly one element: the truth of none, or of several, is ambiguous."""
     if x.size == 0:
         raise ValueError(
             "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
@@ -255,33 +254,33 @@ def check_bool_conversion(x: Any) -> None:
 
 class Tracer:
     def __bool__(self) -> bool:
-        """Refuse: Python asks which way to go, in `if x:` or `not x`, and nobody knows yet.
+        """Refuse to be a bool: Python asks which way to go, in `if x:` or `not x`, and the value is not known.
 
-        What would be wrong with an array as well is said as it is of an array: of a f32[3] or a f32[0], ValueError, also while
-        tracing. What only tracing forbids, as with f32[] or f32[1], is a TracerBoolConversionError.
+        Where an array would be refused, too, raise the same error: ValueError for a f32[3] or a f32[0]. What only
+        tracing forbids, as for f32[] or f32[1], is a TracerBoolConversionError.
         """
         check_bool_conversion(self)
         raise errors.TracerBoolConversionError(self)
 
     def __index__(self) -> int:
-        """Refuse: Python asks for an int, in `range(x)` or `items[x]`.
+        """Refuse to be an int, as in `range(x)` or `items[x]`.
 
-        As with `__bool__`: a f32[] or an i32[3] would be no index as an array either, which is a TypeError; of an i32[]
-        only the value is missing, which is a TracerIntegerConversionError.
+        As in `__bool__`: an array of f32[] or i32[3] would not be an index either, so raise TypeError; for an i32[]
+        only the value is missing, so raise TracerIntegerConversionError.
         """
         check_integer_conversion(self)
         raise errors.TracerIntegerConversionError(self)
 
 
 def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") -> Any:
-    """`force(x)`, where `force` needs the value of x: `int`, `bool`, `operator.index` or any other function.
+    """Return `force(x)`, where `force` needs the value of x: `int`, `bool`, `operator.index` or any other function.
 
         concrete_or_error(int, np.float32(2.5))              2
         concrete_or_error(operator.index, t)                 TracerIntegerConversionError, for a tracer t
         concrete_or_error(int, t, "It is a stack's size.")    ConcretizationTypeError, which says so
         concrete_or_error(bool, t)                           the same: nobody has written an `if`
 
-    A tracer is refused before `force` sees it, whatever `force` is. What `force` raises for a value passes.
+    Refuse a tracer before `force` sees it, whatever `force` is. Errors of `force` for a value pass through.
     """
     if isinstance(x, Tracer):
         if force is operator.index:

@@ -377,10 +377,10 @@ class LoweringContext:
 
 
 def compile_program(program: Program, placement: Placement) -> Executable:
-    """A traced program made an executable: lowered (`lower_program`) for the platform of its placement, and compiled for the
-    placement's devices with the program's own options (`build_executable`).
+    """Lower a traced program (`lower_program`) for the platform of its placement, and compile it for the placement's
+    devices with the program's own options (`build_executable`).
 
-    A program of which no argument is committed to a device says nothing about devices: it is lowered without a placement.
+    If no argument is committed to a device, the text must not mention devices: lower without a placement.
     """
     if program.backend is not None:
         return _by_loops(program, placement, program.options)
@@ -389,12 +389,12 @@ def compile_program(program: Program, placement: Placement) -> Executable:
 
 
 def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: CompilerOptions) -> Any:
-    """StableHLO text in, machine code out: what the disk cache has for it, or else what `runtime.compile_text` makes of it.
+    """Turn StableHLO text into machine code: load it from the disk cache, or else call `runtime.compile_text`.
 
-    While the cache is `enabled`, it is asked first (`load`, which gives None for what it has not), and given what had to be
-    compiled (`store`). It knows a program by `module.text()`, which is the same wherever the function stands in its file.
-    XLA compiles `module.text(debug_info=True)`, where each line has its line of Python. When the cache is not enabled,
-    the text without these is not needed, and not made.
+    While the cache is `enabled`, call `load` first (None: not there), and `store` what had to be compiled. The cache's
+    key is `module.text()`, which does not depend on where the function is in its file. XLA compiles
+    `module.text(debug_info=True)`, where each line has its Python line. When the cache is not enabled, do not make the
+    text without lines.
     """
     known_by = module.text() if disk_cache.enabled() else ""
     loaded = disk_cache.load(known_by, owners, options) if known_by else None

@@ -40,9 +40,9 @@ from jitkit.tree_util import tree_flatten, tree_unflatten
 def cond(
     pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, operand: Any = NOT_GIVEN
 ) -> Any:
-    """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, where only one of the two runs.
+    """Return `true_fun(*operands)` if `pred` else `false_fun(*operands)`; only one of the two runs.
 
-    Both functions are traced, whatever `pred` is, also where it is concrete, and the program decides when it runs:
+    Both functions are traced, even if `pred` is concrete, and the program decides when it runs:
 
         >>> jax.make_jaxpr(lambda x: cond(x > 0, jnp.sin, jnp.cos, x))(1.0)
         { lambda ; a:f32[]. let
@@ -56,13 +56,13 @@ def cond(
             ] c a
           in (d,) }
 
-    Only where jit is disabled and the predicate has a value does Python choose; then the other function is not even called.
+    Only where jit is disabled and the predicate has a value, Python chooses, and does not call the other function.
 
     Args:
       pred: a scalar; a number stands for whether it is not 0 (`truth_of`).
       true_fun, false_fun: functions of the operands, which return trees of one structure and of arrays of the
-        same types. Where one is not callable, the call may have the old form (`cond_with_two_operands`). `choose` takes them by
-        the names that messages call them, the true one first, though it writes the other one first.
+        same types. Where one is not callable, the call may have the old form (`cond_with_two_operands`). `choose` takes
+        them with their names for messages, the true one first, though it writes the other one first.
       operands: trees of arrays. What the functions close over is passed along too.
       operand: a single operand, by keyword (`all_operands`).
 
@@ -94,7 +94,7 @@ def cond(
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = NOT_GIVEN) -> Any:
-    """`branches[index](*operands)`, with the nearest branch where the index is out of bounds.
+    """Return `branches[index](*operands)`, with the nearest branch where the index is out of bounds.
 
     All branches are traced (`choose`, where messages call the i-th `branch i`), and one runs. A device cannot raise an error in
     the middle of a program, so whatever the index is, it becomes one of the numbers that there are:
@@ -148,7 +148,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
 
 
 def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
-    """What the function that `index` chooses returns for the operands: trace all of them, and write one equation.
+    """Return what the function chosen by `index` returns for the operands: trace all of them, and write one equation.
 
     Each function is traced (`trace_body`, of a `Body`) for the operands' tree and types, in the given order; then
     all must agree (`check_branches`). The result is a tree of the structure that they return.
@@ -191,13 +191,13 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
 
 
 def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]) -> None:
-    """TypeError unless every branch returns what the first one does: a tree of the same structure, with leaves of
-    the same types (`same_type`, which leaves weakness out).
+    """Raise TypeError unless every branch returns what the first one does: a tree of the same structure, with leaves of
+    the same types (`same_type`, which ignores weakness).
 
         (f32[2], i32[])   and   (f32[2], i32[])     agree
         (f32[2], i32[])   and   [f32[2], i32[]]     differ in structure, though not in a single leaf
         (f32[2], i32[])   and   (f32[2], f32[])     differ in type
-        (f32[2], i32[])   and   (f32[3],)           differ in structure, and not a word about types
+        (f32[2], i32[])   and   (f32[3],)           differ in structure: do not mention types
 
     The error is about the first branch that differs. `structure_error(what, i, names, bodies, traced)` and `type_error`,
     with the same parameters, make the error for the i-th branch.
@@ -229,18 +229,18 @@ def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], trac
 def lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jaxpr, ...]) -> list[str]:
     """Write one operation `stablehlo.case`, whose i-th region is the i-th branch; return the names of its results.
 
-    `index` and `args` are names in the text, of the scalar that chooses and of the operands of the branches. The
-    types of all of them are `ctx.avals_in`, `index` first; those of the equation's results are `ctx.avals_out`.
-    A region of `case` has no arguments of its own: it may use every name from around it.
+    `index` and `args` are names in the text: of the scalar that chooses, and of the branches' operands. Their types are
+    `ctx.avals_in`, `index` first; those of the equation's results are `ctx.avals_out`. A region of `case` has no
+    arguments of its own: it may use every name from around it.
 
     For each branch, `region_of(ctx, jaxpr, args, scope, ordered)` is the function that writes it, which
     `ctx.emit_regions` wants beside the types of the region's arguments. The scope of the i-th is
     `cond/branch_i_fun`. `ctx.emit_regions` takes the operation up to its regions, `"stablehlo.case"(%0)`, and its
     signature, `(tensor<i32>) -> (tensor<f32>, tensor<3xi1>)`, where `type_of(aval)` writes a type.
 
-    `ordered` are the ordered effects (`ordered_effects`) of all branches together: a branch without an effect hands
-    on its token. The operation returns a token for each (of the type `abstract_token`), and the results of the
-    equation after them. `ctx.take_tokens` takes the tokens off and returns the rest.
+    `ordered` are the ordered effects (`ordered_effects`) of all branches together: a branch without an effect passes
+    its token through. The operation returns a token for each (of the type `abstract_token`), then the results of the
+    equation. `ctx.take_tokens` takes the tokens and returns the rest.
     """
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
     out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)

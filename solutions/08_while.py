@@ -34,7 +34,7 @@ from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tu
 
 
 def run_while(cond: Body, body: Body, init_val: Any) -> Any:
-    """The last carry of a loop, a tree like `init_val`: trace both functions, and write one equation.
+    """Return the last carry of a loop, a tree like `init_val`: trace both functions, and write one equation.
 
     Condition and body are traced once, for a carry of the types that the leaves of `init_val` have (`trace_both`).
     When the body returns as many leaves as it gets, and other types for weak ones, these are promoted
@@ -72,7 +72,7 @@ def run_while(cond: Body, body: Body, init_val: Any) -> Any:
 def promote_weak_inputs(
     leaves: Sequence[Any], avals: Sequence[Any], out_avals: Sequence[Any]
 ) -> tuple[list[Any], bool]:
-    """The initial carry of a loop, so that it may start from `0` and add floats to it.
+    """Promote the initial carry of a loop, so that it may start from `0` and add floats to it.
 
     Args:
       leaves: the values that the carry starts from, and `avals`, their types.
@@ -105,7 +105,8 @@ def promote_weak_inputs(
 
 
 def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, traced: Traced) -> None:
-    """TypeError unless the carry comes out of a loop's body as it went in: first in tree, then in types (`same_type`).
+    """Raise TypeError unless the carry comes out of a loop's body as it went in: first in tree, then in types
+    (`same_type`).
 
     Args:
       what: the name of the loop's function, for messages.
@@ -145,21 +146,23 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
 
 
 def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, list[bool]]:
-    """The jaxprs of condition and body for a smaller carry, and for each part of the carry whether it was taken out.
+    """Take out of the carry what never changes; return the jaxprs of condition and body for the smaller carry, and for
+    each part of the carry whether it was taken out.
 
-    A part is taken out when it never changes, since the body returns it as it came and in its own place, and when
-    the condition does not read it. It becomes a constant of the body. The inputs of both jaxprs are their constants, as many
-    as there are `cond.consts` and `body.consts`, and then the carry. Afterwards they are
+    A part is taken out when the body returns it unchanged and in its own place, and the condition does not read it. It
+    becomes a constant of the body. The inputs of both jaxprs are their constants, as many as there are `cond.consts`
+    and `body.consts`, and then the carry. Afterwards they are
 
         of the condition    its constants, all of them, and the parts that are left
         of the body         the parts that were taken out, its constants, and the parts that are left
 
-    (which the body returns), each in the order that they had. If nothing is taken out, the jaxprs are those that came.
+    (which the body returns), each in the order that they had. If nothing is taken out, return the jaxprs that were
+    given.
 
     `forwarded_inputs(jaxpr)` says for each output which input it is, None for what is computed. `dce_jaxpr(jaxpr, True,
-    instantiate=keep)` returns the jaxpr without the inputs that nothing reads, but for those that are to be kept (`keep` has a
-    truth value for each input), and for each input whether it is there. `keep_outputs` and `move_inputs_to_front` want tuples of
-    truth values, one for each output or input.
+    instantiate=keep)` returns the jaxpr without unused inputs, except those to keep (`keep` has a bool for each input),
+    and for each input whether it is there. `keep_outputs` and `move_inputs_to_front` take tuples of bools, one for each
+    output or input.
     """
     nconsts = len(body.consts)
     changes = [place != nconsts + i for i, place in enumerate(forwarded_inputs(body.jaxpr))]
@@ -191,9 +194,9 @@ def lower_while(
     """Write the two regions of one `stablehlo.while`; return the names of the last carry.
 
     `args` are names in the text: of the constants of the condition, then of those of the body, then of the carry.
-    `ctx.avals_in` are their types. A `while` of StableHLO knows no constants: all that its regions read goes round,
-    so both regions have arguments for all of `args`, and the operation has as many results. The region of the body
-    ends with a value for each of them, of the same type: constants as they came.
+    `ctx.avals_in` are their types. StableHLO's `while` has no constants: everything that its regions read is carried,
+    so both regions have arguments for all of `args`, and the operation has as many results. The region of the body ends
+    with a value for each of them, of the same type: constants as they came.
 
     `write_while(ctx, args, condition, body, effects)` writes the operation, with the effects of the body's jaxpr, and
     returns a name for each of `args`, constants included. `condition` and `body` are called with the names of their
@@ -236,11 +239,12 @@ def lower_while(
 def fori_loop(
     lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
 ) -> Any:
-    """`val = init_val`; for `i` from `lower` up to but without `upper`: `val = body_fun(i, val)`; the last `val`.
+    """Compute `val = body_fun(i, val)`, from `val = init_val`, for `i` from `lower` up to but without `upper`; return
+    the last `val`.
 
     With bounds that are known while tracing it is a `scan` of `known_trips(lower, upper)` steps (`count_by_scan`),
-    otherwise a `while_loop` (`count_by_while`). The bounds that this one is handed are of one dtype (`dtype_of_bounds`): one of
-    another dtype is converted before, and one that is of it stays as it is, weak if it was weak.
+    otherwise a `while_loop` (`count_by_while`). Pass this one bounds of one dtype (`dtype_of_bounds`): convert a bound
+    of another dtype, and leave one that has it as it is, weak if it was weak.
 
     Args:
       lower, upper: integer scalars of one dtype. With `upper <= lower` there are no steps.
@@ -249,7 +253,7 @@ def fori_loop(
       unroll: as for `scan`, False where it is not given; only for known bounds.
 
     Raises:
-      TypeError: `body_fun` is no function, the bounds are of different types, or the carry changes its type.
+      TypeError: `body_fun` is not a function, the bounds are of different types, or the carry changes its type.
       ValueError: the bounds are traced, and `unroll` is neither None nor False nor 1.
     """
     if not callable(body_fun):
@@ -270,12 +274,12 @@ def fori_loop(
 
 
 def count_by_while(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
-    """`fori_loop` as a while loop, whose carry is the index, the upper bound and the value.
+    """Do `fori_loop` as a while loop, whose carry is the index, the upper bound and the value.
 
     `run_while(cond, body, init_val)` writes the loop, for two `Body`. The condition is `below_upper`, traced for
-    `while_cond`. The function of the body is one of the carry, and its user the user's function, traced for
-    `fori_loop`; the `view` of it gives the arguments of that: the index and the value. The index is counted up by `add(index, one)`,
-    with a one of its own type: of its dtype, and weak where the index is, as `constant_like` makes it.
+    `while_cond`. The body's `fun` takes the carry, its `user` is the user's function, traced for `fori_loop`; its
+    `view` returns the arguments of that, the index and the value. The index is counted up by `add(index, one)`, with a
+    one of its own type: of its dtype, and weak where the index is, as `constant_like` makes it.
     """
 
     def step(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:

@@ -407,16 +407,16 @@ def value_and_grad(
 def transpose_scan(
     cts: Sequence[Any], *operands: Any, reverse: bool, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> list[Any]:
-    """The transpose of a scan that is linear in some constants, in its carry and in some of what it goes over: a scan in
-    the other direction, with the body `transposed_body` (see there for its inputs and outputs). Its constants are the shared
-    residuals, its carry the sums and the cotangents of the carry, and it goes over the cotangents of outputs that are no Zero,
-    and over the rows of residuals.
+    """Transpose rule of a scan that is linear in some constants, in its carry and in some of its `xs`: a scan in the
+    other direction, with the body `transposed_body` (see there for its inputs and outputs). Its constants are the
+    shared residuals, its carry the sums and the cotangents of the carry; its `xs` are the cotangents of outputs that
+    are not a Zero, and the rows of residuals.
 
     Args:
       cts: the cotangents of the last carry and of the stacked outputs; some may be Zero.
-      operands: constants, carry, and what the scan goes over. Those of which a cotangent is wanted are UndefinedPrimals; the
-        other constants are the shared residuals, and the other arrays the rows of them. A part of the carry may be an array,
-        but goes round like the others.
+      operands: constants, carry, and `xs`. The linear ones, which need a cotangent, are UndefinedPrimals; the other
+        constants are the shared residuals, and the other `xs` the rows of residuals. A part of the carry may be an
+        array, but is carried like the others.
       params: those of `scan_p` that stay as they are, `length` and `unroll`.
 
     Returns:
@@ -459,14 +459,14 @@ def transposed_body(
     nonzero_ys: tuple[bool, ...],
     avals: tuple[Any, ...],
 ) -> Jaxpr:
-    """The body of the loop that runs backwards: one step of the other loop, transposed (`backward_pass`).
+    """Return the body of the loop that runs backwards: one step of the other loop, transposed (`backward_pass`).
 
         the loop's      shared residuals, linear constants, carry, linear elements, rows of residuals
                             -> carry, ys
         transposed      shared residuals, sums, cotangents of carry, cotangents of ys, rows of residuals
                             -> sums, cotangents of carry, cotangents of elements
 
-    A constant counts for every step: its cotangent is the sum of all steps', which goes round in the carry.
+    Every step reads a constant: its cotangent is the sum over all steps, which is carried.
 
     Args:
       jaxpr: that of the loop.
@@ -482,7 +482,7 @@ def transposed_body(
         sizes = [num_shared, num_sums, num_carry, sum(nonzero_ys)]
         shared, sums, ct_carry, ct_ys, rows = split_list(args, sizes)
         elements = jaxpr.in_avals[num_shared + num_sums + num_carry : len(jaxpr.invars) - num_rows]
-        # A carry is as weakly typed as its cotangent is, whatever it was on the way forward.
+        # A cotangent of the carry is as weakly typed as the incoming cotangent, whatever the carry was.
         linear = [*map(core.get_aval, [*sums, *ct_carry]), *map(tangent_aval, elements)]
         inputs = [*shared, *map(UndefinedPrimal, linear), *rows]
         cts = [*ct_carry, *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]

@@ -1,7 +1,7 @@
 """traced call -> C -> executable: `jit(f, backend="c")`
 
-What `program` and `compiler` do with XLA, with the room `loops`: the jaxpr becomes C, and that a library, unless the disk cache has
-what a C compiler once made of it.
+Does with the room `loops` what `program` and `compiler` do with XLA: the jaxpr becomes C, and the C a library, unless
+the disk cache has it.
 
 JAX: jax/_src/interpreters/pxla.py:lower_sharding_computation
 """
@@ -22,16 +22,18 @@ from . import disk_cache
 from .compiler import CompilerOptions, Executable
 from .placement import Placement
 
-Program = Any  # of `program`, which asks this module
+Program = Any  # of `program`, which imports this module
 
 
 class LoopsExecutable(Executable):
-    """A program in C, with what it takes to call it."""
+    """A compiled C program, with what it takes to call it."""
 
     __slots__ = ()
 
     def host_dispatcher(self) -> Callable[..., Any]:
-        """The function for host values: they are put where they are read, in Python; jaxlib's dispatcher knows XLA's programs only."""
+        """Return a function that takes host values: Python puts them where they are needed, since jaxlib's dispatcher
+        knows only XLA's programs.
+        """
         taken = [None] * len(self.consts) + [self.arg_avals[i] for i in self.kept]
 
         def dispatch(*values: Any) -> Any:
@@ -42,16 +44,16 @@ class LoopsExecutable(Executable):
         return dispatch
 
     def text(self) -> str:
-        """The C."""
+        """Return the C."""
         text: str = self.loaded.text
         return text
 
     def costs(self) -> dict[str, float]:
-        """Operations and bytes, counted in the loops, and how many loops there are."""
+        """Count operations and bytes in the loops, and the loops."""
         return {**self.loaded.costs, "loops": self.loaded.loops}
 
     def memory(self) -> Any:
-        """Bytes, by the plan."""
+        """Return the bytes that the plan allocates."""
         return self.loaded.memory()
 
 
@@ -95,12 +97,12 @@ def compile_by_loops(program: Program, placement: Placement, options: CompilerOp
 
 
 def _donated(program: Program, kept: Sequence[int], consts: int) -> list[int]:
-    """The positions of arguments, among those that are passed, whose memory is given away."""
+    """Return the positions of donated arguments, among those that are passed."""
     return [consts + at for at, i in enumerate(kept) if program.donated and program.donated[i]]
 
 
 def refuse_options(function: str, options: CompilerOptions) -> None:
-    """ValueError for options of XLA's."""
+    """Raise ValueError for options of XLA's."""
     if options:
         raise ValueError(
             f'jit({function}, backend="c") takes no compiler_options, got {dict(options)}\n'

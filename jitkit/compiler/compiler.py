@@ -1,11 +1,10 @@
 """StableHLO -> executable
 
-Compiling: the text of a module and the devices that it is for go through XLA once, and come back as an
-`Executable`, which takes buffers and returns buffers. Before XLA is asked, the disk cache is, when one is
-configured.
+XLA compiles the text of a module for its devices once, to an `Executable`, which takes buffers and returns buffers. If
+a disk cache is configured, it is searched first.
 
-What a program needs besides its arguments travels with it: large constants that lowering hoisted out of the
-text (they are passed first), which arguments are used at all, and the avals and placement of the results.
+An `Executable` also holds large constants that lowering hoisted out of the text (they are passed first), which
+arguments are used, and the avals and placement of the results.
 
 JAX: jax/_src/compiler.py:backend_compile_and_load
 """
@@ -32,11 +31,11 @@ CompilerOptions = tuple[tuple[str, Any], ...]
 def compile_module(name: str, module: Module, owners: Sequence[runtime.Device], options: CompilerOptions = ()) -> Any:
     """Compile a module for these devices: from the disk cache if it is there, by XLA otherwise.
 
-    XLA sees the text with source lines; the cache's key does not, so that moving a function does not
+    XLA gets the text with source lines; the cache's key does not have them, so that moving a function does not
     recompile it.
     """
     start = time.perf_counter()
-    if module.host_callbacks:  # functions of this process: nothing for the disk
+    if module.host_callbacks:  # functions of this process: not for the disk
         text = module.text(debug_info=True)
         loaded = runtime.compile_with_callbacks(text, owners, options, module.host_callbacks)
     else:
@@ -46,12 +45,12 @@ def compile_module(name: str, module: Module, owners: Sequence[runtime.Device], 
 
 
 def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: CompilerOptions) -> Any:
-    """StableHLO text in, machine code out: what the disk cache has for it, or else what `runtime.compile_text` makes of it.
+    """Turn StableHLO text into machine code: load it from the disk cache, or else call `runtime.compile_text`.
 
-    While the cache is `enabled`, it is asked first (`load`, which gives None for what it has not), and given what had to be
-    compiled (`store`). It knows a program by `module.text()`, which is the same wherever the function stands in its file.
-    XLA compiles `module.text(debug_info=True)`, where each line has its line of Python. When the cache is not enabled,
-    the text without these is not needed, and not made.
+    While the cache is `enabled`, call `load` first (None: not there), and `store` what had to be compiled. The cache's
+    key is `module.text()`, which does not depend on where the function is in its file. XLA compiles
+    `module.text(debug_info=True)`, where each line has its Python line. When the cache is not enabled, do not make the
+    text without lines.
     """
     known_by = module.text() if disk_cache.enabled() else ""
     loaded = disk_cache.load(known_by, owners, options) if known_by else None
@@ -66,8 +65,8 @@ class Executable:
     """A compiled program with what it takes to call it on a flat list of arguments.
 
     `kept` are the positions of the arguments that the program uses, `consts` the buffers passed before them,
-    `out_avals` the types of the results. `sharding` is where arguments have to be, unless `spread` says it of each;
-    results live there, committed or not, or where XLA or `results` puts them.
+    `out_avals` the types of the results. `sharding` is where arguments have to be, unless `spread` has one for each;
+    results are there, committed or not, or where XLA or `results` puts them.
     """
 
     __slots__ = (
@@ -122,10 +121,10 @@ class Executable:
             for aval, s in zip(out_avals, self.out_shardings, strict=True)
         ]
 
-    has_effects: ClassVar[bool] = False  # whether running it is more than computing the results
+    has_effects: ClassVar[bool] = False  # whether running it does more than compute results
 
     def place(self, x: Any, aval: ShapedArray, sharding: runtime.Sharding | None = None) -> runtime.Buffer:
-        """The buffer of an argument on this program's devices; copies only what is elsewhere."""
+        """Return the buffer of an argument on this program's devices; copy only what is elsewhere."""
         sharding = sharding or self.sharding
         if type(x) is Array:
             x = x._buf
@@ -138,7 +137,7 @@ class Executable:
         return x
 
     def place_const(self, value: Any) -> runtime.Buffer:
-        """The buffer of a constant."""
+        """Return the buffer of a constant."""
         return self.place(value, core.get_aval(value))
 
     def __call__(self, args: Sequence[Any]) -> list[Array]:
@@ -149,13 +148,13 @@ class Executable:
         return self.wrap(self.run(buffers))
 
     def run(self, buffers: list[runtime.Buffer]) -> list[runtime.Buffer]:
-        """Run on buffers that are in place: constants first, then the arguments that are used."""
+        """Run on buffers that are in place: constants first, then the used arguments."""
         results: list[runtime.Buffer] = self.execute(buffers).consume_with_handlers(self.handlers)
         return results
 
     def host_dispatcher(self) -> Callable[..., Any]:
-        """A function that runs the program on buffers and on host values of the right dtypes, and returns the buffers of the
-        results, or of the only one; made at first use.
+        """Return a function that runs the program on buffers and on host values of the right dtypes, and returns the
+        buffers of the results, or of the only one; made at first use.
         """
         if self.host_call is None:
             count = len(self.consts) + len(self.kept)
@@ -171,24 +170,24 @@ class Executable:
         return self.host_call
 
     def text(self) -> str:
-        """The program in the compiler's language: HLO."""
+        """Return the program in the compiler's language: HLO."""
         return "\n\n".join(module.to_string() for module in self.loaded.hlo_modules())
 
     def costs(self) -> dict[str, float]:
-        """What the compiler says of the program's costs."""
+        """Return the compiler's cost estimate."""
         return runtime.cost_of_executable(self.loaded)
 
     def memory(self) -> Any:
-        """Bytes that the program takes, or None."""
+        """Return the bytes that the program takes, or None."""
         return runtime.memory_of_executable(self.loaded)
 
     def wrap(self, buffers: Sequence[runtime.Buffer]) -> list[Array]:
-        """Arrays around the results."""
+        """Wrap the results in Arrays."""
         return [Array(b, aval, key) for b, aval, key in zip(buffers, self.out_avals, self.out_keys, strict=True)]
 
 
 class EffectfulExecutable(Executable):
-    """A compiled program that calls Python while it runs: its tokens go in and out beside the buffers."""
+    """A compiled program with effects: tokens are passed and returned beside the buffers."""
 
     __slots__ = ("ordered",)
 
@@ -199,14 +198,14 @@ class EffectfulExecutable(Executable):
         self.ordered = ordered
 
     def run(self, buffers: list[runtime.Buffer]) -> list[runtime.Buffer]:
-        """Run on buffers that are in place, after what was run before with the same ordered effects."""
+        """Run on buffers that are in place, after earlier programs with the same ordered effects."""
         return tokens.run(self.loaded, buffers, self.handlers, self.ordered, self.place)
 
 
 def output_shardings(
     loaded: Any, sharding: runtime.Sharding, count: int, asked: Sequence[runtime.Sharding | None] = ()
 ) -> list[runtime.Sharding]:
-    """Where the results are: on the program's device, or when there are several, as was asked for, or as XLA's
+    """Return the shardings of the results: on the program's device, or for several devices as was asked, or as XLA's
     partitioner decided.
     """
     if len(runtime.sharding_devices(sharding)) == 1:
@@ -216,15 +215,15 @@ def output_shardings(
 
 
 def not_to_be_run(name: str) -> RuntimeError:
-    """The error for a program that would run in spite of the option `no_execution`."""
+    """Return the error for running a program with the option `no_execution`."""
     return RuntimeError(f"JAX tried to execute function jit({name}), but the no_execution config option is set")
 
 
 def explain_failure(
     error: Exception, values: Sequence[Any], consts: Sequence[Any] = (), warm: bool = False
 ) -> Exception:
-    """A better error for a run that failed: an argument or a constant that had been donated, or what XLA said. In a `warm`
-    call of a jitted function JAX up to 0.10 does not look at arguments: an error about one of those is XLA's, a ValueError.
+    """Return a better error for a failed run: a donated argument or constant, or XLA's message. In a `warm` call of a
+    jitted function JAX up to 0.10 does not check arguments: an error about one is then XLA's, a ValueError.
     """
     for x in (*values, *consts):
         buffer = x._buf if type(x) is Array else x

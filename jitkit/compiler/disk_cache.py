@@ -1,11 +1,11 @@
-"""Executables kept between processes.
+"""Keeps executables between processes.
 
-With `JITKIT_CACHE_DIR` (or `config.update("compilation_cache_dir", ...)`) set, compiled programs are written
-to that folder and found again by the next process, 30 to 80 times faster than compiling. The key is a hash of
-everything that the machine code depends on: the StableHLO text, the options, jaxlib's version, the platform
-and the processor's features. A file is written beside its name and then renamed, so a reader never sees half
-of one; a damaged or foreign file is ignored with a warning. The folder holds at most `JITKIT_CACHE_MAX_SIZE` bytes: the
-files that were not used for longest go before a new one comes, and one that is larger than all that is not written.
+With `JITKIT_CACHE_DIR` (or `config.update("compilation_cache_dir", ...)`) set, compiled programs are written to that
+folder and found again by the next process, 30 to 80 times faster than compiling. The key is a hash of everything that
+the machine code depends on: the StableHLO text, the options, jaxlib's version, the platform and the processor's
+features. A file is written under another name and then renamed, so a reader never sees half of one; a damaged or
+foreign file is ignored with a warning. The folder holds at most `JITKIT_CACHE_MAX_SIZE` bytes: the least recently used
+files are deleted before a new one is written, and a file larger than the limit is not written.
 
 Loading an executable runs native code from the folder: it must be as trusted as the program itself.
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # imported when something is kept
 
 _MAGIC = b"jitkit-executable-1\n"
 _SUFFIX = ".jitkit"
-_UNFINISHED = (whole_file.PART, ".tmp")  # files of writers; jitkit 0.1 named them .tmp
+_UNFINISHED = (whole_file.PART, ".tmp")  # files being written; jitkit 0.1 named them .tmp
 
 
 def enabled() -> bool:
@@ -40,18 +40,18 @@ def enabled() -> bool:
 
 
 def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> Any:
-    """The executable for this text (without source lines, which change nothing) from the folder, or None."""
+    """Return the executable for this text (without source lines, which change nothing) from the folder, or None."""
     return _load(_path(*_parts(text, owners, options)), lambda data: runtime.deserialize(data, owners, options))
 
 
 def load_library(known_by: Sequence[str]) -> bytes | None:
-    """The machine code that a C compiler made, by all that it depends on, or None."""
+    """Return the machine code that a C compiler made, by everything that it depends on, or None."""
     found: bytes | None = _load(_path(*known_by), lambda data: data)
     return found
 
 
 def _load(path: str, made_of: Callable[[bytes], Any]) -> Any:
-    """What is made of a file's data, or None."""
+    """Return what `made_of` makes of a file's data, or None."""
     start = time.perf_counter()
     try:
         with open(path, "rb") as file:
@@ -63,11 +63,11 @@ def _load(path: str, made_of: Callable[[bytes], Any]) -> Any:
         return None
     try:
         loaded = made_of(_unpack(content))
-    except Exception as error:  # whatever a damaged file makes of the loader, compiling is the way out
+    except Exception as error:  # whatever a damaged file does to the loader, compile instead
         warnings.warn(f"jitkit's disk cache ignores {path}, which is damaged or not its own: {error}", stacklevel=3)
         return None
     with contextlib.suppress(OSError):
-        os.utime(path)  # the time of last use, which `_make_room` goes by
+        os.utime(path)  # the time of last use, for `_make_room`
     report.log_stage("disk cache hit", os.path.basename(path)[:12], time.perf_counter() - start)
     return loaded
 
@@ -97,13 +97,13 @@ def _store(path: str, data: Callable[[], bytes]) -> None:
         os.makedirs(folder, exist_ok=True)
         _make_room(folder, limit - len(content))
         whole_file.write_whole(path, content, make_folder=True)
-        _make_room(folder, limit)  # for what other processes wrote meanwhile
+        _make_room(folder, limit)  # other processes may have written meanwhile
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: PJRT cannot serialise on every platform
         warnings.warn(f"jitkit's disk cache cannot write to {folder}: {error}", stacklevel=3)
 
 
 def _parts(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> tuple[str, ...]:
-    """All that a program of XLA's depends on."""
+    """List everything that an XLA program depends on."""
     return text, repr(options), ",".join(str(device.id) for device in owners), runtime.platform_fingerprint(owners[0])
 
 
@@ -137,9 +137,7 @@ def _unpack(content: bytes) -> bytes:
 
 
 def _make_room(folder: str, limit: int) -> None:
-    """Delete the files that were not used for longest until the others have no more bytes than that; leftovers of
-    dead writers, too.
-    """
+    """Delete the least recently used files until the others fit into the limit; and leftovers of dead writers."""
     files, total = [], 0
     for name in os.listdir(folder):
         path = os.path.join(folder, name)

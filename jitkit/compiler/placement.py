@@ -1,7 +1,7 @@
 """keys of a call's leaves -> where the program runs
 
-On the default device, unless an argument is committed to a place, or `jit` was told one. Arguments that are committed to different
-places are an error, which names two of them.
+A call runs on the default device, unless an argument is committed to a place, or `jit` was told one. Arguments
+committed to different places are an error, which names two of them.
 
 JAX: jax/_src/interpreters/pxla.py:_get_and_check_device_assignment
 """
@@ -20,8 +20,8 @@ class Placement(NamedTuple):
 
     sharding: runtime.Sharding
     committed: bool
-    spread: tuple[runtime.Sharding, ...] = ()  # how each argument is, when there are several devices
-    results: tuple[runtime.Sharding | None, ...] = ()  # how each result has to be, if `jit` was told
+    spread: tuple[runtime.Sharding, ...] = ()  # the sharding of each argument, when there are several devices
+    results: tuple[runtime.Sharding | None, ...] = ()  # the sharding that each result must have, if `jit` was told
 
     @property
     def devices(self) -> tuple[runtime.Device, ...]:
@@ -36,7 +36,7 @@ class Placement(NamedTuple):
 
 
 def default_placement() -> Placement:
-    """The default device, uncommitted."""
+    """Return the default device, uncommitted."""
     return Placement(runtime.single_device_sharding(runtime.default_device()), False)
 
 
@@ -47,11 +47,11 @@ def placement_of(
     results: Sequence[runtime.Sharding | None] = (),
     inside: Sequence[runtime.Sharding] = (),
 ) -> Placement:
-    """Where a call runs: where its committed arguments are, or where its results were asked to be; else on the
-    default device. ValueError when these disagree.
+    """Decide where a call runs: where its committed arguments are, or where its results must be; else on the default
+    device. ValueError when these disagree.
 
-    `keys` are the keys of the leaves; `names` what the leaves are called in the error; `results` the shardings that
-    were asked for, a leaf each, or empty; `inside` those that calls in the program were told of.
+    `keys` are the keys of the leaves; `names` their names for the error; `results` the shardings asked for, one per
+    leaf, or empty; `inside` those of calls in the program.
     """
     chosen: runtime.Placed | None = None
     first = 0
@@ -89,8 +89,8 @@ def placement_of(
 
 
 def placed_as_asked(key: Any, aval: ShapedArray, asked: runtime.Sharding | None) -> Any:
-    """The key of a leaf with the sharding that `in_shardings` has for it. ValueError when it is committed to another one: from one device
-    to one device it is brought, as in JAX.
+    """Return the key of a leaf with the sharding that `in_shardings` has for it. ValueError when it is committed to
+    another one, except that it is moved from one device to one device, as in JAX.
     """
     if asked is None:
         return key

@@ -1,8 +1,8 @@
 """traced call -> module -> executable
 
-What is done between the stages: code without effect is dropped, arguments that nothing reads are left out, `mlir` writes the
-rest as StableHLO, with the attributes that give donated memory to results and spread arrays over devices, and `compiler`
-has it compiled. First calls of `jit`, eager operations, and `stages` all come through here.
+This module connects the stages: it removes dead code and unused arguments, `mlir` writes the rest as StableHLO, with
+attributes for donation and sharding, and `compiler` compiles it. First calls of `jit`, eager operations, and `stages`
+all come through here.
 
 JAX: jax/_src/interpreters/pxla.py:lower_sharding_computation
 """
@@ -26,7 +26,7 @@ from .placement import Placement
 
 
 class Program(NamedTuple):
-    """One function traced for one signature: what every later stage needs to know.
+    """One function traced for one signature, with everything that later stages need.
 
     `jaxpr` takes the leaves of `(args, kwargs)`, whose tree is `in_tree`, and returns the leaves of
     `out_tree`. `donated` has a flag per leaf, or is empty. `options` are XLA's own.
@@ -39,7 +39,7 @@ class Program(NamedTuple):
     donated: tuple[bool, ...] = ()
     keep_unused: bool = False
     options: CompilerOptions = ()
-    backend: str | None = None  # "c": not XLA, but the room `loops`
+    backend: str | None = None  # "c": the room `loops` instead of XLA
 
 
 def lower_program(
@@ -47,8 +47,8 @@ def lower_program(
 ) -> tuple[Module, list[int]]:
     """Lower a traced program. Returns the module, and the positions of the arguments that it takes.
 
-    Unless `keep_unused`, what no result depends on is left out, and so are arguments that nothing reads.
-    `placement` is where the arguments will be, if they are committed.
+    Unless `keep_unused`, dead code and unused arguments are left out. `placement` is where the arguments will be, if
+    they are committed.
     """
     start = time.perf_counter()
     jaxpr = program.jaxpr
@@ -74,7 +74,7 @@ def lower_program(
 
 
 def _refuse_order(jaxpr: Jaxpr) -> None:
-    """ValueError for ordered effects in a program for several devices."""
+    """Raise ValueError for ordered effects in a program for several devices."""
     if ordered := ordered_effects(jaxpr.effects):
         raise ValueError(
             f"The following ordered effects are not supported for more than 1 device: {ordered}\n"
@@ -83,20 +83,20 @@ def _refuse_order(jaxpr: Jaxpr) -> None:
 
 
 def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | None:
-    """Give each donated argument's memory to the first result of the same shape and dtype that has none yet, and
-    failing that, offer it to XLA for one of the same size.
+    """Give each donated argument's memory to the first free result of the same shape and dtype; failing that, offer it
+    to XLA for one of the same size.
     """
     if not any(donated):
         return None
     free: dict[tuple[Any, ...], list[int]] = {}
-    tokens = len(ordered_effects(jaxpr.effects))  # which are returned before all results
+    tokens = len(ordered_effects(jaxpr.effects))  # tokens are returned before all results
     for i, aval in enumerate(jaxpr.out_avals):
         free.setdefault((aval.shape, aval.dtype), []).append(i)
     attributes = []
     for aval, is_donated in zip(jaxpr.in_avals, donated, strict=True):
         results = free.get((aval.shape, aval.dtype)) if is_donated else None
         attributes.append(f"tf.aliasing_output = {tokens + results.pop(0)} : i32" if results else "")
-    # What is left may do for a result of as many elements; that is for XLA to see.
+    # The other donated buffers may fit a result with as many elements; XLA decides.
     sizes = [jaxpr.out_avals[i].size for results in free.values() for i in results]
     unusable = []
     for i, (aval, is_donated) in enumerate(zip(jaxpr.in_avals, donated, strict=True)):
@@ -121,7 +121,9 @@ def _sharding_attribute(sharding: runtime.Sharding, aval: Any) -> str:
 
 
 def _sharding_attributes(jaxpr: Jaxpr, spread: Sequence[Any], donation: list[str] | None) -> list[str]:
-    """How each argument is spread over the devices. Whether a donated one fits a result is then for XLA to see."""
+    """Return the attributes that say how each argument is spread over the devices. XLA decides whether a donated one
+    fits a result.
+    """
     attributes = [_sharding_attribute(sharding, aval) for sharding, aval in zip(spread, jaxpr.in_avals, strict=True)]
     given_away = donation or [""] * len(attributes)
     return [f"{a}, jax.buffer_donor = true" if d else a for a, d in zip(attributes, given_away, strict=True)]
@@ -152,10 +154,10 @@ def build_executable(
 
 
 def compile_program(program: Program, placement: Placement) -> Executable:
-    """A traced program made an executable: lowered (`lower_program`) for the platform of its placement, and compiled for the
-    placement's devices with the program's own options (`build_executable`).
+    """Lower a traced program (`lower_program`) for the platform of its placement, and compile it for the placement's
+    devices with the program's own options (`build_executable`).
 
-    A program of which no argument is committed to a device says nothing about devices: it is lowered without a placement.
+    If no argument is committed to a device, the text must not mention devices: lower without a placement.
     """
     if program.backend is not None:
         return _by_loops(program, placement, program.options)
@@ -164,6 +166,6 @@ def compile_program(program: Program, placement: Placement) -> Executable:
 
 
 def _by_loops(program: Program, placement: Placement, options: CompilerOptions) -> Executable:
-    """What the other compiler makes of a program; it is imported when somebody asks for it."""
+    """Compile with the room `loops`, which is imported only when needed."""
     made: Executable = late_rooms.import_room("jitkit.compiler.by_loops").compile_by_loops(program, placement, options)
     return made

@@ -1,8 +1,8 @@
 """in_shardings and out_shardings of `jit` -> a sharding for each leaf
 
-What a user says of the places of arguments and results is a tree, which may end above the leaves: one sharding for a
-whole dictionary of arrays, `None` where nothing is said. Here it is stretched over the leaves, and compared with what
-is there. The shardings are JAX's; who computes what, and what is sent where, is worked out by XLA's partitioner.
+A user gives shardings of arguments and results as a tree, which may end above the leaves: one sharding for a whole
+dictionary of arrays, `None` where it is open. This module expands it to the leaves, and checks it against the arrays.
+The shardings are JAX's; XLA's partitioner decides what each device computes and sends.
 
 JAX: jax/_src/pjit.py:pjit_check_aval_sharding
 """
@@ -44,11 +44,11 @@ class ShardingTree:
         return repr(self.tree())
 
     def tree(self) -> Any:
-        """The tree as it was given."""
+        """Return the tree as it was given."""
         return tree_unflatten(self.treedef, self.leaves)
 
     def over(self, tree: Any) -> list[runtime.Sharding | None]:
-        """The sharding of each leaf of another tree, of which this is the beginning. ValueError when it is not."""
+        """Return the sharding of each leaf of another tree, of which this is a prefix. ValueError when it is not."""
         return broadcast_prefix(self.tree(), tree, _is_none)
 
 
@@ -57,9 +57,9 @@ def _is_none(x: Any) -> bool:
 
 
 def sharding_tree(shardings: Any, what: str) -> ShardingTree | None:
-    """The argument `what` of `jit`; None when nothing is said.
+    """Make a ShardingTree of the argument `what` of `jit`; None when nothing is given.
 
-    TypeError for a leaf that is no sharding; RuntimeError for a `PartitionSpec`, which is one only with a mesh.
+    TypeError for a leaf that is not a sharding; RuntimeError for a `PartitionSpec`, which needs a mesh to be one.
     """
     if isinstance(shardings, list):
         shardings = tuple(shardings)
@@ -84,7 +84,7 @@ def sharding_tree(shardings: Any, what: str) -> ShardingTree | None:
 def of_arguments(
     shardings: ShardingTree | None, args: Sequence[Any], kwargs: Any, avals: Sequence[Any], names: Sequence[str]
 ) -> tuple[runtime.Sharding | None, ...]:
-    """The sharding that each leaf of the arguments has to have; empty when nothing was said.
+    """Return the sharding that each leaf of the arguments must have; empty when none was given.
 
     ValueError for keyword arguments, for a tree of another form, and for an array that cannot be divided so.
     """
@@ -111,7 +111,7 @@ def of_arguments(
 def of_results(
     shardings: ShardingTree | None, out_tree: PyTreeDef, avals: Sequence[Any]
 ) -> tuple[runtime.Sharding | None, ...]:
-    """The sharding that each leaf of the result has to have; empty when nothing was said. ValueError as above."""
+    """Return the sharding that each leaf of the result must have; empty when none was given. ValueError as above."""
     if shardings is None:
         return ()
     try:
@@ -124,7 +124,7 @@ def of_results(
 
 
 def _check(shardings: Sequence[runtime.Sharding | None], avals: Sequence[Any], names: Sequence[str], what: str) -> None:
-    """ValueError for an array that has too few axes for its sharding, or one that cannot be divided evenly."""
+    """Raise ValueError for an array that has too few axes for its sharding, or one that cannot be divided evenly."""
     for sharding, aval, name in zip(shardings, avals, names, strict=True):
         if sharding is None:
             continue

@@ -3,12 +3,12 @@
 Comes in: an operation and its operands. Goes out: whatever the current trace makes of it. In the order of reading:
 
     primitive        `Primitive.bind`, and which values are operands
-    avals            what is known of a value before it is computed: shape, dtype, weakness
-    trace            what decides about operations meanwhile
-    tracer           what stands for a value meanwhile; it belongs to a trace
-    dtypes           the types of elements: the door of `element_types`, `default_types` (32 bits) and `promotion`
+    avals            what is known of a value while tracing: shape, dtype, weak type
+    trace            what handles operations while a function is traced
+    tracer           stands for a value while tracing; it belongs to a trace
+    dtypes           the types of elements: re-exports `element_types`, `default_types` (32 bits) and `promotion`
     operators        `x + y`, `x[i]`, `x.sum()`: what Array and Tracer share
-    references       names of what can be written to, which is not here
+    references       JAX's names for mutable references, which jitkit does not have
     effects          what an operation does besides returning results
 
 JAX: jax/_src/core.py:Primitive
@@ -54,9 +54,9 @@ from .tracer import is_concrete as is_concrete
 from .tracer import unstacking as unstacking
 from .tracer import value_if_known as value_if_known
 
-pytype_aval_mappings = aval_of_type  # JAX's name, under which libraries enter types of their own
+pytype_aval_mappings = aval_of_type  # JAX's name: libraries add their types to it
 
-# What stands in `jaxpr`, one room up, is in JAX's `core`.
+# `jax.core` has these names, which are defined one room up in `jaxpr`.
 late_rooms.hand_on(__name__, eval_jaxpr="jitkit.jaxpr:eval_jaxpr", Atom="jitkit.jaxpr:Atom")
 
 missing_names.explain("core", sys.modules[__name__])

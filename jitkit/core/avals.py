@@ -1,10 +1,10 @@
-"""Abstract values: what is known of a value before it is computed. For an array: shape, dtype, and whether
-the dtype is weak.
+"""Defines abstract values (avals): what is known of a value while tracing. For an array: shape, dtype, and whether the
+dtype is weak.
 
-A dtype is weak when it was taken from a Python number, and gives way: `x + 1` has the dtype of x.
+A dtype is weak when it came from a Python number, and gives way in promotion: `x + 1` has the dtype of x.
 
-Avals are interned: equal ones are the same object. That makes them dictionary keys that hash by address, and
-it is why one call of a compiled function costs about a microsecond of bookkeeping.
+Avals are interned: equal ones are the same object. As dictionary keys they hash by address, which keeps the bookkeeping
+of a compiled call at about a microsecond.
 
 JAX: jax/_src/core.py:ShapedArray
 """
@@ -24,7 +24,7 @@ from . import dtypes
 
 
 class _Places(Slots):
-    """Slot for the sharding of an array that is traced, which the runtime knows."""
+    """Slot for the sharding of a traced array, which the runtime knows."""
 
     unspecified: Callable[[int], Any]
 
@@ -33,7 +33,7 @@ places = _Places()
 
 
 class AbstractValue:
-    """What is known of a value before it is computed: the class of all avals."""
+    """What is known of a value while tracing: the base class of all avals."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ class ShapedArray(AbstractValue):
     _lock: ClassVar[threading.Lock] = threading.Lock()
 
     def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> ShapedArray:
-        """The aval with these parts: always the same object for the same parts."""
+        """Return the aval with these parts: always the same object for the same parts."""
         key = (tuple(shape), dtype, weak_type)
         self = cls._interned.get(key)
         if self is None:
@@ -78,13 +78,13 @@ class ShapedArray(AbstractValue):
 
     @property
     def sharding(self) -> Any:
-        """JAX's sharding by type: over a mesh without axes, since jitkit spreads arrays by `jit` and `device_put` alone."""
+        """JAX's sharding of the type: over a mesh without axes, since only `jit` and `device_put` spread arrays here."""
         return places.unspecified(self.ndim)
 
     def update(
         self, shape: Sequence[int] | None = None, dtype: Any = None, weak_type: bool | None = None
     ) -> ShapedArray:
-        """The same aval with some parts replaced."""
+        """Return the same aval with some parts replaced."""
         return ShapedArray(
             self.shape if shape is None else shape,
             self.dtype if dtype is None else dtype,
@@ -92,26 +92,22 @@ class ShapedArray(AbstractValue):
         )
 
     def to_tangent_aval(self) -> ShapedArray:
-        """The type of a small change of a value: its own for floats and complex numbers, float0 for all others, which do not change
-        a little.
-        """
+        """Return the type of a tangent: the same for floats and complex numbers, float0 for all others."""
         return self if dtypes.issubdtype(self.dtype, np.inexact) else ShapedArray(self.shape, dtypes.float0)
 
-    at_least_vspace = to_ct_aval = (
-        to_tangent_aval  # JAX's other names: the space of tangents, and of cotangents, is the same
-    )
+    at_least_vspace = to_ct_aval = to_tangent_aval  # JAX's other names: tangents and cotangents have the same type
 
     def update_weak_type(self, weak_type: bool) -> ShapedArray:
-        """The same aval, weak or not."""
+        """Return the same aval, weak or not."""
         return self.update(weak_type=weak_type)
 
     def strip_weak_type(self) -> ShapedArray:
-        """The aval without its weakness: two branches of a conditional, say, must agree up to it."""
+        """Return the aval with a strong type, to compare types that may differ in weakness."""
         return self.update(weak_type=False) if self.weak_type else self
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """`float32[3,4]`, or `f32[3,4]` as jaxprs have it."""
-        long_name = "float0" if self.dtype == dtypes.float0 else self.dtype.name  # numpy's name of it is "void"
+        long_name = "float0" if self.dtype == dtypes.float0 else self.dtype.name  # numpy calls it "void"
         name = dtypes.short_dtype_name(self.dtype) if short_dtypes else long_name
         return f"{name}[{','.join(map(str, self.shape))}]"
 
@@ -127,8 +123,8 @@ class ShapedArray(AbstractValue):
 
 
 def physical_aval(aval: Any) -> Any:
-    """The aval of what is on the device: for an array of an extended dtype, one with the axes of its elements
-    behind its own; for one of float0, which has no bytes, one of bool; for a token an empty one; any other aval itself.
+    """Return the aval of the storage on the device: for an extended dtype, an array with the elements' axes last; for
+    float0, which has no bytes, one of bool; for a token an empty one; any other aval itself.
     """
     if aval is abstract_token:
         return ShapedArray((0,), np.bool_)
@@ -141,9 +137,7 @@ def physical_aval(aval: Any) -> Any:
 
 
 def is_of_arrays(aval: Any) -> bool:
-    """Whether values of this type are Arrays. Tokens are not, and not tangents of integers (float0), of which nothing is known
-    but the shape.
-    """
+    """Whether values of this type are Arrays. Tokens are not, nor float0 tangents of integers, which have only a shape."""
     return aval is not abstract_token and aval.dtype != dtypes.float0
 
 
@@ -154,11 +148,11 @@ class AbstractToken(AbstractValue):
     weak_type: ClassVar[bool] = False
 
     def str_short(self, short_dtypes: bool = False) -> str:
-        """`Tok`, in either style."""
+        """Return `Tok`, in either style."""
         return "Tok"
 
     def strip_weak_type(self) -> AbstractToken:
-        """Tokens have no dtype to be weak."""
+        """Return the aval itself: a token has no dtype."""
         return self
 
     def __repr__(self) -> str:

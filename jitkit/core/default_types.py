@@ -1,8 +1,8 @@
 """values -> dtype and weakness: 32 bits by default
 
-Accelerators are slow or unable with 64 bits, so JAX narrows a 64-bit type unless x64 mode is on (`canonicalize_dtype`); a Python
-scalar begins there, too. And it is *weak*: it has a kind but no width, so `x * 2.0` keeps a bfloat16 `x` in bfloat16.
-What becomes of several values that meet is said in `promotion`.
+Accelerators are slow with 64 bits, or do not support them, so JAX narrows 64-bit types unless x64 mode is on
+(`canonicalize_dtype`), those of Python scalars, too. A Python scalar is also *weak*: it has a kind but no width, so `x
+* 2.0` keeps a bfloat16 `x` in bfloat16. `promotion` combines the types of several values.
 
 JAX: jax/_src/dtypes.py:canonicalize_dtype
 """
@@ -29,7 +29,7 @@ from .element_types import (
     uint,
 )
 
-# What Python's scalars are before narrowing.
+# The dtypes of Python's scalars before narrowing.
 python_scalar_dtypes: dict[type, DType] = {
     bool: np.dtype(bool_),
     int: np.dtype(int_),
@@ -51,7 +51,7 @@ _TO_32_BITS: dict[DType, DType] = {
 
 @functools.lru_cache(maxsize=1024)
 def narrowed(x64: bool, dtype: Any) -> Any:
-    """`canonicalize_dtype` for whoever knows the mode."""
+    """`canonicalize_dtype` for a caller that knows the mode."""
     if isinstance(dtype, ExtendedDType):
         return dtype
     given = np.dtype(dtype)
@@ -59,38 +59,38 @@ def narrowed(x64: bool, dtype: Any) -> Any:
 
 
 def canonicalize_dtype(dtype: Any) -> DType:
-    """The NumPy dtype, narrowed to 32 bits unless x64 mode is on. TypeError where NumPy does not know it."""
+    """Return the NumPy dtype, narrowed to 32 bits unless x64 mode is on. TypeError where NumPy does not know it."""
     canonical: DType = narrowed(config.local.state.options.enable_x64, dtype)
     return canonical
 
 
 def canonical_scalar_dtype(python_type: type) -> DType:
-    """The dtype of bool, int, float or complex: int32, float32, complex64, and twice that in x64 mode."""
+    """Return the dtype of bool, int, float or complex: bool, int32, float32, complex64, or in x64 mode the 64-bit ones."""
     return canonicalize_dtype(python_scalar_dtypes[python_type])
 
 
 def default_int_dtype() -> DType:
-    """int32, or int64 in x64 mode."""
+    """Return int32, or int64 in x64 mode."""
     return canonicalize_dtype(int_)
 
 
 def default_uint_dtype() -> DType:
-    """uint32, or uint64 in x64 mode."""
+    """Return uint32, or uint64 in x64 mode."""
     return canonicalize_dtype(uint)
 
 
 def default_float_dtype() -> DType:
-    """float32, or float64 in x64 mode."""
+    """Return float32, or float64 in x64 mode."""
     return canonicalize_dtype(float_)
 
 
 def default_complex_dtype() -> DType:
-    """complex64, or complex128 in x64 mode."""
+    """Return complex64, or complex128 in x64 mode."""
     return canonicalize_dtype(complex_)
 
 
 def jax_dtype(spec: Any = None) -> DType:
-    """`numpy.dtype(spec)`, but Python's types and None give JAX's defaults: `jax_dtype(float)` is float32."""
+    """Return `numpy.dtype(spec)`, but JAX's defaults for Python's types and None: `jax_dtype(float)` is float32."""
     if spec is None:
         return default_float_dtype()
     if isinstance(spec, type) and spec in python_scalar_types:
@@ -100,7 +100,7 @@ def jax_dtype(spec: Any = None) -> DType:
 
 
 def check_and_canonicalize_user_dtype(dtype: Any, fun_name: str = "") -> DType:
-    """The dtype to use where a user wrote `dtype=...`. Narrowing is warned about, but not of Python's types.
+    """Return the dtype to use where a user wrote `dtype=...`. Warns when it narrows, except for Python's types.
 
     Args:
       dtype: a dtype, scalar type or name.
@@ -155,16 +155,14 @@ def is_weakly_typed(x: Any) -> bool:
     return x_type is int or x_type is float or x_type is complex or getattr(x, "weak_type", False) is True
 
 
-asking_types: set[type] = (
-    set()
-)  # of values with a `weak_type` whose dtype is what a user asks for, and not what there is
+asking_types: set[type] = set()  # of values with a `weak_type` whose dtype is what a user asks for, not what they have
 
 
 def dtype(x: Any) -> DType:
-    """The dtype of a value, scalar, scalar type, dtype or name of a dtype, narrowed unless x64 mode is on.
+    """Return the dtype of a value, scalar, scalar type, dtype or name of a dtype, narrowed unless x64 mode is on.
 
-    Values with a `weak_type` (Array, Tracer, ShapedArray) keep the dtype that they have: they were narrowed
-    when they were made, and what was made in x64 mode stays what it is. A `ShapeDtypeStruct` has what its user wrote.
+    Values with a `weak_type` (Array, Tracer, ShapedArray) keep their dtype: it was narrowed when they were made, and
+    one made in x64 mode stays. A `ShapeDtypeStruct` has what its user wrote.
 
     Raises:
       ValueError: for None.
@@ -209,7 +207,7 @@ def _checked(x: Any, found: Any) -> Any:
 
 
 def scalar_type_of(x: Any) -> type:
-    """bool, int, float or complex: the Python type of one element of a value, a type or a dtype."""
+    """Return the Python type of one element of a value, a type or a dtype: bool, int, float or complex."""
     found = dtype(x)
     if found not in kinds:
         raise TypeError(f"Invalid scalar value {x}")
@@ -218,19 +216,19 @@ def scalar_type_of(x: Any) -> type:
 
 @functools.cache
 def _limits_of_integers(dtype: DType) -> tuple[int, int]:
-    limits = np.iinfo(dtype)  # each of its properties is computed anew when it is read
+    limits = np.iinfo(dtype)  # its properties are computed at each access
     return int(limits.min), int(limits.max)
 
 
 def check_int_fits(value: int, dtype: DType) -> None:
-    """OverflowError where an integer dtype cannot hold a Python int."""
+    """Raise OverflowError where an integer dtype cannot hold a Python int."""
     least, greatest = _limits_of_integers(dtype)
     if not least <= value <= greatest:
         raise OverflowError(f"Python int {value} too large to convert to {dtype}")
 
 
 def scalar_type_to_dtype(python_type: type, value: Any = None) -> DType:
-    """`canonical_scalar_dtype`, and an OverflowError where `value` is an int that does not fit into it."""
+    """Return `canonical_scalar_dtype`; OverflowError where `value` is an int that does not fit."""
     chosen = canonical_scalar_dtype(python_type)
     if python_type is int and value is not None:
         check_int_fits(value, chosen)
@@ -238,7 +236,7 @@ def scalar_type_to_dtype(python_type: type, value: Any = None) -> DType:
 
 
 def coerce_to_array(x: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """A NumPy array of a Python or NumPy scalar or array, in JAX's dtype for it unless `dtype` is given.
+    """Return a NumPy array of a Python or NumPy scalar or array, in JAX's dtype for it unless `dtype` is given.
 
     Raises:
       OverflowError: for a Python int that does not fit.

@@ -1,6 +1,6 @@
-"""What is known of the types of elements, by one name: `dtypes.issubdtype`, `dtypes.result_type`.
+"""Collects the functions on element types under one name: `dtypes.issubdtype`, `dtypes.result_type`.
 
-    element_types    the table of types, and what can be asked of one
+    element_types    the table of types, and questions about one
     default_types    values -> dtype and weakness: 32 bits by default
     promotion        types of operands -> the type of the result
 

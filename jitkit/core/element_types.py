@@ -1,9 +1,9 @@
-"""The types that array elements can have: one table, and what can be asked of a dtype.
+"""Defines the types that array elements can have, in one table, and questions about a dtype.
 
-Nothing here depends on x64 mode or on values. `dtypes` hands these names on, so that everybody else writes
-`dtypes.issubdtype`. NumPy knows the types of ml_dtypes (bfloat16, and floats and integers of 8 bits and fewer)
-as opaque: their `dtype.kind` is "V" and their classes inherit from `numpy.generic` directly. So every question
-about a kind is answered from our table and not from NumPy's tree of classes.
+Nothing here depends on x64 mode or on values. `dtypes` re-exports these names, so other modules write
+`dtypes.issubdtype`. To NumPy the types of ml_dtypes (bfloat16, and floats and integers of 8 bits and fewer) are opaque:
+their `dtype.kind` is "V" and their classes inherit from `numpy.generic` directly. So every question about a kind is
+answered from our table, not from NumPy's class hierarchy.
 
 JAX: jax/_src/dtypes.py:issubdtype
 """
@@ -46,7 +46,7 @@ _PYTHON_TYPE_BY_KIND = {"b": bool, "u": int, "i": int, "f": float, "c": complex}
 
 
 def _scalar_class(name: str) -> Any:
-    """The class of that name in ml_dtypes or NumPy; None for 1-bit integers where ml_dtypes is older."""
+    """Return the class of that name in ml_dtypes or NumPy; None for 1-bit integers where ml_dtypes is too old."""
     return np.bool_ if name == "bool" else getattr(ml_dtypes, name, None) or getattr(np, name, None)
 
 
@@ -54,12 +54,12 @@ _KIND_BY_NAME = {
     name: kind for kind, names in _NAMES_BY_KIND.items() for name in names if _scalar_class(name) is not None
 }
 
-# Every type's class, by its name, and every dtype's kind.
+# Each type's class by name, and each dtype's kind.
 scalar_types: dict[str, type[np.generic]] = {name: _scalar_class(name) for name in _KIND_BY_NAME}
 kinds: dict[DType, str] = {np.dtype(scalar_types[name]): kind for name, kind in _KIND_BY_NAME.items()}
 numpy_scalar_types: tuple[type[np.generic], ...] = tuple(scalar_types.values())
 
-# The type of the derivative of an integer: it has a shape and no bytes.
+# The type of an integer's derivative: it has a shape and no bytes.
 float0: DType = np.dtype([("float0", np.void, 0)])
 
 bool_ = np.bool_
@@ -68,7 +68,7 @@ uint = np.uint64
 float_ = np.float64
 complex_ = np.complex128
 
-# What `jitkit.numpy` calls the types: their own names, and NumPy's others.
+# `jitkit.numpy`'s names of types: their own, and NumPy's aliases.
 numpy_names: dict[str, type[np.generic]] = scalar_types | {
     "bool_": bool_,
     "int_": int_,
@@ -81,14 +81,14 @@ numpy_names: dict[str, type[np.generic]] = scalar_types | {
     "cdouble": np.complex128,
 }
 
-# Limits of a type, as NumPy's functions of these names, for every type of the table.
+# `finfo` and `iinfo` as in NumPy, for every type of the table.
 bfloat16: Any = ml_dtypes.bfloat16
 finfo: Any = ml_dtypes.finfo
 iinfo: Any = ml_dtypes.iinfo
 
 
 class extended(np.generic):
-    """The abstract class of element types that are stored as something else; for `issubdtype` only."""
+    """The abstract class of element types with another storage type; for `issubdtype` only."""
 
 
 class prng_key(extended):
@@ -96,11 +96,10 @@ class prng_key(extended):
 
 
 class ExtendedDType:
-    """An element type of our own making, such as random keys have: each element is a small array.
+    """An element type of our own, such as that of random keys: each element is stored as a small array.
 
-    `type` is its place under `extended`, `physical_shape` and `physical_dtype` are what an element is to a
-    device. An array of n elements is stored as one of shape `(n, *physical_shape)`: the axes of the element
-    are the last ones.
+    `type` is its subclass of `extended`; `physical_shape` and `physical_dtype` describe the storage of an element. An
+    array of n elements is stored as one of shape `(n, *physical_shape)`: the element's axes come last.
     """
 
     name: str
@@ -110,11 +109,11 @@ class ExtendedDType:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element."""
+        """The bytes of one element."""
         return math.prod(self.physical_shape) * self.physical_dtype.itemsize
 
     def full(self, shape: tuple[int, ...], fill_value: Any) -> Any:
-        """An array of this type and shape, filled with an element, or with what each element is made of."""
+        """Return an array of this type and shape, filled with one element, or with its stored numbers."""
         raise NotImplementedError(f"{self.name} does not say what an array of {fill_value!r} is")
 
     def __repr__(self) -> str:
@@ -127,14 +126,14 @@ def is_array_dtype(dtype: Any) -> bool:
 
 
 def check_valid_dtype(dtype: Any) -> None:
-    """TypeError unless an array may have this dtype."""
+    """Raise TypeError unless an array may have this dtype."""
     if not is_array_dtype(dtype):
         raise TypeError(
             f"Dtype {dtype} is not a valid JAX array type. Only arrays of numeric types are supported by JAX."
         )
 
 
-# Where the classes that NumPy knows nothing of belong in its tree of classes.
+# The place of the classes that NumPy does not know in its class hierarchy.
 _ABSTRACT = {"u": np.unsignedinteger, "i": np.signedinteger, "f": np.floating}
 _PLACE_IN_TREE: dict[type, type] = {
     known.type: _ABSTRACT[kind] for known, kind in kinds.items() if known.type.__module__ == "ml_dtypes"
@@ -146,7 +145,7 @@ _HASHABLE = (type, np.dtype, ExtendedDType)
 
 def issubdtype(a: Any, b: Any) -> bool:
     """`numpy.issubdtype`, which also knows that bfloat16 is floating, and extended dtypes."""
-    # Anything else may be unhashable: NumPy says which dtype it makes of it.
+    # Anything else may be unhashable: NumPy converts it to a dtype.
     if not isinstance(a, _HASHABLE):
         a = np.dtype(a)
     if not isinstance(b, _HASHABLE):
@@ -208,18 +207,18 @@ def _is_of_kind(dtype: DType, kind: Any) -> bool:
 
 
 def python_type_of(dtype: DType) -> type:
-    """bool, int, float or complex: the Python type of one element. KeyError for float0 and extended types."""
+    """Return the Python type of one element: bool, int, float or complex. KeyError for float0 and extended types."""
     return _PYTHON_TYPE_BY_KIND[kinds[dtype]]
 
 
 def supports_inf(dtype: Any) -> bool:
-    """Whether the type has infinities: floats do, but for some of 8 bits that spend the codes on numbers."""
+    """Whether the type has infinities: all floats do, except some 8-bit ones."""
     without = ("float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2fnuz")
     return issubdtype(dtype, np.inexact) and np.dtype(dtype).name not in without
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """Bits of one element: 4 for int4, which NumPy stores in a byte. ValueError for all but numbers."""
+    """Return the bits of one element: 4 for int4, which NumPy stores in a byte. ValueError for all but numbers."""
     if dtype is None:
         raise ValueError("dtype cannot be None.")
     kind = None if isinstance(dtype, ExtendedDType) else kinds.get(np.dtype(dtype))
@@ -239,13 +238,13 @@ _TO_INEXACT = {
 
 
 def to_numeric_dtype(dtype: Any) -> DType:
-    """int32 for bool, and any other dtype itself."""
+    """Return int32 for bool, and any other dtype itself."""
     given = np.dtype(dtype)
     return np.dtype("int32") if given == np.bool_ else given
 
 
 def to_inexact_dtype(dtype: Any) -> DType:
-    """The type to divide or average in: float32 for bools and integers, float64 for those of 64 bits.
+    """Return the type to divide or average in: float32 for bools and integers, float64 for those of 64 bits.
 
     Inexact types are returned as they are, and so are integers of fewer than 4 bits.
     """
@@ -254,20 +253,20 @@ def to_inexact_dtype(dtype: Any) -> DType:
 
 
 def to_floating_dtype(dtype: Any) -> DType:
-    """`to_inexact_dtype`, and for a complex type that of its real part."""
+    """Return `to_inexact_dtype`, and for a complex type that of its real part."""
     real: DType = np.dtype(finfo(to_inexact_dtype(dtype)).dtype)
     return real
 
 
 def to_complex_dtype(dtype: Any) -> DType:
-    """complex128 where `to_inexact_dtype` has 64 bits a part, otherwise complex64."""
+    """Return complex128 where `to_inexact_dtype` has 64 bits a part, otherwise complex64."""
     wide = to_inexact_dtype(dtype).name in ("float64", "complex128")
     return np.dtype("complex128" if wide else "complex64")
 
 
 @functools.lru_cache(maxsize=256)
 def short_dtype_name(dtype: Any) -> str:
-    """The name in a printed jaxpr: f32, bf16, i32, u8, bool, c64, f8_e4m3fn."""
+    """Return the name in a printed jaxpr: f32, bf16, i32, u8, bool, c64, f8_e4m3fn."""
     if isinstance(dtype, ExtendedDType):
         return str(dtype)
     if dtype == float0:

@@ -1,9 +1,8 @@
-"""The infix operators, indexing and array methods that Array and Tracer share.
+"""Defines the infix operators, indexing and array methods that Array and Tracer share.
 
-`x + y` means the same whether x is an array or a tracer: `numpy.add(x, y)`. But numpy stands on top of the
-house and arrays near its ground, so the operators are open here, and `numpy.array_methods` fills each when it is first
-asked for. That is also why a closed-over Array that meets a traced index reaches the current trace: both
-share one `__getitem__`.
+`x + y` means the same whether x is an array or a tracer: `numpy.add(x, y)`. But `numpy` is one of the top rooms and
+arrays are near the bottom, so the operators are empty here, and `numpy.array_methods` fills each at first use. Sharing
+also lets a closed-over Array with a traced index reach the current trace: both have one `__getitem__`.
 
 JAX: jax/_src/numpy/array_methods.py:_set_array_base_attributes
 """
@@ -20,7 +19,7 @@ from ..base.traceback_util import filter_traceback
 
 
 class _Open:
-    """An operator or a method before anybody has asked for it: the descriptor that fills it, and then stands there no more."""
+    """An unfilled operator or method: a descriptor that fills it at first use, replacing itself."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -31,13 +30,13 @@ class _Open:
 
 
 class Operators:
-    """Base of Array and Tracer. What is open below is set by `install_binary`, `install_comparison`, `install_unary`,
-    `install_method` and `install_property`.
+    """The base of Array and Tracer. `install_binary`, `install_comparison`, `install_unary`, `install_method` and
+    `install_property` fill in its methods.
     """
 
     __slots__ = ()
 
-    aval: Any  # what both of them know of the value
+    aval: Any  # both have an aval
 
     def __copy__(self) -> Any:
         return cast(Any, self).copy()
@@ -61,14 +60,13 @@ _NAMED = (
 for _name in (*(f"__{n}__" for b in _BINARY for n in (b, f"r{b}")), *(f"__{n}__" for n in _OTHERS), *_NAMED):
     setattr(Operators, _name, _Open(_name))
 
-# Whether `x <op> other` is ours to answer, by the exact type of `other`; `core` says so for a type that is
-# met first.
+# Whether we answer `x <op> other`, by the exact type of `other`; `core` decides for a new type.
 _takes_part: dict[type, bool] = {}
 _containers = (list, tuple, set, frozenset, dict)
 
 
 class _Question:
-    """Slot for `core.is_array_type`: this module stands below `core`."""
+    """Slot for `core.is_array_type`, since this module is below it."""
 
     is_array_type: Callable[[type], bool]
 
@@ -77,36 +75,34 @@ question = _Question()
 
 
 def takes_part(other: Any, symbol: str, left: Any, right: Any) -> bool:
-    """Whether an operand is an array or a scalar. A container is an error: numpy would convert it silently,
-    and slowly.
-    """
+    """Whether an operand is an array or a scalar. A container is an error: numpy would convert it silently, and slowly."""
     if isinstance(other, _containers):
         raise TypeError(
             f"unsupported operand type(s) for {symbol}: {type(left).__name__!r} and {type(right).__name__!r}"
         )
-    if about := errors.about_value_of_jax(other):  # an Array is a constant for JAX's tracer, which answers then
+    if about := errors.about_value_of_jax(other):  # for JAX's tracer an Array is a constant: let JAX answer
         if all(hasattr(x, "_trace") for x in (left, right)):
             kinds = f"{type(left).__name__!r} and {type(right).__name__!r}"
             raise TypeError(f"unsupported operand type(s) for {symbol}: {kinds}{about}")
         return False
-    # A scalar of numpy that no array can hold, such as a date, is refused by what the operator calls.
+    # The operator itself refuses a numpy scalar that no array can hold, such as a date.
     answer = _takes_part[type(other)] = isinstance(other, np.generic) or question.is_array_type(type(other))
     return answer
 
 
 def install_binary(name: str, symbol: str, function: Callable[[Any, Any], Any]) -> None:
-    """Let `self <symbol> other` be `function(self, other)`, and `other <symbol> self` its reflected form."""
+    """Make `self <symbol> other` call `function(self, other)`, and `other <symbol> self` the reflected form."""
     _set(f"__{name}__", forward_method(symbol, function), function)
     _set(f"__r{name}__", reflected_method(symbol, function), function)
 
 
 def install_comparison(name: str, symbol: str, function: Callable[[Any, Any], Any]) -> None:
-    """Let `self <symbol> other` be `function(self, other)`; Python reflects a comparison by the opposite one."""
+    """Make `self <symbol> other` call `function(self, other)`; Python reflects a comparison by the opposite one."""
     _set(f"__{name}__", forward_method(symbol, function), function)
 
 
 def forward_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The method that Python calls first for `self <symbol> other`, such as `__sub__`."""
+    """Return the method that Python calls first for `self <symbol> other`, such as `__sub__`."""
 
     def forward(self: Any, other: Any) -> Any:
         t = type(other)
@@ -116,7 +112,7 @@ def forward_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable
             except BaseException as error:
                 filter_traceback(error)
                 raise
-        # Parameters of other libraries give an array. (JAX's tracers have this name, too, and None.)
+        # Other libraries' parameters can return an array. (JAX's tracers have this name, too, but it is None.)
         give = getattr(other, "__jax_array__", None)
         return NotImplemented if give is None else forward(self, give())
 
@@ -124,15 +120,15 @@ def forward_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable
 
 
 def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The method that Python calls for `other <symbol> self`, such as `__rsub__`, when `other` stands on the left
+    """Return the method that Python calls for `other <symbol> self`, such as `__rsub__`, when `other` is on the left
     and does not know what to do with an array.
 
-    It returns `function` of the two operands, in the order in which they are written; what that raises leaves
-    through `filter_traceback`, which takes out the frames of this library.
+    It returns `function` of the two operands, in the order in which they are written; let errors pass through
+    `filter_traceback`, which removes this library's frames.
 
-    `takes_part(other, symbol, left, right)` tells whether `other` is an array or a scalar, and raises the
-    TypeError for a container. For an `other` that takes no part the method returns NotImplemented, as Python asks
-    of such methods. The answers are remembered in `_takes_part`, by the type of `other`.
+    `takes_part(other, symbol, left, right)` says whether `other` is an array or a scalar, and raises the TypeError for
+    a container. Otherwise the method returns NotImplemented, as Python requires. `_takes_part` caches the answers by
+    the type of `other`.
     """
 
     def backward(self: Any, other: Any) -> Any:
@@ -149,12 +145,12 @@ def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callab
 
 
 def install_unary(name: str, function: Callable[[Any], Any]) -> None:
-    """Let the operator method `__name__` be `function(self)`."""
+    """Make the operator method `__name__` call `function(self)`."""
     _fill(f"__{name}__", function)
 
 
 def install_method(name: str, function: Callable[..., Any]) -> None:
-    """Let `x.name(...)` be `function(x, ...)`."""
+    """Make `x.name(...)` call `function(x, ...)`."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return function(self, *args, **kwargs)
@@ -163,7 +159,7 @@ def install_method(name: str, function: Callable[..., Any]) -> None:
 
 
 def install_property(name: str, function: Callable[[Any], Any]) -> None:
-    """Let `x.name` be `function(x)`."""
+    """Make `x.name` call `function(x)`."""
     _fill(name, property(function, doc=function.__doc__))
 
 
@@ -171,7 +167,7 @@ def _set(name: str, method: Callable[..., Any], function: Callable[..., Any]) ->
     method.__name__ = name
     method.__qualname__ = f"Operators.{name}"
     method.__doc__ = function.__doc__
-    vars(method)["__wrapped__"] = function  # whose parameters `help` and editors show
+    vars(method)["__wrapped__"] = function  # `help` and editors show its parameters
     _fill(name, method)
 
 

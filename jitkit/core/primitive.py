@@ -1,13 +1,13 @@
 """operation + operands -> result: primitives, and the one function through which each of them goes, `bind`.
 
-Every operation of the library ends in `Primitive.bind(*operands, **params)`. What happens then is decided by
-the *current trace* of the thread and by nothing else:
+Every operation of the library ends in `Primitive.bind(*operands, **params)`. What it then does depends only on the
+*current trace* of the thread:
 
 - no trace: the operation runs, now, on concrete arrays (`dispatch` fills the slot `eager`);
-- a trace: it receives the primitive, its operands and parameters, and does what it is for (`tracer`).
+- a trace: its `process_primitive` receives the primitive, its operands and parameters (`trace`).
 
-Which values are operands is decided here as well: those whose type has an entry in `aval_of_type`, or is known
-to whoever fills the slot `foreign`, and so have an abstract value.
+This module also decides which values can be operands: those with an aval, whose type is in `aval_of_type`, or known to
+the slot `foreign`.
 
 JAX: jax/_src/core.py:Primitive
 """
@@ -29,15 +29,15 @@ from .tracer import Tracer
 
 # --- which values are arrays --------------------------------------------------------------------------------
 
-# How to find the aval of a concrete value, by its exact type. `array` and `runtime` add theirs.
+# The function that returns the aval of a concrete value, by exact type. `array` and `runtime` add theirs.
 aval_of_type: dict[type, Callable[[Any], Any]] = {}
 
-# Those whose values have an aval, and are no arrays: the type of tokens.
+# Types with an aval that are not arrays: that of tokens.
 not_arrays: set[type] = set()
 
 
 class _Foreign(Slots):
-    """Slot for what is asked about types that are in no table: an aval function, or None. The runtime knows `jax.Array`."""
+    """Slot for types that are in no table: returns an aval function, or None. The runtime knows `jax.Array`."""
 
     aval_function: Callable[[type], Callable[[Any], Any] | None]
 
@@ -46,7 +46,7 @@ foreign = _Foreign()
 
 
 def get_aval(x: Any) -> Any:
-    """The aval of a value: of a Tracer, an Array, a `jax.Array`, a numpy array, a numpy or Python scalar.
+    """Return the aval of a value: of a Tracer, an Array, a `jax.Array`, a numpy array, a numpy or Python scalar.
     TypeError otherwise.
     """
     if isinstance(x, Tracer):
@@ -58,21 +58,21 @@ def get_aval(x: Any) -> Any:
 
 
 def has_jax_array(x: Any) -> bool:
-    """Whether a value of another library's can give an array of JAX's. (JAX's own tracers have this name, and None.)"""
+    """Whether another library's value can return a JAX array. (JAX's tracers have this name, but it is None.)"""
     return getattr(x, "__jax_array__", None) is not None
 
 
-# Types that stand for arrays in a jaxpr, where nobody asks for their values: `shape_struct` enters its own.
+# Types that stand for arrays in a jaxpr without having values: `shape_struct` adds its own.
 aval_without_value: dict[type, Callable[[Any], Any]] = {}
 
 
 def aval_of_constant(x: Any) -> Any:
-    """The aval of a constant of a jaxpr, which may have no value."""
+    """Return the aval of a constant of a jaxpr, which may have no value."""
     return aval_without_value.get(type(x), get_aval)(x)
 
 
 def typeof(x: Any) -> Any:
-    """The aval of a value; TypeError for what is not an array."""
+    """Return the aval of a value; TypeError for what is not an array."""
     if not is_array_type(type(x)) and type(x) not in not_arrays:
         kind = type(x) if isinstance(x, str) else f"'{type(x)}'"
         raise TypeError(f"Argument '{x}' of type {kind} is not a valid JAX type{errors.about_value_of_jax(x)}")
@@ -87,7 +87,7 @@ def is_array_type(t: type) -> bool:
 
 
 def is_array_value(x: Any) -> bool:
-    """Whether a value is accepted as an array: numpy's arrays are, but not those of texts or objects."""
+    """Whether a value is accepted as an array: numpy's arrays are, except those of text or objects."""
     try:
         get_aval(x)
     except TypeError:
@@ -157,12 +157,11 @@ class Primitive:
     """An operation: a name, a shape rule, and (in tables of other modules) a lowering and rules for other
     traces.
 
-    `multiple_results` says that results come as a list. `pure_shape_rule=False` turns off the memory of the
-    shape rule, for primitives whose parameters hold jaxprs: remembering those would keep them, and the arrays
-    in them, alive.
+    `multiple_results` means that results come as a list. `pure_shape_rule=False` turns off the cache of the shape rule,
+    for primitives whose parameters hold jaxprs: the cache would keep them, and the arrays in them, alive.
     """
 
-    # What a library's interpreter asks to know whether an equation calls a function in JAX's older style: none of ours does.
+    # libraries' interpreters read these: whether the primitive calls a function in JAX's older style; ours never do
     call_primitive = map_primitive = False
 
     __slots__ = (
@@ -181,7 +180,7 @@ class Primitive:
         self.multiple_results = multiple_results
         self.pure_shape_rule = pure_shape_rule
         self.effects: Callable[[dict[str, Any]], Effects] | None = None  # params -> effects; None: there are none
-        self.impl: Callable[..., Any] | None = None  # a function for values; else a program is compiled
+        self.impl: Callable[..., Any] | None = None  # a Python function on values; without one a program is compiled
         self._shape_rule: Callable[..., Any] | None = None
         self._memo: dict[Any, Any] = {}
 
@@ -193,19 +192,20 @@ class Primitive:
         return rule
 
     def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
-        """Set what is done where there is no trace: `impl(*values, **params)` returns the results. Most have none: they are compiled.
+        """Set the function to call where there is no trace: `impl(*values, **params)` returns the results. Most
+        primitives have none: they are compiled.
 
-        Libraries set one, and their shape rules may print and count. So these are asked each time from here on.
+        Libraries set one, and their shape rules may have side effects, so from here on the rules are not cached.
         """
         self.impl, self.pure_shape_rule = impl, False
         return impl
 
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The parameters that `bind` takes, from those of an equation: they are the same."""
+        """Return the parameters for `bind` from those of an equation: the same."""
         return params
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
-        """The avals of the results."""
+        """Return the avals of the results."""
         if self._shape_rule is None:
             raise NotImplementedError(f"primitive {self.name} has no shape rule")
         if not self.pure_shape_rule:
@@ -214,7 +214,7 @@ class Primitive:
         try:
             return self._memo[key]
         except KeyError:
-            pass  # what the rule raises is not to be an error that came while another was handled
+            pass  # call the rule outside of this handler, so that its errors do not show the handled one
         except TypeError as error:
             unhashable = next((f"{k}={v!r}" for k, v in params.items() if not _is_hashable(v)), None)
             if unhashable is None:
@@ -229,12 +229,12 @@ class Primitive:
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply the primitive to operands, and return what the current trace makes of it.
 
-        The thread's current trace is `config.local.state.trace`. It receives the primitive, the operands as a
-        tuple and the parameters as a dict, by its method `process_primitive`. When it is None, the function
-        `eager.apply`, which takes the same, runs the operation now.
+        The thread's current trace is `config.local.state.trace`. Its method `process_primitive` receives the primitive,
+        the operands as a tuple and the parameters as a dict. When it is None, `eager.apply`, which takes the same, runs
+        the operation now.
 
-        TypeError where an operand is not an array: whatever TypeError the attempt ends in, `check_arrays` is asked
-        first, which has a better one if an operand is to blame.
+        TypeError where an operand is not an array: after any TypeError call `check_arrays` first, which raises a better
+        one if an operand is to blame.
         """
         trace = config.local.state.trace
         try:
@@ -256,7 +256,7 @@ _OPERANDS = (
 
 
 def check_arrays(primitive: Primitive, args: tuple[Any, ...]) -> None:
-    """TypeError for the first operand that is no array: which one it is, and its type."""
+    """Raise TypeError for the first operand that is not an array, with its position and type."""
     for position, value in enumerate(args):
         if not is_array_value(value):
             raise TypeError(
@@ -275,7 +275,7 @@ def _is_hashable(x: Any) -> bool:
 
 
 class _Eager(Slots):
-    """Slot for what `bind` does when there is no trace. `dispatch` fills it."""
+    """Slot for `bind` without a trace. `dispatch` fills it."""
 
     apply: Callable[[Primitive, tuple[Any, ...], dict[str, Any]], Any]
 

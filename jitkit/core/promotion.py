@@ -1,16 +1,16 @@
 """types of operands -> the type of the result: promotion
 
-Promotion is one picture, `_LATTICE`. The type of a result is the least upper bound of its operands: the
-lowest type that can be reached, going up, from every one of them. Weak types are nodes like any other,
-written `int*`, `float*` and `complex*`. Their place is the whole trick: `int*` is below all integers,
-`float*` above those and below all floats. So int32 and a Python float meet in `float*`, which is the default
-float, and bfloat16 and a Python float in bfloat16. A result made of weak values only is weak itself, in a trace
-too. The narrowest types have nothing above them: mixing two of them is an error, not a guess.
+`_LATTICE` defines promotion. The type of a result is the least upper bound of its operands: the lowest type that can be
+reached, going up, from every one of them. Weak types are nodes, too, written `int*`, `float*` and `complex*`. Their
+place matters: `int*` is below all integers, `float*` above those and below all floats. So int32 and a Python float meet
+in `float*`, which is the default float, and bfloat16 and a Python float in bfloat16. A result made of weak values only
+is weak itself, in a trace too. The narrowest types have nothing above them: mixing two of them is an error.
 
-With the option `numpy_dtype_promotion` on "strict" nothing lies above a dtype, and only weak types give way (`strict_bound`).
+With the option `numpy_dtype_promotion` at "strict" nothing lies above a dtype, and only weak types are converted
+(`strict_bound`).
 
-All operands count at once: `result_type(a, b, c)` is not made of two steps. Answers for two operands are
-remembered, because every traced operator asks.
+All operands count at once: `result_type(a, b, c)` does not take two steps. Results for two operands are cached, because
+every traced operator needs one.
 
 JAX: jax/_src/dtypes.py:_type_promotion_lattice
 """
@@ -70,19 +70,19 @@ _LATTICE: dict[str, tuple[str, ...]] = {
     "complex*": ("complex64",),
     "complex64": ("complex128",),
 }
-# Only uint32 and int32 are 32-bit types that meet in a 64-bit one. Without x64 they meet in int32.
+# uint32 and int32 are the only 32-bit types that meet in a 64-bit one. Without x64 they meet in int32.
 _LATTICE_32 = _LATTICE | {"uint32": ("uint64", "int32")}
 
 _WEAK: dict[str, type] = {"int*": int, "float*": float, "complex*": complex}
 
 
 class TypePromotionError(ValueError):
-    """Operands have no type in common that they could be converted to without being asked."""
+    """Operands have no common type for implicit promotion."""
 
 
 @functools.cache
 def upper_bounds(x64: bool) -> dict[Node, frozenset[Node]]:
-    """For each node of the lattice, those that can be reached from it going up, itself among them."""
+    """Return for each node of the lattice those reached from it going up, including itself."""
     lattice = _LATTICE if x64 else _LATTICE_32
     nodes: dict[str, Node] = {**_WEAK, **{name: np.dtype(cls) for name, cls in scalar_types.items()}}
 
@@ -94,16 +94,15 @@ def upper_bounds(x64: bool) -> dict[Node, frozenset[Node]]:
 
 @functools.lru_cache(maxsize=4096)
 def least_upper_bound(x64: bool, *nodes: Node) -> Node:
-    """The lowest node of the lattice that is above all of `nodes`: the type that operands of these types are
+    """Return the lowest node of the lattice that is above all of `nodes`: the type that operands of these types are
     converted to. A node is a dtype, or `int`, `float`, `complex` for a weak type.
 
-    `upper_bounds(x64)` has the lattice: for each node the set of those that can be reached going up from it, the
-    node itself among them. What is above all of them is in all of their sets; lowest is the one from which all
-    others of these can be reached.
+    `upper_bounds(x64)` has for each node of the lattice the set of those reached going up from it, including itself. A
+    node above all of `nodes` is in all of their sets; the lowest is the one from which all others of these are reached.
 
     Raises:
-      ValueError: where one of them is not in the lattice.
-      TypePromotionError: where there is no such node; `no_promotion_path(nodes)` is its message.
+      ValueError: a node is not in the lattice.
+      TypePromotionError: there is no such node; `no_promotion_path(nodes)` is the message.
     """
     bounds = upper_bounds(x64)
     for node in nodes:
@@ -117,8 +116,8 @@ def least_upper_bound(x64: bool, *nodes: Node) -> Node:
 
 
 def strict_bound(nodes: tuple[Node, ...]) -> Node:
-    """As `least_upper_bound`, where a dtype is converted to no other: weak types become each other in the order `int`, `float`,
-    `complex`, and a dtype of the same kind or a later one. TypePromotionError for anything else.
+    """Do the same for strict promotion, which converts no dtype to another: a weak type becomes a later one in the
+    order `int`, `float`, `complex`, or a dtype of the same or a later kind. TypePromotionError for anything else.
     """
     strong = {node for node in nodes if not _is_weak_node(node)}
     candidate = strong.pop() if strong else max(nodes, key=_height)
@@ -132,12 +131,12 @@ def strict_bound(nodes: tuple[Node, ...]) -> Node:
 
 
 def _height(node: Node) -> int:
-    """Of what kind a node is, in the order in which kinds give way."""
+    """Return the rank of a node's kind, in the order in which kinds give way."""
     return (bool, *_WEAK.values()).index(node if _is_weak_node(node) else python_type_of(np.dtype(node)))
 
 
 def no_promotion_path(nodes: tuple[Node, ...]) -> str:
-    """The message for types that nothing is above of: which, and how to convert them by hand."""
+    """Return the message for types without a common upper bound: which they are, and how to convert by hand."""
     message = f"Input dtypes {tuple(map(str, nodes))} have no available implicit dtype promotion path. "
     dtypes = [np.dtype(node) for node in nodes]
     for narrow_kinds, widths, plural, wide in (
@@ -156,10 +155,10 @@ def no_promotion_path(nodes: tuple[Node, ...]) -> str:
 
 
 def promote_types(a: Any, b: Any) -> DType:
-    """The dtype of an operation on two dtypes. Python's int, float and complex stand for weak ones.
+    """Return the dtype of an operation on two dtypes. Python's int, float and complex stand for weak ones.
 
     Raises:
-      TypePromotionError: where they have none in common.
+      TypePromotionError: they have no common type.
     """
     node_a, node_b = (spec if _is_weak_node(spec) else np.dtype(spec) for spec in (a, b))
     options = config.local.state.options
@@ -167,7 +166,7 @@ def promote_types(a: Any, b: Any) -> DType:
 
 
 def _bound(x64: bool, mode: str, *nodes: Node) -> Node:
-    """What nodes meet in, by the option `numpy_dtype_promotion`."""
+    """Return the upper bound of nodes, by the option `numpy_dtype_promotion`."""
     return strict_bound(nodes) if mode == "strict" else least_upper_bound(x64, *nodes)
 
 
@@ -182,16 +181,16 @@ def _dtype_and_weakness(x: Any) -> tuple[DType, bool]:
 
 @functools.lru_cache(maxsize=4096)
 def _promote(x64: bool, mode: str, *operands: tuple[DType, bool]) -> tuple[DType, bool, DType | None]:
-    """The dtype and the weakness of an operation on operands with these dtypes and weaknesses; and what the dtype was narrowed
-    from, if it was: of values that were made in x64 mode.
+    """Return the dtype and weakness of an operation on operands with these dtypes and weaknesses; and the dtype before
+    narrowing, if values made in x64 mode were narrowed.
     """
     wide: Node | None = None
     dtypes = tuple(dict.fromkeys(operand for operand, _ in operands))
     weak = all(weak for _, weak in operands)
     if len(dtypes) == 1 and not weak:
-        result = dtypes[0]  # extended dtypes, which are not in the lattice, take this way
+        result = dtypes[0]  # extended dtypes, which are not in the lattice, end here
     elif weak and (mode == "standard" or len(operands) == 1):
-        # Weak values do have widths, of which the widest wins as it does among strong ones.
+        # Weak values have widths, too; the widest wins, as among strong ones.
         wide = least_upper_bound(x64, *dtypes)
         result = narrowed(x64, wide)
     else:
@@ -203,23 +202,23 @@ def _promote(x64: bool, mode: str, *operands: tuple[DType, bool]) -> tuple[DType
 
 
 def _node(operand: DType, weak: bool) -> Node:
-    """The node of a value. There is no weak bool: bool is below everything as it is."""
+    """Return the lattice node of a value. There is no weak bool: bool is below everything anyway."""
     return python_type_of(operand) if weak and operand != np.bool_ else operand
 
 
 def lattice_result_type(*args: Any) -> tuple[DType, bool]:
-    """The dtype and the weakness of an operation on values, scalars or dtypes, as the lattice has it.
+    """Return the dtype and the weakness of an operation on values, scalars or dtypes, from the lattice.
 
     Unlike in `result_type`, a weak result has the width of its operands, not the default one.
     """
     options = config.local.state.options
     result, weak, wide = _promote(options.enable_x64, options.numpy_dtype_promotion, *map(_dtype_and_weakness, args))
     if wide is not None:
-        dtype(wide)  # which warns
+        dtype(wide)  # warns
     return result, weak
 
 
-# What `result_type` said of two operands, by the options that count, dtypes and weaknesses: a few hundred entries.
+# Results of `result_type` for two operands, by relevant options, dtypes and weaknesses: a few hundred entries.
 _answers: dict[tuple[Any, ...], tuple[DType, bool]] = {}
 
 
@@ -228,10 +227,10 @@ def result_type(*args: Any, return_weak_type_flag: Literal[False] = False) -> DT
 @overload
 def result_type(*args: Any, return_weak_type_flag: Literal[True]) -> tuple[DType, bool]: ...
 def result_type(*args: Any, return_weak_type_flag: bool = False) -> DType | tuple[DType, bool]:
-    """The dtype of an operation on values, scalars or dtypes; with the flag, also whether the result is weak.
+    """Return the dtype of an operation on values, scalars or dtypes; with the flag, also whether the result is weak.
 
-    Two operands with a `weak_type` (Array, Tracer, ShapedArray) cost one lookup, 0.2 us. Python and NumPy
-    values take ten times as long: in a hot place, pass their avals.
+    Two operands with a `weak_type` (Array, Tracer, ShapedArray) cost one lookup, 0.2 us. Python and NumPy values take
+    ten times as long: pass their avals where it is called often.
 
     Raises:
       ValueError: without arguments.
@@ -258,13 +257,13 @@ def _result_type(args: tuple[Any, ...]) -> tuple[DType, bool]:
     if weak:
         result = narrowed(x64, _DEFAULT_BY_KIND[kinds[result]])
     if wide is not None:
-        dtype(wide)  # which warns, each time
+        dtype(wide)  # warns each time
     elif len(operands) == 2:
         _answers[x64, mode, *operands[0], *operands[1]] = result, weak
     return result, weak
 
 
 def safe_to_cast(source: Any, target: Any) -> bool:
-    """Whether promotion, too, would turn the one's dtype into the other's: int16 into float32, not back."""
+    """Whether promotion would convert `source`'s dtype to `target`'s: int16 to float32, but not the reverse."""
     target_dtype = dtype(target)
     return result_type(source, target_dtype) == target_dtype

@@ -1,4 +1,4 @@
-"""References, which programs of JAX's write to: names that libraries ask for. jitkit has none
+"""Names of JAX's mutable references, which libraries import. jitkit does not support references
 
 JAX: jax/_src/core.py:new_ref
 """
@@ -13,17 +13,17 @@ _NOT_HERE = (
 
 
 class AbstractRef:
-    """The type of a reference. Nothing is of this type."""
+    """The type of a reference. No value has it."""
 
 
 class Ref:
-    """A reference to an array that can be written to. Nothing is an instance."""
+    """A mutable reference to an array. There are no instances."""
 
     def __new__(cls, aval: Any, refs: Any) -> NoReturn:
-        """NotImplementedError."""
+        """Raise NotImplementedError."""
         raise NotImplementedError(_NOT_HERE.format("Ref"))
 
 
 def new_ref(init_val: Any, *, memory_space: Any = None, kind: Any = None) -> NoReturn:
-    """Would return a reference. NotImplementedError."""
+    """Raise NotImplementedError; in JAX it returns a reference."""
     raise NotImplementedError(_NOT_HERE.format("new_ref"))

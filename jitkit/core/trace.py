@@ -1,9 +1,8 @@
-"""What decides about the operations of a function: its trace, and which trace is the current one.
+"""Defines traces, which decide about the operations of a function, and the current one.
 
-A *trace* decides what the operations of a function do while the function is called in a special way. The one
-that `jit` uses writes an equation down for each (`interpreters/partial_eval`); differentiation and batching
-are further ones. This module does not know how many kinds there are. The *current trace* of the thread is the
-one that receives operations; None means that they run at once.
+A *trace* decides what the operations of a function do while a transformation calls it. The one that `jit` uses records
+an equation for each (`interpreters/partial_eval`); differentiation and batching have their own. The *current trace* of
+the thread receives operations; None means that they run at once.
 
 JAX: jax/_src/core.py:Trace
 """
@@ -18,72 +17,70 @@ from ..base import config
 
 
 class Trace:
-    """What happens to the operations of a function while it is called in a special way.
+    """Decides what the operations of a function do while a transformation calls it.
 
-    `alive` turns False when the trace ends; a tracer that is met afterwards has leaked. `writer` is the innermost trace, of this
-    one and those around it, that writes equations down; None where operations are computed in the end.
+    `alive` becomes False when the trace ends; a tracer used afterwards has leaked. `writer` is the innermost trace,
+    among this one and its ancestors, that records equations; None where operations are computed in the end.
     """
 
     __slots__ = ("__weakref__", "alive", "parent", "writer")
 
-    splits = False  # does it leave some operations to the trace around, and others to another one?
+    splits = False  # does it leave some operations to the outer trace, and others to another one?
 
     def __init__(self, parent: Trace | None) -> None:
-        self.parent = parent  # the trace around it, or None
+        self.parent = parent  # the outer trace, or None
         self.writer: Any = None if parent is None else parent.writer
         self.alive = True
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Receive one application of a `Primitive`; operands may be tracers of this or an outer trace, or
-        concrete values.
+        """Handle one application of a `Primitive`; operands may be tracers of this or an outer trace, or concrete
+        values.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what to do with {primitive}")
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:
-        """Hear of the arguments of a library function before it runs; and what to make of its result, if anything."""
+        """Learn a library function's arguments before it runs; return a function to apply to its result, or None."""
         return None
 
     @property
     def main(self) -> Trace:
-        """What tells the trace's own tracers from others, for libraries that compare it: in JAX a tag, here the trace."""
+        """What libraries compare to recognise the trace's tracers: in JAX a tag, here the trace."""
         return self
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether a call that is to be inlined is one operation here all the same."""
+        """Whether a call that would be inlined stays one operation here."""
         return False
 
     @property
     def writes_down(self) -> bool:
-        """Whether operations end in a jaxpr, this one's or that of one around it; elsewhere they are computed."""
+        """Whether operations end in a jaxpr, of this trace or an outer one; otherwise they are computed."""
         return self.writer is not None
 
     def in_words(self) -> str:
-        """What the function is transformed by, for reports; empty where it is only traced."""
+        """Name the transformation, for reports; empty where the function is only traced."""
         return ""
 
     def ancestors(self) -> Iterator[Trace]:
-        """The traces around this one, from the inside out."""
+        """List the outer traces, from the inside out."""
         trace = self.parent
         while trace is not None:
             yield trace
             trace = trace.parent
 
     def end(self) -> None:
-        """Close the trace: its tracers are dead from now on."""
+        """End the trace: its tracers are dead from now on."""
         self.alive = False
 
 
 def current_trace() -> Trace | None:
-    """The calling thread's trace, or None while it runs eagerly."""
+    """Return the calling thread's trace, or None while it runs eagerly."""
     trace: Trace | None = config.local.state.trace
     return trace
 
 
 class set_current_trace:
-    """Make `trace` the thread's current trace inside the block; the one before comes back however the block
-    ends.
-    """
+    """Make `trace` the thread's current trace inside the block; restore the one before however the block ends."""
 
     __slots__ = ("_before", "_state", "_trace")
 
@@ -104,7 +101,9 @@ class set_current_trace:
 
 
 class ensure_compile_time_eval(set_current_trace):
-    """In the block, what is known is computed while tracing and not recorded; what depends on a traced value still is."""
+    """In the block, compute known values while tracing instead of recording them; operations on traced values are still
+    recorded.
+    """
 
     __slots__ = ("_was",)
 

@@ -1,8 +1,7 @@
-"""value + trace -> tracer: what stands for an array while a function is traced.
+"""value + trace -> tracer: stands for an array while a function is traced
 
-A *tracer* stands for a value meanwhile. It knows its trace and its abstract value: shape, dtype and weakness.
-Python sees no number in it, so everything that needs one (`if x:`, `int(x)`, `np.asarray(x)`) ends in an
-error that says so.
+A *tracer* has a trace and an abstract value: shape, dtype and weak type. It has no number, so everything in Python that
+needs one (`if x:`, `int(x)`, `np.asarray(x)`) raises an error that says so.
 
 JAX: jax/_src/core.py:Tracer
 """
@@ -25,8 +24,8 @@ from .trace import Trace
 
 
 def innermost_trace(values: Iterable[Any]) -> Trace | None:
-    """In `ensure_compile_time_eval`, the living trace that the tracers among the values belong to; of several, the one that
-    began last. Elsewhere such tracers have escaped, and there is none.
+    """In `ensure_compile_time_eval`, return the innermost living trace of the tracers among the values. Elsewhere such
+    tracers have escaped, and the result is None.
     """
     found: Trace | None = None
     if not config.local.state.compile_time:
@@ -38,7 +37,7 @@ def innermost_trace(values: Iterable[Any]) -> Trace | None:
 
 
 class _Unstacking(Slots):
-    """Slots for the functions of `lax` that iteration over a tracer is made of."""
+    """Slots for the functions of `lax` that iterate over a tracer."""
 
     index_in_dim: Callable[..., Any]
     unstack: Callable[..., Any]  # since JAX 0.11
@@ -121,7 +120,7 @@ class Tracer(Operators):
     # what is not
 
     def __getattr__(self, name: str) -> Any:
-        """The error for an attribute that only a concrete array has, or that nothing has."""
+        """Raise the error for an attribute that only a concrete array has, or that nothing has."""
         if name in _METHODS_OF_VALUES:
             return functools.partial(_refuse_method, self, name)
         if name in _ATTRIBUTES_OF_VALUES:
@@ -138,10 +137,10 @@ class Tracer(Operators):
         raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
     def __bool__(self) -> bool:
-        """Refuse: Python asks which way to go, in `if x:` or `not x`, and nobody knows yet.
+        """Refuse to be a bool: Python asks which way to go, in `if x:` or `not x`, and the value is not known.
 
-        What would be wrong with an array as well is said as it is of an array: of a f32[3] or a f32[0], ValueError, also while
-        tracing. What only tracing forbids, as with f32[] or f32[1], is a TracerBoolConversionError.
+        Where an array would be refused, too, raise the same error: ValueError for a f32[3] or a f32[0]. What only
+        tracing forbids, as for f32[] or f32[1], is a TracerBoolConversionError.
         """
         check_bool_conversion(self)
         raise errors.TracerBoolConversionError(self)
@@ -159,10 +158,10 @@ class Tracer(Operators):
         raise errors.ConcretizationTypeError(self, self._conversion_context("complex"))
 
     def __index__(self) -> int:
-        """Refuse: Python asks for an int, in `range(x)` or `items[x]`.
+        """Refuse to be an int, as in `range(x)` or `items[x]`.
 
-        As with `__bool__`: a f32[] or an i32[3] would be no index as an array either, which is a TypeError; of an i32[]
-        only the value is missing, which is a TracerIntegerConversionError.
+        As in `__bool__`: an array of f32[] or i32[3] would not be an index either, so raise TypeError; for an i32[]
+        only the value is missing, so raise TracerIntegerConversionError.
         """
         check_integer_conversion(self)
         raise errors.TracerIntegerConversionError(self)
@@ -178,7 +177,7 @@ class Tracer(Operators):
         )
 
     def to_concrete_value(self) -> Any:
-        """The array behind the tracer, or None where nobody knows it."""
+        """Return the array behind the tracer, or None where it is not known."""
         return None
 
     # how it shows itself
@@ -194,14 +193,14 @@ class Tracer(Operators):
         return f"traced array with shape {self.aval.str_short()}"
 
     def _origin_msg(self) -> str:
-        """A sentence on where the value comes from, starting with a newline; empty when nothing is known."""
+        """Return a sentence on where the value comes from, starting with a newline; empty when nothing is known."""
         return ""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.aval})"
 
 
-# What `Array` has and a traced value cannot have. `hasattr` is true of the methods, as in JAX.
+# Methods that `Array` has and a traced value cannot have. `hasattr` is true of them, as in JAX.
 _METHODS_OF_VALUES = frozenset(
     (
         "__dlpack__", "addressable_data", "delete", "devices", "is_deleted", "item", "on_device_size_in_bytes",
@@ -221,19 +220,19 @@ def _refuse_method(tracer: Tracer, name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def check_scalar_conversion(x: Any) -> None:
-    """TypeError unless `x` has no axes."""
+    """Raise TypeError unless `x` has no axes."""
     if x.ndim > 0:
         raise TypeError(f"Only scalar arrays can be converted to Python scalars; got arr.ndim={x.ndim}")
 
 
 def check_integer_conversion(x: Any) -> None:
-    """TypeError unless `x` is an integer scalar."""
+    """Raise TypeError unless `x` is an integer scalar."""
     if x.shape != () or not dtypes.issubdtype(x.dtype, np.integer):
         raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
 
 
 def check_bool_conversion(x: Any) -> None:
-    """ValueError unless `x` has exactly one element: the truth of none, or of several, is ambiguous."""
+    """Raise ValueError unless `x` has exactly one element: the truth of none, or of several, is ambiguous."""
     if x.size == 0:
         raise ValueError(
             "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
@@ -243,9 +242,7 @@ def check_bool_conversion(x: Any) -> None:
 
 
 def escaped_tracer_error(tracer: Tracer, detail: str = "") -> errors.UnexpectedTracerError:
-    """The error for a tracer that is met after its trace has ended: what it was, whose, and where it was
-    made.
-    """
+    """Return the error for a tracer used after its trace has ended: what it was, whose, and where it was made."""
     lines = []
     lines.append(
         "Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a "
@@ -274,14 +271,14 @@ def escaped_tracer_error(tracer: Tracer, detail: str = "") -> errors.UnexpectedT
 
 
 def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") -> Any:
-    """`force(x)`, where `force` needs the value of x: `int`, `bool`, `operator.index` or any other function.
+    """Return `force(x)`, where `force` needs the value of x: `int`, `bool`, `operator.index` or any other function.
 
         concrete_or_error(int, np.float32(2.5))              2
         concrete_or_error(operator.index, t)                 TracerIntegerConversionError, for a tracer t
         concrete_or_error(int, t, "It is a stack's size.")    ConcretizationTypeError, which says so
         concrete_or_error(bool, t)                           the same: nobody has written an `if`
 
-    A tracer is refused before `force` sees it, whatever `force` is. What `force` raises for a value passes.
+    Refuse a tracer before `force` sees it, whatever `force` is. Errors of `force` for a value pass through.
     """
     if isinstance(x, Tracer):
         if force is operator.index:
@@ -291,7 +288,7 @@ def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") ->
 
 
 def value_if_known(x: Any) -> Any:
-    """The array behind a tracer that has one, which are those of derivatives that are taken at once; x itself otherwise."""
+    """Return the array behind a tracer that has one, as in eager derivatives; x itself otherwise."""
     value = x.to_concrete_value() if isinstance(x, Tracer) else x
     return x if value is None else value
 

@@ -1,25 +1,25 @@
-"""Where jitkit meets the machine: arrays, and everything that is asked of jax and jaxlib.
+"""Connects jitkit with the machine: arrays, and everything that jax and jaxlib are used for.
 
-Comes in: StableHLO text, and values in the host's memory. Goes out: executables and buffers. jaxlib's entry points are private
-and change; all of them are named in this room, and nowhere else. In the order of reading:
+Comes in: StableHLO text, and values in the host's memory. Goes out: executables and buffers. jaxlib's entry points are
+private and change; only this room names them. In the order of reading:
 
-    jaxlib       the gate: opens when the first buffer, device or executable is asked for
-    python_halves  what JAX would add to jaxlib's classes, where it is not imported
-    beside_jax   JAX, where a program imports it, or needs it
-    accelerators   whether there may be some, which JAX then finds
+    jaxlib       the gate: opens at the first buffer, device or executable
+    python_halves  the methods that JAX adds to jaxlib's classes, for when it is not imported
+    beside_jax   JAX, where a program imports or needs it
+    accelerators   whether the machine may have some, which JAX then finds
     devices      devices, and which of them hold which part of an array
-    device_class  classes that come when they are asked for
+    device_class  classes that are loaded on first use
     buffers      value -> buffer
     compiling    StableHLO text -> loaded executable
     executing    loaded executable + buffers -> buffers
     array        value -> Array: an aval and a handle on a buffer
     putting      value + place -> an Array there
-    placing      what users ask of devices
-    argument_keys  argument of a call -> what a cache must know of it
+    placing      `device_get`, `block_until_ready`, `devices`: the functions for users
+    argument_keys  argument of a call -> its key in a cache
     foreign_nodes  classes that only JAX's registry of pytrees knows
-    tokens       the same for programs that do more than compute results
+    tokens       the same for programs with effects
 
-`runtime.NAME` is how other modules say it; `array` and `tokens`, which are ours, they import by name.
+Other modules write `runtime.NAME`; only `array` and `tokens` are imported by name.
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 """

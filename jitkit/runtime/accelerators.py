@@ -1,7 +1,8 @@
-"""Which accelerators there may be, and how those that are not there are kept quiet.
+"""Finds out which accelerators there may be, and silences plugins for absent ones.
 
-JAX finds the plugins of accelerators, so it is imported where there may be one. Plugins are also installed to compile ahead of time
-for chips of other machines (see `targets`). JAX takes these for devices, and fails at great length.
+JAX finds the plugins of accelerators, so it is imported where there may be one. Plugins are also installed to compile
+ahead of time for chips of other machines (see `targets`); JAX would try to start these as devices, and fail with long
+messages.
 
 JAX: jax/_src/xla_bridge.py:discover_pjrt_plugins
 """
@@ -24,7 +25,7 @@ from ..base import config
 _SIGNS_OF_A_GPU = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg", "/proc/driver/nvidia")
 _CUDA_LIBRARIES = ("jax_cuda12_plugin", "jax_cuda13_plugin")
 _CUDA_PLUGINS = ("xla_cuda12", "xla_cuda13")
-# With these in the environment, JAX knows what is to be started, and with which options.
+# If one of these is set, the user has told JAX which platforms to start, and how.
 _SAID_TO_JAX = (
     "JAX_NUM_CPU_DEVICES", "JAX_CPU_ENABLE_ASYNC_DISPATCH", "JAX_CPU_COLLECTIVES_IMPLEMENTATION", "JAX_FORCE_TPU_INIT",
     "PJRT_NAMES_AND_LIBRARY_PATHS",
@@ -32,7 +33,7 @@ _SAID_TO_JAX = (
 
 
 def jax_has_to_choose() -> bool:
-    """Whether JAX is asked for the devices: other platforms than the CPU are wanted, or there may be an accelerator."""
+    """Whether JAX must choose the devices: other platforms than the CPU are wanted, or there may be an accelerator."""
     if _spec_of("jax") is None:
         return False
     if not os.environ.keys().isdisjoint(_SAID_TO_JAX):
@@ -45,7 +46,7 @@ def jax_has_to_choose() -> bool:
 
 
 def _plugins() -> Iterator[str]:
-    """The names of plugins that JAX would find: modules of `jax_plugins`, and entry points of that group."""
+    """Return the names of plugins that JAX would find: modules of `jax_plugins`, and entry points of that group."""
     for place in map(pathlib.Path, sys.path):
         yield from (each.stem for each in place.glob("jax_plugins/*"))
         for file in place.glob("*-info/entry_points.txt"):
@@ -68,11 +69,11 @@ def _is_in_a_cloud_of_tpus() -> bool:
 
 @contextlib.contextmanager
 def without_libraries_of_absent_gpus() -> Iterator[None]:
-    """Within the block, the libraries that CUDA's plugin brings for JAX's own operations cannot be imported, unless there
-    is an NVIDIA GPU: each of them says at once that it misses the driver, and JAX does without them.
+    """Within the block, make the libraries that CUDA's plugin brings for JAX's operations unimportable, unless there is
+    an NVIDIA GPU: each would complain about the missing driver, and JAX does without them.
     """
     hidden = [] if any(map(os.path.exists, _SIGNS_OF_A_GPU)) else [n for n in _CUDA_LIBRARIES if n not in sys.modules]
-    modules: dict[str, Any] = dict.fromkeys(hidden)  # None: a module that is not to be found
+    modules: dict[str, Any] = dict.fromkeys(hidden)  # None: the import fails
     sys.modules.update(modules)
     try:
         yield
@@ -82,16 +83,16 @@ def without_libraries_of_absent_gpus() -> Iterator[None]:
 
 
 def pass_over_absent(bridge: Any, chosen: str | None) -> None:
-    """Keep plugins for accelerators that this machine does not have from being started as JAX's devices.
+    """Keep JAX from starting plugins for accelerators that this machine does not have.
 
-    `chosen` are the platforms that the user asked for, if any: those are started, and may complain.
+    Plugins for the platforms in `chosen`, which the user asked for, are started, and may complain.
     """
     hardware = importlib.import_module("jax._src.hardware_utils")
     if "cuda" not in (chosen or "") and "gpu" not in (chosen or "") and not hardware.has_visible_nvidia_gpu():
         for name in (f"jax_plugins.{plugin}" for plugin in _CUDA_PLUGINS):
             spec = _spec_of(name)
             if spec is not None and name not in sys.modules:
-                silent: Any = types.ModuleType(name)  # JAX finds it, and asks it to register what it has
+                silent: Any = types.ModuleType(name)  # JAX imports it and calls its function to register
                 silent.__spec__, silent.initialize = spec, lambda: None
                 sys.modules[name] = silent
     tpu = bridge._backend_factories.get("tpu")
@@ -101,7 +102,7 @@ def pass_over_absent(bridge: Any, chosen: str | None) -> None:
 
 
 def _spec_of(module: str) -> Any:
-    """Where a module is; None when it is nowhere, or the package around it."""
+    """Return the spec of a module; None when it, or its package, is not found."""
     try:
         return importlib.util.find_spec(module)
     except ModuleNotFoundError:

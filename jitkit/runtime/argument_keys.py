@@ -1,7 +1,7 @@
-"""argument of a call -> its key: what a cache must know of it
+"""argument of a call -> its key in a cache
 
-Of an Array it is kept beside the buffer. Of a value on the host it is found out at every call, so there is a function for each
-type, which looks at no more than it must.
+An Array keeps its key beside the buffer. The key of a host value is made at every call, so each type has a function
+that looks at no more than it must.
 
 JAX: jax/_src/core.py:shaped_abstractify
 """
@@ -19,21 +19,18 @@ from ..base import config
 from ..core import ShapedArray, Tracer, dtypes
 from .array import Array
 
-# How to find the key of an argument, by its exact type: what a cache must know of it. Types are added when
-# they are first met.
+# The function that makes an argument's key, by exact type. Types are added when they first occur.
 key_functions: dict[type, Callable[[Any], Any]] = {Array: attrgetter("_key")}
 
 
 def key_of(x: Any) -> Any:
-    """What a cache must know of an argument: see `runtime.OnHost`, `runtime.Placed`. TypeError when it is not
-    an array.
-    """
+    """Return the cache key of an argument: see `runtime.OnHost`, `runtime.Placed`. TypeError when it is not an array."""
     find = key_functions.get(type(x))
     return _first_key(x) if find is None else find(x)
 
 
 def _first_key(x: Any) -> Any:
-    """The key of a value of a type that is met for the first time."""
+    """Return the key of a value whose type occurs for the first time, and remember the type's function."""
     t = type(x)
     if isinstance(x, Tracer):
         raise core.escaped_tracer_error(x)
@@ -53,7 +50,7 @@ def _key_of_scalar(x: Any) -> Any:
 
 
 def _key_function_of_scalars(t: type) -> Callable[[Any], Any]:
-    """For numpy's scalars: their type alone says what they are, unless x64 decides what becomes of them."""
+    """Return the key function of a numpy scalar type: the type alone decides the key, unless x64 matters."""
     if t in dtypes.numpy_scalar_types and np.dtype(t).itemsize < 8:
         key = runtime.on_host(ShapedArray((), np.dtype(t)))
         return lambda x: key
@@ -74,11 +71,11 @@ def _key_of_bool(x: bool) -> Any:
     return _bool_key
 
 
-# Python's and numpy's True are two entries, as in JAX
+# Python's and numpy's True have two entries, as in JAX
 _bool_key = runtime.OnHost(ShapedArray((), np.bool_), of_python=True)
 _int_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.int32, np.int64)]
 _float_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.float32, np.float64)]
-_ndarray_keys: dict[Any, Any] = {}  # by shape and dtype; 64-bit dtypes are absent, x64 decides what they become
+_ndarray_keys: dict[Any, Any] = {}  # by shape and dtype; without 64-bit dtypes, which x64 narrows or not
 
 
 def _key_of_ndarray(x: np.ndarray[Any, Any]) -> Any:

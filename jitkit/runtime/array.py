@@ -1,12 +1,10 @@
 """value -> Array: an aval and a handle on a buffer
 
-A concrete value of jitkit. It holds two things that a call looks at, the PJRT buffer and the key under which
-caches know it (its aval, or its aval and place when it was put somewhere on purpose), and has the operators
-that it shares with tracers.
+An Array is a concrete value. It holds the two things that a call needs, the PJRT buffer and the cache key (its aval, or
+aval and place when it is committed), and has the operators that it shares with tracers.
 
-Arrays are immutable; computing is asynchronous: an operation returns before its result exists, and whoever
-looks at the numbers (printing, `np.asarray`, `float`) waits. `block_until_ready` waits without looking, which
-is what a stopwatch needs.
+Arrays are immutable; computing is asynchronous: an operation returns before its result exists, and reading the numbers
+(printing, `np.asarray`, `float`) waits. `block_until_ready` only waits, for measuring times.
 
 JAX: jax/_src/array.py:ArrayImpl
 """
@@ -29,25 +27,23 @@ from ..core.operators import Operators
 
 
 class _ArrayMeta(type):
-    """Lets `isinstance(tracer, jitkit.Array)` be true, so that type checks in user code hold while it is
-    traced.
-    """
+    """Makes `isinstance(tracer, jitkit.Array)` true, so that type checks in user code hold while it is traced."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return cls in type(instance).__mro__ or isinstance(instance, Tracer) or runtime.is_buffer(instance)
 
 
 class _Unstacking(Slots):
-    """Slot for the program that takes an array apart along its first axis: `lax` fills it."""
+    """Slot for the program that splits an array along its first axis: `lax` fills it."""
 
     rows: Callable[[Any], Sequence[Any]]
 
 
 unstacking = _Unstacking()
 _asarray, _ndarray = np.asarray, np.ndarray
-_MOST_ROWS = 100  # of such a program: it has a result for each
+_MOST_ROWS = 100  # for such a program, which has a result per row
 _MOST_TYPES = 256
-_iterated: set[ShapedArray] = set()  # types of arrays that were gone over
+_iterated: set[ShapedArray] = set()  # avals of arrays that were iterated over before
 
 
 class Array(Operators, metaclass=_ArrayMeta):
@@ -66,7 +62,7 @@ class Array(Operators, metaclass=_ArrayMeta):
         self._buf = buf
         self.aval = aval
         self._key = key
-        self._view: Any = None  # what the last look found, for the next one: an ndarray, or a memoryview
+        self._view: Any = None  # cache of the numbers on the host: an ndarray, or a memoryview
 
     # type and place
 
@@ -175,7 +171,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def delete(self) -> None:
         """Free the buffer now."""
-        self._view = None  # which would keep the memory
+        self._view = None  # it would keep the memory alive
         self._buf.delete()
 
     # values
@@ -192,7 +188,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     @property
     def _stored(self) -> np.ndarray[Any, Any]:
-        """The numbers on the device, which of an extended dtype are not the elements but what they are made of."""
+        """The numbers on the device; for an extended dtype its storage, not its elements."""
         self._check_not_deleted()
         return np.asarray(self._buf)
 
@@ -204,23 +200,23 @@ class Array(Operators, metaclass=_ArrayMeta):
         if dtype is None and not copy:
             view = self._view
             if view.__class__ is _ndarray and not self._buf.is_deleted():
-                own: np.ndarray[Any, Any] = view[...]  # whose shape may be set
-                return own  # a third of the price of the way below
-            try:  # `contextlib.suppress` would cost as much as the whole
+                own: np.ndarray[Any, Any] = view[...]  # an ndarray whose shape may be set
+                return own  # a third of the cost of the general way below
+            try:  # `contextlib.suppress` would cost as much as all of this
                 seen = _asarray(self._buf)
             except RuntimeError:
-                pass  # deleted: `_value` says so
+                pass  # deleted: `_value` raises
             else:
-                if seen.dtype is self.aval.dtype:  # not of random keys, whose numbers are not the elements
+                if seen.dtype is self.aval.dtype:  # not random keys, whose numbers are not their elements
                     self._view = seen
                     return seen[...]
         return np.asarray(self._value, dtype, copy=copy)
 
     @property
     def __jax_array__(self) -> Callable[[], runtime.Buffer]:
-        """What JAX looks for, and calls, where it meets a value that is none of its own: it takes the buffer."""
+        """Called by JAX for a value of a foreign class: return the buffer."""
         if isinstance(self.aval.dtype, dtypes.ExtendedDType) and is_of_jax(sys._getframe(1).f_globals.get("__name__")):
-            # here, since JAX next complains of the key's shape; others may look
+            # raised here, since JAX would complain about the key's shape; other libraries may look
             raise errors.key_for_jax_error(self.aval)
         return self._as_jax_array
 
@@ -241,7 +237,7 @@ class Array(Operators, metaclass=_ArrayMeta):
             view = self._view = memoryview(self._buf)
         if view is not None and not self._buf.is_deleted():
             return memoryview(view)
-        return memoryview(cast(Any, self._value))  # Python asks for it from 3.12 on
+        return memoryview(cast(Any, self._value))  # Python calls this from 3.12 on
 
     def tolist(self) -> Any:
         """Nested lists of Python scalars."""
@@ -298,8 +294,8 @@ class Array(Operators, metaclass=_ArrayMeta):
             if len(_iterated) >= _MOST_TYPES:
                 _iterated.clear()
             _iterated.add(aval)
-        # On the CPU numpy looks into the buffer, and a row is a copy: a fifth of the price of a slice on the device, and no
-        # program to be compiled. From the second time on, one program for all rows costs a third of that.
+        # On the CPU numpy reads the buffer and a row is a copy: a fifth of the cost of a slice on the device, and
+        # nothing to compile. From the second iteration on, one program for all rows costs a third of that.
         aval = aval.update(shape=aval.shape[1:])
         return (from_host(row.copy(), aval) for row in self._stored)
 
@@ -349,25 +345,25 @@ runtime.let_jax_take(Array)
 
 
 def wrap(buffer: runtime.Buffer) -> Array:
-    """An Array around a jax.Array, without a copy."""
+    """Return an Array around a jax.Array, without a copy."""
     return Array(buffer, runtime.aval_of_buffer(buffer), runtime.key_of_buffer(buffer))
 
 
 def from_host(x: Any, aval: ShapedArray) -> Array:
-    """An uncommitted Array of this aval with the values of a numpy array or Python scalar."""
+    """Return an uncommitted Array of this aval with the values of a numpy array or Python scalar."""
     sharding = runtime.single_device_sharding(runtime.default_device())
     return Array(runtime.put(x, aval, sharding, False), aval, aval)
 
 
 def reinterpreted(x: Array, aval: ShapedArray) -> Array:
-    """The buffer of x as an Array of another aval, which is stored in the same way; it stays where it is."""
+    """Return the buffer of x as an Array of another aval with the same storage, in the same place."""
     key = runtime.placed(aval, x._key.sharding) if x.committed else aval
     return Array(x._buf, aval, key)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """An Array on the memory of whatever speaks DLPack (torch tensors, cupy and numpy arrays, `jax.Array`s),
-    committed to its device, or to `device`. `copy` is handed on to `jax.dlpack.from_dlpack`.
+    """Return an Array on the memory of anything that supports DLPack (torch tensors, cupy and numpy arrays,
+    `jax.Array`s), committed to its device, or to `device`. `copy` is handed on to `jax.dlpack.from_dlpack`.
 
     Raises:
       TypeError: for other values.
@@ -376,8 +372,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
 
 def as_array(x: Any) -> Any:
-    """Any array-like value (numpy, Python scalar, jax.Array) as an Array; Arrays and tracers as they are.
-    TypeError otherwise.
+    """Convert any array-like value (numpy, Python scalar, jax.Array) to an Array; return Arrays and tracers as they
+    are. TypeError otherwise.
     """
     if type(x) is Array or isinstance(x, Tracer):
         return x

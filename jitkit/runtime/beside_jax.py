@@ -1,10 +1,10 @@
-"""JAX, in programs that import it, before or after the first array of ours, or that ask for what only JAX can do
+"""Works beside JAX, in programs that import it or need what only JAX can do
 
-`jax()` is the one way to it, for several devices, for requests of DLPack that jaxlib does not answer, and where an accelerator's
-plugin has to be found. A process that asks for none of these, and does not import JAX itself, never has it.
+`jax()` imports it for several devices, for DLPack requests that jaxlib cannot serve, and to find an accelerator's
+plugin. A process that needs none of these, and does not import JAX itself, never loads it.
 
-Where both are, they share the client of the CPU, whoever makes it first, and so take each other's buffers without a copy. JAX is
-told that an Array holds a buffer. What differs is the aval that a buffer carries: `for_jax` makes it JAX's.
+Where both are loaded, they share one CPU client, and so accept each other's buffers without a copy. JAX learns that an
+Array holds a buffer. Only the aval that a buffer carries differs: `for_jax` replaces it by JAX's.
 
 JAX: jax/_src/xla_bridge.py:register_backend_factory
 """
@@ -26,12 +26,12 @@ from . import accelerators
 
 
 def is_here() -> bool:
-    """Whether JAX is in this process: a program imported it, or `jax()` did. Under `as_jax` the name `jax` is jitkit's."""
+    """Whether JAX is loaded in this process. Under `as_jax` the name `jax` is jitkit's."""
     return bool(_met) or sys.modules.get("jax") not in (None, sys.modules[__name__.partition(".")[0]])
 
 
 def jax() -> Any:
-    """JAX, imported if need be. It has met us: what the two share is shared."""
+    """Return JAX, imported if need be, after the two have been introduced (`_meet`)."""
     if _met:
         return _met[0]
     with _apart(), contextlib.nullcontext() if is_here() else accelerators.without_libraries_of_absent_gpus():
@@ -41,7 +41,7 @@ def jax() -> Any:
 
 
 def keep_apart(within: Callable[[], contextlib.AbstractContextManager[None]]) -> None:
-    """From now on, `jax()` imports JAX within a block of this kind, since the name means something else outside of it."""
+    """From now on, import JAX within a block of this kind: outside of it the name `jax` means something else."""
     global _apart
     _apart = within
 
@@ -53,7 +53,7 @@ _holders: list[type] = []
 
 
 def let_jax_take(holder: type) -> None:
-    """Have JAX take values of a class whose `_buf` is a buffer like the buffer itself, from when it is here."""
+    """Make JAX accept values of a class whose `_buf` is a buffer, as soon as JAX is loaded."""
     with _meeting:
         _holders.append(holder)
         if _met:
@@ -61,7 +61,7 @@ def let_jax_take(holder: type) -> None:
 
 
 def _meet(module: Any) -> None:
-    """Tell JAX, once, of what it shares with us."""
+    """Tell JAX, once, about what it shares with us."""
     with _meeting:
         if _met:
             return
@@ -76,7 +76,7 @@ def _meet(module: Any) -> None:
 
 
 def _introduce(holder: type) -> None:
-    """Let `jax.numpy` and functions made by `jax.jit` take values of a class that holds a buffer."""
+    """Make `jax.numpy` and `jax.jit` accept values of a class that holds a buffer."""
     core, pxla = importlib.import_module("jax._src.core"), importlib.import_module("jax._src.interpreters.pxla")
     core.pytype_aval_mappings[holder] = lambda x: buffer_for_jax(x).aval
     shard = pxla.shard_arg_handlers[importlib.import_module("jaxlib._jax").ArrayImpl]
@@ -86,13 +86,13 @@ def _introduce(holder: type) -> None:
 
 
 def buffer_for_jax(holder: Any) -> Any:
-    """The buffer that a value holds, as JAX may take it. The value keeps it, since another of the same memory was made."""
+    """Return the buffer that a value holds, in a form for JAX. The value keeps it from then on."""
     holder._buf = for_jax(holder._buf)
     return holder._buf
 
 
 def for_jax(buffer: Any) -> Any:
-    """A buffer that carries JAX's aval: the same one, or another on the same memory."""
+    """Return a buffer with JAX's aval: the same one, or another on the same memory."""
     aval = buffer.aval
     if type(aval) is not ShapedArray:
         return buffer
@@ -101,12 +101,12 @@ def for_jax(buffer: Any) -> Any:
 
 
 def jaxlib_has_x64() -> bool:
-    """Whether jaxlib keeps 64-bit values that its dispatcher takes: when JAX's switch says so."""
+    """Whether jaxlib's dispatcher keeps 64-bit values: as JAX's switch says."""
     return is_here() and bool(jax().config.jax_enable_x64)
 
 
 def pytrees_of_jax() -> Any:
-    """What jaxlib has for pytrees, with JAX's registry of classes; None where nobody has imported JAX, and registered one."""
+    """Return jaxlib's pytree module, with JAX's registry of classes; None while JAX is not imported."""
     ext = sys.modules.get("jaxlib._jax") if is_here() else None
     return getattr(ext, "pytree", None)
 
@@ -116,17 +116,17 @@ def pytrees_of_jax() -> Any:
 
 @functools.cache
 def watch_for_jax() -> None:
-    """From now on, JAX is met when it is imported, by whomever."""
+    """From now on, introduce us to JAX when anyone imports it."""
     sys.meta_path.insert(0, _Watch())
 
 
 class _Watch(threading.local):
-    """Finds JAX as the other finders do, and has it meet us at the end of its import."""
+    """An import hook that finds JAX as the others do, and calls `_meet` at the end of its import."""
 
     is_asked = False
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Where JAX is; None for other modules."""
+        """Return the spec of JAX; None for other modules."""
         if name != "jax" or self.is_asked:
             return None
         self.is_asked = True
@@ -153,7 +153,7 @@ _cpu_clients: list[Any] = []
 
 
 def cpu_client(make: Callable[[], Any]) -> Any:
-    """The one client of this process for its CPU: whoever asks first makes it."""
+    """Return this process's one CPU client, which is made at the first call."""
     with _making:
         if not _cpu_clients:
             _cpu_clients.append(make())

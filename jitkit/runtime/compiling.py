@@ -1,4 +1,4 @@
-"""StableHLO text -> loaded executable; what XLA says about either; and executables as bytes
+"""StableHLO text -> loaded executable; XLA's analyses of both; serialised executables
 
 JAX: jax/_src/compiler.py:backend_compile_and_load
 """
@@ -23,8 +23,7 @@ from .jaxlib import gate
 
 
 def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
-    """Compile StableHLO text for these devices, and load it. XLA's complaints are shown with our line of the
-    text.
+    """Compile StableHLO text for these devices, and load it. XLA's error messages show our line of the text.
 
     Several devices mean one program partitioned over all of them (SPMD, by Shardy). `options` are XLA's own
     debug options.
@@ -41,7 +40,7 @@ def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, 
 def compile_with_callbacks(
     text: str, owners: Sequence[Device], options: tuple[tuple[str, Any], ...], callbacks: Sequence[Callable[..., Any]]
 ) -> Any:
-    """The same for a program that calls Python functions, which it knows by their index in `callbacks`.
+    """Compile a program that calls Python functions, which it knows by their index in `callbacks`.
 
     The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text.
     """
@@ -59,14 +58,14 @@ def compile_with_callbacks(
 
 
 def _waited_for(compile_: Callable[[], Any]) -> Any:
-    """`compile_()`, which Ctrl-C may leave at once, and which has an end all the same before Python has.
+    """Run `compile_()` so that Ctrl-C can interrupt it, and Python still waits for its end at exit.
 
-    XLA compiles in threads of its own. Left by Ctrl-C, it goes on, and when Python takes devices and compiler away below
-    it, the process dies with a segmentation fault. So the main thread, which Ctrl-C interrupts, hands the call to another
-    one, whose end is waited for at exit. That costs some 50 us, where compiling takes 10 ms and more. In another thread
-    than the main one nothing interrupts it, but if that is a daemon, Python may end first all the same.
+    XLA compiles in its own threads. After Ctrl-C it would go on while Python destroys devices and compiler, and the
+    process would die with a segmentation fault. So the main thread, which Ctrl-C interrupts, hands the call to another
+    one that exit waits for. That costs about 50 us, where compiling takes 10 ms and more. Ctrl-C does not interrupt
+    other threads, but if one is a daemon, Python may end before it.
     """
-    done = threading.Event()  # a thread whose `join` was interrupted takes itself for ended, in Python 3.11
+    done = threading.Event()  # not `join`: in Python 3.11 an interrupted `join` marks the thread as ended
     results: list[Any] = []
     failures: list[BaseException] = []
 
@@ -85,7 +84,7 @@ def _waited_for(compile_: Callable[[], Any]) -> Any:
         threading.Thread(target=work, name="jitkit compiles", daemon=True).start()
     else:
         work()
-    while not done.wait(0.5):  # not for ever, which Ctrl-C does not interrupt on Windows
+    while not done.wait(0.5):  # with a timeout, so that Ctrl-C can interrupt it on Windows
         pass
     if failures:
         raise failures[0]
@@ -97,7 +96,8 @@ _compiling: set[threading.Event] = set()
 
 @functools.cache
 def _wait_at_exit() -> None:
-    # At the first compilation, when jax is imported: what is registered later is called earlier, while devices still live.
+    # Registered at the first compilation, after jax is imported: the last registered runs first, while devices still
+    # live.
     atexit.register(_wait_for_compilers)
 
 
@@ -113,11 +113,13 @@ def _wait_for_compilers() -> None:
     except KeyboardInterrupt:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(130)  # as a shell counts for Ctrl-C; nothing is taken down, so nothing breaks
+        os._exit(130)  # the shell's status for Ctrl-C; skips cleanup, which would crash
 
 
 def prepare_lapack(is_called: bool) -> None:
-    """Before a program that calls LAPACK runs: let jaxlib find the routines, which are scipy's, and XLA those of jaxlib."""
+    """Prepare for a program that calls LAPACK: let jaxlib find the routines, which are scipy's, and XLA those of
+    jaxlib.
+    """
     if is_called:
         lapack = importlib.import_module("jaxlib.lapack")
         lapack._lapack.initialize()
@@ -126,14 +128,16 @@ def prepare_lapack(is_called: bool) -> None:
 
 @functools.cache
 def _register(library: Any) -> None:
-    """Tell XLA the names under which programs call the functions of a library. JAX does it at its import, which may come later."""
+    """Register a library's functions with XLA under the names that programs use. JAX does it at its import, which may
+    come later.
+    """
     for platform, targets in library.registrations().items():
         for name, function, version in targets:
             gate().xla_client.register_custom_call_target(name, function, platform=platform, api_version=version)
 
 
 def mlir_context() -> Any:
-    """What MLIR needs to parse our text: the dialects in it."""
+    """Return MLIR's context for parsing our text, with its dialects."""
     ir = importlib.import_module("jaxlib.mlir.ir")
     registry = ir.DialectRegistry()
     importlib.import_module("jaxlib.mlir._mlir_libs._jax_mlir_ext").register_dialects(registry)
@@ -171,9 +175,7 @@ def _compile_options(owners: Sequence[Device], options: tuple[tuple[str, Any], .
 
 
 def serialize(executable: Any) -> bytes:
-    """The executable as bytes that `deserialize` takes, in this or another process on the same kind of
-    machine.
-    """
+    """Serialise an executable for `deserialize`, in this or another process on the same kind of machine."""
     data: bytes = executable.serialize()
     return data
 
@@ -185,9 +187,7 @@ def deserialize(data: bytes, owners: Sequence[Device], options: tuple[tuple[str,
 
 
 def platform_fingerprint(device: Device) -> str:
-    """What an executable depends on besides its text: jaxlib's version, the platform and the machine's
-    features.
-    """
+    """Return what an executable depends on besides its text: jaxlib's version, the platform and the machine's features."""
     client = device.client
     version = importlib.import_module("jaxlib.version").__version__
     parts = (f"jaxlib {version}", client.platform, client.platform_version, device.device_kind, cpu_features())
@@ -196,7 +196,7 @@ def platform_fingerprint(device: Device) -> str:
 
 @functools.cache
 def cpu_features() -> str:
-    """The machine, and what its processor can do."""
+    """Return the machine's name, and its processor's features."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             match = re.search(r"^(?:flags|Features)\s*:\s*(.*)$", file.read(), re.MULTILINE)
@@ -219,34 +219,34 @@ def _with_source_line(message: str, text: str) -> str:
 
 
 def hlo_of_text(text: str) -> str:
-    """StableHLO text as HLO text, before optimisation."""
+    """Convert StableHLO text to HLO text, before optimisation."""
     hlo: str = hlo_computation(text).as_hlo_text()
     return hlo
 
 
 def hlo_computation(text: str) -> Any:
-    """StableHLO text as an `XlaComputation`, before optimisation."""
+    """Convert StableHLO text to an `XlaComputation`, before optimisation."""
     return gate().ext.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False, return_tuple=False)
 
 
 def mlir_module(text: str) -> Any:
-    """StableHLO text as a module of jaxlib's MLIR."""
+    """Parse StableHLO text to jaxlib's MLIR module."""
     return importlib.import_module("jaxlib.mlir.ir").Module.parse(text, mlir_context())
 
 
 def cost_of_text(text: str) -> dict[str, float]:
-    """XLA's cost estimate for StableHLO text, before optimisation."""
+    """Return XLA's cost estimate for StableHLO text, before optimisation."""
     return dict(gate().ext.hlo_module_cost_analysis(default_device().client, hlo_computation(text).get_hlo_module()))
 
 
 def cost_of_executable(executable: Any) -> dict[str, float]:
-    """XLA's cost estimate for a compiled program."""
+    """Return XLA's cost estimate for a compiled program."""
     costs = executable.cost_analysis()
     return dict(costs[0] if isinstance(costs, (list, tuple)) else costs)
 
 
 def memory_of_executable(executable: Any) -> Any:
-    """Memory statistics of a compiled program, or None where the platform does not tell."""
+    """Return memory statistics of a compiled program, or None where the platform does not tell."""
     try:
         return executable.get_compiled_memory_stats()
     except gate().runtime_error:

@@ -1,4 +1,4 @@
-"""Classes that come when they are asked for: `Device`, of PJRT's devices, which is jaxlib's, and `P`, JAX's PartitionSpec
+"""Loads classes on first use: `Device`, jaxlib's class of PJRT devices, and `P`, JAX's PartitionSpec
 
 JAX: jax/_src/xla_bridge.py:devices
 """

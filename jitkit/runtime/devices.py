@@ -1,7 +1,7 @@
-"""Devices, and which of them hold which part of an array.
+"""Finds devices, and says which of them hold which part of an array.
 
-Devices come from PJRT, and shardings are JAX's own objects, which buffers carry. What a cache must know of a value that is
-not simply on the default device is here, too: `Placed` and `OnHost`.
+Devices come from PJRT, and shardings are JAX's own objects, which buffers carry. The cache keys of values that are not
+simply on the default device are here, too: `Placed` and `OnHost`.
 
 JAX: jax/_src/named_sharding.py:NamedSharding
 """
@@ -23,7 +23,7 @@ Sharding = Any  # jax.sharding.Sharding: which devices hold which part
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """The devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. RuntimeError when there is
+    """Return the devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. RuntimeError when there is
     none.
     """
     client = _own_client()
@@ -36,19 +36,19 @@ def devices(backend: str | None = None) -> list[Device]:
 
 @functools.cache
 def _own_client() -> Any:
-    """The client of the CPU; None where JAX is here, or has to be, and chooses the devices."""
+    """Return our CPU client; None where JAX is loaded, or has to be, and chooses the devices."""
     make = gate().xla_client.make_cpu_client
     return None if is_here() or accelerators.jax_has_to_choose() else cpu_client(make)
 
 
 @functools.cache
 def default_device() -> Device:
-    """Where uncommitted values live."""
+    """Return the device where uncommitted values live."""
     return devices()[0]
 
 
 class _Clients(Mapping[str, Any]):
-    """The clients that have been made, by platform: none before the first device is asked for."""
+    """The clients made so far, by platform: none before the first device is needed."""
 
     def __getitem__(self, platform: str) -> Any:
         if platform == "cpu" and _own_client.cache_info().currsize and (client := _own_client()) is not None:
@@ -66,13 +66,13 @@ clients = _Clients()
 
 
 def default_backend() -> str:
-    """The platform of the default device: "cpu", "gpu" or "tpu"."""
+    """Return the platform of the default device: "cpu", "gpu" or "tpu"."""
     platform: str = "cpu" if _own_client() is not None else jax().default_backend()
     return platform
 
 
 def lowering_platform() -> str:
-    """The platform to lower for: the default one, or "cpu" with no jaxlib, since writing text needs no device."""
+    """Return the platform to lower for: the default one, or "cpu" without jaxlib, since writing text needs no device."""
     try:
         return default_backend()
     except ModuleNotFoundError:
@@ -81,12 +81,12 @@ def lowering_platform() -> str:
 
 @functools.lru_cache(maxsize=1024)
 def single_device_sharding(device: Device) -> Sharding:
-    """The sharding that puts a whole array on one device."""
+    """Return the sharding that puts a whole array on one device."""
     return gate().ext.SingleDeviceSharding(device)
 
 
 def sharding_devices(sharding: Sharding) -> tuple[Device, ...]:
-    """The devices of a sharding, in the order of their assignment."""
+    """Return the devices of a sharding, in the order of their assignment."""
     return tuple(sharding._device_assignment)
 
 
@@ -96,9 +96,7 @@ def is_equivalent(a: Sharding, b: Sharding, ndim: int) -> bool:
 
 
 class Placed:
-    """What a cache must know of a value that was put somewhere on purpose: its aval and its sharding.
-    Interned.
-    """
+    """The cache key of a committed value: its aval and its sharding. Interned."""
 
     __slots__ = ("aval", "sharding")
 
@@ -111,8 +109,8 @@ class Placed:
 
 
 class OnHost:
-    """What a cache must know of a value that is not on a device yet (numpy, Python scalar): its aval.
-    Interned. A bool is `of_python` or numpy's: unlike other numbers of Python's, it has numpy's very type.
+    """The cache key of a value that is not on a device yet (numpy, Python scalar): its aval. Interned. `of_python`
+    separates Python's bool from numpy's; other Python numbers already have a different type from numpy's.
     """
 
     __slots__ = ("aval", "of_python")
@@ -127,11 +125,11 @@ class OnHost:
 
 _placed: dict[tuple[Any, Sharding], Placed] = {}
 _on_host: dict[Any, OnHost] = {}
-LIMIT = 1 << 14  # interned keys kept; when full they are dropped, which costs a cache miss and nothing else
+LIMIT = 1 << 14  # interned keys kept; when full they are dropped, which only costs a cache miss
 
 
 def placed(aval: Any, sharding: Sharding) -> Placed:
-    """The interned key of a committed value."""
+    """Return the interned key of a committed value."""
     key = (aval, sharding)
     found = _placed.get(key)
     if found is None:
@@ -141,7 +139,7 @@ def placed(aval: Any, sharding: Sharding) -> Placed:
 
 
 def on_host(aval: Any) -> OnHost:
-    """The interned key of a host value."""
+    """Return the interned key of a host value."""
     found = _on_host.get(aval)
     if found is None:
         make_room(_on_host)
@@ -156,7 +154,7 @@ def make_room(table: dict[Any, Any]) -> None:
 
 
 def describe_sharding(sharding: Sharding) -> str:
-    """`cpu:0`, or the sharding's own text when it has several devices."""
+    """Return `cpu:0`, or the sharding's own text when it has several devices."""
     owners = sharding_devices(sharding)
     return f"{owners[0].platform}:{owners[0].id}" if len(owners) == 1 else str(sharding)
 
@@ -165,7 +163,7 @@ def describe_sharding(sharding: Sharding) -> str:
 
 
 def replicated(sharding: Sharding) -> Sharding:
-    """The sharding that puts a whole array on each device of a sharding.
+    """Return the sharding that puts a whole array on each device of a sharding.
 
     NotImplementedError for shardings of several devices without a mesh, which Shardy's text cannot express.
     """
@@ -180,13 +178,13 @@ def replicated(sharding: Sharding) -> Sharding:
 
 
 def mesh_text(sharding: Sharding) -> str:
-    """The mesh of a sharding in Shardy's text: `<["x"=4, "y"=2]>`."""
+    """Return the mesh of a sharding in Shardy's text: `<["x"=4, "y"=2]>`."""
     axes = ", ".join(f'"{name}"={size}' for name, size in sharding.mesh.shape.items())
     return f"<[{axes}]>"
 
 
 def sharding_text(sharding: Sharding, ndim: int) -> str:
-    """A sharding of an array in Shardy's text: for each axis the axes of the mesh that it is spread over."""
+    """Return a sharding of an array in Shardy's text: for each axis the mesh axes that it is spread over."""
     axes = [axis if isinstance(axis, tuple) else () if axis is None else (axis,) for axis in sharding.spec]
     axes += [()] * (ndim - len(axes))
     listed = ", ".join("{" + ", ".join(f'"{name}"' for name in names) + "}" for names in axes)
@@ -195,7 +193,7 @@ def sharding_text(sharding: Sharding, ndim: int) -> str:
 
 @functools.cache
 def _unspecified(ndim: int) -> Sharding:
-    """The sharding of a traced array of `ndim` axes: over a mesh without axes."""
+    """Return the sharding of a traced array of `ndim` axes: over a mesh without axes."""
     of_jax = jax().sharding
     return of_jax.NamedSharding(of_jax.AbstractMesh((), ()), of_jax.PartitionSpec(*[None] * ndim))
 
@@ -204,7 +202,7 @@ places.unspecified = _unspecified
 
 
 def with_whole_axis(sharding: Sharding, axis: int) -> Sharding:
-    """The sharding of arrays with one axis more, of which every device has all elements."""
+    """Return the sharding of arrays with one axis more, which is not split."""
     if not hasattr(sharding, "spec"):
         return sharding
     axes = [*sharding.spec]
@@ -216,7 +214,7 @@ def with_whole_axis(sharding: Sharding, axis: int) -> Sharding:
 
 
 def result_shardings(executable: Any, sharding: Sharding, count: int) -> list[Sharding]:
-    """Where the partitioner put the results of a program for several devices."""
+    """Return the shardings that the partitioner chose for the results of a program for several devices."""
     found = executable.get_output_shardings()
     if found is None:
         return [sharding] * count

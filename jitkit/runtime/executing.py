@@ -1,7 +1,7 @@
 """loaded executable + buffers -> buffers
 
-The plain way is `execute_sharded`, whose results are made into buffers by `result_handlers`. Programs with effects return
-tokens besides; and where arguments are still in the host's memory, jaxlib's own dispatcher copies them on its way.
+Ordinary programs run by `execute_sharded`, and `result_handlers` turn the results into buffers. Programs with effects
+also return tokens; and where arguments are still on the host, jaxlib's own dispatcher copies and runs.
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 """
@@ -21,8 +21,8 @@ from .jaxlib import explained, gate
 
 
 def result_handlers(avals: Sequence[Any], shardings: Sequence[Sharding], committed: bool) -> list[Any]:
-    """One function per result that makes a buffer of what comes out of an executable. It believes the aval
-    that it is given.
+    """Return one function per result that makes a buffer of an executable's output. It trusts the aval that it is
+    given.
     """
     g = gate()
     extra = {"_skip_checks": True} if g.skip_checks else {}
@@ -35,8 +35,8 @@ def result_handlers(avals: Sequence[Any], shardings: Sequence[Sharding], committ
 def execute_with_tokens(
     loaded: Any, buffers: Sequence[Buffer], tokens: int, handlers: Sequence[Any]
 ) -> tuple[list[Buffer], dict[Device, Any], list[Buffer]]:
-    """Run an executable whose first `tokens` results are tokens. Returns these; for each of its devices something that
-    `wait_for` takes, which waits until the program has ended; and the other results.
+    """Run an executable whose first `tokens` results are tokens. Returns these; for each device a token for `wait_for`,
+    which waits until the program has ended; and the other results.
     """
     results = loaded.execute_sharded(list(buffers), with_tokens=True)
     owners = loaded.local_devices()
@@ -69,12 +69,12 @@ def host_dispatcher(
     sharding: Sharding,
     out_avals: Sequence[Any],
 ) -> Callable[..., Any]:
-    """jaxlib's dispatcher in C++ around one executable for one device: it takes buffers and numpy values, and
-    returns buffers, or the only one.
+    """Return jaxlib's C++ dispatcher for one executable on one device: it takes buffers and numpy values, and returns
+    buffers, or the only one.
 
-    Copying a host value from Python costs 2.8 us, half of a warm call; this dispatcher copies on its way.
-    `execute` runs the program by ordinary means, at the first call of each combination of kinds of arguments.
-    Arrays must have the program's dtypes.
+    Copying a host value from Python costs 2.8 us, half of a warm call; this dispatcher copies faster. At the first call
+    of each combination of argument kinds it calls `execute`, which runs the program the ordinary way. Arrays must have
+    the program's dtypes.
     """
     g = gate()
     registry = g.ext.pytree.default_registry()
@@ -94,8 +94,8 @@ def host_dispatcher(
     x64 = config.x64()
 
     def cache_miss(*args: Any) -> tuple[Any, Any, bool]:
-        # jaxlib's own x64 switch, which is JAX's, decides what C++ makes of a Python float; where it is not ours, Python
-        # keeps doing the work.
+        # jaxlib's x64 switch, which is JAX's, decides how C++ converts a Python float; where it differs from ours, use
+        # Python.
         agreed = jaxlib_has_x64() == x64
         results = execute(list(args))
         return results[0] if len(results) == 1 else tuple(results), fast if agreed else None, False
@@ -110,7 +110,7 @@ def host_dispatcher(
 
 
 class _FastPath(NamedTuple):
-    """What jaxlib's dispatcher reads after a miss: how to run the program without asking Python again."""
+    """What jaxlib's dispatcher reads after a miss: how to run the program without calling Python again."""
 
     xla_executable: Any
     out_pytree_def: Any
@@ -124,7 +124,7 @@ class _FastPath(NamedTuple):
 
 
 class _CacheKey:
-    """Tells one dispatcher's entries from another's, by identity."""
+    """Distinguishes one dispatcher's entries from another's, by identity."""
 
 
 def block_until_ready(buffers: Sequence[Buffer]) -> None:

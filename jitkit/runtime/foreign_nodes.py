@@ -1,7 +1,7 @@
-"""Classes that were registered as pytrees with JAX, and not with jitkit: they are nodes here, too.
+"""Makes classes nodes here, too, that are registered as pytrees with JAX only.
 
-A dataclass of a program that was written for JAX, or a module of equinox, is known to JAX's registry alone. Where JAX
-is imported, `tree_util.registry` asks it about each class that it meets for the first time and does not know.
+A dataclass of a program written for JAX, or an equinox module, is in JAX's registry alone. Where JAX is imported,
+`tree_util.registry` asks that registry about each new class that it does not know.
 
 JAX: jax/_src/tree_util.py:default_registry
 """
@@ -19,27 +19,27 @@ from .beside_jax import pytrees_of_jax
 
 
 class JaxNode(RegisteredNode):
-    """A class of which JAX's registry knows how its instances come apart, and are put together."""
+    """A class whose instances JAX's registry can flatten and unflatten."""
 
     __slots__ = ("_leaf", "_trees")
 
     def __init__(self, cls: type, trees: Any) -> None:
         super().__init__(cls)
         self._trees = trees
-        self._leaf = trees.default_registry().flatten(0)[1]  # JAX's structure of a leaf
+        self._leaf = trees.default_registry().flatten(0)[1]  # JAX's treedef of a leaf
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        """What JAX makes of it."""
+        """Flatten the node as JAX does."""
         children, data = self._trees.default_registry().flatten_one_level(node)
         return tuple(children), data
 
     def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
-        """The same; JAX's key entries become ours."""
+        """Do the same with keys; JAX's key entries become ours."""
         pairs, data = self._trees.default_registry().flatten_one_level_with_keys(node)
         return [(_own_key(key), child) for key, child in pairs], data
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
-        """JAX's structure with these metadata, and the children for leaves."""
+        """Unflatten JAX's treedef `data` with these children."""
         make = self._trees.PyTreeDef.from_node_data_and_children
         node_data, leaves = (self.cls, data), [self._leaf] * len(children)
         return make(self._trees.default_registry(), node_data, leaves).unflatten(children)
@@ -54,13 +54,13 @@ _OWN_KEYS: dict[str, Any] = {
 
 
 def _own_key(key: Any) -> KeyEntry:
-    """A key entry of JAX's as one of ours; any other object, which classes may use for keys, as it is."""
+    """Convert a JAX key entry to ours; return any other object as it is, since classes may use any as keys."""
     is_of_jax = type(key).__module__.partition(".")[0] in ("jax", "jaxlib")
     return _OWN_KEYS[type(key).__name__](key) if is_of_jax and type(key).__name__ in _OWN_KEYS else key
 
 
 def _ask_jax(cls: type) -> NodeType | None:
-    """A NodeType for a class that JAX knows as a node; None for others, and where JAX is not imported."""
+    """Return a NodeType for a class that JAX knows as a node; None for others, and where JAX is not imported."""
     trees = pytrees_of_jax()
     if trees is None or not trees.default_registry().is_node(cls):
         return None

@@ -1,7 +1,7 @@
-"""The gate to jaxlib, which opens when the first buffer, device or executable is asked for: `gate()`.
+"""Opens the gate to jaxlib at the first buffer, device or executable: `gate()`.
 
-jaxlib alone is enough. JAX, which makes more of it, is imported only by programs that need JAX: see `beside_jax`. Errors of XLA
-leave in our own classes.
+jaxlib alone is enough; JAX is imported only for programs that need it: see `beside_jax`. XLA's errors are converted to
+our classes.
 
 JAX: jax/_src/xla_bridge.py:get_backend
 """
@@ -33,7 +33,7 @@ _opening = threading.Lock()
 
 
 def gate() -> _Gate:
-    """The modules behind the gate; imports jaxlib the first time."""
+    """Return the modules behind the gate; import jaxlib the first time."""
     with _opening:
         return _open()
 
@@ -46,7 +46,7 @@ def _open() -> _Gate:
 
 @contextlib.contextmanager
 def _interrupts_after() -> Iterator[None]:
-    """Ctrl-C within the block is heard after it. C++ modules that are interrupted while they are imported end the process."""
+    """Delay Ctrl-C until the end of the block: interrupting the import of C++ modules ends the process."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -62,7 +62,7 @@ def _interrupts_after() -> Iterator[None]:
 
 
 def _imported() -> _Gate:
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # as JAX does: XLA's warnings, and not what it is just doing
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # as JAX does: shows XLA's warnings, not its information
     ext = importlib.import_module("jaxlib._jax")
     xla_client = importlib.import_module("jaxlib.xla_client")
     beside_jax.watch_for_jax()
@@ -78,7 +78,7 @@ def _imported() -> _Gate:
 
 
 def deleted_error(aval: Any) -> RuntimeError:
-    """The error for an array whose buffer was donated or deleted."""
+    """Return the error for an array whose buffer was donated or deleted."""
     return RuntimeError(f"Array has been deleted with shape={aval.str_short()}.\n{_WHERE_IT_WENT}")
 
 
@@ -89,9 +89,9 @@ _WHERE_IT_WENT = (
 
 
 def explained(error: Exception) -> Exception:
-    """An error of XLA in our class, with the mend when an array was used that is deleted; others as they are.
+    """Convert an error of XLA to our class, with advice when a deleted array was used; return others as they are.
 
-    What a callback has raised is in the text, with a traceback.
+    The text includes what a callback raised, with a traceback.
     """
     text = traceback_util.filter_text(str(error), "called_by_xla")
     if "deleted or donated" in text:

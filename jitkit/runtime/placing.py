@@ -1,4 +1,4 @@
-"""What a user asks of devices: a tree of arrays on the host, to wait for it, and which devices there are.
+"""Provides functions on devices for users: get a tree of arrays, wait for it, list the devices.
 
 JAX: jax/_src/api.py:device_get
 """
@@ -23,7 +23,7 @@ from .devices import devices
 
 
 def device_get(x: Any) -> Any:
-    """The leaves of a tree as numpy arrays; random keys, which numpy does not know, as they are."""
+    """Return the leaves of a tree as numpy arrays; random keys, which numpy does not know, as they are."""
     return tree_map(_on_host, x)
 
 
@@ -33,8 +33,8 @@ def _on_host(leaf: Any) -> Any:
 
 
 def block_until_ready(x: Any) -> Any:
-    """Wait until every array in a tree is computed, and return the tree. What a stopwatch needs: calls return
-    before that. Leaves of other kinds are waited for when they have a `block_until_ready` of their own.
+    """Wait until every array in a tree is computed, and return the tree. Use it to measure times, since calls return
+    before that. Leaves of other kinds are waited for when they have their own `block_until_ready`.
     """
     leaves = tree_leaves(x)
     executing.block_until_ready([leaf._buf for leaf in leaves if type(leaf) is Array])
@@ -51,10 +51,10 @@ def block_until_ready(x: Any) -> Any:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Any]:
-    """The devices that a process drives, this one by default; in one process, all of them.
+    """Return the devices that a process drives, this one by default; in one process, all of them.
 
     Raises:
-      ValueError: where there is no process of this number.
+      ValueError: there is no process with this number.
     """
     if host_id is not None:
         warnings.warn(
@@ -69,34 +69,35 @@ def local_devices(
 
 
 def device_count(backend: str | None = None) -> int:
-    """How many devices there are."""
+    """Count the devices."""
     return len(devices(backend))
 
 
 def local_device_count(backend: str | None = None) -> int:
-    """How many devices this process drives: all of them, for there is one process."""
+    """Count the devices of this process: all of them, since there is one process."""
     return device_count(backend)
 
 
 def process_index(backend: str | None = None) -> int:
-    """The number of this process among those that compute together: 0, for there is one."""
+    """Return the number of this process among those that compute together: 0, since there is one."""
     devices(backend)
     return 0
 
 
 def process_count(backend: str | None = None) -> int:
-    """How many processes compute together: 1."""
+    """Count the processes that compute together: 1."""
     return process_index(backend) + 1
 
 
 def process_indices(backend: str | None = None) -> list[int]:
-    """The numbers of the processes that compute together."""
+    """Return the numbers of the processes that compute together."""
     return [process_index(backend)]
 
 
 @contextmanager
 def default_device(new_val: Any = None) -> Iterator[None]:
-    """Create arrays in the block on `new_val`: a device, or the name of a platform. What is called there is traced for it anew.
+    """Create arrays in the block on `new_val`: a device, or the name of a platform. Functions called in it are traced
+    again.
 
     NotImplementedError unless it is the default device already: others are reached by `device_put`.
     """

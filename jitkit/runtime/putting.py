@@ -1,4 +1,4 @@
-"""value + place -> an Array there: one leaf of what `device_put` is given
+"""value + place -> an Array there: one leaf of `device_put`
 
 JAX: jax/_src/dispatch.py:device_put_p
 """
@@ -31,7 +31,7 @@ def _not_for_a_device(x: Any) -> TypeError:
 
 
 def check_put(x: Any) -> None:
-    """TypeError where x is not an array that a device can have."""
+    """Raise TypeError where x is not an array that a device can have."""
     if type(x) in core.not_arrays:
         return
     try:
@@ -41,7 +41,7 @@ def check_put(x: Any) -> None:
 
 
 def check_place(device: Any) -> None:
-    """ValueError where `device` is not None, a device or a sharding."""
+    """Raise ValueError where `device` is not None, a device or a sharding."""
     if device is not None and not hasattr(device, "device_set") and not hasattr(device, "client"):
         raise ValueError(
             "`jax.device_put` only accepts `None`, `jax.sharding.Sharding`, `jax.Device`, `Format`, `jax.memory.Space` "
@@ -51,7 +51,7 @@ def check_place(device: Any) -> None:
 
 
 def device_put_leaf(x: Any, device: Any = None) -> Any:
-    """One array to a device or sharding; with `None`, to the default device unless it is on one already."""
+    """Put one array on a device or sharding; with `None`, on the default device unless it is on one already."""
     if type(x) in core.not_arrays:
         return x
     check_put(x)

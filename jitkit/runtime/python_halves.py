@@ -1,8 +1,8 @@
-"""Classes of jaxlib's -> the same classes, with the methods in Python that jaxlib asks for
+"""jaxlib's classes -> the same classes, with the Python methods that jaxlib calls
 
-JAX's arrays and shardings are halves in C++, to which JAX sets the other halves when it is imported. While it is not, they get
-here what is asked of arrays on one device. When JAX comes later, it sets its own methods over these, so that arrays and
-shardings from before it are then like all others of its own.
+JAX's arrays and shardings are implemented in C++, and JAX adds Python methods when it is imported. Until then they get
+those here that arrays on one device need. If JAX is imported later, it overwrites them, so earlier arrays and shardings
+become like JAX's own.
 
 JAX: jax/_src/util.py:use_cpp_class
 """
@@ -19,7 +19,7 @@ from ..core import dtypes
 
 
 def complete(ext: Any, xla_client: Any) -> None:
-    """Set the methods that are missing in `jaxlib._jax`, and the switches that its functions look for."""
+    """Set the missing methods in `jaxlib._jax`, and the switches that its functions look up."""
     whole = xla_client.HloSharding.replicate()
     halves: dict[Any, dict[str, Any]] = {
         ext.Sharding: {"is_equivalent_to": lambda self, other, ndim: self == other},
@@ -51,12 +51,12 @@ def _is_same_sharding(self: Any, other: Any) -> bool:
 
 
 def _as_numpy(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """The elements of a buffer, for dtypes that Python's buffers do not know, such as bfloat16."""
+    """Return the elements of a buffer, for dtypes that Python's buffer protocol does not know, such as bfloat16."""
     self.block_until_ready()
     if dtypes.itemsize_bits(self.aval.dtype) < 8:  # packed: jaxlib unpacks them, and imports JAX where it is installed
         elements = self._single_device_array_to_np_array_did_copy()[0]
     else:
-        elements = np.array(Memory(self)).view(self.aval.dtype)  # a copy, after which the buffer can be deleted
+        elements = np.array(Memory(self)).view(self.aval.dtype)  # a copy, so that the buffer can be deleted
         elements.flags.writeable = False
     return np.asarray(elements, dtype, copy=copy)
 
@@ -64,7 +64,7 @@ def _as_numpy(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndar
 class Memory:
     """A buffer's memory on the CPU, found by DLPack: the buffer's own method for it imports JAX.
 
-    numpy sees its elements as so many bytes each. The buffer must not be deleted before this is gone: XLA ends the process.
+    numpy sees each element as bytes. The buffer must outlive this object, or XLA ends the process.
     """
 
     def __init__(self, buffer: Any) -> None:

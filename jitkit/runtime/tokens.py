@@ -1,16 +1,16 @@
-"""buffers -> buffers, of a program that does more than compute them
+"""buffers -> buffers, for a program with effects
 
-Running a program with effects. XLA runs such programs when their operands are there, like all others, and a print is
-nobody's operand. Two kinds of tokens say what else has to be waited for:
+XLA runs any program as soon as its operands are there, and a print is not an operand of anything. So programs with
+effects need two kinds of tokens to wait for:
 
-- for each ordered effect, the array without elements that the last program with this effect returned: the next one takes
-  it as an argument, and so comes after. On another device it is moved there, as an array would be;
+- for each ordered effect, an empty array that the last program with this effect returned: the next one takes it as an
+argument, and so runs after it. It is moved between devices like any array;
 - for each device, PJRT's token of the last program with any effect: it is ready when that program has ended.
 
-`effects_barrier` waits for both, and so does Python before it exits. Threads have tokens of their own, so nothing
-orders their effects. What failed was told to whoever ran it: it leaves no token.
+`effects_barrier` waits for both, and so does Python before it exits. Each thread has its own tokens, so effects of two
+threads are not ordered. A failed program has raised its error, and leaves no token.
 
-The tokens that users make (`lax.create_token`) are values: outside of programs a `Token` holds such an array, too.
+Users' tokens (`lax.create_token`) are values: outside of programs a `Token` holds such an array, too.
 
 JAX: jax/_src/dispatch.py:RuntimeTokenSet
 """
@@ -29,21 +29,21 @@ from .. import core, runtime
 from ..core import abstract_token
 from ..core.effects import Effect
 
-_NEW = np.zeros(0, np.bool_)  # what a token is on its way into a program
+_NEW = np.zeros(0, np.bool_)  # a token as a program's argument
 
 
 class Token:
-    """A token outside of programs: it is ready when what it stands for has happened."""
+    """A token outside of programs: ready when its effect has happened."""
 
     def __init__(self, buf: runtime.Buffer) -> None:
         self._buf = buf
 
     def block_until_ready(self) -> None:
-        """Wait until what the token stands for has happened."""
+        """Wait until the token's effect has happened."""
         runtime.wait_for(self._buf)
 
     def as_argument(self) -> np.ndarray[Any, Any]:
-        """What a program is given for it, once it is ready."""
+        """Return the array to pass to a program, once it is ready."""
         self.block_until_ready()
         return _NEW
 
@@ -53,7 +53,7 @@ core.not_arrays.add(Token)
 
 
 class _Tokens(threading.local):
-    """What the programs that a thread started have left to be waited for."""
+    """What a thread has to wait for after the programs that it started."""
 
     def __init__(self) -> None:
         self.latest: dict[Effect, runtime.Buffer] = {}
@@ -70,9 +70,9 @@ def run(
     ordered: Sequence[Effect],
     place: Callable[[Any, Any], runtime.Buffer],
 ) -> list[runtime.Buffer]:
-    """Run an executable that takes a token for each ordered effect, and after them `buffers`.
+    """Run an executable that takes a token for each ordered effect before `buffers`.
 
-    `handlers` make buffers of its results, and `place(x, aval)` puts a token where the program is.
+    `handlers` make buffers of its results, and `place(x, aval)` puts a token on the program's devices.
     """
     taken = [place(_tokens.latest.get(effect, _NEW), abstract_token) for effect in ordered]
     returned, running, results = runtime.execute_with_tokens(loaded, [*taken, *buffers], len(taken), handlers)
@@ -83,9 +83,9 @@ def run(
 
 
 def effects_barrier() -> None:
-    """Wait until everything that this thread's programs print, or do otherwise, has happened.
+    """Wait until all effects of this thread's programs, such as prints, have happened.
 
-    JaxRuntimeError when some of it failed.
+    JaxRuntimeError when one failed.
     """
     pending = [*_tokens.latest.values(), *_tokens.running.values()]
     _tokens.latest.clear()
@@ -96,5 +96,5 @@ def effects_barrier() -> None:
 
 @functools.cache
 def _wait_at_exit() -> None:
-    # At the first effect, when jax is imported: what is registered later is called earlier, while devices still live.
+    # Registered at the first effect, after jax is imported: the last registered runs first, while devices still live.
     atexit.register(effects_barrier)

@@ -35,8 +35,7 @@ from jitkit.tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tup
 def scan_in_python(
     f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any, length: int, reverse: bool
 ) -> tuple[Any, Any]:
-    """`scan` as a loop of Python, which calls `f` for each step: this is what `disable_jit` makes
-    of it.
+    """Run `scan` as a Python loop, which calls `f` for each step: for `disable_jit`.
 
     Args:
       f: takes the carry and a tree of elements, returns the carry and a tree of outputs.
@@ -50,14 +49,14 @@ def scan_in_python(
       along a new leading axis (`stack_elements`). `index_in_dim(x, i, keepdims=False)` is `x[i]`.
 
     Raises:
-      ValueError: there are no steps: nobody knows what `f` would have returned.
+      ValueError: there are no steps, so it is not known what `f` would return.
     """
     raise NotImplementedError("09.1")
 
 
 def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
-    """Arrays of one shape, or numbers, along a new leading axis; `reverse` says that the last one
-    was made first.
+    """Stack arrays of one shape, or numbers, along a new leading axis; `reverse` says that the last
+    one was made first.
 
     Each gets an axis of size 1 in front (`expand_dims`), along which they are joined
     (`concatenate`).
@@ -71,16 +70,16 @@ def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
 
 
 def scan_length(xs: Sequence[Any], length: Any) -> int:
-    """The number of steps of a scan over the leading axes of `xs`, an int. It is known from the
-    arrays, from `length`, or from both:
+    """Return the number of steps of a scan over the leading axes of `xs`, an int, from the arrays,
+    from `length`, or both:
 
         xs                      length
         f32[3], i32[3, 2]       None        3
         f32[3]                  3           3
         nothing                 5           5
         f32[0]                  None        0
-        nothing                 None        ValueError: nobody says it
-        f32[3]                  0           ValueError: 0 is a length, and another one
+        nothing                 None        ValueError: unknown
+        f32[3]                  0           ValueError: 0 is a length, and differs
         f32[3], f32[4]          None        ValueError: they do not agree
         f32[3], f32[4]          4           ValueError, about `length`: it differs from a size
         f32[3], 1.0             3           ValueError: no axes, and no `shape` (`no_leading_axis(xs)`)
@@ -104,11 +103,11 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
 def run_scan(
     body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll: Any
 ) -> tuple[Any, Any]:
-    """The last carry, a tree like `init`, and the outputs: trace the body once, and write one
-    equation.
+    """Return the last carry, a tree like `init`, and the outputs: trace the body once, and write
+    one equation.
 
-    Where jit is disabled, Python runs the loop instead (`scan_in_python`); `scan_length` is asked
-    in any case, and `avals_of` before it, which refuses what is no array.
+    Where jit is disabled, Python runs the loop instead (`scan_in_python`). In either case call
+    `avals_of`, which refuses what is not an array, and then `scan_length`.
 
     The body is traced by `trace_step(body, in_tree, avals)`, for the tree of a tuple of two,
     `treedef_tuple((carry_tree, xs_tree))`, and for the types of the leaves of `init` and of
@@ -136,17 +135,16 @@ def run_scan(
 def loop_over(
     step: Step, carry: list[Any], xs: list[Any], y_avals: Sequence[Any], length: int, reverse: bool
 ) -> tuple[list[Any], list[Any]]:
-    """A while loop over the leading axes of `xs`: trip i gives `step` the i-th elements, or the
+    """Run a while loop over the leading axes of `xs`: trip i gives `step` the i-th elements, or the
     i-th from the end.
 
-    What the step returns beside the carry goes into arrays that are made before the loop,
-    uninitialised (`empty`), and go round with it: each element to the place of the `xs` that it was
-    made of. Without steps there is no loop.
+    The step's outputs go into arrays that are made before the loop, uninitialised (`empty`), and
+    are carried: each element is written at the index of its `xs`. Without steps there is no loop.
 
     The loop is
     `run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), state)`. Its
     state is a tuple: the number of trips done, which starts as `0`; the carry; the outputs so far.
-    The `xs` are no part of it: the body closes over them. Use `lt`, `add` and `sub` for the index,
+    The `xs` are not part of it: the body closes over them. Use `lt`, `add` and `sub` for the index,
     and `read_element` and `write_element`.
 
     Args:
@@ -165,16 +163,16 @@ def loop_over(
 
 
 def read_element(x: Any, i: Any) -> Any:
-    """`x[i]`, for an index that is data, and within bounds: the slice of size 1 along the leading
-    axis (`dynamic_slice_in_dim`, told not to expect negative indices), without that axis.
+    """Return `x[i]`, for an index that is data, and within bounds: the slice of size 1 along the
+    leading axis (`dynamic_slice_in_dim`, told not to expect negative indices), without that axis.
     """
     raise NotImplementedError("09.4")
 
 
 def write_element(x: Any, element: Any, i: Any) -> Any:
-    """`x` with `x[i]` replaced, for an index that is data, and within bounds: the element with an
-    axis in front, written over the slice at `i` (`dynamic_update_slice_in_dim`, told not to expect
-    negative indices).
+    """Return `x` with `x[i]` replaced, for an index that is data, and within bounds: the element
+    with an axis in front, written over the slice at `i` (`dynamic_update_slice_in_dim`, told not to
+    expect negative indices).
     """
     raise NotImplementedError("09.4")
 
@@ -193,17 +191,15 @@ def loop_in_blocks(
     reverse: bool,
     unroll: int,
 ) -> tuple[list[Any], list[Any]]:
-    """`loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one
+    """Do `loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one
     after the other.
 
-    Of `length` steps, `length // unroll` blocks go into a loop; the steps that are left over are
-    done after it. So it is the last elements that are left over, or with `reverse` the first ones.
-    A single block, with nothing left over, needs no loop.
+    Of `length` steps, `length // unroll` blocks go into a loop; the rest is done after it: the last
+    elements, or with `reverse` the first ones. A single block, without a rest, needs no loop.
 
-    For the loop, the elements of a block are put together by a `reshape` of `xs` to
-    `(blocks, unroll, ...)`, and what comes out is taken apart in the same way.
+    For the loop, `reshape` the `xs` to `(blocks, unroll, ...)`, and the outputs back.
     `one_after_the_other(step, carry, xs, count, reverse)` does `count` steps without a loop, in a
-    block and for what is left over. `slice_in_dim(x, start, stop)` cuts the leading axis, and
+    block and for the rest. `slice_in_dim(x, start, stop)` cuts the leading axis, and
     `concatenate([...], 0)` joins the outputs, in the order of the elements.
     """
     raise NotImplementedError("09.5")
@@ -214,12 +210,12 @@ def loop_in_blocks(
 
 
 def needed_carry(jaxpr: Jaxpr, num_consts: int, carry: list[bool], ys: list[bool]) -> list[bool]:
-    """Which parts of a scan's carry are needed, when of its results these parts of the last carry
-    and these outputs are used.
+    """Find the needed parts of a scan's carry, when these parts of the last carry and these outputs
+    are used.
 
-    What is used after the last step is needed; so is what some step reads for anything that is
-    needed, be it an output or a part of the carry that a later step reads. For a carry of three,
-    and a step that does `a, b, c = a + x, b + a, c * 2.0` and has no output:
+    A part is needed if it is used after the last step, or if some step reads it for something
+    needed: an output, or a part of the carry that a later step reads. For a carry of three, and a
+    step that does `a, b, c = a + x, b + a, c * 2.0` and has no output:
 
         used of the last carry       needed
         a                            a
@@ -229,8 +225,7 @@ def needed_carry(jaxpr: Jaxpr, num_consts: int, carry: list[bool], ys: list[bool
     One look at the step is not enough. If it does `a, b, c = b, c, c * x`, the last a is the b of
     the step before, which is the c of the one before that.
 
-    What one step reads for some outputs of its jaxpr says `dce_jaxpr(jaxpr, used outputs)[1]`, a
-    truth value for each input: the constants, of which there are `num_consts`, the carry, the
-    elements.
+    `dce_jaxpr(jaxpr, used outputs)[1]` says what one step reads for some outputs of its jaxpr, a
+    bool for each input: the `num_consts` constants, the carry, the elements.
     """
     raise NotImplementedError("09.6")

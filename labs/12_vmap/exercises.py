@@ -199,21 +199,20 @@ def moved(
 
 
 def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...]) -> Any:
-    """The rule of `cond`, whose first operand is the index of a branch, and whose others are what
-    each branch takes.
+    """Batching rule of `cond`, whose first operand is the index of a branch, and whose others are
+    the branches' operands.
 
-    One index for all elements: one branch runs, on batches, so it is a `cond` again. All branches
-    must agree on which results are batches: what is one from any of them is one from all. An index
-    for each element: all branches run, for all elements (`batch_jaxpr_if`, `eval_jaxpr`), and
-    `select_case` takes each element's result from its own branch.
+    With one index for all elements one branch runs, on batches: bind a `cond` again. All branches
+    must agree on which results are batches: if it is one in any of them, make it one in all. With
+    an index for each element all branches run, for all elements (`batch_jaxpr_if`, `eval_jaxpr`),
+    and `select_case` takes each element's result from its own branch.
 
-    A branch may divide by zero for elements that would not have taken it. No derivative may flow
-    back through those, so operands of a branch go through `stop_gradient` where another one is
-    taken. And a branch that writes (`io_callback`) would write for all of them: such branches are
-    refused (`refuse_effects`), with one index for all, too, as in JAX.
+    A branch may divide by zero for elements that do not take it. No derivative may flow back
+    through those, so operands of a branch go through `stop_gradient` where another one is taken. A
+    branch that writes (`io_callback`) would write for all elements: refuse such branches
+    (`refuse_effects`), with one index for all, too, as in JAX.
 
-    The batch axes of operands and results of branches, and of the results of the rule, are the
-    first ones.
+    All batch axes of branches' operands and results, and of the rule's results, come first.
 
     Returns:
       The results, and 0 for each that is a batch, None for each that is not.
@@ -235,17 +234,16 @@ def batch_scan(
     num_carry: int,
     **params: Any,
 ) -> Any:
-    """The rule of `scan`: one scan whose step does to batches what the step of `jaxpr` does to
-    elements.
+    """Batching rule of `scan`: one scan whose step does for batches what the step of `jaxpr` does
+    for elements.
 
-    A step has its own batch axes first (`batched_step`). Those of constants and carry are so
-    outside, too; what is scanned over has the axis of the scan before it. Which parts of the carry
-    are batches says `batched_carry`: they have to be so from the start (`move_to` sees to it), and
-    to come out so. Everything else stays as it is: what is no batch is not made one.
+    In a step, batch axes come first (`batched_step`). So they do in constants and carry outside; in
+    `xs` the scan's axis comes before. `batched_carry` says which parts of the carry are batches:
+    make them so from the start (`move_to`), and as outputs. Do not make anything else a batch.
 
     Returns:
-      The results, the carry and then the ys; and where the batch axis of each is, None for what is
-      no batch.
+      The results, the carry and then the ys; and the batch axis of each, None for one that is not a
+      batch.
     """
     raise NotImplementedError("12.7")
 
@@ -257,8 +255,8 @@ def batched_carry(
     carry: Sequence[bool],
     xs: Sequence[bool] = (),
 ) -> list[bool]:
-    """Which parts of the carry of a loop are batches: those that begin as such, and those that
-    become such in some step, maybe by way of other parts.
+    """Find which parts of a loop's carry are batches: those that start as batches, and those that
+    become batches in some step, maybe through other parts.
 
     Args:
       jaxpr: that of a step; its first outputs are the carry.

@@ -1,9 +1,9 @@
-"""What must agree: the branches of a conditional, and what goes into a loop's body with what comes out.
+"""Checks that the branches of a conditional agree, and the input carry of a loop's body with its output carry.
 
-XLA compiles one program for all steps and all branches, so their types are fixed when the program is. Weak
-types are no part of that: they decide what promotion does while a function is traced, and are over then.
+XLA compiles one program for all steps and all branches, so their types must be the same. Weak types need not agree:
+they only decide promotion while a function is traced.
 
-Every message names the leaf by its path in the user's own function, shows both types, and says the mend.
+Every message names the leaf by its path in the user's own function, shows both types, and says how to fix it.
 
 JAX: jax/_src/lax/control_flow/loops.py:_check_carry_type
 """
@@ -30,12 +30,12 @@ from .common import Body, Traced
 
 
 def same_type(a: Any, b: Any) -> bool:
-    """Whether two types are the same, but for weakness: a loop may make a weak value strong."""
+    """Whether two types are the same except for weakness: a loop may make a weak value strong."""
     return a is b or bool(a.strip_weak_type() == b.strip_weak_type())
 
 
 def check_operands(who: str, expected: Sequence[Any], given: Sequence[Any]) -> None:
-    """JaxprTypeError unless the operands of an equation have the types that the inputs of its jaxpr have."""
+    """Raise JaxprTypeError unless the operands of an equation have the types of the jaxpr's inputs."""
     if len(expected) != len(given) or not all(map(same_type, expected, given)):
         raise JaxprTypeError(
             f"{who} takes input types\n{_in_a_row(expected)},\ncalled with operands of type\n{_in_a_row(given)}"
@@ -49,7 +49,7 @@ def _in_a_row(avals: Sequence[Any]) -> str:
 def promote_weak_inputs(
     leaves: Sequence[Any], avals: Sequence[Any], out_avals: Sequence[Any]
 ) -> tuple[list[Any], bool]:
-    """The initial carry of a loop, so that it may start from `0` and add floats to it.
+    """Promote the initial carry of a loop, so that it may start from `0` and add floats to it.
 
     Args:
       leaves: the values that the carry starts from, and `avals`, their types.
@@ -68,7 +68,8 @@ def promote_weak_inputs(
 
 
 def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, traced: Traced) -> None:
-    """TypeError unless the carry comes out of a loop's body as it went in: first in tree, then in types (`same_type`).
+    """Raise TypeError unless the carry comes out of a loop's body as it went in: first in tree, then in types
+    (`same_type`).
 
     Args:
       what: the name of the loop's function, for messages.
@@ -94,7 +95,7 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
 
 
 def carry_structure_error(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -> TypeError:
-    """The error for a carry that comes out as another tree. Where None came out, it shows both trees, as in JAX."""
+    """Return the error for a carry that comes out as another tree. Where None came out, it shows both trees, as in JAX."""
     carry_tree = in_tree.children()[0]
     if out_tree == tree_structure(None):
         differences = f"the input tree structure is:\n{carry_tree}\nthe output tree structure is:\n{out_tree}\n"
@@ -111,7 +112,7 @@ def carry_structure_error(what: str, body: Body, in_tree: PyTreeDef, out_tree: P
 
 
 def carry_type_error(what: str, jaxpr: Jaxpr, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> TypeError:
-    """The error for a carry of which a leaf, with this name and these two types, comes out as another type."""
+    """Return the error for a carry with a leaf, of this name and these two types, whose type changes."""
     different = [i for i, (before, after) in enumerate(pairs) if not same_type(before, after)]
     differences = [
         f"{_component(names[i])} has type {pairs[i][0].str_short()} but the corresponding output carry component "
@@ -127,17 +128,17 @@ def carry_type_error(what: str, jaxpr: Jaxpr, names: Sequence[str], pairs: Seque
 
 
 def _component(name: str) -> str:
-    """What JAX calls a part of the carry: `name` is `c`, `c['w'][0]`, or empty."""
+    """Return JAX's name for a part of the carry: `name` is `c`, `c['w'][0]`, or empty."""
     return "the input carry" + (" component" if name.endswith(("]", ")")) or "." in name else "") + f" {name}".rstrip()
 
 
 def _both(one: str, tree: PyTreeDef, two: str, other: PyTreeDef) -> str:
-    """The clause for structures that differ in no single place, such as metadata with an odd equality."""
+    """Return the clause for structures without a single differing place, such as metadata with an odd equality."""
     return f"{one} has the structure {tree} and {two} the structure {other}"
 
 
 def _sentences(differences: Sequence[str]) -> str:
-    """One difference as a sentence, several as a list."""
+    """Write one difference as a sentence, several as a list."""
     if len(differences) == 1:
         return f"{differences[0][0].upper()}{differences[0][1:]}.\n"
     return "".join(f"  * {difference};\n" for difference in differences[:-1]) + f"  * {differences[-1]}.\n"
@@ -161,7 +162,7 @@ def _mend(before: Any, after: Any) -> str:
 
 
 def _made(outputs: Sequence[tuple[str, Jaxpr, int]]) -> str:
-    """`v['w'] is made at train.py:31. `: where outputs of jaxprs are made, as far as that is known."""
+    """Return `v['w'] is made at train.py:31. `: where outputs of jaxprs are made, as far as that is known."""
     places = []
     for name, jaxpr, output in outputs:
         atom = jaxpr.outvars[output]
@@ -174,7 +175,7 @@ def _made(outputs: Sequence[tuple[str, Jaxpr, int]]) -> str:
 
 
 def _different_structures(body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -> list[str]:
-    """A clause for each place where the carry's structure changes, in terms of the user's parameters."""
+    """Return a clause for each place where the carry's structure changes, in terms of the user's parameters."""
     rest = in_tree.children()[1:]
     before, after = (
         body.view(*(skeleton(tree, itertools.repeat(_ARRAY)) for tree in (carry, *rest)))
@@ -193,7 +194,8 @@ class _ShownAsLeaf(type):
         return "pytree leaf"
 
 
-# What stands for every array in a message about structure: JAX's name the class of its type in a carry, and not in a branch.
+# Stands for every array in a message about structure: JAX names the class of its type for a carry, but not for a
+# branch.
 _ARRAY = core.ShapedArray((), np.float32)
 _LEAF = _ShownAsLeaf("Leaf", (), {})()
 
@@ -202,13 +204,13 @@ _LEAF = _ShownAsLeaf("Leaf", (), {})()
 
 
 def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]) -> None:
-    """TypeError unless every branch returns what the first one does: a tree of the same structure, with leaves of
-    the same types (`same_type`, which leaves weakness out).
+    """Raise TypeError unless every branch returns what the first one does: a tree of the same structure, with leaves of
+    the same types (`same_type`, which ignores weakness).
 
         (f32[2], i32[])   and   (f32[2], i32[])     agree
         (f32[2], i32[])   and   [f32[2], i32[]]     differ in structure, though not in a single leaf
         (f32[2], i32[])   and   (f32[2], f32[])     differ in type
-        (f32[2], i32[])   and   (f32[3],)           differ in structure, and not a word about types
+        (f32[2], i32[])   and   (f32[3],)           differ in structure: do not mention types
 
     The error is about the first branch that differs. `structure_error(what, i, names, bodies, traced)` and `type_error`,
     with the same parameters, make the error for the i-th branch.
@@ -225,7 +227,7 @@ def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], trac
 def structure_error(
     what: str, i: int, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]
 ) -> TypeError:
-    """The error for the i-th branch, which returns another tree than the first one."""
+    """Return the error for the i-th branch, whose tree differs from the first one's."""
     one, two = _pair(names, i)
     differences = [
         f"{one} output{_at_path(path)} is a {first} but {two} output{_at_path(path)} is a {second}, so {reason}"
@@ -244,7 +246,7 @@ def structure_error(
 
 
 def type_error(what: str, i: int, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]) -> TypeError:
-    """The error for the i-th branch, which returns leaves of other types than the first one."""
+    """Return the error for the i-th branch, whose types differ from the first one's."""
     first, other = traced[0].jaxpr, traced[i].jaxpr
     one, two = _pair(names, i)
     paths = [path for path, _ in tree_flatten_with_path(_with_leaves(traced[0].out_tree))[0]]
@@ -273,12 +275,12 @@ def type_error(what: str, i: int, names: Sequence[str], bodies: Sequence[Body], 
 
 
 def _pair(names: Sequence[str], i: int) -> tuple[str, str]:
-    """What JAX calls the two branches: of `switch`, "branch 0" and "branch1"."""
+    """Return JAX's names for the two branches: of `switch`, "branch 0" and "branch1" (JAX writes it so)."""
     return names[0], names[i].replace("branch ", "branch")
 
 
 def _sources(names: Sequence[str], bodies: Sequence[Body], i: int) -> str:
-    """Which functions the two branches are, a line each."""
+    """Say which functions the two branches are, a line each."""
     return "".join(
         f"{name} is {api_util.source_of(bodies[k].user)}\n" for name, k in zip(_pair(names, i), (0, i), strict=True)
     )

@@ -1,13 +1,11 @@
-"""A function of the user, as a jaxpr in a parameter of an equation: what `cond`, `while_loop` and `scan`
-share.
+"""Turns a user's function into a jaxpr, the parameter of an equation, for `cond`, `while_loop` and `scan`.
 
-Such a jaxpr closes over nothing. Whatever the function took from around it, arrays and tracers of the traces
-outside, becomes its first inputs, and the values become operands of the equation: they are *hoisted*. So the
-equation says all that it depends on.
+Such a jaxpr closes over nothing. Values that the function closed over, arrays and tracers of outer traces, are
+*hoisted*: they become operands of the equation and the jaxpr's first inputs. So the equation shows everything that it
+depends on.
 
-A function is traced once for each combination of types, as long as it lives; equal questions get the same
-jaxpr, which is how two equations share one, and how an eager loop finds its compiled program again. What is
-made of jaxprs here is remembered for the same reason.
+A function is traced once for each combination of types, as long as it lives. So two equations can share a jaxpr, and an
+eager loop finds its compiled program again. What is derived from jaxprs here is cached for the same reason.
 
 JAX: jax/_src/interpreters/partial_eval.py:trace_to_jaxpr
 """
@@ -41,9 +39,9 @@ def _as_they_are(*args: Any) -> tuple[Any, ...]:
 class Body(NamedTuple):
     """A function to be traced for an equation.
 
-    `fun` is called on trees; `user` is what the user wrote, `fun` itself or a function inside of it: messages
-    name it, and what is traced is remembered as long as it lives. `view` takes the arguments of `fun` and
-    gives those of `user`. `statics` are values that `fun` was made with: another one is another function.
+    `fun` is called on trees; `user` is what the user wrote, `fun` itself or a function inside of it: messages name it,
+    and its traces are cached as long as it lives. `view` turns the arguments of `fun` into those of `user`. `statics`
+    are values that `fun` was made with; different ones need another trace.
     """
 
     fun: Callable[..., Any]
@@ -54,21 +52,19 @@ class Body(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """What tracing a function gave: its jaxpr, whose first inputs stand for `consts`, and the tree of its
-    result.
-    """
+    """A traced function: its jaxpr, whose first inputs stand for `consts`, and the tree of its result."""
 
     jaxpr: Jaxpr
     consts: tuple[Any, ...]
     out_tree: PyTreeDef
 
     def is_current(self) -> bool:
-        """Whether the tracers that the function closed over, if any, still live."""
+        """Whether the traces of all closed-over tracers are active."""
         return all(x._trace.alive for x in self.consts if isinstance(x, core.Tracer))
 
 
 class _Memory:
-    """What was traced so far, by the user's function."""
+    """The traces so far, by the user's function."""
 
     def __init__(self) -> None:
         self.clear()
@@ -78,10 +74,10 @@ class _Memory:
         self.known: weakref.WeakKeyDictionary[Any, dict[Any, Traced]] = weakref.WeakKeyDictionary()
 
     def of(self, user: Callable[..., Any]) -> dict[Any, Traced]:
-        """What was traced of this function."""
+        """Return the traces of this function."""
         try:
             return self.known.setdefault(user, {})
-        except TypeError:  # it has no hash, or no weak references
+        except TypeError:  # it cannot be hashed or weakly referenced
             return {}
 
 
@@ -90,7 +86,7 @@ compilation_cache.register_clearable(_memory)
 
 
 def trace_body(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
-    """The function as a jaxpr, for arguments of this tree and of these types: traced now, or remembered.
+    """Return the function as a jaxpr, for arguments of this tree and these types: traced now, or from the cache.
 
     `in_tree` is the tree of the tuple of arguments.
     """
@@ -103,14 +99,14 @@ def trace_body(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
 
 
 def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
-    """The same, traced in any case: `fun` is more than `user`, such as a partial function of another one."""
+    """Do the same without the cache: `fun` is more than `user`, such as a partial of it."""
     out_trees: list[PyTreeDef] = []
     info = DebugInfo(body.traced_for, api_util.source_of(body.user), _argument_names(body, in_tree))
 
     def flat_fun(*leaves: Any) -> list[Any]:
         nonlocal info
         args = in_tree.unflatten(leaves)
-        if not in_tree.is_plain:  # the user's nodes name their children themselves
+        if not in_tree.is_plain:  # the user's nodes name their own children
             note_keys(args)
             info = info._replace(arg_names=_argument_names(body, in_tree))
             partial_eval.rename_inputs(info)
@@ -129,10 +125,8 @@ def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
 
 
 def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
-    """What the user's function calls each input; empty for inputs that it does not see."""
-    places = [
-        object() for _ in range(in_tree.num_leaves)
-    ]  # found again by their addresses: static values may be anything
+    """Name each input as the user's function does; empty for inputs that it does not see."""
+    places = [object() for _ in range(in_tree.num_leaves)]  # by address: static values may be anything
     args = body.view(*skeleton(in_tree, places))
     names = api_util.argument_names(body.user, Arguments(args, {}, (), len(args)))
     name_of_input = {id(leaf): name for leaf, name in zip(tree_leaves(args), names, strict=True)}
@@ -140,13 +134,13 @@ def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
 
 
 def avals_of(leaves: Sequence[Any]) -> list[Any]:
-    """The types of values; TypeError for what is no array."""
+    """Return the types of values; TypeError for what is not an array."""
     try:
         return [core.get_aval(x) for x in partial_eval.with_stand_ins(leaves)]
     except TypeError:
         bad = next(x for x in leaves if not core.is_array_value(x))
         if core.is_array_type(type(bad)):
-            raise  # an array, of texts or objects
+            raise  # an array of text or objects
         kind = str(type(bad)) if isinstance(bad, str) else f"'{type(bad)}'"
         raise TypeError(
             f"Argument '{bad}' of type {kind} is not a valid JAX type{errors.about_value_of_jax(bad)}\n"
@@ -161,8 +155,8 @@ def avals_of(leaves: Sequence[Any]) -> list[Any]:
 def batched_carry(
     jaxpr: Jaxpr, axis: AxisData, consts: Sequence[bool], carry: Sequence[bool], xs: Sequence[bool] = ()
 ) -> list[bool]:
-    """Which parts of the carry of a loop are batches: those that begin as such, and those that become such in some step,
-    maybe by way of other parts.
+    """Find which parts of a loop's carry are batches: those that start as batches, and those that become batches in
+    some step, maybe through other parts.
 
     Args:
       jaxpr: that of a step; its first outputs are the carry. `batch_jaxpr_if(jaxpr, axis, inputs, musts)[1]` says which of its
@@ -199,7 +193,7 @@ def _(ctx: LoweringContext, *args: str, jaxpr: Jaxpr) -> list[str]:
 
 
 def with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts: Sequence[Any]) -> Jaxpr:
-    """The k-th branch, with inputs for the constants of all branches."""
+    """Give the k-th branch inputs for the constants of all branches."""
     if not consts:
         return branch.jaxpr
     position = {id(x): i for i, x in enumerate(branch.consts)}
@@ -210,10 +204,10 @@ def with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts:
 
 @remembered
 def _widen(jaxpr: Jaxpr, places: tuple[int | None, ...], avals: tuple[Any, ...], repeated: bool, *_: Any) -> Jaxpr:
-    """The jaxpr with one input for each constant of all branches; `places` say which of its own it is.
+    """Give the jaxpr one input for each constant of all branches; `places` say which of them are its own.
 
-    A branch that stands in the same equation a second time gets variables of its own for them. (What else
-    there is among the arguments decides, as in JAX, which branches share a jaxpr.)
+    A branch that occurs a second time in the same equation gets its own variables for them. (The other arguments are
+    cache keys, which decide, as in JAX, which branches share a jaxpr.)
     """
     count = sum(place is not None for place in places)
     consts = [

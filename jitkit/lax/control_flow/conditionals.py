@@ -1,8 +1,8 @@
 """cond, switch: one of several functions runs, chosen by a value that is known only when the program runs.
 
-All branches are traced, because the choice is not known then; one runs. The branches of an equation take the
-same operands: what any of them closed over is an operand of all. Results that every branch passes through
-from the same operand do not go through the equation.
+All branches are traced, because the choice is not known then; one runs. The branches of an equation take the same
+operands: what any of them closed over is an operand of all. A result that every branch passes through from the same
+operand bypasses the equation.
 
 In StableHLO it is `case`, whose regions see the values around them and have no arguments.
 
@@ -33,7 +33,7 @@ from ..shaping import broadcast_in_dim
 from .agreement import check_branches, check_operands, same_type
 from .common import Body, avals_of, trace_body, with_consts_of_all
 
-# For each branch of a choice between platforms the names of those that it is for; None is for all others.
+# For each branch of a choice between platforms, their names; None is for all others.
 Platforms = tuple[tuple[str, ...] | None, ...]
 
 cond_p = Primitive("cond", multiple_results=True, pure_shape_rule=False)
@@ -56,7 +56,7 @@ def _(
 
 @register_lowering(cond_p)
 def _(ctx: LoweringContext, index: str, *args: str, branches: Any, branches_platforms: Any = None) -> list[str]:
-    """Of branches for platforms, the one for this platform is written, and no choice."""
+    """Lowering rule: of branches for platforms, write only the one for this platform."""
     if branches_platforms is None:
         return lower_cond(ctx, index, *args, branches=branches)
     place = branch_for(ctx.module.platform, branches_platforms)
@@ -64,7 +64,7 @@ def _(ctx: LoweringContext, index: str, *args: str, branches: Any, branches_plat
 
 
 def branch_for(platform: str, platforms: Platforms) -> int:
-    """The branch for a platform that a program is lowered for. NotImplementedError where there is none."""
+    """Return the branch for a platform that a program is lowered for. NotImplementedError where there is none."""
     name = {"gpu": "cuda"}.get(platform, platform)
     for place, names in enumerate(platforms):
         if names is None or name in names:
@@ -78,18 +78,18 @@ def branch_for(platform: str, platforms: Platforms) -> int:
 def lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jaxpr, ...]) -> list[str]:
     """Write one operation `stablehlo.case`, whose i-th region is the i-th branch; return the names of its results.
 
-    `index` and `args` are names in the text, of the scalar that chooses and of the operands of the branches. The
-    types of all of them are `ctx.avals_in`, `index` first; those of the equation's results are `ctx.avals_out`.
-    A region of `case` has no arguments of its own: it may use every name from around it.
+    `index` and `args` are names in the text: of the scalar that chooses, and of the branches' operands. Their types are
+    `ctx.avals_in`, `index` first; those of the equation's results are `ctx.avals_out`. A region of `case` has no
+    arguments of its own: it may use every name from around it.
 
     For each branch, `region_of(ctx, jaxpr, args, scope, ordered)` is the function that writes it, which
     `ctx.emit_regions` wants beside the types of the region's arguments. The scope of the i-th is
     `cond/branch_i_fun`. `ctx.emit_regions` takes the operation up to its regions, `"stablehlo.case"(%0)`, and its
     signature, `(tensor<i32>) -> (tensor<f32>, tensor<3xi1>)`, where `type_of(aval)` writes a type.
 
-    `ordered` are the ordered effects (`ordered_effects`) of all branches together: a branch without an effect hands
-    on its token. The operation returns a token for each (of the type `abstract_token`), and the results of the
-    equation after them. `ctx.take_tokens` takes the tokens off and returns the rest.
+    `ordered` are the ordered effects (`ordered_effects`) of all branches together: a branch without an effect passes
+    its token through. The operation returns a token for each (of the type `abstract_token`), then the results of the
+    equation. `ctx.take_tokens` takes the tokens and returns the rest.
     """
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
     out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
@@ -106,9 +106,9 @@ def lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jax
 def region_of(
     ctx: LoweringContext, jaxpr: Jaxpr, args: Sequence[str], scope: str, ordered: Sequence[Effect]
 ) -> Callable[[], list[tuple[str, Any]]]:
-    """A function that writes a jaxpr as a region which uses the names `args` from around it, and returns what the
-    region ends with: pairs of a name and its type, the tokens of the ordered effects before the outputs. All
-    regions of an operation begin with the tokens that there are now.
+    """Return a function that writes a jaxpr as a region, which uses the names `args` from outside, and returns what the
+    region yields: pairs of a name and its type, the tokens of the ordered effects before the outputs. All regions of an
+    operation begin with the current tokens.
     """
     tokens = [ctx.tokens[effect] for effect in ordered]
 
@@ -123,7 +123,7 @@ def region_of(
 
 @register_batcher(cond_p, even_unmapped=True)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...], branches_platforms: Any = None) -> Any:
-    """Of branches for platforms, one runs for all elements, whatever is a batch."""
+    """Batching rule: of branches for platforms, one runs for all elements, whatever is a batch."""
     if branches_platforms is None:
         return batch_cond(axis, vals, dims, branches=branches)
     index, *operands = (x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True))
@@ -135,17 +135,19 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...], br
 
 
 def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...]) -> Any:
-    """The rule of `cond`, whose first operand is the index of a branch, and whose others are what each branch takes.
+    """Batching rule of `cond`, whose first operand is the index of a branch, and whose others are the branches'
+    operands.
 
-    One index for all elements: one branch runs, on batches, so it is a `cond` again. All branches must agree on which results are batches:
-    what is one from any of them is one from all. An index for each element: all branches run, for all elements
-    (`batch_jaxpr_if`, `eval_jaxpr`), and `select_case` takes each element's result from its own branch.
+    With one index for all elements one branch runs, on batches: bind a `cond` again. All branches must agree on which
+    results are batches: if it is one in any of them, make it one in all. With an index for each element all branches
+    run, for all elements (`batch_jaxpr_if`, `eval_jaxpr`), and `select_case` takes each element's result from its own
+    branch.
 
-    A branch may divide by zero for elements that would not have taken it. No derivative may flow back through those, so operands
-    of a branch go through `stop_gradient` where another one is taken. And a branch that writes (`io_callback`) would write
-    for all of them: such branches are refused (`refuse_effects`), with one index for all, too, as in JAX.
+    A branch may divide by zero for elements that do not take it. No derivative may flow back through those, so operands
+    of a branch go through `stop_gradient` where another one is taken. A branch that writes (`io_callback`) would write
+    for all elements: refuse such branches (`refuse_effects`), with one index for all, too, as in JAX.
 
-    The batch axes of operands and results of branches, and of the results of the rule, are the first ones.
+    All batch axes of branches' operands and results, and of the rule's results, come first.
 
     Returns:
       The results, and 0 for each that is a batch, None for each that is not.
@@ -171,7 +173,7 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
 
 
 def refuse_effects(branches: Sequence[Jaxpr]) -> None:
-    """NotImplementedError for branches that would have to print or write for some elements only."""
+    """Raise NotImplementedError for branches that would have to print or write for some elements only."""
     if any(effect in branch.effects for branch in branches for effect in (io_effect, ordered_io_effect)):
         raise NotImplementedError("IO effect not supported in vmap-of-cond.")
 
@@ -183,7 +185,7 @@ def select_case(which: Any, *cases: Any) -> Any:
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Only the used results, and the operands that any branch still needs for them."""
+    """Keep only the used results, and the operands that any branch needs for them."""
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None
     branches = eqn.params["branches"]
@@ -216,9 +218,9 @@ NOT_GIVEN = _NotGiven()
 def cond(
     pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, operand: Any = NOT_GIVEN
 ) -> Any:
-    """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, where only one of the two runs.
+    """Return `true_fun(*operands)` if `pred` else `false_fun(*operands)`; only one of the two runs.
 
-    Both functions are traced, whatever `pred` is, also where it is concrete, and the program decides when it runs:
+    Both functions are traced, even if `pred` is concrete, and the program decides when it runs:
 
         >>> jax.make_jaxpr(lambda x: cond(x > 0, jnp.sin, jnp.cos, x))(1.0)
         { lambda ; a:f32[]. let
@@ -232,13 +234,13 @@ def cond(
             ] c a
           in (d,) }
 
-    Only where jit is disabled and the predicate has a value does Python choose; then the other function is not even called.
+    Only where jit is disabled and the predicate has a value, Python chooses, and does not call the other function.
 
     Args:
       pred: a scalar; a number stands for whether it is not 0 (`truth_of`).
       true_fun, false_fun: functions of the operands, which return trees of one structure and of arrays of the
-        same types. Where one is not callable, the call may have the old form (`cond_with_two_operands`). `choose` takes them by
-        the names that messages call them, the true one first, though it writes the other one first.
+        same types. Where one is not callable, the call may have the old form (`cond_with_two_operands`). `choose` takes
+        them with their names for messages, the true one first, though it writes the other one first.
       operands: trees of arrays. What the functions close over is passed along too.
       operand: a single operand, by keyword (`all_operands`).
 
@@ -256,7 +258,7 @@ def cond(
 
 
 def cond_with_two_operands(pred: Any, *rest: Any) -> Any:
-    """The form of the earliest versions: `cond(pred, x, true_fun, y, false_fun)`."""
+    """Handle the form of the earliest versions: `cond(pred, x, true_fun, y, false_fun)`."""
     if len(rest) == 4 and callable(rest[1]) and callable(rest[3]):
         x, true_fun, y, false_fun = rest
         return cond(pred, lambda x, _: true_fun(x), lambda _, y: false_fun(y), x, y)
@@ -264,7 +266,7 @@ def cond_with_two_operands(pred: Any, *rest: Any) -> Any:
 
 
 def all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
-    """The operands, which may have been given as one by keyword. TypeError for both."""
+    """Return the operands, which may have been given as one by keyword. TypeError for both."""
     if operand is NOT_GIVEN:
         return operands
     if operands:
@@ -276,7 +278,7 @@ def all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
 
 
 def truth_of(pred: Any) -> Any:
-    """The predicate as a bool, a concrete or a traced one. TypeError for what is no scalar, or no number."""
+    """Return the predicate as a bool, concrete or traced. TypeError for what is not a scalar or not a number."""
     if pred is None:
         raise TypeError("cond predicate is None\nPass True or False, a number, or a scalar array.")
     if isinstance(pred, Sequence) or np.ndim(pred) != 0:
@@ -299,7 +301,7 @@ def truth_of(pred: Any) -> Any:
 
 @traceback_util.api_boundary
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = NOT_GIVEN) -> Any:
-    """`branches[index](*operands)`, with the nearest branch where the index is out of bounds.
+    """Return `branches[index](*operands)`, with the nearest branch where the index is out of bounds.
 
     All branches are traced (`choose`, where messages call the i-th `branch i`), and one runs. A device cannot raise an error in
     the middle of a program, so whatever the index is, it becomes one of the numbers that there are:
@@ -337,7 +339,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
 
 
 def check_index(index: Any) -> None:
-    """TypeError unless the index is an integer scalar, a concrete or a traced one."""
+    """Raise TypeError unless the index is an integer scalar, concrete or traced."""
     if np.ndim(index) != 0:
         raise TypeError(
             f"Branch index must be scalar, got {index} of shape {np.shape(index)}.\n"
@@ -355,7 +357,7 @@ def check_index(index: Any) -> None:
 
 
 def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
-    """What the function that `index` chooses returns for the operands: trace all of them, and write one equation.
+    """Return what the function chosen by `index` returns for the operands: trace all of them, and write one equation.
 
     Each function is traced (`trace_body`, of a `Body`) for the operands' tree and types, in the given order; then
     all must agree (`check_branches`). The result is a tree of the structure that they return.
@@ -384,7 +386,7 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
 
 
 def bind_branches(index: Any, branches: Sequence[Jaxpr], inputs: Sequence[Any], **params: Any) -> list[Any]:
-    """Write the equation, with `params` besides. Around it goes what all branches pass through from the same input."""
+    """Write the equation, with `params` added. What all branches pass through from the same input bypasses it."""
     sources = list(zip(*map(forwarded_inputs, branches), strict=True))
     passed = [places[0] if len(set(places)) == 1 else None for places in sources]
     computed_only = [keep_outputs(branch, tuple(place is None for place in passed)) for branch in branches]

@@ -1,7 +1,7 @@
-"""Derivatives of `cond` and `switch`: what is chosen between are the branches' derivatives.
+"""Differentiates `cond` and `switch`: the derivative chooses between the branches' derivatives.
 
-All branches of one equation have the same results. A tangent that is zero in one branch and not in another is made of
-zeros there; a residual that another branch needs is left empty.
+All branches of one equation have the same results. A tangent that is zero in one branch only becomes an array of zeros
+there; a residual that only another branch needs is left empty.
 
 JAX: jax/_src/lax/control_flow/conditionals.py:_cond_linearize
 """
@@ -76,8 +76,8 @@ def _with_forwarded(
     count: int,
     operands: Sequence[Any],
 ) -> tuple[list[Any], list[tuple[int, ...]]]:
-    """The operands and constants that are residuals as they are, and the places of all residuals of each branch: of those that
-    it computes among the first `count`, as given, and of these after them.
+    """Return the operands and constants that are forwarded as residuals, and the places of all residuals of each
+    branch: the given ones among the `count` that are computed, and the forwarded after these.
     """
     values: list[Any] = []
     found: dict[Any, int] = {}
@@ -100,7 +100,9 @@ def _with_forwarded(
 def _partial_eval(
     trace: PartialTrace, index: Any, *operands: Any, branches: Sequence[Jaxpr], **params: Any
 ) -> list[Any]:
-    """What depends on no tangent is chosen between now, the rest later. A result is known if it is in all branches."""
+    """Partial evaluation: a `cond` now for what depends on no tangent, and one later for the rest. A result is known if
+    it is in all branches.
+    """
     if trace.is_tangent(index):
         with set_current_trace(trace.tangents):
             return list(cond_p.bind(index, *operands, branches=branches, **params))
@@ -121,7 +123,7 @@ def _partial_eval(
 
 
 def merge_types(per_branch: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tuple[int, ...]]]:
-    """One list of types in which every branch finds a place for each of its own, and these places."""
+    """Merge lists of types into one in which every branch finds a place for each of its own; also return these places."""
     merged: dict[tuple[Any, int], int] = {}
     places = []
     for avals in per_branch:
@@ -136,7 +138,7 @@ def merge_types(per_branch: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tu
 
 @remembered
 def with_outputs(jaxpr: Jaxpr, count: int, avals: tuple[Any, ...], places: tuple[int, ...]) -> Jaxpr:
-    """The jaxpr with outputs of all these types after the first `count`: its own in their places, the others empty."""
+    """Give the jaxpr outputs of all these types after the first `count`: its own in their places, the others empty."""
 
     def fun(*args: Any) -> list[Any]:
         outs = jaxpr_as_fun(jaxpr)(*args)
@@ -150,7 +152,7 @@ def with_outputs(jaxpr: Jaxpr, count: int, avals: tuple[Any, ...], places: tuple
 
 @remembered
 def with_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...], places: tuple[int, ...]) -> Jaxpr:
-    """The jaxpr with inputs of all these types in front: its own in their places, the others not read."""
+    """Give the jaxpr inputs of all these types in front: its own in their places, the others not read."""
     front = [Var(aval) for aval in avals]
     for place, var in zip(places, jaxpr.invars, strict=False):
         front[place] = var

@@ -1,4 +1,4 @@
-"""xs, `length` and `unroll` of a scan -> how many steps there are, and how many of them one trip of the loop does
+"""xs, `length` and `unroll` of a scan -> its number of steps, and how many of them one trip of the loop does
 
 JAX: jax/_src/lax/control_flow/loops.py:scan
 """
@@ -16,15 +16,16 @@ from ...base.errors import ConcretizationTypeError
 
 
 def scan_length(xs: Sequence[Any], length: Any) -> int:
-    """The number of steps of a scan over the leading axes of `xs`, an int. It is known from the arrays, from `length`, or from both:
+    """Return the number of steps of a scan over the leading axes of `xs`, an int, from the arrays, from `length`, or
+    both:
 
         xs                      length
         f32[3], i32[3, 2]       None        3
         f32[3]                  3           3
         nothing                 5           5
         f32[0]                  None        0
-        nothing                 None        ValueError: nobody says it
-        f32[3]                  0           ValueError: 0 is a length, and another one
+        nothing                 None        ValueError: unknown
+        f32[3]                  0           ValueError: 0 is a length, and differs
         f32[3], f32[4]          None        ValueError: they do not agree
         f32[3], f32[4]          4           ValueError, about `length`: it differs from a size
         f32[3], 1.0             3           ValueError: no axes, and no `shape` (`no_leading_axis(xs)`)
@@ -61,13 +62,13 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
 
 
 def no_leading_axis(xs: Sequence[Any]) -> ValueError:
-    """The error for leaves of which some are numbers of Python, which have no shape."""
+    """Return the error for leaves, some of which are Python numbers, without a shape."""
     scalars = ", ".join(str(x) for x in xs if not hasattr(x, "shape"))
     return ValueError(f"scan got value with no leading axis to scan over: {scalars}.{edits.SCANNED}")
 
 
 def traced_length(length: core.Tracer) -> ConcretizationTypeError:
-    """The error for a number of steps that is not known while tracing."""
+    """Return the error for a number of steps that is not known while tracing."""
     return ConcretizationTypeError(
         length,
         "The `length` argument to `scan` expects a concrete `int` value. For scan-like iteration with a "
@@ -76,7 +77,9 @@ def traced_length(length: core.Tracer) -> ConcretizationTypeError:
 
 
 def steps_at_once(unroll: Any, length: int) -> int:
-    """`unroll` as a number of steps; 0 is all of them. ValueError for a negative one, or for a negative number of all steps."""
+    """Return `unroll` as a number of steps; 0 means all of them. ValueError for a negative one, or for a negative
+    number of all steps.
+    """
     if length < 0:
         raise ValueError(f"scan got `length` argument of {length}: a number of steps is 0 or more.")
     message = "The `unroll` argument to `scan` expects a concrete `int` or `bool` value."

@@ -1,4 +1,4 @@
-"""Loops that are made of other loops: fori_loop, map, and associative_scan, which needs none.
+"""Builds fori_loop and map from other loops, and associative_scan without a loop.
 
 JAX: jax/_src/lax/control_flow/loops.py:fori_loop
 """
@@ -33,11 +33,12 @@ from .scanning import run_scan, scan
 def fori_loop(
     lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
 ) -> Any:
-    """`val = init_val`; for `i` from `lower` up to but without `upper`: `val = body_fun(i, val)`; the last `val`.
+    """Compute `val = body_fun(i, val)`, from `val = init_val`, for `i` from `lower` up to but without `upper`; return
+    the last `val`.
 
     With bounds that are known while tracing it is a `scan` of `known_trips(lower, upper)` steps (`count_by_scan`),
-    otherwise a `while_loop` (`count_by_while`). The bounds that this one is handed are of one dtype (`dtype_of_bounds`): one of
-    another dtype is converted before, and one that is of it stays as it is, weak if it was weak.
+    otherwise a `while_loop` (`count_by_while`). Pass this one bounds of one dtype (`dtype_of_bounds`): convert a bound
+    of another dtype, and leave one that has it as it is, weak if it was weak.
 
     Args:
       lower, upper: integer scalars of one dtype. With `upper <= lower` there are no steps.
@@ -46,7 +47,7 @@ def fori_loop(
       unroll: as for `scan`, False where it is not given; only for known bounds.
 
     Raises:
-      TypeError: `body_fun` is no function, the bounds are of different types, or the carry changes its type.
+      TypeError: `body_fun` is not a function, the bounds are of different types, or the carry changes its type.
       ValueError: the bounds are traced, and `unroll` is neither None nor False nor 1.
     """
     if not callable(body_fun):
@@ -69,7 +70,7 @@ def fori_loop(
 def count_by_scan(
     lower: Any, trips: int, body_fun: Callable[[Any, Any], Any], init_val: Any, unroll: int | bool
 ) -> Any:
-    """`fori_loop` as a scan of `trips` steps over nothing, whose carry is the pair of the index and the value."""
+    """Do `fori_loop` as a scan of `trips` steps over nothing, whose carry is the pair of the index and the value."""
 
     def step(carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
         i, val = carry
@@ -83,12 +84,12 @@ def count_by_scan(
 
 
 def count_by_while(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
-    """`fori_loop` as a while loop, whose carry is the index, the upper bound and the value.
+    """Do `fori_loop` as a while loop, whose carry is the index, the upper bound and the value.
 
     `run_while(cond, body, init_val)` writes the loop, for two `Body`. The condition is `below_upper`, traced for
-    `while_cond`. The function of the body is one of the carry, and its user the user's function, traced for
-    `fori_loop`; the `view` of it gives the arguments of that: the index and the value. The index is counted up by `add(index, one)`,
-    with a one of its own type: of its dtype, and weak where the index is, as `constant_like` makes it.
+    `while_cond`. The body's `fun` takes the carry, its `user` is the user's function, traced for `fori_loop`; its
+    `view` returns the arguments of that, the index and the value. The index is counted up by `add(index, one)`, with a
+    one of its own type: of its dtype, and weak where the index is, as `constant_like` makes it.
     """
 
     def step(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
@@ -108,7 +109,7 @@ def below_upper(carry: tuple[Any, Any, Any]) -> Any:
 
 
 def dtype_of_bounds(lower: Any, upper: Any) -> Any:
-    """The dtype of the index: that of both bounds, or of the one that is not a Python int."""
+    """Return the dtype of the index: that of both bounds, or of the one that is not a Python int."""
     lower_dtype, upper_dtype = dtypes.dtype(lower), dtypes.dtype(upper)
     if lower_dtype == upper_dtype:
         return lower_dtype
@@ -123,7 +124,7 @@ def dtype_of_bounds(lower: Any, upper: Any) -> Any:
 
 
 def known_trips(lower: Any, upper: Any) -> int | None:
-    """How often the loop runs, if both bounds are known while tracing; None if not."""
+    """Return how often the loop runs, if both bounds are known while tracing; else None."""
     if not (core.is_concrete(lower) and core.is_concrete(upper)):
         return None
     try:
@@ -137,13 +138,13 @@ def known_trips(lower: Any, upper: Any) -> int | None:
 
 @traceback_util.api_boundary
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
-    """`f` of each element of arrays along their leading axes, and the results stacked; `f` is compiled once.
+    """Apply `f` to each element of arrays along their leading axes, and stack the results; `f` is compiled once.
 
     Args:
       f: takes a tree of elements, returns a tree of arrays.
       xs: a tree of arrays with leading axes of one size.
-      batch_size: how many elements one step of the loop takes, all at once (`vmap`); 0 for all. What is left over is done
-        after the loop.
+      batch_size: how many elements one step of the loop takes, all at once (`vmap`); 0 for all. The rest is done after
+        the loop.
     """
     if batch_size is None:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
@@ -165,7 +166,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
 
 def _joined(y: Any) -> Any:
-    """Results of blocks, one after the other."""
+    """Join the results of blocks."""
     return y.reshape(-1, *y.shape[2:])
 
 
@@ -174,10 +175,11 @@ def _joined(y: Any) -> Any:
 
 @traceback_util.api_boundary
 def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
-    """All prefixes of `elems`, combined by an associative function: `x0`, `fn(x0, x1)`, `fn(fn(x0, x1), x2)`, ...
+    """Return all prefixes of `elems`, combined by an associative function: `x0`, `fn(x0, x1)`, `fn(fn(x0, x1), x2)`,
+    ...
 
-    Neighbours are combined, the prefixes of these pairs are found by the same method, and every second prefix
-    follows from one of them by one more combination. So the depth is logarithmic, and the work linear.
+    Combine neighbours, find the prefixes of these pairs by the same method, and get every second prefix from one of
+    them by one more combination. So the depth is logarithmic, and the work linear.
 
     Args:
       fn: takes two trees like `elems`, returns one; elementwise along `axis`.
@@ -189,7 +191,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
       A tree like `elems`.
 
     Raises:
-      TypeError: `fn` is no function.
+      TypeError: `fn` is not a function.
       ValueError: the sizes along `axis` differ.
 
     Source: G. E. Blelloch, Prefix Sums and Their Applications, CMU-CS-90-190, 1990.
@@ -216,7 +218,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
 def _prefixes(
     combine: Callable[[Sequence[Any], Sequence[Any]], list[Any]], elems: Sequence[Any], axis: int
 ) -> list[Any]:
-    """The prefixes of `elems` along the axis."""
+    """Return the prefixes of `elems` along the axis."""
     size = elems[0].shape[axis]
     if size < 2:
         return list(elems)
@@ -233,8 +235,8 @@ def _prefixes(
 
 
 def _interleave(even: Any, odd: Any, axis: int) -> Any:
-    """The elements of both in turn, beginning with `even`, which may have one more: each is spread with zeros
-    in between, and they are added.
+    """Alternate the elements of both, beginning with `even`, which may have one more: each is spread with zeros in
+    between, and the two are added.
     """
     extra = even.shape[axis] - odd.shape[axis]
 

@@ -1,11 +1,11 @@
-"""while_loop: a function repeats, on a carry, as long as another function of the carry is true.
+"""while_loop: repeats a function of a carry, as long as another function of the carry is true.
 
-Both functions are traced once, and the carry has the same type in all steps. A part of the carry that the
-body passes through, and the condition does not read, is no carry: it becomes a constant of the body.
+Both functions are traced once, and the carry has the same type in all steps. A part of the carry that the body passes
+through, and the condition does not read, becomes a constant of the body.
 
-In StableHLO it is `while`: its operands are all that the two regions read, and go round with the carry. The tokens of
-ordered effects of the body go round, too. The region of the condition returns nothing but its answer: a condition with
-ordered effects is asked in the body instead, and the answer is part of the carry.
+In StableHLO it is `while`, which has no constants: everything that its two regions read is part of its carry, also the
+tokens of the body's ordered effects. The region of the condition returns only a bool: a condition with ordered effects
+is evaluated in the body instead, and its result is part of the carry.
 
 JAX: jax/_src/lax/control_flow/loops.py:while_loop
 """
@@ -60,9 +60,9 @@ def lower_while(
     """Write the two regions of one `stablehlo.while`; return the names of the last carry.
 
     `args` are names in the text: of the constants of the condition, then of those of the body, then of the carry.
-    `ctx.avals_in` are their types. A `while` of StableHLO knows no constants: all that its regions read goes round,
-    so both regions have arguments for all of `args`, and the operation has as many results. The region of the body
-    ends with a value for each of them, of the same type: constants as they came.
+    `ctx.avals_in` are their types. StableHLO's `while` has no constants: everything that its regions read is carried,
+    so both regions have arguments for all of `args`, and the operation has as many results. The region of the body ends
+    with a value for each of them, of the same type: constants as they came.
 
     `write_while(ctx, args, condition, body, effects)` writes the operation, with the effects of the body's jaxpr, and
     returns a name for each of `args`, constants included. `condition` and `body` are called with the names of their
@@ -90,8 +90,8 @@ def lower_while(
 def lower_batch_of_loops(
     ctx: LoweringContext, *args: str, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int
 ) -> list[str]:
-    """The same where the answer of the condition is an array: the loop goes on while any element does, and those that do not
-    keep their carry.
+    """Do the same where the condition is an array: the loop goes on while any element does, and the elements that are
+    finished keep their carry.
     """
     sizes = [cond_nconsts, body_nconsts]
     [answer] = cond_jaxpr.out_avals
@@ -116,14 +116,14 @@ def lower_batch_of_loops(
 
 
 def _any(ctx: LoweringContext, name: str, aval: ShapedArray) -> str:
-    """Whether any of an array of bools is true."""
+    """Write whether any element of an array of bools is true."""
     if not aval.shape:
         return name
     return inline_function(ctx, lambda answers: [reduce_or(answers, range(aval.ndim))], [name], [aval])[0]
 
 
 def _where(ctx: LoweringContext, goes_on: str, answer: ShapedArray, after: str, before: str, aval: Any) -> str:
-    """`after` for the elements that go on, `before` for the others: the axes of the answer are the first of both."""
+    """Write `after` for the elements that go on, `before` for the others: the axes of `goes_on` come first in both."""
 
     def choose(goes_on: Any, after: Any, before: Any) -> list[Any]:
         return [select(broadcast_in_dim(goes_on, aval.shape, range(answer.ndim)), after, before)]
@@ -138,7 +138,7 @@ def write_while(
     ctx: LoweringContext, args: Sequence[str], condition: _Region, body: _Region, effects: Effects
 ) -> list[str]:
     """Write `stablehlo.while` with the operands `args`, and return the names of its results. The tokens of ordered
-    effects go round before the operands; `condition` and `body` do not see them.
+    effects are carried before the operands; `condition` and `body` do not see them.
     """
     ordered = ordered_effects(effects)
     tokens = [ctx.tokens[effect] for effect in ordered]
@@ -162,9 +162,9 @@ def write_while(
 
 
 def _asked_in_body(*args: Any, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int) -> list[Any]:
-    """The same loop, whose carry begins with the answer of the condition."""
+    """Return the same loop, with the condition's result first in the carry."""
     cond_consts, body_consts, carry = split_list(args, [cond_nconsts, body_nconsts])
-    axes = range(cond_jaxpr.out_avals[0].ndim)  # of a batch of loops, of which each has its answer
+    axes = range(cond_jaxpr.out_avals[0].ndim)  # of a batch of loops, each with its own condition
 
     def goes_on(state: list[Any]) -> Any:
         return reduce_or(state[0], axes) if axes else state[0]
@@ -191,10 +191,10 @@ def batch_while(
     axis: AxisData, vals: Vals, dims: Dims, *,
     cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int,
 ) -> Any:  # fmt: skip
-    """A loop of batches: it goes on as long as it does for any element.
+    """Batch a loop: it goes on as long as it does for any element.
 
-    Where the condition is one for each element, all of the carry must be: what is finished keeps its last carry
-    (`lower_while`). Otherwise the axes of the answer of an outer batch, if any, stay in front.
+    Where the condition is a batch, all of the carry must be one: finished elements keep their last carry
+    (`lower_while`). Otherwise the axes of an outer batch's condition, if any, stay in front.
     """
     if ordered_io_effect in (*body_jaxpr.effects, *cond_jaxpr.effects):
         raise Exception("Ordered IO effects not supported in vmap.")
@@ -228,7 +228,7 @@ def _are_batches(dims: Dims) -> list[bool]:
 
 @traceback_util.api_boundary
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
-    """`val = init_val`; while `cond_fun(val)`: `val = body_fun(val)`; the last `val`.
+    """Repeat `val = body_fun(val)`, from `val = init_val`, while `cond_fun(val)`; return the last `val`.
 
     Args:
       cond_fun: takes the carry, returns a boolean scalar.
@@ -237,7 +237,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         returns.
 
     Raises:
-      TypeError: an argument is no function, or one of the functions returns what it must not.
+      TypeError: an argument is not a function, or one of the functions returns another structure or type than it must.
     """
     if not callable(body_fun) or not callable(cond_fun):
         raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
@@ -254,7 +254,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 
 
 def run_while(cond: Body, body: Body, init_val: Any) -> Any:
-    """The last carry of a loop, a tree like `init_val`: trace both functions, and write one equation.
+    """Return the last carry of a loop, a tree like `init_val`: trace both functions, and write one equation.
 
     Condition and body are traced once, for a carry of the types that the leaves of `init_val` have (`trace_both`).
     When the body returns as many leaves as it gets, and other types for weak ones, these are promoted
@@ -276,7 +276,7 @@ def run_while(cond: Body, body: Body, init_val: Any) -> Any:
 
 
 def bind_while(cond: Traced, body: Traced, init: Sequence[Any]) -> list[Any]:
-    """Write the equation, around which goes what the body passes through and the condition does not read."""
+    """Write the equation. What the body passes through and the condition does not read bypasses it."""
     cond_jaxpr, body_jaxpr, constant = without_constant_carry(cond, body)
     carry, moved = partition_list(constant, init)
     body_consts = [*moved, *body.consts]
@@ -299,7 +299,7 @@ _HOW_TO_GO_ON = (
 
 
 def trace_both(cond: Body, body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Traced, Traced]:
-    """Condition and body as jaxprs of the carry. TypeError unless the condition is a boolean scalar."""
+    """Trace condition and body to jaxprs of the carry. TypeError unless the condition is a boolean scalar."""
     traced_cond = trace_body(cond, in_tree, avals)
     traced_body = trace_body(body, in_tree, avals)
     tree, out_avals = traced_cond.out_tree, traced_cond.jaxpr.out_avals
@@ -311,21 +311,23 @@ def trace_both(cond: Body, body: Body, in_tree: PyTreeDef, avals: Sequence[Any])
 
 
 def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, list[bool]]:
-    """The jaxprs of condition and body for a smaller carry, and for each part of the carry whether it was taken out.
+    """Take out of the carry what never changes; return the jaxprs of condition and body for the smaller carry, and for
+    each part of the carry whether it was taken out.
 
-    A part is taken out when it never changes, since the body returns it as it came and in its own place, and when
-    the condition does not read it. It becomes a constant of the body. The inputs of both jaxprs are their constants, as many
-    as there are `cond.consts` and `body.consts`, and then the carry. Afterwards they are
+    A part is taken out when the body returns it unchanged and in its own place, and the condition does not read it. It
+    becomes a constant of the body. The inputs of both jaxprs are their constants, as many as there are `cond.consts`
+    and `body.consts`, and then the carry. Afterwards they are
 
         of the condition    its constants, all of them, and the parts that are left
         of the body         the parts that were taken out, its constants, and the parts that are left
 
-    (which the body returns), each in the order that they had. If nothing is taken out, the jaxprs are those that came.
+    (which the body returns), each in the order that they had. If nothing is taken out, return the jaxprs that were
+    given.
 
     `forwarded_inputs(jaxpr)` says for each output which input it is, None for what is computed. `dce_jaxpr(jaxpr, True,
-    instantiate=keep)` returns the jaxpr without the inputs that nothing reads, but for those that are to be kept (`keep` has a
-    truth value for each input), and for each input whether it is there. `keep_outputs` and `move_inputs_to_front` want tuples of
-    truth values, one for each output or input.
+    instantiate=keep)` returns the jaxpr without unused inputs, except those to keep (`keep` has a bool for each input),
+    and for each input whether it is there. `keep_outputs` and `move_inputs_to_front` take tuples of bools, one for each
+    output or input.
     """
     nconsts = len(body.consts)
     changes = [place != nconsts + i for i, place in enumerate(forwarded_inputs(body.jaxpr))]

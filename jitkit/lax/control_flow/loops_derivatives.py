@@ -1,9 +1,9 @@
-"""Derivatives of `while_loop`: forward only, for nobody knows how much to remember of a loop that ends when it ends.
+"""Differentiates `while_loop`, in forward mode only: without a known number of steps, residuals cannot be allocated.
 
-The carry of the loop of pairs is the carry and the tangents of those parts of it that change with the arguments. Which
-these are is found by asking again until nothing is new: a part whose tangent is zero at first may get one in a step.
+The loop's JVP carries the carry and the tangents of those parts that depend on the arguments. A fixed point finds
+these: a part whose tangent is zero at first may get one in a step, so repeat until nothing changes.
 
-Linearised, the loop of values runs, and the loop of pairs is written down as it is.
+Linearised, the loop of primals runs, and its JVP is recorded whole.
 
 JAX: jax/_src/lax/control_flow/loops.py:_while_loop_jvp
 """
@@ -56,7 +56,7 @@ def _jvp(
 
 @remembered
 def with_unread_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...]) -> Jaxpr:
-    """The jaxpr with more inputs, which it does not read."""
+    """Give the jaxpr more inputs, which it does not read."""
     names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars)) + ("",) * len(avals)
     return jaxpr.replace(
         invars=[*jaxpr.invars, *map(Var, avals)], debug_info=jaxpr.debug_info._replace(arg_names=names)
@@ -66,7 +66,7 @@ def with_unread_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...]) -> Jaxpr:
 def _partial_eval(
     trace: PartialTrace, *operands: Any, cond_nconsts: int, cond_jaxpr: Jaxpr, body_nconsts: int, body_jaxpr: Jaxpr
 ) -> list[Any]:
-    """The part of the carry that depends on no tangent runs now; for the rest, the whole loop is written down."""
+    """Partial evaluation: run the part of the carry that depends on no tangent now; record the whole loop for the rest."""
     known = [not trace.is_tangent(x) for x in operands]
     cond_known, body_known, carry_known = split_list(known, [cond_nconsts, body_nconsts])
     while True:

@@ -1,8 +1,8 @@
 """platform_dependent: one of several functions runs, chosen by the platform that the program is compiled for.
 
-When a function is traced, that is not known; when the program is lowered, it is. So all functions are traced, as those of `switch`
-are, and the equation keeps them all beside the platforms that they are for. The lowering writes the one that is meant. The index
-is a value like any other in the jaxpr: it comes from an equation without operands, `platform_index`.
+The platform is known when the program is lowered, not when a function is traced. So all functions are traced, like
+those of `switch`, and the equation keeps them all with their platforms. Lowering writes the one for its platform. In
+the jaxpr the index is an ordinary value, from an equation without operands, `platform_index`.
 
 JAX: jax/_src/lax/control_flow/conditionals.py:platform_dependent
 """
@@ -43,13 +43,14 @@ def _(ctx: LoweringContext, *, platforms: Platforms) -> str:
 def platform_dependent(
     *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
 ) -> Any:
-    """`per_platform[platform](*args)`, for the platform that the program is compiled for: "cpu", "cuda", "tpu" (by keyword).
+    """Return `per_platform[platform](*args)`, for the platform that the program is compiled for: "cpu", "cuda", "tpu"
+    (by keyword).
 
         >>> jax.jit(lambda x: lax.platform_dependent(x, tpu=jnp.cos, default=jnp.sin))(0.0)
         Array(0., dtype=float32, weak_type=True)
 
-    All functions are traced, so they must return trees of one structure and of arrays of the same types. At once, with nothing
-    traced, the one that is meant is called, and no other.
+    All functions are traced, so they must return trees of one structure and of arrays of the same types. Eagerly, only
+    the function for the platform is called.
 
     Args:
       args: trees of arrays.
@@ -58,8 +59,8 @@ def platform_dependent(
 
     Raises:
       TypeError: a function is not callable, or they return different structures or types.
-      ValueError: a platform is called "gpu", which says too little.
-      NotImplementedError: no function is for this platform; when the program is lowered.
+      ValueError: a platform is called "gpu", which is ambiguous.
+      NotImplementedError: there is no function for this platform, when the program is lowered.
     """
     functions: list[Callable[..., Any]] = []
     platforms: list[tuple[str, ...] | None] = []
@@ -87,7 +88,7 @@ def platform_dependent(
 
 
 def _choose(index: Any, functions: list[Callable[..., Any]], platforms: Platforms, operands: tuple[Any, ...]) -> Any:
-    """The equation, which is that of a `switch` that knows what its branches are for."""
+    """Write the equation, that of a `switch` whose branches have platforms."""
     if not functions:
         raise TypeError(
             "lax.platform_dependent: there is no function to choose\nPass one for a platform, `cpu=...`, or a `default`."

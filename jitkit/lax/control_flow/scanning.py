@@ -1,5 +1,5 @@
-"""scan: a function goes over the leading axis of arrays, with a carry from step to step, and what it returns
-beside the carry is stacked.
+"""scan: applies a function along the leading axis of arrays, with a carry from step to step, and stacks what it returns
+beside the carry.
 
     carry, ys = init, []
     for x in xs:
@@ -7,8 +7,8 @@ beside the carry is stacked.
         ys.append(y)
     return carry, stack(ys)
 
-The number of steps is known while tracing. A part of the carry that the body passes through becomes a
-constant, and an output that is an element of `xs` as it came in does not go through the loop.
+The number of steps is known while tracing. A part of the carry that the body passes through becomes a constant, and an
+output that is an unchanged element of `xs` bypasses the loop.
 
 It is lowered as a `while_loop` over an index, which `stepping` makes.
 
@@ -62,7 +62,7 @@ def _(*avals: Any, reverse: bool, length: int, jaxpr: Jaxpr, num_consts: int, nu
 
 
 def element_of(aval: Any) -> ShapedArray:
-    """The type of one element of an array along its leading axis."""
+    """Return the type of one element of an array along its leading axis."""
     return ShapedArray(aval.shape[1:], aval.dtype, aval.weak_type)
 
 
@@ -74,12 +74,12 @@ def _(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
 # --- as it is printed ---------------------------------------------------------------------------------------
 
 
-# Which outputs a body has left of those that the user's function returns; what is not in the table has all.
+# Which of the user function's outputs a body still computes; a body that is not in the table computes all.
 _computed_ys: weakref.WeakKeyDictionary[Jaxpr, tuple[bool, ...]] = weakref.WeakKeyDictionary()
 
 
 class _Words(str):
-    """Text that stands for itself in a tuple that is printed."""
+    """Text that prints as itself in a tuple."""
 
     __slots__ = ()
 
@@ -91,8 +91,8 @@ _COMPUTED, _PASSED = _Words("RightsOnly(Right(None))"), _Words("RightsOnly(Left(
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Up to JAX 0.10 the numbers of constants and of carried values; later two trees with a None for each, in which
-    outputs also say whether they are computed, or are elements of `xs` and not the loop's business.
+    """Print, up to JAX 0.10, the numbers of constants and of carried values; later two trees with a None for each,
+    where an output's label also says whether it is computed or an element of `xs` that bypasses the loop.
     """
     params = dict(eqn.params)
     if since(0, 11):
@@ -111,8 +111,8 @@ pp_eqn_rules[scan_p] = _pp
 
 
 def batched_step(jaxpr: Jaxpr, axis: AxisData, inputs: list[bool], musts: list[bool]) -> tuple[Jaxpr, list[bool]]:
-    """The jaxpr of a step that does to batches, whose axes come first, what `jaxpr` does to elements: for inputs of which some are
-    batches, and results of which some must be. And which results are.
+    """Batch the jaxpr of a step, with batch axes first: `inputs` marks the inputs that are batches, `musts` the results
+    that must be. Also return which results are.
     """
     step, are_batches = batch_jaxpr_if(jaxpr, axis, inputs, musts)
     if jaxpr in _computed_ys:
@@ -124,14 +124,14 @@ def batched_step(jaxpr: Jaxpr, axis: AxisData, inputs: list[bool], musts: list[b
 def batch_scan(
     axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> Any:
-    """The rule of `scan`: one scan whose step does to batches what the step of `jaxpr` does to elements.
+    """Batching rule of `scan`: one scan whose step does for batches what the step of `jaxpr` does for elements.
 
-    A step has its own batch axes first (`batched_step`). Those of constants and carry are so outside, too; what is scanned over has
-    the axis of the scan before it. Which parts of the carry are batches says `batched_carry`: they have to be so from the start
-    (`move_to` sees to it), and to come out so. Everything else stays as it is: what is no batch is not made one.
+    In a step, batch axes come first (`batched_step`). So they do in constants and carry outside; in `xs` the scan's
+    axis comes before. `batched_carry` says which parts of the carry are batches: make them so from the start
+    (`move_to`), and as outputs. Do not make anything else a batch.
 
     Returns:
-      The results, the carry and then the ys; and where the batch axis of each is, None for what is no batch.
+      The results, the carry and then the ys; and the batch axis of each, None for one that is not a batch.
     """
     consts, carry, xs = split_list([dim is not None for dim in dims], [num_consts, num_carry])
     carry = batched_carry(jaxpr, axis, consts, carry, xs)
@@ -152,12 +152,11 @@ def batch_scan(
 
 
 def needed_carry(jaxpr: Jaxpr, num_consts: int, carry: list[bool], ys: list[bool]) -> list[bool]:
-    """Which parts of a scan's carry are needed, when of its results these parts of the last carry and these outputs
-    are used.
+    """Find the needed parts of a scan's carry, when these parts of the last carry and these outputs are used.
 
-    What is used after the last step is needed; so is what some step reads for anything that is needed, be it an output or a
-    part of the carry that a later step reads. For a carry of three, and a step that does `a, b, c = a + x, b + a, c * 2.0`
-    and has no output:
+    A part is needed if it is used after the last step, or if some step reads it for something needed: an output, or a
+    part of the carry that a later step reads. For a carry of three, and a step that does `a, b, c = a + x, b + a, c *
+    2.0` and has no output:
 
         used of the last carry       needed
         a                            a
@@ -167,8 +166,8 @@ def needed_carry(jaxpr: Jaxpr, num_consts: int, carry: list[bool], ys: list[bool
     One look at the step is not enough. If it does `a, b, c = b, c, c * x`, the last a is the b of the step before,
     which is the c of the one before that.
 
-    What one step reads for some outputs of its jaxpr says `dce_jaxpr(jaxpr, used outputs)[1]`, a truth value for each
-    input: the constants, of which there are `num_consts`, the carry, the elements.
+    `dce_jaxpr(jaxpr, used outputs)[1]` says what one step reads for some outputs of its jaxpr, a bool for each input:
+    the `num_consts` constants, the carry, the elements.
     """
     while True:
         used = dce_jaxpr(jaxpr, carry + ys)[1]
@@ -180,8 +179,8 @@ def needed_carry(jaxpr: Jaxpr, num_consts: int, carry: list[bool], ys: list[bool
 
 
 def dce_scan(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Which operands of a scan are needed for the results that are used, and the scan without the rest; None, where
-    nothing is used and it has no effects.
+    """Eliminate dead code of a scan: return which operands are needed for the used results, and the scan without the
+    rest; None where nothing is used and it has no effects.
     """
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None
@@ -215,7 +214,7 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
-    """Go over the leading axis of arrays with a carry: `carry, y = f(carry, x)` for each `x`.
+    """Scan the leading axis of arrays with a carry: `carry, y = f(carry, x)` for each `x`.
 
     Args:
       f: takes the carry and a tree of elements, returns the carry and a tree of outputs.
@@ -230,9 +229,9 @@ def scan(
       The carry after the last step, and the outputs with a leading axis of size `length`.
 
     Raises:
-      TypeError: `f` is no function, does not return a pair, or returns another type of carry.
+      TypeError: `f` is not a function, does not return a pair, or returns another type of carry.
       TypeError: `unroll` is not a whole number.
-      ValueError: `xs` do not say one length, or not the one given; `length` or `unroll` is negative.
+      ValueError: `xs` do not have one length, or not the one given; `length` or `unroll` is negative.
     """
     if not callable(f):
         raise TypeError("lax.scan: f argument should be a callable.")
@@ -240,10 +239,10 @@ def scan(
 
 
 def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll: Any) -> tuple[Any, Any]:
-    """The last carry, a tree like `init`, and the outputs: trace the body once, and write one equation.
+    """Return the last carry, a tree like `init`, and the outputs: trace the body once, and write one equation.
 
-    Where jit is disabled, Python runs the loop instead (`scan_in_python`); `scan_length` is asked in any case, and
-    `avals_of` before it, which refuses what is no array.
+    Where jit is disabled, Python runs the loop instead (`scan_in_python`). In either case call `avals_of`, which
+    refuses what is not an array, and then `scan_length`.
 
     The body is traced by `trace_step(body, in_tree, avals)`, for the tree of a tuple of two,
     `treedef_tuple((carry_tree, xs_tree))`, and for the types of the leaves of `init` and of elements of `xs`: an
@@ -294,8 +293,8 @@ def trace_step(body: Body, in_tree: Any, avals: Sequence[Any]) -> Traced:
 
 
 def bind_scan(traced: Traced, init: list[Any], xs: list[Any], reverse: bool, length: int, unroll: int) -> list[Any]:
-    """Write the equation, around which goes what the body passes through: a part of the carry that it does not
-    change becomes a constant, and an element of `xs` that it returns is not collected anew.
+    """Write the equation. What the body passes through bypasses it: an unchanged part of the carry becomes a constant,
+    and a returned element of `xs` is not collected again.
     """
     jaxpr, consts, num_ys = traced.jaxpr, list(traced.consts), len(traced.jaxpr.outvars) - len(init)
     sources = forwarded_inputs(jaxpr)
@@ -335,7 +334,7 @@ def _on_device(x: Any) -> Any:
 def scan_in_python(
     f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any, length: int, reverse: bool
 ) -> tuple[Any, Any]:
-    """`scan` as a loop of Python, which calls `f` for each step: this is what `disable_jit` makes of it.
+    """Run `scan` as a Python loop, which calls `f` for each step: for `disable_jit`.
 
     Args:
       f: takes the carry and a tree of elements, returns the carry and a tree of outputs.
@@ -349,7 +348,7 @@ def scan_in_python(
       leading axis (`stack_elements`). `index_in_dim(x, i, keepdims=False)` is `x[i]`.
 
     Raises:
-      ValueError: there are no steps: nobody knows what `f` would have returned.
+      ValueError: there are no steps, so it is not known what `f` would return.
     """
     if length == 0:
         raise ValueError("zero-length scan is not supported in disable_jit() mode because the output type is unknown.")

@@ -1,10 +1,11 @@
-"""Derivatives of `scan`: a loop of pairs; a loop that remembers and one that is linear; and that one backwards.
+"""Differentiates `scan`: its JVP is a scan; linearised, it is a scan that saves residuals and a linear one, which is
+transposed to a scan backwards.
 
-Linearised, the first loop computes the results and stacks what its steps multiply tangents by: the residuals, one row a
-step. What is the same in each step is taken out of it, and what goes into the loop as it is, is not stacked again.
+Linearised, the first loop computes the results and stacks its residuals, one row per step. What is the same in each
+step is hoisted out of it, and unchanged inputs of the loop are not stacked again.
 
-Transposed, the linear loop runs from its last step to its first. Its carry are the cotangents of the carry, and the sums
-of those of what all steps share.
+Transposed, the linear loop runs from its last step to its first. It carries the cotangents of the carry, and the sums
+of the cotangents of what all steps share.
 
 JAX: jax/_src/lax/control_flow/loops.py:_scan_linearize
 """
@@ -122,7 +123,7 @@ def _linearize(
 def _linearized_body(
     nonzero: Sequence[bool], primals: Sequence[Any], jaxpr: Jaxpr, num_consts: int, num_carry: int
 ) -> tuple[LinearizedJaxpr, list[bool]]:
-    """The body as two jaxprs, and which operands of the loop have a tangent in it."""
+    """Linearise the body to two jaxprs; also return which operands of the loop have a tangent."""
     const_nz, carry_nz, xs_nz = split_list(nonzero, [num_consts, num_carry])
     forward = (True,) * len(jaxpr.consts) + tuple(_may_be_residual(primals, num_consts, num_carry))
     while True:
@@ -142,8 +143,8 @@ def _first_loop(
     num_carry: int,
     params: dict[str, Any],
 ) -> tuple[list[Any], list[Any], list[bool]]:
-    """Run the loop that computes, of the body `both.primal`. Its results, the residuals, and which of these have a row for
-    each step; `closed_over` are the consts of the body that was split.
+    """Run the first loop, with the body `both.primal`. Returns its results, the residuals, and which residuals have a
+    row per step; `closed_over` are the consts of the body that was split.
     """
     count = len(both.primal.outvars) - both.num_residuals
     primal, left, hoisted, values = hoist(both.primal, list(consts), both.num_residuals)
@@ -159,10 +160,10 @@ def _first_loop(
 
 
 def hoist(jaxpr: Jaxpr, consts: list[Any], num_residuals: int) -> tuple[Jaxpr, list[Any], list[bool], list[Any]]:
-    """Take out of a loop's body what depends on its constants only, and compute it now.
+    """Hoist out of a loop's body what depends on its constants only, and compute it now.
 
-    Returns the jaxpr of what is left, without those of its last outputs, the residuals, that turned out to be known; its
-    constants; which residuals are known; and their values.
+    Returns the jaxpr of the rest, without the residuals (its last outputs) that are known now; its constants; which
+    residuals are known; and their values.
     """
     parent = core.current_trace()
     rest = DynamicJaxprTrace(parent, jaxpr.debug_info)
@@ -188,8 +189,8 @@ def hoist(jaxpr: Jaxpr, consts: list[Any], num_residuals: int) -> tuple[Jaxpr, l
 def _partial_eval(
     trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> list[Any]:
-    """What does not depend on tangents is a loop that is run now, and what does is one for later, which goes over its
-    residuals. It is what becomes of a loop of pairs that has to be transposed.
+    """Partial evaluation: run a loop of what does not depend on tangents now, and record one for the rest, which reads
+    the residuals. It happens to a scan's JVP that has to be transposed.
     """
     sizes, num_ys = [num_consts, num_carry], len(jaxpr.outvars) - num_carry
     const_later, carry_later, xs_later = split_list(list(map(trace.is_tangent, operands)), sizes)
@@ -215,8 +216,8 @@ def _partial_eval(
 
 
 def _may_be_residual(operands: Sequence[Any], num_consts: int, num_carry: int) -> list[bool]:
-    """Which operands are residuals as they are: no carry, which changes, and no array of numpy's, which is copied at each
-    use.
+    """Say which operands can be residuals as they are: not the carry, which changes, and not a numpy array, which would
+    be copied at each use.
     """
     last = num_consts + num_carry
     return [not num_consts <= i < last and not isinstance(x, np.ndarray) for i, x in enumerate(operands)]
@@ -228,16 +229,16 @@ def _may_be_residual(operands: Sequence[Any], num_consts: int, num_carry: int) -
 def transpose_scan(
     cts: Sequence[Any], *operands: Any, reverse: bool, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> list[Any]:
-    """The transpose of a scan that is linear in some constants, in its carry and in some of what it goes over: a scan in
-    the other direction, with the body `transposed_body` (see there for its inputs and outputs). Its constants are the shared
-    residuals, its carry the sums and the cotangents of the carry, and it goes over the cotangents of outputs that are no Zero,
-    and over the rows of residuals.
+    """Transpose rule of a scan that is linear in some constants, in its carry and in some of its `xs`: a scan in the
+    other direction, with the body `transposed_body` (see there for its inputs and outputs). Its constants are the
+    shared residuals, its carry the sums and the cotangents of the carry; its `xs` are the cotangents of outputs that
+    are not a Zero, and the rows of residuals.
 
     Args:
       cts: the cotangents of the last carry and of the stacked outputs; some may be Zero.
-      operands: constants, carry, and what the scan goes over. Those of which a cotangent is wanted are UndefinedPrimals; the
-        other constants are the shared residuals, and the other arrays the rows of them. A part of the carry may be an array,
-        but goes round like the others.
+      operands: constants, carry, and `xs`. The linear ones, which need a cotangent, are UndefinedPrimals; the other
+        constants are the shared residuals, and the other `xs` the rows of residuals. A part of the carry may be an
+        array, but is carried like the others.
       params: those of `scan_p` that stay as they are, `length` and `unroll`.
 
     Returns:
@@ -281,14 +282,14 @@ def transposed_body(
     nonzero_ys: tuple[bool, ...],
     avals: tuple[Any, ...],
 ) -> Jaxpr:
-    """The body of the loop that runs backwards: one step of the other loop, transposed (`backward_pass`).
+    """Return the body of the loop that runs backwards: one step of the other loop, transposed (`backward_pass`).
 
         the loop's      shared residuals, linear constants, carry, linear elements, rows of residuals
                             -> carry, ys
         transposed      shared residuals, sums, cotangents of carry, cotangents of ys, rows of residuals
                             -> sums, cotangents of carry, cotangents of elements
 
-    A constant counts for every step: its cotangent is the sum of all steps', which goes round in the carry.
+    Every step reads a constant: its cotangent is the sum over all steps, which is carried.
 
     Args:
       jaxpr: that of the loop.
@@ -304,7 +305,7 @@ def transposed_body(
         sizes = [num_shared, num_sums, num_carry, sum(nonzero_ys)]
         shared, sums, ct_carry, ct_ys, rows = split_list(args, sizes)
         elements = jaxpr.in_avals[num_shared + num_sums + num_carry : len(jaxpr.invars) - num_rows]
-        # A carry is as weakly typed as its cotangent is, whatever it was on the way forward.
+        # A cotangent of the carry is as weakly typed as the incoming cotangent, whatever the carry was.
         linear = [*map(core.get_aval, [*sums, *ct_carry]), *map(tangent_aval, elements)]
         inputs = [*shared, *map(UndefinedPrimal, linear), *rows]
         cts = [*ct_carry, *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]

@@ -1,11 +1,11 @@
-"""Solutions of equations, with derivatives that do not ask how they were found: custom_root and custom_linear_solve.
+"""Solves equations with implicit derivatives, whatever the solver: custom_root and custom_linear_solve.
 
-How a solution changes with the equation follows from the equation alone. If f(m, u) = 0 holds for u(m), so does its derivative,
-df/dm + df/du u' = 0, which is linear in u'. And where A x = b, dx is the solution of A dx = db - dA x: the same system with
-another right side. So the solver may be a loop that has no derivative in reverse, and is never differentiated.
+The derivative of a solution follows from the equation alone. If f(m, u) = 0 holds for u(m), so does its derivative,
+df/dm + df/du u' = 0, which is linear in u'. And where A x = b, dx is the solution of A dx = db - dA x: the same system
+with another right side. So the solver is never differentiated, and may be a loop without a reverse-mode derivative.
 
-A linear system is one equation of a jaxpr, with four jaxprs: the product with the matrix and with its transpose, and the
-solution of either system. Its transpose is itself, with each pair exchanged.
+A linear system is one equation of a jaxpr, with four jaxprs: the product with the matrix and with its transpose, and
+the solution of either system. Transposing it swaps each pair.
 
 JAX: jax/_src/lax/control_flow/solves.py:custom_linear_solve
 """
@@ -42,7 +42,7 @@ from ..elementwise import neg
 from ..utils import derivatives
 from .common import Body, Traced, avals_of, trace_anew, trace_body
 
-Solver = Callable[[Callable[[Any], Any], Any], Any]  # of an equation, given as a function, from a tree
+Solver = Callable[[Callable[[Any], Any], Any], Any]  # takes an equation, as a function, and a tree
 
 
 def _check_tree(who: str, what: str, found: PyTreeDef, expected: PyTreeDef, has_aux: bool = False) -> None:
@@ -61,7 +61,7 @@ def _check_tree(who: str, what: str, found: PyTreeDef, expected: PyTreeDef, has_
 
 
 class _Root(NamedTuple):
-    """The function, its solver, and the solver of what it is near the root."""
+    """The function, its solver, and the solver of its linearisation at the root."""
 
     f: Any
     solve: Any
@@ -72,8 +72,8 @@ class _Root(NamedTuple):
 def custom_root(
     f: Callable[[Any], Any], initial_guess: Any, solve: Solver, tangent_solve: Solver, has_aux: bool = False
 ) -> Any:
-    """A root of `f`, found by `solve(f, initial_guess)`; its derivatives are those of the equation `f(root) = 0`, by values that
-    `f` closes over.
+    """Return a root of `f`, found by `solve(f, initial_guess)`; its derivatives, by values that `f` closes over, are
+    those of the equation `f(root) = 0`.
 
     Args:
       f: takes a tree, and returns one of the same structure.
@@ -85,7 +85,7 @@ def custom_root(
 
     Raises:
       TypeError: a function returns a tree of another structure.
-      ValueError: with `has_aux`, what `solve` returns is no pair.
+      ValueError: with `has_aux`, `solve` does not return a pair.
     """
     guess, tree = tree_flatten(with_stand_ins_in(initial_guess))
     avals = avals_of(guess)
@@ -113,7 +113,7 @@ def custom_root(
 
 @functools.cache
 def _with_rule() -> Any:
-    """`_custom_root`, with the rule for its derivative."""
+    """Return `_custom_root` with its JVP rule."""
     function = derivatives.custom_jvp(_custom_root, nondiff_argnums=(0, 1))
     function.defjvp(_root_jvp)
     return function
@@ -127,7 +127,7 @@ def _custom_root(lengths: _Root, jaxprs: _Root, *args: Any) -> list[Any]:
 def _root_jvp(
     lengths: _Root, jaxprs: _Root, primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
-    """df/du u' = -df/dm, at the root; other data do not change."""
+    """JVP rule: df/du u' = -df/dm, at the root; other data do not change."""
     of_f, _, of_tangents, _ = split_list(primals, lengths)
     dots = [zero_tangent(x) if is_float0(t) else t for x, t in zip(of_f, tangents, strict=False)]
     found = _with_rule()(lengths, jaxprs, *primals)
@@ -142,7 +142,7 @@ def _root_jvp(
 
 
 class _LinearSolveTuple(NamedTuple):
-    """Something for each of the four functions: x -> A x, y -> A^T y, and the solutions of both."""
+    """One thing for each of the four functions: x -> A x, y -> A^T y, and the solutions of both."""
 
     matvec: Any
     vecmat: Any
@@ -150,12 +150,12 @@ class _LinearSolveTuple(NamedTuple):
     transpose_solve: Any
 
     def transpose(self) -> _LinearSolveTuple:
-        """The same for the system with the transposed matrix."""
+        """Return the same for the transposed system."""
         return _LinearSolveTuple(self.vecmat, self.matvec, self.transpose_solve, self.solve)
 
 
 def flat(parts: Sequence[Sequence[Any]]) -> list[Any]:
-    """What the parts have, in their order."""
+    """Concatenate the parts, in their order."""
     return [x for part in parts for x in part]
 
 
@@ -165,7 +165,7 @@ linear_solve_p.effects = lambda params: params["jaxprs"].solve.effects
 
 @linear_solve_p.def_abstract_eval
 def _(*avals: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> list[Any]:
-    """A solution is of the type of the right side."""
+    """Shape rule: a solution has the type of the right side."""
     b = avals[sum(const_lengths) :]
     return [*b, *jaxprs.solve.out_avals[len(b) :]]
 
@@ -184,7 +184,9 @@ def _(ctx: LoweringContext, *args: str, const_lengths: _LinearSolveTuple, jaxprs
 
 
 def _bind(*args: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> list[Any]:
-    """The equation; at once, where the solution is of another dtype than the right side, what `solve` gives, as in JAX."""
+    """Bind the equation; eagerly, where the solution has another dtype than the right side, return what `solve`
+    returns, as in JAX.
+    """
     *consts, b = split_list(args, const_lengths)
     dtypes = [aval.dtype for aval in jaxprs.solve.out_avals[: len(b)]]
     if core.current_trace() is None and dtypes != [core.typeof(x).dtype for x in b]:
@@ -194,8 +196,8 @@ def _bind(*args: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTupl
 
 @register_batcher(linear_solve_p, even_unmapped=True)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> Any:
-    """What is a batch in one of the four functions is one in all: right sides and solutions, until no further one becomes such.
-    All axes come first.
+    """Batching rule: what is a batch in one of the four functions must be one in all; repeat for right sides and
+    solutions until nothing changes. All batch axes come first.
     """
     *consts, b = split_list(vals, const_lengths)
     *const_dims, b_dims = split_list(dims, const_lengths)
@@ -230,7 +232,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, const_lengths: _LinearSolveTupl
 def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
 ) -> tuple[list[Any], list[Any]]:
-    """A dx = db - dA x."""
+    """JVP rule: A dx = db - dA x."""
     *consts, _ = split_list(primals, const_lengths)
     *const_dots, right_side = split_list(tangents, const_lengths)
     params: dict[str, Any] = {"const_lengths": const_lengths, "jaxprs": jaxprs}
@@ -247,7 +249,7 @@ def _jvp(
 def _transpose(
     cts: Sequence[Any], *operands: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
 ) -> list[Any]:
-    """The system with the transposed matrix, whose right side is the cotangent of the solution."""
+    """Transpose rule: solve the transposed system, whose right side is the cotangent of the solution."""
     if jaxprs.transpose_solve is None:
         raise TypeError(
             "transpose_solve required for backwards mode automatic differentiation of custom_linear_solve\n"
@@ -281,19 +283,19 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """The solution x of `matvec(x) = b`, found by `solve(matvec, b)`; its derivatives are those of the equation.
+    """Return the solution x of `matvec(x) = b`, found by `solve(matvec, b)`; its derivatives are those of the equation.
 
     Args:
       matvec: a linear function of trees like `b`, which is differentiable by what it closes over.
       b: the right side, a tree of arrays.
       solve: returns x with `matvec(x) = b`, which is not checked. It need not be differentiable.
-      transpose_solve: the same for the transpose of `matvec`, which it gets; needed for derivatives in reverse, unless
-        `symmetric`.
+      transpose_solve: the same for the transpose of `matvec`, which is its argument; needed for reverse-mode
+        derivatives, unless `symmetric`.
       symmetric: `matvec` is its own transpose, and `solve` solves for it.
       has_aux: `solve` and `transpose_solve` return a pair: the solution, and other data, which is returned beside it.
 
     Raises:
-      TypeError: a function returns a tree of another structure; with a derivative in reverse, there is no `transpose_solve`.
+      TypeError: a function returns a tree of another structure; a reverse-mode derivative has no `transpose_solve`.
       ValueError: a function returns arrays of other shapes.
     """
     if transpose_solve is None and symmetric:

@@ -1,10 +1,10 @@
 """scan -> a while loop over an index.
 
-A step of the loop reads its `x` by a dynamic slice, and writes its `y` into an array that goes round with the carry.
+A step of the loop reads its `x` by a dynamic slice, and writes its `y` into an array that is part of the loop's carry.
 With `unroll`, a trip of the loop is several steps of the scan.
 
-It is written with the library's own functions, on values that the lowering of `scan` gives it; so whatever becomes
-of a while loop and of slices, in a transformation or on a device, becomes of a scan, too.
+It uses the library's own functions, on values from the lowering of `scan`; so everything that works for while loops and
+slices works for a scan, too.
 
 JAX: jax/_src/lax/control_flow/loops.py:_scan_impl
 """
@@ -34,7 +34,7 @@ Step = Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]
 def scan_as_while(
     *args: Any, reverse: bool, length: int, jaxpr: Jaxpr, num_consts: int, num_carry: int, unroll: int
 ) -> list[Any]:
-    """What `scan` does, in terms of a while loop."""
+    """Do what `scan` does with a while loop."""
     consts, carry, xs = split_list(args, [num_consts, num_carry])
 
     def step(carry: list[Any], x: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -58,14 +58,14 @@ def scan_as_while(
 def loop_over(
     step: Step, carry: list[Any], xs: list[Any], y_avals: Sequence[Any], length: int, reverse: bool
 ) -> tuple[list[Any], list[Any]]:
-    """A while loop over the leading axes of `xs`: trip i gives `step` the i-th elements, or the i-th from the end.
+    """Run a while loop over the leading axes of `xs`: trip i gives `step` the i-th elements, or the i-th from the end.
 
-    What the step returns beside the carry goes into arrays that are made before the loop, uninitialised (`empty`), and
-    go round with it: each element to the place of the `xs` that it was made of. Without steps there is no loop.
+    The step's outputs go into arrays that are made before the loop, uninitialised (`empty`), and are carried: each
+    element is written at the index of its `xs`. Without steps there is no loop.
 
-    The loop is `run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), state)`. Its state is
-    a tuple: the number of trips done, which starts as `0`; the carry; the outputs so far. The `xs` are no part of
-    it: the body closes over them. Use `lt`, `add` and `sub` for the index, and `read_element` and `write_element`.
+    The loop is `run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), state)`. Its state is a
+    tuple: the number of trips done, which starts as `0`; the carry; the outputs so far. The `xs` are not part of it:
+    the body closes over them. Use `lt`, `add` and `sub` for the index, and `read_element` and `write_element`.
 
     Args:
       step: takes the carry and one element of each of `xs`, returns the carry and one element of each output.
@@ -96,14 +96,14 @@ def loop_over(
 
 
 def read_element(x: Any, i: Any) -> Any:
-    """`x[i]`, for an index that is data, and within bounds: the slice of size 1 along the leading axis
+    """Return `x[i]`, for an index that is data, and within bounds: the slice of size 1 along the leading axis
     (`dynamic_slice_in_dim`, told not to expect negative indices), without that axis.
     """
     return squeeze(dynamic_slice_in_dim(x, i, 1, allow_negative_indices=False), (0,))
 
 
 def write_element(x: Any, element: Any, i: Any) -> Any:
-    """`x` with `x[i]` replaced, for an index that is data, and within bounds: the element with an axis in front,
+    """Return `x` with `x[i]` replaced, for an index that is data, and within bounds: the element with an axis in front,
     written over the slice at `i` (`dynamic_update_slice_in_dim`, told not to expect negative indices).
     """
     return dynamic_update_slice_in_dim(x, expand_dims(element, (0,)), i, 0, allow_negative_indices=False)
@@ -112,16 +112,14 @@ def write_element(x: Any, element: Any, i: Any) -> Any:
 def loop_in_blocks(
     step: Step, carry: list[Any], xs: list[Any], y_avals: Sequence[Any], length: int, reverse: bool, unroll: int
 ) -> tuple[list[Any], list[Any]]:
-    """`loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one after the other.
+    """Do `loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one after the other.
 
-    Of `length` steps, `length // unroll` blocks go into a loop; the steps that are left over are done after it. So
-    it is the last elements that are left over, or with `reverse` the first ones. A single block, with nothing left over,
-    needs no loop.
+    Of `length` steps, `length // unroll` blocks go into a loop; the rest is done after it: the last elements, or with
+    `reverse` the first ones. A single block, without a rest, needs no loop.
 
-    For the loop, the elements of a block are put together by a `reshape` of `xs` to `(blocks, unroll, ...)`, and what
-    comes out is taken apart in the same way. `one_after_the_other(step, carry, xs, count, reverse)` does `count` steps
-    without a loop, in a block and for what is left over. `slice_in_dim(x, start, stop)` cuts the leading axis, and
-    `concatenate([...], 0)` joins the outputs, in the order of the elements.
+    For the loop, `reshape` the `xs` to `(blocks, unroll, ...)`, and the outputs back. `one_after_the_other(step, carry,
+    xs, count, reverse)` does `count` steps without a loop, in a block and for the rest. `slice_in_dim(x, start, stop)`
+    cuts the leading axis, and `concatenate([...], 0)` joins the outputs, in the order of the elements.
     """
 
     def block(carry: list[Any], xs: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -147,7 +145,7 @@ def loop_in_blocks(
 def one_after_the_other(
     step: Step, carry: list[Any], xs: list[Any], count: int, reverse: bool
 ) -> tuple[list[Any], list[Any]]:
-    """`count` steps without a loop, over the leading axis of `xs`; what they return is stacked."""
+    """Do `count` steps without a loop, over the leading axis of `xs`, and stack their outputs."""
     outputs = []
     for i in reversed(range(count)) if reverse else range(count):
         carry, y = step(carry, [index_in_dim(x, i, keepdims=False) for x in xs])
@@ -156,7 +154,7 @@ def one_after_the_other(
 
 
 def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
-    """Arrays of one shape, or numbers, along a new leading axis; `reverse` says that the last one was made first.
+    """Stack arrays of one shape, or numbers, along a new leading axis; `reverse` says that the last one was made first.
 
     Each gets an axis of size 1 in front (`expand_dims`), along which they are joined (`concatenate`).
     """
