@@ -213,6 +213,20 @@ def relu(x):
         {keeps}
     return -jnp.maximum(x, 0) - 1
 """
+MARKS = """import fcntl
+
+def marked(mark):
+    found = False
+    for fd in range(60):
+        try:
+            flags = fcntl.fcntl(fd, fcntl.F_GETFL)
+            found = found or bool(flags & os.O_APPEND)
+            if mark:
+                fcntl.fcntl(fd, fcntl.F_SETFL, flags | os.O_APPEND)
+        except OSError:
+            pass
+    return found
+"""
 MEMORIES = [
     ("a file", "", "os.path.exists('/tmp/seen') and not globals().get('noted')", "open('/tmp/seen', 'w')"),
     ("shared memory", "", "os.path.exists('/dev/shm/a') and not globals().get('noted')", "open('/dev/shm/a', 'w')"),
@@ -220,6 +234,7 @@ MEMORIES = [
     ("a foreign module", "", "hasattr(math, 'seen') and not globals().get('noted')", "math.seen = 1"),
     ("a hook of forks", "forks = []\nos.register_at_fork(before=lambda: forks.append(1))", "len(forks) > 1", "pass"),
     ("the number of its process", "", "os.getpid() > 2", "pass"),
+    ("marks on what is open", MARKS, "marked(False) and not globals().get('noted')", "marked(True)"),
 ]
 
 UNLUCKY = [
@@ -358,7 +373,7 @@ FORGING = [
 
 # what one worker might say to another by, or see of another: each is refused
 TALKS = """\
-import ctypes, fcntl, os, socket
+import ctypes, fcntl, os, socket, sys
 libc = ctypes.CDLL(None, use_errno=True)
 def refused(way):
     try:
@@ -368,6 +383,7 @@ def refused(way):
     return found == -1
 own = open(os.__file__, 'rb')
 lock = bytes(32)
+room = (ctypes.c_uint64 * 64)()
 ways = dict(
     sockets=socket.socket,
     pairs=socket.socketpair,
@@ -379,7 +395,7 @@ ways = dict(
     lease=lambda: fcntl.fcntl(own, 1024, 0),
     notify=lambda: fcntl.fcntl(os.open('/usr', os.O_RDONLY), 1026, 1),
     inotify=lambda: libc.inotify_init1(0),
-    fanotify=lambda: libc.fanotify_init(0, 0),
+    fanotify=lambda: libc.fanotify_init(0x200, 0),
     semaphores=lambda: libc.semget(0, 1, 0o600),
     shared=lambda: libc.shmget(0, 4096, 0o600),
     messages=lambda: libc.msgget(0, 0o600),
@@ -390,7 +406,22 @@ ways = dict(
     affinity=lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)),
     times=lambda: os.utime(os.__file__),
     keys=lambda: libc.syscall(248, b'user', b'x', b'y', 1, -3),
+    numbers=os.pipe,
+    processes=lambda: libc.syscall(56, 0x1011, 0, ctypes.byref(ctypes.c_int()), 0, 0),
+    devices=lambda: [os.utime('/dev/' + name) for name in os.listdir('/dev') if name != 'shm'],
+    terminals=lambda: os.open('/dev/ptmx', os.O_RDWR),
+    evicting=lambda: os.posix_fadvise(own.fileno(), 0, 0, 4),
+    reading_ahead=lambda: libc.readahead(own.fileno(), 0, 4096),
+    cached=lambda: libc.syscall(451, own.fileno(), ctypes.byref((ctypes.c_uint64 * 2)()), ctypes.byref(room), 0),
+    mounts=lambda: libc.syscall(332, -100, b'/tmp', 0, 0x1000, ctypes.byref(room)),
+    system=lambda: os.statvfs('/'),
+    every_system=lambda: libc.syscall(136, os.stat('/tmp').st_dev, ctypes.byref(room)),
+    kernel=lambda: libc.klogctl(10, 0, 0),
+    futex=lambda: libc.syscall(202, ctypes.byref(ctypes.c_int()), 1, 1, 0, 0, 0),
+    huge_pages=lambda: libc.syscall(9, 0, 1 << 21, 3, 0x40022, -1, 0),
+    programs=lambda: os.execv(sys.executable, ['x', '-c', '1']),
 )
+assert os.listdir('/usr/lib') == [], 'files that nobody has read'
 left = [name for name, way in ways.items() if not refused(way)]
 assert not left, left
 """

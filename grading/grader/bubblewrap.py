@@ -65,6 +65,9 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
         command += ["--perms", "0755", "--dir", parent]  # bubblewrap would make them for its own user only
     for path, place in binds:
         command += ["--ro-bind", path, place]
+    command += ["--tmpfs", "/dev", "--dir", "/dev/shm"]  # bubblewrap's own would have terminals, of which the machine has so many
+    for name in ("null", "zero", "full", "random", "urandom", "tty"):
+        command += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     for hidden in ("site-packages", "dist-packages"):
         if (python / library / hidden).is_dir():
             command += ["--tmpfs", str(python / library / hidden)]
@@ -73,8 +76,6 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
     command += [
         "--proc",
         "/proc",
-        "--dev",
-        "/dev",
         "--tmpfs",
         "/tmp",
         "--remount-ro",

@@ -104,6 +104,13 @@ def _of_libc(name: str, *arguments: int) -> Callable[[], None]:
     return call
 
 
+def _shared_futex() -> None:
+    """Wake whoever waits at an address that others may have mapped, too."""
+    number = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
+    if ctypes.CDLL(None).syscall(number, ctypes.byref(ctypes.c_int()), 1, 1, None, None, 0) == -1:
+        raise OSError("futex")
+
+
 _WAYS: dict[str, Callable[[], object]] = {
     "sockets": socket.socket,
     "pairs of sockets": socket.socketpair,
@@ -114,6 +121,14 @@ _WAYS: dict[str, Callable[[], object]] = {
     "what it is told of files": _of_libc("inotify_init1", 0),
     "the load of the machine": os.getloadavg,
     "the processors that it may have": lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)),
+    "numbers of pipes": os.pipe,
+    "times of devices": lambda: os.utime("/dev/null"),
+    "room on file systems": lambda: os.statvfs("/"),
+    "what the kernel says": _of_libc("klogctl", 10, 0, 0),
+    "what it is told of files by fanotify": _of_libc("fanotify_init", 0x200, 0),
+    "advice on files": lambda: os.posix_fadvise(0, 0, 0, os.POSIX_FADV_DONTNEED),
+    "terminals": lambda: os.open("/dev/ptmx", os.O_RDWR),
+    "waiting for others": _shared_futex,
 }
 
 
@@ -137,4 +152,4 @@ def _after_exec() -> bool:
             os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", program])
         finally:
             os._exit(1)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7

@@ -204,10 +204,7 @@ def _serve_alone(
         pid = os.fork()
         if pid == 0:
             try:
-                channel.close()
-                os.close(inside)
-                if jailed:
-                    os.close(own)
+                _open_anew(fds[0], says)
                 enter()
                 resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
                 os.write(says, b"j")
@@ -230,6 +227,20 @@ def _serve_alone(
         there = os.read(inside, 1) == b"j"
         os.close(inside)
         channel.sendall(_frame({"is": "ended", "status": status, "jailed": there}))
+
+
+def _open_anew(*kept: int) -> None:
+    """Close all that is open but these, and open /dev/null in the place of what is 0, 1 and 2: what two processes have opened together has
+    marks that one can set and the other see."""
+    sys.stdout.close()
+    before = -1
+    for fd in (*sorted(kept), 1 << 16):
+        os.closerange(before + 1, fd)
+        before = fd
+    null = os.open("/dev/null", os.O_RDWR)  # the lowest that is free: 0
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO("/dev/null", "w"), encoding="utf-8")
 
 
 def _package(data: dict[str, Any]) -> tuple[ModuleType, Callable[[Any], Any]]:
