@@ -65,7 +65,12 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
         command += ["--perms", "0755", "--dir", parent]  # bubblewrap would make them for its own user only
     for path, place in binds:
         command += ["--ro-bind", path, place]
-    command += ["--tmpfs", "/dev", "--dir", "/dev/shm"]  # bubblewrap's own would have terminals, of which the machine has so many
+    command += [
+        "--tmpfs",
+        "/dev",
+        "--dir",
+        "/dev/shm",
+    ]  # bubblewrap's own would have terminals, of which the machine has so many
     for name in ("null", "zero", "full", "random", "urandom", "tty"):
         command += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     for hidden in ("site-packages", "dist-packages"):

@@ -12,7 +12,17 @@ from typing import Any
 
 NEW_PID, _NEW_NS, _NEW_IPC, _NEW_UTS = 0x20000000, 0x00020000, 0x08000000, 0x04000000
 _DISKS, _DETACH = (b"/tmp", b"/dev/shm"), 2
-_READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REMOUNT, _BIND, _MOVE, _REC, _PRIVATE = 1, 2, 4, 8, 32, 4096, 8192, 16384, 1 << 18
+_READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REMOUNT, _BIND, _MOVE, _REC, _PRIVATE = (
+    1,
+    2,
+    4,
+    8,
+    32,
+    4096,
+    8192,
+    16384,
+    1 << 18,
+)
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _NO_NEW_PRIVS, _CAPBSET_DROP, _SET_SECCOMP, SET_PDEATHSIG = 38, 24, 22, 1
 
@@ -39,8 +49,12 @@ _FORBIDDEN = {
     )),
 }  # fmt: skip
 _STATX = {"x86_64": 332, "aarch64": 291}  # says the number of a mount, which counts those of the whole machine
-_NEWER = 443  # from here on: what nothing here was written for: cachestat, statmount, futexes of another form, and so on
-_CLONE_FLAGS = 0x7E021000  # any for a new namespace, or for a descriptor whose inode counts the processes of the machine
+_NEWER = (
+    443  # from here on: what nothing here was written for: cachestat, statmount, futexes of another form, and so on
+)
+_CLONE_FLAGS = (
+    0x7E021000  # any for a new namespace, or for a descriptor whose inode counts the processes of the machine
+)
 _OF_ONE_PROCESS = 128  # of futex: without it, two processes that map one file may wait for each other
 _HUGE_PAGES = 0x40000  # of mmap: there is one pool of them
 _CLONE3 = 435

@@ -25,7 +25,15 @@ from .walls import NEW_PID, call, close_system
 from .worker import work
 
 # what is loaded late: by threads that end, by C++, and by modules of Python's that an answer may import
-_LIBRARIES = ("libgcc_s.so.1", "libstdc++.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1")
+_LIBRARIES = (
+    "libgcc_s.so.1",
+    "libstdc++.so.6",
+    "libm.so.6",
+    "libpthread.so.0",
+    "libdl.so.2",
+    "librt.so.1",
+    "libutil.so.1",
+)
 _MODULES = ("bz2", "decimal", "hashlib", "lzma", "zlib")
 
 
