@@ -186,10 +186,10 @@ def shifted(axes: Sequence[int], dim: int) -> list[int]:
 def batched_dimension_numbers(
     lhs_ndim: int, rhs_ndim: int, lhs_dim: Dim, rhs_dim: Dim, dimension_numbers: DotDimensionNumbers
 ) -> tuple[DotDimensionNumbers, int]:
-    """The dimension numbers of a product of batches, and which axis of the product is the batch axis.
+    """Return the dimension numbers of a product of batches, and which axis of the product is the batch axis.
 
-    `lhs_ndim` and `rhs_ndim` count the axes of what is multiplied, batch axes included; `lhs_dim` and `rhs_dim` say which
-    axis that is, None for an operand that is no batch. At least one of them is.
+    `lhs_ndim` and `rhs_ndim` count the axes of the operands, batch axes included; `lhs_dim` and `rhs_dim` are their
+    batch axes, None for an operand that is not a batch. At least one of them is.
     """
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     if lhs_dim is not None:

@@ -1,24 +1,25 @@
 """The primitives, and the functions that apply them: XLA's vocabulary, with JAX's names.
 
-Nothing here promotes dtypes or ranks: operands are to fit. A primitive is one paragraph in its module: shape
-rule, lowering, public function; the elementwise ones are rows of the table in `elementwise`. Its derivative stands beside it, or, where
-it takes more than a screen, in NAME_derivatives.py, which `derivatives` imports. In the order of reading:
+Nothing here promotes dtypes or ranks: operands must fit. A primitive is one paragraph in its module: shape rule,
+lowering, public function; the elementwise ones are rows of the table in `elementwise`. Its derivative stands beside it,
+or, where it takes more than a screen, in NAME_derivatives.py, which `derivatives` imports. In the order of reading:
 
     elementwise, elementwise_rules          the table of elementwise operations, and its columns
-    elementwise_derivatives, accuracy       its derivatives; how exact some of them are to be
-    powers, powers_derivatives              with an exponent that is data, or known
+    elementwise_derivatives, accuracy       its derivatives; how exact some results must be
+    powers, powers_derivatives              powers whose exponent is data, or known
     convert, convert_derivatives            from one dtype to another
     utils, extended                         checks; arrays whose elements are keys
-    creation, shaping, joining              arrays from nothing; rearranged; put together
-    selection, selection_derivatives        chosen from, element by element
+    creation, shaping, joining              making, rearranging and joining arrays
+    selection, selection_derivatives        choosing element by element
     slicing, dynamic_slicing                windows whose corner is known, or is data
-    reduction, reduction_derivatives, reducers, generic_reduction, cumulative   an axis folded, by operations or functions
+    reduction, reduction_derivatives, reducers, generic_reduction, cumulative   folding an axis, by operations or
+                                                                                functions
     windows, windows_derivatives            over windows that move along an array
     precision, dot_products                 products of matrices, and how precisely they are summed
     convolution, convolution_shapes, convolution_derivatives, patches
     index_checks, gathering                 many windows of an array, read
-    scattering, scattering_derivatives      and written
-    sorting, fourier, linalg                order; Fourier transforms; LAPACK
+    scattering, scattering_derivatives      the same, written
+    sorting, fourier, linalg                sorting; Fourier transforms; LAPACK
     control_flow                            conditionals, loops, solutions of equations
     ordering, placing, callback             barriers and tokens; from device to device; calls of Python
     parallel, exchange                      collectives: what the elements of a batch tell each other

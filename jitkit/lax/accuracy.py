@@ -1,8 +1,8 @@
-"""How exact an elementwise function is to be: what `exp(x, accuracy=...)` and its like take.
+"""How exact an elementwise function must be: the argument of `exp(x, accuracy=...)` and others.
 
-A compiler may have several programs for one function, fast ones and exact ones. `AccuracyMode` chooses between those that it has,
-`Tolerance` says which error is allowed; a compiler that cannot keep it refuses the program. XLA's CPU compiler has one program for each
-function, and reads neither.
+A compiler may have several implementations of one function, fast ones and exact ones. `AccuracyMode` chooses one,
+`Tolerance` says which error is allowed; a compiler that cannot keep it refuses the program. XLA's CPU compiler has one
+implementation of each function, and ignores both.
 
 JAX: jax/_src/lax/lax.py:AccuracyMode
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 
 class AccuracyMode(enum.Enum):
-    """The most exact program of the compiler's, or the one that it takes by itself."""
+    """The compiler's most exact implementation, or its default one."""
 
     HIGHEST = 1
     DEFAULT = 2
@@ -23,7 +23,7 @@ class AccuracyMode(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Tolerance:
-    """The error that is allowed: absolute, relative, and in units in the last place.
+    """The allowed error: absolute, relative, and in units in the last place.
 
     Raises:
       ValueError: where one is negative, or none is given.
@@ -42,7 +42,7 @@ class Tolerance:
 
 
 def accuracy_attribute(accuracy: Any) -> str:
-    """The attribute of a StableHLO operation that is asked for this; nothing for None, and for the compiler's own choice."""
+    """Write the accuracy attribute of a StableHLO operation; empty for None and for the compiler's default."""
     if accuracy is None or accuracy is AccuracyMode.DEFAULT:
         return ""
     if isinstance(accuracy, AccuracyMode):

@@ -46,7 +46,7 @@ _BEYOND_8 = (
 
 
 def _chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
-    """The series at x / 2, by Clenshaw's recurrence, from the highest term."""
+    """Sum the series at x / 2 by Clenshaw's recurrence, from the highest term."""
     zero = full_like(x, 0)
     before, last, now = zero, zero, zero
     for c in coefficients:
@@ -74,7 +74,7 @@ bessel_i0e, bessel_i0e_p = unary("bessel_i0e", FLOAT, _lower, "exp(-|x|) I0(x), 
 
 
 def _jvp_i1e(g: Any, out: Any, x: Any) -> Any:
-    """I1' = I0 - I1 / x, and 1/2 at 0."""
+    """JVP rule: I1' = I0 - I1 / x, and 1/2 at 0."""
     eps = dtypes.finfo(dtypes.dtype(x)).eps
     is_not_tiny = abs(x) > eps
     safe = select(is_not_tiny, x, full_like(x, eps))

@@ -1,14 +1,14 @@
 """Calls of Python functions from inside of a compiled program.
 
-XLA calls a Python function through one custom call, whose target the platform provides and whose attribute is an index:
-into the list of functions that the program was compiled with, and that the executable keeps alive. The function gets
-numpy arrays, copies of its own, and returns numpy arrays of the types that the program was told.
+XLA calls a Python function through one custom call. Its target depends on the platform, and its attribute is an index
+into the list of functions that the program was compiled with, which the executable keeps alive. The function gets numpy
+arrays, copies of its own, and returns numpy arrays of the types that the program was told.
 
-What it does besides is an effect (`effects`). `pure_callback` has none: XLA may call it twice, or not at all when
-nobody reads the result. `io_callback` is called as often as the program says, and if ordered, in its order. What
-`debug` adds is kinder to the program: it is called, and nothing depends on it.
+Side effects are declared as effects (`effects`). `pure_callback` has none: XLA may call it twice, or not at all when
+nobody reads the result. `io_callback` is called as often as the program says, and if ordered, in its order. The
+callbacks of `debug` are called, but nothing depends on them.
 
-The function runs in a thread of XLA's or in the one that called the program, which waits. What it raises ends the
+The function runs in a thread of XLA's or in the one that called the program, which waits. An exception ends the
 program: the caller gets a JaxRuntimeError with the traceback in its text.
 
 JAX: jax/_src/callback.py:emit_python_callback
@@ -41,7 +41,7 @@ _TARGETS = {"cpu": "cpu", "gpu": "gpu", "cuda": "gpu", "rocm": "gpu"}
 
 
 def target_name(platform: str, partitioned: bool) -> str:
-    """The custom call that calls Python on a platform. NotImplementedError where there is none."""
+    """Return the name of the custom call that calls Python on a platform. NotImplementedError where there is none."""
     if platform not in _TARGETS:
         raise NotImplementedError(
             f"`EmitPythonCallback` not supported on {platform} backend.\nA program for {platform} cannot call Python "
@@ -58,8 +58,8 @@ def call_python(
     effect: Effect | None,
     partitioned: bool = False,
 ) -> list[str]:
-    """Write a call of `function`, which takes Arrays and returns what `np.asarray` takes, one for each result of the
-    equation that is being lowered. Returns the names of the results.
+    """Write a call of `function`, which takes Arrays and returns array-likes, one for each result of the equation that
+    is being lowered. Returns the names of the results.
 
     With an ordered `effect`, the call takes its token and returns the next one.
     """
@@ -73,7 +73,7 @@ def call_python(
         f"operand_layouts = [{', '.join(map(_row_major, avals_in))}]",
         f"result_layouts = [{', '.join(map(_row_major, avals_out))}]",
     ]
-    if not ordered and not partitioned:  # of several devices, one calls, with the whole arrays
+    if not ordered and not partitioned:  # with several devices one of them calls, with the whole arrays
         places = ", ".join([f"<@{FIRST_DEVICE}, []>"] * max(1, len(avals_out)))
         attributes.append(f"sdy.sharding = #sdy.sharding_per_value<[{places}]>")
     ctx.module.host_callbacks.append(_with_tokens(function, avals_out, len(ordered)))
@@ -96,16 +96,16 @@ def _row_major(aval: Any) -> str:
 def _with_tokens(
     function: Callable[..., Sequence[Any]], avals_out: Sequence[Any], tokens: int
 ) -> Callable[..., tuple[Any, ...]]:
-    """The function as XLA calls it: with a None for each token, to be given back, and numpy arrays."""
+    """Wrap the function as XLA calls it: it gets and returns a None for each token, and numpy arrays."""
 
-    def called_by_xla(*args: Any) -> tuple[Any, ...]:  # in a traceback, `runtime.explained` looks for this name
+    def called_by_xla(*args: Any) -> tuple[Any, ...]:  # `runtime.explained` looks for this name in a traceback
         return (*args[:tokens], *_checked(function(*map(on_cpu, args[tokens:])), avals_out[tokens:]))
 
     return called_by_xla
 
 
 def on_cpu(x: Any) -> Any:
-    """A value as an Array that is committed to the CPU, as functions called back get it."""
+    """Return a value as an Array committed to the CPU, which is what callbacks get."""
     sharding = runtime.single_device_sharding(runtime.devices("cpu")[0])
     if not isinstance(x, np.ndarray):
         return device_put_leaf(x, sharding)
@@ -114,7 +114,7 @@ def on_cpu(x: Any) -> Any:
 
 
 def _checked(results: Sequence[Any], avals: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-    """What a function returned as numpy arrays. RuntimeError unless they are what the program expects."""
+    """Return a function's results as numpy arrays. RuntimeError unless they are what the program expects."""
     if len(results) != len(avals):
         raise RuntimeError(
             f"Mismatched number of outputs from callback. Expected: {len(avals)}, Actual: {len(results)}"
@@ -134,7 +134,7 @@ def _checked(results: Sequence[Any], avals: Sequence[Any]) -> list[np.ndarray[An
 
 
 def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
-    """`function(*args)`. What it raises is logged as well: the error may reach nobody, or lose its traceback."""
+    """Call `function(*args)`. Log what it raises: the error may reach nobody, or lose its traceback."""
     try:
         return function(*args)
     except BaseException as error:
@@ -152,7 +152,7 @@ io_callback_p.effects = lambda params: frozenset({ordered_io_effect if params["o
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _FlatCallback:
-    """A function of trees as one of leaves. Equal for equal functions: so a call that was compiled is found."""
+    """Turns a function of trees into one of leaves. Equal for equal functions, so that a compiled call is found again."""
 
     callback_func: Callable[..., Any]
     in_tree: PyTreeDef
@@ -198,7 +198,7 @@ def _(ctx: LoweringContext, *args: str, callback: _FlatCallback, ordered: bool, 
 
 @register_batcher(pure_callback_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, result_avals: Any, vmap_method: str | None, **params: Any) -> Any:
-    """As `vmap_method` says: a call for each element, or one call with whole batches, batch axes first."""
+    """Batching rule, by `vmap_method`: a call for each element, or one call with whole batches, batch axes first."""
     vals = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True)]
     if vmap_method in ("sequential", "sequential_unrolled"):
 
@@ -224,14 +224,14 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, result_avals: Any, vmap_method:
 
 
 def _with_elements(vals: Vals, dims: Dims, elements: Sequence[Any]) -> list[Any]:
-    """The operands of a call for one element: what is no batch, and the elements of what is one."""
+    """Return a call's operands for one element: those that are not batches, and this element of the batches."""
     rest = iter(elements)
     return [x if dim is None else next(rest) for x, dim in zip(vals, dims, strict=True)]
 
 
 @register_batcher(io_callback_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, ordered: bool, **params: Any) -> Any:
-    """A call for each element, one after the other."""
+    """Batching rule: a call for each element, one after the other."""
     if ordered:
         raise ValueError("Cannot `vmap` ordered IO callback.")
     batches = [moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True) if dim is not None]
@@ -248,17 +248,17 @@ _VMAP_METHODS = [*("sequential", "sequential_unrolled", "expand_dims", "broadcas
 def pure_callback(
     callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, vmap_method: str | None = None, **kwargs: Any
 ) -> Any:
-    """`callback(*args, **kwargs)`, called by the compiled program when it runs.
+    """Call `callback(*args, **kwargs)` when the compiled program runs.
 
     The function must be pure: XLA may call it more than once, or not at all when the result is not needed.
 
     Args:
       callback: takes trees of Arrays, returns a tree of arrays with the shapes and dtypes of `result_shape_dtypes`.
-      result_shape_dtypes: a tree of `ShapeDtypeStruct`s, or of whatever has a shape and a dtype.
+      result_shape_dtypes: a tree of `ShapeDtypeStruct`s, or of anything with a shape and a dtype.
       args, kwargs: trees of arrays.
-      vmap_method: what `vmap` makes of it. "sequential": a call for each element, in a loop; "sequential_unrolled": the same
-        without a loop; "expand_dims": one call with batches, and axes of size 1 in front of what is no batch; "broadcast_all":
-        one call, and everything is a batch; None: an error.
+      vmap_method: what `vmap` does. "sequential": a call for each element, in a loop; "sequential_unrolled": the same
+        without a loop; "expand_dims": one call with batches, and axes of size 1 in front of the other arguments;
+        "broadcast_all": one call, with everything as a batch; None: an error.
 
     Returns:
       A tree of Arrays, of the structure of `result_shape_dtypes`.
@@ -276,10 +276,10 @@ def pure_callback(
 def io_callback(
     callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, ordered: bool = False, **kwargs: Any
 ) -> Any:
-    """`callback(*args, **kwargs)`, called by the compiled program each time that it comes there.
+    """Call `callback(*args, **kwargs)` each time that the compiled program gets there.
 
-    Like `pure_callback`, for functions that do something: read a file, draw from a generator. With `ordered`, the
-    calls happen in the order of the program.
+    Like `pure_callback`, for functions with side effects: read a file, draw from a generator. With `ordered`, the calls
+    happen in the order of the program.
     """
     return _bind(io_callback_p, callback, result_shape_dtypes, args, kwargs, ordered=ordered)
 

@@ -1,8 +1,8 @@
-"""From one dtype to another: converting values, reinterpreting bits, and Python scalars becoming arrays.
+"""Converts from one dtype to another: values, bits read as another type, and Python scalars to arrays.
 
-`convert_element_type` carries the weak type beside the dtype, because a value may become weak or strong
-without any of its bits changing. Converting a scalar that is known while tracing gives another literal and no
-equation; converting to what a value is already gives the value itself.
+`convert_element_type` carries the weak type beside the dtype, because a value may become weak or strong without any of
+its bits changing. Converting a scalar that is known while tracing gives another literal and no equation; converting a
+value to its own type gives the value itself.
 
 JAX: jax/_src/lax/lax.py:_convert_element_type
 """
@@ -45,9 +45,9 @@ def _(ctx: LoweringContext, x: str, *, new_dtype: Any, weak_type: bool) -> str:
 
 
 def _stage_convert(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
-    """A conversion to the same type is its operand, and a converted literal is a literal.
+    """Stage a conversion: to the same type it is its operand, and a converted literal is a literal.
 
-    An Array is not looked at: it may not be computed yet.
+    Do not read an Array's value: it may not be computed yet.
     """
     (x,) = operands
     if x.dtype == params["new_dtype"] and x.weak_type == params["weak_type"]:
@@ -84,7 +84,9 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 def _convert_element_type(
     operand: Any, new_dtype: Any = None, weak_type: bool = False, warn_on_complex_to_real_cast: bool = True
 ) -> Any:
-    """`operand` as an array of this dtype (None: its own) and weak type; itself, where it is that already."""
+    """Return `operand` as an array of this dtype (None: its own) and weak type; `operand` itself where it already is
+    one.
+    """
     if not is_array(operand) and core.has_jax_array(operand):
         operand = operand.__jax_array__()
     old_dtype, old_weak_type = dtypes.dtype(operand), dtypes.is_weakly_typed(operand)
@@ -100,8 +102,8 @@ def _convert_element_type(
     if type(operand) is int:  # wraps around in the new dtype, wherever it would not fit into int32
         return _known_scalar(np.asarray(operand).astype(new_dtype)[()], new_dtype, weak_type)
     if isinstance(operand, np.ndarray) and since(0, 12):
-        # Known now: a constant of the new type, and no equation. Each is an object of its own, which is how constants are
-        # told apart.
+        # Known now: make a constant of the new type, without an equation. Each is its own object, since constants are
+        # told apart by identity.
         operand = operand.astype(new_dtype, copy=False).view()
         if weak_type and operand.ndim:
             operand = array.from_host(operand, ShapedArray(operand.shape, new_dtype, weak_type))
@@ -120,17 +122,17 @@ def _convert_element_type(
 
 
 def _known_scalar(value: Any, dtype: Any, weak_type: bool) -> Any:
-    """A scalar that needs no computing: a literal under a trace, an Array without one."""
+    """Return a scalar that needs no computing: a literal under a trace, an Array without one."""
     if core.current_trace() is None:
         return array.from_host(value, ShapedArray((), dtype, weak_type))
     return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak_type)
 
 
 def asarray(x: Any) -> Any:
-    """A scalar or array as an array of jitkit, with JAX's dtype for it; Python numbers become weakly typed.
+    """Convert a scalar or array to a jitkit array, with JAX's dtype for it; Python numbers become weakly typed.
 
     Raises:
-      TypeError: for anything else, lists among it.
+      TypeError: for anything else, such as a list.
       OverflowError: for a Python int that does not fit.
     """
     if is_array(x):
@@ -161,7 +163,7 @@ def _(ctx: LoweringContext, x: str) -> str:
 
 
 def stage(x: Any, /) -> Any:
-    """x as a value of the current trace: a tracer, or an Array without a trace. No equation is written."""
+    """Return x as a value of the current trace: a tracer, or an Array without a trace. Writes no equation."""
     if isinstance(x, Operators):
         return x
     return array.as_array(x) if core.current_trace() is None else stage_p.bind(x)
@@ -201,7 +203,7 @@ def _(ctx: LoweringContext, x: str, *, new_dtype: Any) -> str:
 
 @register_batcher(bitcast_convert_type_p)
 def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, new_dtype: Any) -> Any:
-    """The last axis is that of the element, which may come or go."""
+    """Batching rule: the last axis, which may be added or removed, belongs to the element."""
     [x], [dim] = vals, dims
     if dim == x.ndim - 1 and dtypes.itemsize_bits(x.dtype) < dtypes.itemsize_bits(new_dtype):
         x, dim = moveaxis(x, dim, 0), 0
@@ -211,8 +213,8 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, new_dtype: Any) -> Any
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     """The same bits, read as another dtype.
 
-    To a narrower dtype, each element becomes a new last axis of them, lowest bits first; to a wider one, the
-    last axis must be of the right size, and goes.
+    To a narrower dtype, each element becomes a new last axis, lowest bits first; to a wider one, the last axis must
+    have the right size, and is removed.
 
     Raises:
       ValueError: where the last axis has another size.
@@ -243,7 +245,7 @@ def _(ctx: LoweringContext, x: str, *, exponent_bits: int, mantissa_bits: int) -
 
 
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
-    """Floats rounded as if they had been stored in a type of so many bits and read back.
+    """Round floats as if they were stored in a type with so many exponent and mantissa bits.
 
     Raises:
       TypeError: for dtypes other than floats.

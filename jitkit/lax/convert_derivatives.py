@@ -1,4 +1,4 @@
-"""Derivatives of conversions: to another dtype and back, and of what only says where or how exactly a number is kept.
+"""Differentiates conversions, and operations that only change where or how exactly a number is kept.
 
 JAX: jax/_src/lax/lax.py:_convert_element_type_jvp_rule
 """

@@ -1,9 +1,8 @@
 """Convolutions (as in neural networks: the kernel is not flipped), of any number of spatial axes.
 
-Input and kernel have a feature axis each; the output at a position is the sum over the window and over the
-input features. `lhs_dilation` puts holes into the input (a transposed convolution), `rhs_dilation` into the
-kernel. With `feature_group_count` the features fall into groups that do not see each other, with
-`batch_group_count` the batch does.
+Input and kernel have a feature axis each; the output at a position is the sum over the window and over the input
+features. `lhs_dilation` puts holes into the input (a transposed convolution), `rhs_dilation` into the kernel. With
+`feature_group_count` the features fall into independent groups, with `batch_group_count` the batch does.
 
 JAX: jax/_src/lax/convolution.py:conv_general_dilated
 """
@@ -121,13 +120,13 @@ def _(ctx: LoweringContext, lhs: str, rhs: str, **params: Any) -> str:
 
 
 def _axis_names(spec: Sequence[int], special: str) -> str:
-    """`[b, 0, 1, f]`: what each axis is, spatial ones by number."""
+    """Name each axis, spatial ones by number: `[b, 0, 1, f]`."""
     names = dict(zip(spec, [*special, *map(str, range(len(spec) - 2))], strict=True))
     return f"[{', '.join(names[axis] for axis in range(len(spec)))}]"
 
 
 def _complex_convolution(lhs: Any, rhs: Any, *, preferred_element_type: Any, **params: Any) -> list[Any]:
-    """Three real convolutions instead of four, by Gauss's trick: for targets that convolve only real numbers."""
+    """Do three real convolutions instead of four, by Gauss's trick: for targets that convolve only real numbers."""
     if preferred_element_type is not None:
         preferred_element_type = np.zeros((), preferred_element_type).real.dtype
 
@@ -149,9 +148,9 @@ def batch_convolution(
     axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: ConvDimensionNumbers, feature_group_count: int,
     batch_group_count: int, **params: Any,
 ) -> Any:  # fmt: skip
-    """A convolution has a batch axis and feature axes already, and no room for more. So the axis of a batch of inputs
-    becomes part of the batch, that of a batch of kernels part of the output's features. Batches of both make a group of
-    features, or of the batch, for each element. Where there are groups, they stay outermost.
+    """Batch a convolution. It already has a batch axis and feature axes, so a batch of inputs is merged into the batch,
+    and a batch of kernels into the output's features. Batches of both become groups of features, or of the batch, one
+    for each element. Existing groups stay outermost.
     """
     (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
     lhs_spec, rhs_spec, out_spec = dimension_numbers
@@ -193,8 +192,8 @@ def batch_convolution(
 
 
 def _merge_axis(x: Any, source: int, destination: int, groups: int = 1) -> Any:
-    """x with one axis multiplied into another, outside of what is there; inside of its `groups` outermost parts, if it
-    has such. `destination` is counted without `source`.
+    """Merge one axis of x into another one, outside of what is there, but inside of its `groups` outermost parts.
+    `destination` is counted without `source`.
     """
     if groups > 1:
         x = _split_axis(x, destination + (source <= destination), groups)
@@ -208,7 +207,7 @@ def _merge_axis(x: Any, source: int, destination: int, groups: int = 1) -> Any:
 
 
 def _split_axis(x: Any, axis: int, outer: int) -> Any:
-    """x with an axis as two, the first of size `outer`."""
+    """Split an axis of x in two, the first of size `outer`."""
     return reshape(x, (*x.shape[:axis], outer, x.shape[axis] // outer, *x.shape[axis + 1 :]))
 
 
@@ -238,8 +237,7 @@ def conv_general_dilated(
       padding: "SAME", "SAME_LOWER", "VALID", or n pairs (before, after) of zeros; negative ones cut off.
       lhs_dilation, rhs_dilation: n factors; 1 by default.
       dimension_numbers: see `conv_dimension_numbers`.
-      feature_group_count, batch_group_count: in how many groups features, or the batch, fall; at most one
-        above 1.
+      feature_group_count, batch_group_count: the number of groups of features, or of the batch; at most one is above 1.
       precision: see `Precision`.
       preferred_element_type: dtype of the sum and the result.
       out_sharding: None. NotImplementedError for a sharding over several devices.
@@ -348,8 +346,8 @@ def conv_transpose(
     preferred_element_type: Any = None,
     use_consistent_padding: bool = False,
 ) -> Any:
-    """A transposed convolution, which makes the input larger by `strides`: the gradient of a convolution by
-    its input.
+    """Do a transposed convolution, which makes the input larger by `strides`: the gradient of a convolution with
+    respect to its input.
 
     Args:
       padding: "SAME", "VALID", or explicit pairs, applied to the dilated input.

@@ -1,7 +1,7 @@
-"""Derivatives of convolutions: the transposes are convolutions again.
+"""Differentiates convolutions: the transposes are convolutions again.
 
-By the images: with the kernel turned around, and strides and dilations exchanged. By the kernel: of the images with the
-cotangent, where batch and features change places.
+The transpose in the images convolves with the flipped kernel, with strides and dilations swapped. The transpose in the
+kernel convolves the images with the cotangent, with batch and features swapped.
 
 JAX: jax/_src/lax/convolution.py:_conv_general_dilated_transpose_lhs
 """
@@ -27,7 +27,7 @@ def _swap(spec: Sequence[int]) -> tuple[int, ...]:
 
 
 def _dilated(shape: Sequence[int], spec: Sequence[int], dilation: Sequence[int]) -> list[int]:
-    """The sizes of the spatial axes with holes in between."""
+    """Return the sizes of the spatial axes with holes in between."""
     sizes = [shape[axis] for axis in spec[2:]]
     return [1 + (n - 1) * step if n else 0 for n, step in zip(sizes, dilation, strict=True)]
 
@@ -37,7 +37,7 @@ def _split_axis(x: Any, axis: int, groups: int) -> Any:
 
 
 def _merge_axis(x: Any, source: int, target: int) -> Any:
-    """The axis `source` made part of another one, which is `target` when the source is gone."""
+    """Merge the axis `source` into another one, which is `target` once the source is gone."""
     order = [i for i in range(x.ndim) if i != source]
     shape = [x.shape[i] for i in order]
     shape[target] *= x.shape[source]

@@ -1,4 +1,4 @@
-"""Which axis of a convolution is which, and how large the result is.
+"""Determines which axis of a convolution is which, and the shape of its result.
 
 JAX: jax/_src/lax/convolution.py:conv_dimension_numbers
 """
@@ -33,7 +33,7 @@ class ConvDimensionNumbers(NamedTuple):
 def conv_dimension_numbers(
     lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
 ) -> ConvDimensionNumbers:
-    """What a user gave as dimension numbers, as ConvDimensionNumbers.
+    """Return a user's dimension numbers as ConvDimensionNumbers.
 
     Args:
       dimension_numbers: None for batch, feature, spatial axes in this order; or three strings such as
@@ -69,9 +69,7 @@ def conv_dimension_numbers(
 
 
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, Shape, Shape]:
-    """The axes that three strings name: two special letters first, then the spatial ones in the kernel's
-    order.
-    """
+    """Return the axes that three strings name: two special letters first, then the spatial ones in the kernel's order."""
     pairs = ("N", "C"), ("O", "I"), ("N", "C")
     for i, (spec, (a, b)) in enumerate(zip(dimension_numbers, pairs, strict=True)):
         if not spec.count(a) == spec.count(b) == 1:
@@ -95,7 +93,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
 def check_groups(
     lhs: ShapedArray, rhs: ShapedArray, dnums: ConvDimensionNumbers, feature_groups: int, batch_groups: int
 ) -> None:
-    """ValueError unless batch and features can be divided into that many groups."""
+    """Raise ValueError unless batch and features can be divided into that many groups."""
     if lhs.ndim != rhs.ndim:
         raise ValueError(
             "conv_general_dilated lhs and rhs must have the same number of dimensions, "
@@ -157,7 +155,7 @@ class PaddingType(enum.Enum):
 def padtype_to_pads(
     in_shape: Any, window_shape: Any, window_strides: Any, padding: str | PaddingType
 ) -> list[tuple[int, int]]:
-    """The padding (before, after) of each axis that a name stands for. RuntimeError for an unknown name."""
+    """Return the padding (before, after) of each axis for a named padding. RuntimeError for an unknown name."""
     if isinstance(padding, str):
         if padding.upper() not in PaddingType.__members__:
             raise RuntimeError(f"Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got {padding}.")
@@ -176,12 +174,12 @@ def padtype_to_pads(
 
 
 def dilate(size: int, dilation: int) -> int:
-    """The size of an axis with `dilation - 1` holes between neighbours."""
+    """Return the size of an axis with `dilation - 1` holes between neighbours."""
     return size if dilation == 1 else max(1 + dilation * (size - 1), 0)
 
 
 def dilate_shape(shape: Sequence[int], dilation: Sequence[int]) -> Shape:
-    """A shape whose last axes are dilated. TypeError for a dilation that is not positive."""
+    """Dilate a shape's last axes. TypeError for a dilation that is not positive."""
     if not np.all(np.greater(dilation, 0)):
         raise TypeError(f"All dilations must be positive, got {dilation}.")
     factors = (1,) * (len(shape) - len(dilation)) + tuple(dilation)
@@ -195,9 +193,7 @@ def conv_shape_tuple(
     pads: str | Sequence[tuple[int, int]],
     batch_group_count: int = 1,
 ) -> Shape:
-    """The shape of a convolution whose axes are in the order batch, feature, spatial. Errors name the
-    padding.
-    """
+    """Return the shape of a convolution whose axes are in the order batch, feature, spatial. Errors name the padding."""
     if isinstance(pads, str):
         pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pads) != len(lhs_shape) - 2:
@@ -224,7 +220,7 @@ def conv_general_shape_tuple(
     padding: str | Sequence[tuple[int, int]],
     dimension_numbers: Sequence[str],
 ) -> Shape:
-    """The shape of a convolution whose axes are named by three strings."""
+    """Return the shape of a convolution whose axes are named by three strings."""
     lhs, rhs, order = _in_order(lhs_shape, rhs_shape, dimension_numbers)
     return tuple(np.take(conv_shape_tuple(lhs, rhs, window_strides, padding), order))
 
@@ -236,7 +232,7 @@ def conv_transpose_shape_tuple(
     padding: str | Sequence[tuple[int, int]],
     dimension_numbers: Sequence[str],
 ) -> Shape:
-    """The shape of a transposed convolution whose axes are named by three strings."""
+    """Return the shape of a transposed convolution whose axes are named by three strings."""
     lhs, rhs, order = _in_order(lhs_shape, rhs_shape, dimension_numbers)
     if isinstance(padding, str):
         padding = [transposed_padding(k, s, padding) for k, s in zip(rhs[2:], window_strides, strict=False)]
@@ -250,15 +246,13 @@ def conv_transpose_shape_tuple(
 def _in_order(
     lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Sequence[str]
 ) -> tuple[Shape, Shape, Any]:
-    """Both shapes with feature axes first, and where the axes of such a result belong."""
+    """Return both shapes with feature axes first, and the permutation for the result."""
     lhs, rhs, out = conv_general_permutations(dimension_numbers)
     return tuple(np.take(lhs_shape, lhs)), tuple(np.take(rhs_shape, rhs)), np.argsort(out)
 
 
 def transposed_padding(window: int, stride: int, padding: str | tuple[int, int]) -> tuple[int, int]:
-    """The padding of the dilated input under which the result has the size that the convolution's input would
-    have.
-    """
+    """Return the padding of the dilated input with which the result gets the size of the convolution's input."""
     if isinstance(padding, tuple):
         before, after = (window - 1 - part for part in padding)
         return before, after

@@ -1,4 +1,4 @@
-"""Arrays from nothing: iota and full, and their variants.
+"""Creates arrays from nothing: iota and full, and their variants.
 
 JAX: jax/_src/lax/lax.py:full
 """
@@ -117,12 +117,12 @@ def _(ctx: LoweringContext, *, shape: tuple[int, ...], dtype: Any, out_sharding:
 
 
 def empty(shape: Sequence[int], dtype: Any) -> Any:
-    """An array whose values are not to be relied on. (They are zeros.)"""
+    """Return an array with unspecified values. (They are zeros.)"""
     return empty_p.bind(shape=tuple(shape), dtype=dtype, out_sharding=None)
 
 
 def empty_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """An array whose values are not to be relied on, of the dtype, weak type and shape of x, where these are not given."""
+    """Return an array with unspecified values, of the dtype, weak type and shape of x, where these are not given."""
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     new = empty(
         np.shape(x) if shape is None else canonicalize_shape(shape), dtypes.dtype(x if dtype is None else dtype)
@@ -131,7 +131,7 @@ def empty_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
 
 
 class MemorySpace(enum.Enum):
-    """Where an array is: there is one place."""
+    """Where an array is stored: there is one place."""
 
     Device = enum.auto()
 
@@ -153,7 +153,7 @@ def _(ctx: LoweringContext, *, dtype: Any, memory_space: MemorySpace) -> str:
 
 
 def empty_like_aval(aval: ShapedArray) -> Any:
-    """An array of this type that nobody is going to read."""
+    """Return an array of this type whose values will not be read."""
     return broadcast(empty2_p.bind(dtype=aval.dtype, memory_space=MemorySpace.Device), aval.shape)
 
 

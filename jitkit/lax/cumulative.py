@@ -31,16 +31,15 @@ from .utils import scalar_of_type
 
 
 def logaddexp(x1: Any, x2: Any) -> Any:
-    """log(exp(x1) + exp(x2)), elementwise on floats or complex numbers of one dtype, without overflow on the
-    way.
+    """Compute log(exp(x1) + exp(x2)), elementwise on floats or complex numbers of one dtype, without overflow.
 
-    ValueError for other dtypes. Of complex results the imaginary part is in [-pi, pi).
+    ValueError for other dtypes. The imaginary part of complex results is in [-pi, pi).
     """
     greater = max(x1, x2)
     dtype = greater.dtype
     if dtypes.issubdtype(dtype, np.floating):
         delta = sub(x1, x2)
-        infinite_or_nan = ne(delta, delta)  # inf - inf is nan, and the sum is right there
+        infinite_or_nan = ne(delta, delta)  # inf - inf is nan, and the plain sum is right there
         return select(infinite_or_nan, add(x1, x2), add(greater, log1p(exp(neg(abs(delta))))))
     if dtypes.issubdtype(dtype, np.complexfloating):
         delta = sub(add(x1, x2), mul(greater, scalar_of_type(greater, 2)))
@@ -122,7 +121,7 @@ deflinear(cumsum_p, lambda ct, x, axis, reverse: [cumsum(ct, axis, not reverse)]
 
 
 def differentiate_as_tree(primitive: Primitive, combine: Callable[[Any, Any], Any]) -> None:
-    """Let the derivative be that of a tree of combinations, `associative_scan`."""
+    """Use the derivative of a tree of combinations, `associative_scan`."""
 
     def jvp(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> tuple[Any, Any]:
         def by_tree(x: Any) -> list[Any]:

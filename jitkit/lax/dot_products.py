@@ -1,9 +1,8 @@
-"""Dot products: of vectors and matrices, and the general form of which both are cases.
+"""Computes dot products of vectors and matrices, and their general form.
 
-`dot_general` pairs axes of two arrays. *Contracting* axes are multiplied and summed; *batch* axes run along;
-all others are kept. The result's axes are the batch axes, then those kept of the left operand, then those
-kept of the right. So matrix multiplication contracts one axis and batches none, and `einsum` is a
-transposition away from one `dot_general`.
+`dot_general` pairs axes of two arrays. *Contracting* axes are multiplied and summed; *batch* axes are paired and kept;
+all others are kept. The result's axes are the batch axes, then the left operand's other axes, then the right's. So
+matrix multiplication contracts one axis and batches none, and `einsum` is a `dot_general` and a transposition.
 
 JAX: jax/_src/lax/lax.py:dot_general
 """
@@ -115,7 +114,7 @@ def _check_dimension_numbers(lhs: ShapedArray, rhs: ShapedArray, dimension_numbe
 
 
 def _wider_dtype(lhs: Any, rhs: Any) -> Any:
-    """XLA's choice for operands of two dtypes: complex before real, floats before integers, then range,
+    """Return XLA's choice for operands of two dtypes: complex before real, floats before integers, then range,
     precision, width, sign.
     """
     lhs_rank, rhs_rank = _rank(lhs), _rank(rhs)
@@ -138,7 +137,7 @@ def _rank(dtype: Any) -> tuple[Any, ...]:
 
 
 def _bits(dtype: Any) -> int:
-    """Bits of a number, or of one part of a complex one, which is what XLA compares."""
+    """Return the bits of a number, or of one part of a complex one, which XLA compares."""
     if dtype == np.bool_:
         return 1
     return dtypes.itemsize_bits(dtype) // (2 if is_a(dtype, np.complexfloating) else 1)
@@ -148,7 +147,7 @@ def _bits(dtype: Any) -> int:
 
 
 def _pp_dot_general(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> Doc:
-    """As JAX prints it: only what is set, and lists of axes."""
+    """Print as JAX does: only what is set, and lists of axes."""
     params = {name: value for name, value in sorted(eqn.params.items()) if value is not None}
     contract, batch = eqn.params["dimension_numbers"]
     params["dimension_numbers"] = tuple(map(list, contract)), tuple(map(list, batch))
@@ -168,15 +167,15 @@ def lower_dot_general(
     precision: CanonicalPrecision,
     preferred_element_type: Any,
 ) -> str:
-    """Write one `stablehlo.dot_general`; the name of the product. `lhs` and `rhs` are names of values of the types
-    `ctx.avals_in`; the product has to be of the type `ctx.avals_out[0]`, which `preferred_element_type` is part of.
+    """Write one `stablehlo.dot_general`; return the name of the product. `lhs` and `rhs` are names of values of the
+    types `ctx.avals_in`; the product must have the type `ctx.avals_out[0]`, which includes `preferred_element_type`.
 
         stablehlo.dot_general %0, %1, batching_dims = [0] x [0],
             contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT]
 
-    (in one line) is followed by the types of operands and result. `batching_dims` is left out where there are none; the words of
-    `precision` are those of `precision_pair`. The machine may multiply and sum in other dtypes: `dtypes_computed_with`
-    says in which. So operands are converted before, and the sum after; its algorithm follows the precision.
+    (in one line) is followed by the types of operands and result. Leave out `batching_dims` where there are none;
+    `precision_pair` gives the words of `precision`. The machine may multiply and sum in other dtypes, which
+    `dtypes_computed_with` gives: convert the operands before, and the sum after; its algorithm follows the precision.
     """
     lhs_aval, rhs_aval = ctx.avals_in
     [out] = ctx.avals_out
@@ -198,8 +197,8 @@ def lower_dot_general(
 
 
 def _transpose_lhs(ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, swapped: bool = False, **params: Any) -> Any:
-    """The cotangent of `lhs`: that of the product, contracted with `rhs` over what only `rhs` had. `swapped` says that the
-    product has the axes of `rhs` before those of `lhs`.
+    """Return the cotangent of `lhs`: the product's, contracted with `rhs` over the axes that only `rhs` has. `swapped`:
+    the product has the axes of `rhs` before those of `lhs`.
     """
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     lhs_kept = [i for i in range(lhs.aval.ndim) if i not in (*lhs_contract, *lhs_batch)]
@@ -232,8 +231,8 @@ defbilinear(dot_general_p, _transpose_lhs, _transpose_rhs)
 def dtypes_computed_with(
     platform: str, lhs: Any, rhs: Any, out: Any, precision: CanonicalPrecision
 ) -> tuple[Any, Any, Any, str]:
-    """The dtypes that a product of these dtypes is computed with: of both operands, and of the sum; then the text of its
-    algorithm, `""` if none was asked for.
+    """Return the dtypes in which a product of these dtypes is computed: of both operands, and of the sum; then the text
+    of its algorithm, `""` by default.
     """
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         return algorithm_types(precision, lhs, rhs, out, platform)
@@ -256,8 +255,8 @@ def _takes_mixed_operands(platform: str, lhs: Any, rhs: Any) -> bool:
 def batch_dot_general(
     axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: DotDimensionNumbers, **params: Any
 ) -> Any:
-    """Two batches: the axis becomes a batch axis of the product, the first. One: an axis that is kept, and is found in
-    the product where the axes of that operand go, between those that were before and behind it.
+    """Batch a product. Of two batches the axis becomes the first batch axis of the product; of one batch it is a kept
+    axis, found in the product among the axes of its operand.
     """
     (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
     numbers, dim = batched_dimension_numbers(np.ndim(lhs), np.ndim(rhs), lhs_dim, rhs_dim, dimension_numbers)
@@ -267,10 +266,10 @@ def batch_dot_general(
 def batched_dimension_numbers(
     lhs_ndim: int, rhs_ndim: int, lhs_dim: Dim, rhs_dim: Dim, dimension_numbers: DotDimensionNumbers
 ) -> tuple[DotDimensionNumbers, int]:
-    """The dimension numbers of a product of batches, and which axis of the product is the batch axis.
+    """Return the dimension numbers of a product of batches, and which axis of the product is the batch axis.
 
-    `lhs_ndim` and `rhs_ndim` count the axes of what is multiplied, batch axes included; `lhs_dim` and `rhs_dim` say which
-    axis that is, None for an operand that is no batch. At least one of them is.
+    `lhs_ndim` and `rhs_ndim` count the axes of the operands, batch axes included; `lhs_dim` and `rhs_dim` are their
+    batch axes, None for an operand that is not a batch. At least one of them is.
     """
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     if lhs_dim is not None:
@@ -302,10 +301,10 @@ def dot_general(
     *,
     out_sharding: Any = None,
 ) -> Any:
-    """The dot product of two arrays over any pairs of axes.
+    """Return the dot product of two arrays over any pairs of axes.
 
     Args:
-      lhs, rhs: arrays; their dtypes may differ, then the wider one is computed with.
+      lhs, rhs: arrays; if their dtypes differ, the wider one is used.
       dimension_numbers: `((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))`, sequences of axes.
       precision: see `Precision`.
       preferred_element_type: dtype of the sum and the result; by default that of the operands.
@@ -336,7 +335,7 @@ def dot(
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """The product of vectors and matrices: (n)(n) -> (), (m,n)(n) -> (m), (m,n)(n,k) -> (m,k).
+    """Return the product of vectors and matrices: (n)(n) -> (), (m,n)(n) -> (m), (m,n)(n,k) -> (m,k).
 
     With `dimension_numbers` it is `dot_general`.
 
@@ -366,13 +365,13 @@ def dot(
 
 
 def _static_axes(axes: Any) -> Axes:
-    """One axis, or a sequence of them, as a tuple."""
+    """Return one axis, or a sequence of them, as a tuple."""
     known = core.concrete_or_error(lambda x: x, axes, "expected a static index or sequence of indices.")
     return index_tuple(known)
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
-    """Matrix products along all axes but the last two: (..., m, n)(..., n, k) -> (..., m, k).
+    """Return matrix products along all axes but the last two: (..., m, n)(..., n, k) -> (..., m, k).
 
     Raises:
       ValueError: for arrays of fewer than two axes, or of different ranks.

@@ -1,8 +1,8 @@
-"""Windows whose corner is data: dynamic_slice and dynamic_update_slice.
+"""Slices whose start is data: dynamic_slice and dynamic_update_slice.
 
-The *size* of a window is known while tracing: a compiled program has only arrays of fixed shape. A window whose
-corner is data always fits: XLA moves the corner as far back as it must, and reports nothing. Negative corners
-count from the end, as in Python; that is done here, with a comparison and a select for each axis.
+The *size* of a window is known while tracing: a compiled program has only arrays of fixed shape. A slice whose start is
+data always fits: XLA silently moves the start back as far as needed. Negative corners count from the end, as in Python;
+that is done here, with a comparison and a select for each axis.
 
 JAX: jax/_src/lax/slicing.py:dynamic_slice
 """
@@ -85,7 +85,7 @@ def _jvp_dynamic_slice(
 
 
 def _transpose_dynamic_slice(ct: Any, operand: Any, *corner: Any, slice_sizes: tuple[int, ...]) -> list[Any]:
-    """The window is written into zeros."""
+    """Transpose rule: write the window's cotangent into zeros."""
     if type(ct) is Zero:
         return no_cotangents((operand, *corner))
     zeros = full(operand.aval.shape, 0, operand.aval.dtype)
@@ -98,7 +98,7 @@ primitive_transposes[dynamic_slice_p] = _transpose_dynamic_slice
 
 @register_batcher(dynamic_slice_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, slice_sizes: tuple[int, ...]) -> Any:
-    """A window for each element, each with its own corner: what gather is for."""
+    """Batching rule: a window for each element, each with its own corner, by gather."""
     (x, *corner), (dim, *corner_dims) = vals, dims
     axes = tuple(range(len(corner)))
     indices, indices_dim = _index_vectors(axis, corner, corner_dims)
@@ -111,7 +111,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, slice_sizes: tuple[int, ...]) -
 
 
 def _index_vectors(axis: AxisData, corner: Sequence[Any], dims: Dims) -> tuple[Any, Dim]:
-    """The indices of corners as index vectors: one, or where any index is a batch, one for each element."""
+    """Return the corners' indices as index vectors: one, or if any index is a batch, one for each element."""
     if not corner:
         return np.array([], "int32"), None
     if all(dim is None for dim in dims):
@@ -130,8 +130,7 @@ def dynamic_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Any:
-    """Take a window of `operand`, from a corner that may be data. Where it would stick out, it is moved until
-    it fits.
+    """Return a window of `operand`, from a corner that may be data. If it would stick out, it is moved until it fits.
 
     Args:
       operand: an array.
@@ -151,7 +150,7 @@ def dynamic_slice(
 
 
 def _corner(operand: Any, start_indices: Any, allow_negative_indices: bool | Sequence[bool]) -> list[Any]:
-    """The indices of a corner, those that count from the end made to count from the start."""
+    """Return the indices of a corner, with negative ones counted from the start."""
     if len(start_indices) != operand.ndim:
         raise ValueError(
             f"Length of slice indices must match number of operand dimensions ({len(start_indices)} vs {operand.shape})"
@@ -187,7 +186,7 @@ def _from_start(index: Any, size: int, allow_negative: bool) -> Any:
 def dynamic_slice_in_dim(
     operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
 ) -> Any:
-    """`operand[start_index:start_index + slice_size]` along one axis, moved where it would stick out."""
+    """Return `operand[start_index:start_index + slice_size]` along one axis, moved if it would stick out."""
     axis = int(axis)
     sizes = list(operand.shape)
     sizes[axis] = operator.index(slice_size)
@@ -196,7 +195,7 @@ def dynamic_slice_in_dim(
 
 
 def _corner_in_dim(operand: Any, start_index: Any, axis: int, allow_negative: bool) -> tuple[list[Any], list[bool]]:
-    """A corner that is 0 along all axes but one, and where it may be negative."""
+    """Return a corner that is 0 along all axes but one, and for each axis whether negative indices are allowed."""
     starts = [np.zeros((), dtypes.dtype(start_index))[()]] * operand.ndim
     allowed = [False] * operand.ndim
     starts[axis], allowed[axis] = start_index, allow_negative
@@ -207,8 +206,8 @@ def _corner_in_dim(operand: Any, start_index: Any, axis: int, allow_negative: bo
 def dynamic_index_in_dim(
     operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
 ) -> Any:
-    """`operand[index]` along one axis, which stays with size 1, or goes without `keepdims`. Out of bounds,
-    the nearest one.
+    """Return `operand[index]` along one axis, which stays with size 1, or is removed without `keepdims`. Out of bounds,
+    take the nearest one.
     """
     result = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
     return result if keepdims else squeeze(result, (axis,))
@@ -255,7 +254,7 @@ def _jvp_dynamic_update_slice(primals: Sequence[Any], tangents: Sequence[Any]) -
 
 
 def _transpose_dynamic_update_slice(ct: Any, operand: Any, update: Any, *corner: Any) -> list[Any]:
-    """What was written over does not count; what was written counts by the window."""
+    """Transpose rule: the operand's cotangent is zero in the window, the update's is the window."""
     if type(ct) is Zero:
         return no_cotangents((operand, update, *corner))
     shape = update.aval.shape if is_undefined(update) else update.shape
@@ -288,8 +287,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
 def dynamic_update_slice(
     operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: bool | Sequence[bool] = True
 ) -> Any:
-    """`operand` with a window of the shape of `update` replaced by it. Where the window would stick out, it
-    is moved until it fits.
+    """Return `operand` with a window of the shape of `update` replaced by it. If the window would stick out, it is
+    moved until it fits.
 
     Args and errors are those of `dynamic_slice`; TypeError too where `update` has another rank or dtype, or
     is larger.

@@ -1,4 +1,4 @@
-"""The elementwise primitives: one row each.
+"""Defines the elementwise primitives: one row each.
 
     tan, tan_p = unary("tan", INEXACT, "stablehlo.tan", "Tangent, of radians.")
 
@@ -95,7 +95,7 @@ def _square(ctx: LoweringContext, x: str) -> str:
 
 
 def _one_minus_square(ctx: LoweringContext, x: str) -> str:
-    one = ctx.splat(1, ctx.avals_in[0])  # by factors: the square of what is nearly 1 would lose half of the digits
+    one = ctx.splat(1, ctx.avals_in[0])  # as factors: squaring a number near 1 would lose half of the digits
     factors = ctx.emit("stablehlo.add", [one, x]), ctx.emit("stablehlo.subtract", [one, x])
     return ctx.emit("stablehlo.multiply", list(factors))
 
@@ -128,7 +128,7 @@ def _cosine_by_parts(x: Any) -> list[Any]:
 
 
 def _parts(x: Any) -> tuple[Any, Any, Any, Any]:
-    """The real part of x, a zero of its dtype, and hyperbolic sine and cosine of the imaginary part."""
+    """Return the real part of x, a zero of its dtype, and hyperbolic sine and cosine of the imaginary part."""
     a, b = real(x), imag(x)
     zero, two = a.dtype.type(0), a.dtype.type(2)
     up, down = expm1(b), expm1(neg(b))
@@ -182,7 +182,7 @@ sqrt, sqrt_p = unary_of_accuracy("sqrt", INEXACT, "stablehlo.sqrt", "The square 
 rsqrt, rsqrt_p = unary_of_accuracy("rsqrt", INEXACT, "stablehlo.rsqrt", "1 / sqrt(x).")
 cbrt, cbrt_p = unary_of_accuracy("cbrt", FLOAT, "stablehlo.cbrt", "The cube root, of negative numbers too.")
 square, square_p = unary("square", NUMBER, _square, "x * x.")
-# In derivatives, since JAX 0.12.
+# Used by derivatives since JAX 0.12.
 one_minus_square, one_minus_square_p = unary(
     "one_minus_square", NUMBER, _one_minus_square, "1 - x * x, exact for x near 1."
 )
@@ -299,7 +299,7 @@ def conj(x: Any) -> Any:
 
 
 class RoundingMethod(enum.IntEnum):
-    """Where a number goes that is halfway between two integers."""
+    """How to round a number halfway between two integers."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1

@@ -1,11 +1,11 @@
-"""Derivatives of the elementwise operations: the column that belongs to the table in `elementwise`.
+"""Derivatives of the elementwise operations: another column of the table in `elementwise`.
 
     defjvp(sin_p, lambda g, y, x, accuracy=None: mul(g, cos(x, accuracy=accuracy)))
 
-A formula gives the tangent of the result from the tangent `g` of an operand, the result, and the operands. What is
-linear has a transpose besides. The column stands apart from the table because it is written with reductions and
-reshapes: operands that are scalars broadcast, and the cotangent of what was broadcast is a sum. What chooses
-(`max`, `min`, `select_n`, `clamp`) is in `selection_derivatives`.
+A formula gives the tangent of the result from the tangent `g` of an operand, the result, and the operands. Linear
+operations also have a transpose rule. The column is not beside the table because it needs reductions and reshapes:
+scalars broadcast, and the cotangent of a broadcast operand is a sum. `max`, `min`, `select_n` and `clamp` are in
+`selection_derivatives`.
 
 JAX: jax/_src/lax/lax.py:_unbroadcast
 """
@@ -142,7 +142,7 @@ defjvp_zero(
     *(shift_left_p, shift_right_arithmetic_p, shift_right_logical_p),
     *(eq_p, ne_p, ge_p, gt_p, le_p, lt_p, eq_to_p, le_to_p, lt_to_p, bitcast_convert_type_p),
 )
-# An elementwise operation of XLA's, and its derivative as a formula of others.
+# Operations of XLA's, each with its derivative as a formula of others.
 defjvp(exp_p, lambda g, y, x, accuracy=None: mul(g, y))
 defjvp(exp2_p, lambda g, y, x, accuracy=None: mul(log(constant_like(x, 2)), mul(g, y)))
 defjvp(expm1_p, lambda g, y, x, accuracy=None: _jvp_expm1(g, y, x, accuracy))
@@ -154,8 +154,8 @@ defjvp(log1p_p, lambda g, y, x, accuracy=None: div(g, add(x, scalar_of_type(x, 1
 def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
     """The tangent of `y = logistic(x)`, which is 1 / (1 + exp(-x)), where that of x is `g`.
 
-    The derivative of the logistic function is y (1 - y): it needs no other function than y, which is known.
-    `constant_like(y, 1)` is a 1 of y's dtype.
+    The derivative of the logistic function is y (1 - y): it needs only y, which is known. `constant_like(y, 1)` is a 1
+    of y's dtype.
     """
     return mul(g, mul(y, sub(constant_like(y, 1), y)))
 
@@ -196,7 +196,7 @@ def _jvp_tanh(g: Any, y: Any, x: Any) -> Any:
 
 
 def _jvp_asinh(g: Any, y: Any, x: Any) -> Any:
-    """g / sqrt(x^2 + 1); since JAX 0.12 of a scaled x, whose square is no overflow."""
+    """JVP: g / sqrt(x^2 + 1); since JAX 0.12 from a scaled x, whose square does not overflow."""
     if not since(0, 12) or is_a(x.dtype, *COMPLEX):
         return mul(g, rsqrt(add(square(x), scalar_of_type(x, 1))))
     half = dtypes.finfo(x.dtype).maxexp // 2
@@ -221,7 +221,7 @@ defjvp(sin_p, lambda g, y, x, accuracy=None: mul(g, cos(x, accuracy=accuracy)))
 
 
 def _linearize_sin(nonzero: Sequence[bool], x: Any, **params: Any) -> tuple[Any, Callable[[Any], Any]]:
-    y, slope = sin_p.bind(x, **params), cos(x)  # of any accuracy
+    y, slope = sin_p.bind(x, **params), cos(x)  # for any accuracy
     return y, lambda g: mul(g, slope)
 
 
@@ -254,12 +254,12 @@ defjvp(digamma_p, lambda g, y, x: mul(g, polygamma(constant_like(x, 1), x)))
 
 
 def unbroadcast(aval: Any, ct: Any) -> Any:
-    """The cotangent of an operand of this type, from one of what the operation broadcast it to.
+    """Return the cotangent of an operand of this type from the cotangent of its broadcast.
 
-    Each element of the operand was used as often as it was repeated, and counts as much as all of these together: a sum
-    (`reduce_sum(ct, axes)`) along the axes that were broadcast. An operand is a scalar, which is broadcast to any shape, or has as
-    many axes as the result, of which those of size 1 may be stretched. The cotangent has the operand's shape. Where nothing was
-    broadcast it is `ct` itself, and nothing is written; `ct` may be a number of Python (`np.shape` takes those, too).
+    Each element of the operand was used in several places, so its cotangent is their sum (`reduce_sum(ct, axes)`) along
+    the axes that were broadcast. An operand is a scalar, which is broadcast to any shape, or has as many axes as the
+    result, of which those of size 1 may be stretched. The cotangent has the operand's shape. If nothing was broadcast,
+    return `ct` itself, and write nothing; `ct` may be a Python number (`np.shape` takes those, too).
     """
     shape = np.shape(ct)
     if aval.shape == shape:
@@ -271,7 +271,7 @@ def unbroadcast(aval: Any, ct: Any) -> Any:
 
 
 def broadcast_tangent(shape: Shape, x: Any) -> Any:
-    """An operand's tangent, for the whole result."""
+    """Broadcast an operand's tangent to the shape of the result."""
     old = np.shape(x)
     if old == shape:
         return x
@@ -283,7 +283,7 @@ def broadcast_tangent(shape: Shape, x: Any) -> Any:
 
 
 def _define_sum(primitive: Primitive, combine: Callable[[Any, Any], Any], of_second: Callable[[Any], Any]) -> None:
-    """x + y, and x - y, which does `of_second` to what belongs to y."""
+    """Define the derivatives of x + y, and of x - y, where `of_second` is applied to the tangent of y."""
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         out, (x_dot, y_dot) = combine(*primals), tangents
@@ -296,7 +296,7 @@ def _define_sum(primitive: Primitive, combine: Callable[[Any, Any], Any], of_sec
     def transpose(ct: Any, x: Any, y: Any) -> list[Any]:
         if type(ct) is Zero:
             return no_cotangents((x, y))
-        # What belongs to an operand that is known, in a rule of the user's, JAX writes down, too, and nobody reads it.
+        # In a user's rule, JAX also records the cotangent of a known operand, which nobody reads.
         x_aval, y_aval = (operand.aval if is_undefined(operand) else core.get_aval(operand) for operand in (x, y))
         return [unbroadcast(x_aval, ct), unbroadcast(y_aval, of_second(ct))]
 
@@ -312,7 +312,7 @@ deflinear(neg_p, lambda ct, x: [neg(ct)])
 
 
 def _dtype_of(x: Any, out_dtype: Any) -> Any:
-    """What a cotangent is asked for in, where the product was asked for in a dtype."""
+    """Return the dtype for a cotangent, where the product was computed in another dtype."""
     return None if out_dtype is None else x.aval.dtype
 
 
@@ -353,7 +353,7 @@ defjvp(polygamma_p, _no_order, lambda g, out, x, y: mul(g, polygamma(add(x, cons
 
 
 def not_zero(x: Any) -> Any:
-    """x, with ones in the place of zeros."""
+    """Return x with ones in place of zeros."""
     return select(eq(x, constant_like(x, 0)), full_like(x, 1), x)
 
 

@@ -1,11 +1,11 @@
-"""How elementwise primitives check their operands and lower: the columns of the table in `elementwise`.
+"""Checks the operands of elementwise primitives and lowers them: the columns of the table in `elementwise`.
 
-A row of that table names a primitive, the kinds of dtype it accepts, and a StableHLO operation; what is here
-turns that into a shape rule, a lowering, a batching rule, and a public function. Operations of one operand do not care
-how many axes it has; batches of several are broadcast to each other.
+A row of that table names a primitive, the kinds of dtype it accepts, and a StableHLO operation; this module turns it
+into a shape rule, a lowering, a batching rule, and a public function. Operations of one operand work for any number of
+axes; batches of several operands are broadcast to each other.
 
-Nothing is converted, and nothing is broadcast but scalars and axes of size 1: promotion is the business of
-`jitkit.numpy`. The result is weakly typed when all operands are.
+Nothing is converted, and only scalars and axes of size 1 are broadcast: promotion is done in `jitkit.numpy`. The result
+is weakly typed when all operands are.
 
 JAX: jax/_src/lax/lax.py:naryop
 """
@@ -45,22 +45,22 @@ EQUATABLE: Kinds = (*ANY, extended)
 
 
 def same_dtype(x: ShapedArray, *others: ShapedArray, **params: Any) -> Any:
-    """The dtype of the (first) operand."""
+    """Return the dtype of the (first) operand."""
     return x.dtype
 
 
 def bool_dtype(*operands: ShapedArray, **params: Any) -> Any:
-    """bool, whatever is compared."""
+    """Return bool, whatever is compared."""
     return np.dtype(bool)
 
 
 def real_dtype(x: ShapedArray, **params: Any) -> Any:
-    """That of the parts of a complex number; other dtypes stay."""
+    """Return the dtype of the parts of a complex number; other dtypes stay."""
     return np.zeros((), x.dtype).real.dtype
 
 
 def complex_dtype(x: ShapedArray, *others: ShapedArray, **params: Any) -> Any:
-    """complex64 for what has parts of 32 bits, complex128 for what has 64."""
+    """Return complex64 for parts of 32 bits, complex128 for parts of 64."""
     return np.result_type(x.dtype, np.complex64)
 
 
@@ -76,7 +76,7 @@ _FLOAT0 = (
 
 
 def check_operand(name: str, accepts: Kinds, x: ShapedArray) -> None:
-    """TypeError unless the operand of a unary operation has an accepted dtype."""
+    """Raise TypeError unless the operand of a unary operation has an accepted dtype."""
     if not is_a(x.dtype, *accepts):
         if x.dtype == dtypes.float0:
             raise TypeError(f"Called {name} with a float0 array. {_FLOAT0}")
@@ -86,7 +86,7 @@ def check_operand(name: str, accepts: Kinds, x: ShapedArray) -> None:
 
 
 def check_operands(name: str, accepts: tuple[Kinds, ...], *operands: ShapedArray) -> None:
-    """TypeError unless every operand has a dtype that is accepted at its position."""
+    """Raise TypeError unless every operand has a dtype that is accepted at its position."""
     for i, (x, kinds) in enumerate(zip(operands, accepts, strict=True)):
         if not is_a(x.dtype, *kinds):
             if x.dtype == dtypes.float0:
@@ -108,7 +108,7 @@ def _names(kinds: Kinds) -> str:
 def elementwise_aval(
     name: str, accepts: tuple[Kinds, ...], result: DTypeRule, one_dtype: bool, operands: Sequence[ShapedArray]
 ) -> ShapedArray:
-    """The aval of the result of an elementwise primitive: what is known of it before anything is computed.
+    """Return the aval of the result of an elementwise primitive.
 
     Its shape is the one to which the operands broadcast (`broadcast_operands`), its dtype what
     `result(*operands)` says, and it is weakly typed when every operand is.
@@ -117,7 +117,7 @@ def elementwise_aval(
       name: the primitive's, for messages.
       accepts: for each operand the kinds of dtype that are accepted in its place.
       result: a function of the operands' avals that returns the dtype of the result.
-      one_dtype: whether the operands must be of one dtype: nothing is converted here.
+      one_dtype: whether the operands must have one dtype: nothing is converted here.
       operands: their avals.
 
     Raises:
@@ -132,7 +132,7 @@ def elementwise_aval(
 
 
 def broadcast_operands(name: str, *operands: ShapedArray) -> tuple[int, ...]:
-    """The shape of the result: scalars fit everything, arrays must have one rank. TypeError otherwise."""
+    """Return the shape of the result: scalars fit everything, arrays must have one rank. TypeError otherwise."""
     shapes = [x.shape for x in operands if x.shape]
     return broadcast_equal_ranks(name, shapes) if shapes else ()
 
@@ -141,7 +141,7 @@ def broadcast_operands(name: str, *operands: ShapedArray) -> tuple[int, ...]:
 
 
 def one_op(op: str) -> LoweringRule:
-    """The rule of a primitive that is one operation of StableHLO, or of CHLO, which XLA expands."""
+    """Return the lowering rule of a primitive that is one operation of StableHLO, or of CHLO, which XLA expands."""
     is_chlo = op.startswith("chlo.")
 
     def rule(ctx: LoweringContext, *operands: str, **params: Any) -> str:
@@ -165,7 +165,7 @@ def compare(ctx: LoweringContext, direction: str, x: str, y: str, aval: ShapedAr
 
 
 def comparison(direction: str, total_order: bool = False) -> LoweringRule:
-    """The rule of a primitive that is one comparison."""
+    """Return the lowering rule of a primitive that is one comparison."""
 
     def rule(ctx: LoweringContext, x: str, y: str) -> str:
         return compare(ctx, direction, x, y, ctx.avals_in[0], total_order)
@@ -174,7 +174,9 @@ def comparison(direction: str, total_order: bool = False) -> LoweringRule:
 
 
 def converted(ctx: LoweringContext, x: str, aval: ShapedArray, dtype: Any) -> str:
-    """Write the conversion of a value to another dtype: the real part of a complex number; whether a number is not 0."""
+    """Write the conversion of a value to another dtype: to its real part for a complex number; to whether it is not 0
+    for a bool.
+    """
     if is_a(aval.dtype, *COMPLEX) and not is_a(dtype, *COMPLEX):
         part = aval.update(dtype=real_dtype(aval))
         x, aval = ctx.emit_op(f"stablehlo.real {x}", [aval], part), part
@@ -190,7 +192,7 @@ def select(ctx: LoweringContext, predicate: str, on_true: str, on_false: str, sh
 
 
 def extremum(op: str, direction: str) -> LoweringRule:
-    """The rule of max and min, which order complex numbers by real part, then by imaginary part."""
+    """Return the lowering rule of max or min, which order complex numbers by real part, then by imaginary part."""
     simple = one_op(op)
 
     def rule(ctx: LoweringContext, x: str, y: str) -> str:
@@ -215,7 +217,7 @@ def extremum(op: str, direction: str) -> LoweringRule:
 def unary(
     name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str, result: DTypeRule = same_dtype, called: str = ""
 ) -> tuple[Callable[[Any], Any], Primitive]:
-    """A row of one operand: the function, `called` so if not by the primitive's name, and the primitive."""
+    """Define a row of one operand; return the function, named `called` if not like the primitive, and the primitive."""
     primitive = Primitive(name)
 
     @primitive.def_abstract_eval
@@ -233,7 +235,7 @@ def unary(
 
 
 def unary_of_accuracy(name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str) -> tuple[Any, Primitive]:
-    """A row of one operand that can be asked for an accuracy, which the lowering has as a parameter."""
+    """Define a row of one operand with the parameter `accuracy`, which its lowering gets."""
     primitive = unary(name, accepts, lowering, doc)[1]
 
     def function(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
@@ -246,7 +248,7 @@ def unary_of_accuracy(name: str, accepts: Kinds, lowering: str | LoweringRule, d
 def binary(
     name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str, result: DTypeRule = same_dtype, called: str = ""
 ) -> tuple[Callable[..., Any], Primitive]:
-    """A row of two operands of one dtype."""
+    """Define a row of two operands of one dtype."""
     primitive = nary_primitive(name, (accepts, accepts), lowering, result)
 
     def function(x: Any, y: Any) -> Any:
@@ -263,7 +265,9 @@ def binary(
 
 
 def binary_of_dtype(name: str, accepts: Kinds, op: str, doc: str) -> tuple[Callable[..., Any], Primitive]:
-    """A row of two operands that can be asked for a result of another dtype, to which they are converted first: then theirs may differ."""
+    """Define a row of two operands with a parameter for the result's dtype, to which they are converted first: then
+    theirs may differ.
+    """
     function_of_one, primitive = binary(name, accepts, op, doc)
     lowered = one_op(op)
 
@@ -292,7 +296,7 @@ def binary_of_dtype(name: str, accepts: Kinds, op: str, doc: str) -> tuple[Calla
 
 
 def with_its_width(x: Any, other: Any) -> Any:
-    """A scalar of numpy's of 64 bits as an Array of them, beside a value of this dtype; None for anything else.
+    """Convert a 64-bit numpy scalar to a 64-bit Array, for use with a value of this dtype; None for anything else.
 
     Without x64 mode a numpy value counts as one of 32 bits. But a value that was made in a block of x64 mode keeps its
     type, and what the library itself computes with it are constants of that very type.
@@ -306,7 +310,7 @@ def with_its_width(x: Any, other: Any) -> Any:
 
 
 def scalar_like(x: Any, value: Any) -> Any:
-    """A constant of the very dtype of x, for operations that take operands of one dtype only."""
+    """Return a constant of exactly the dtype of x, for operations on operands of one dtype only."""
     scalar = x.dtype.type(value)
     kept = with_its_width(scalar, x)
     return scalar if kept is None else kept
@@ -319,7 +323,7 @@ def nary_primitive(
     result: DTypeRule = same_dtype,
     one_dtype: bool = True,
 ) -> Primitive:
-    """A primitive of operands that broadcast. `one_dtype=False` leaves it to `result` which dtypes match."""
+    """Make a primitive of operands that broadcast. With `one_dtype=False`, `result` decides which dtypes match."""
     primitive = Primitive(name)
 
     @primitive.def_abstract_eval

@@ -1,7 +1,7 @@
-"""More collectives: what elements of a batch exchange one by one.
+"""More collectives: elements of a batch exchange values.
 
-`all_to_all` transposes: what was part i of element j becomes part j of element i. The batch axis and an axis of the elements
-change places, and for batches that is all that happens.
+`all_to_all` transposes: part i of element j becomes part j of element i. For batches it just swaps the batch axis and
+an axis of the elements.
 
 JAX: jax/_src/lax/parallel.py:all_to_all
 """
@@ -66,8 +66,8 @@ def _(
 def _along_several(
     x: Any, dim: int, axis: AxisData, names: Axes, split_axis: int, concat_axis: int, params: dict[str, Any]
 ) -> Any:
-    """Parts go to elements along all of the axes, of which the last counts fastest. Names before this axis, and behind it,
-    are left to the traces of their axes; chunks from all of them are gathered in three axes in front.
+    """Exchange along several named axes, of which the last counts fastest. Names before and after this axis are left to
+    their own traces; their chunks are collected in three axes in front.
     """
     place = names.index(axis.name)
     before, behind = names[:place], names[place + 1 :]
@@ -94,19 +94,19 @@ def _fold(x: Any, axis: int) -> Any:
 def all_to_all(
     x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: None = None, tiled: bool = False
 ) -> Any:
-    """Part i of element j becomes part j of element i.
+    """Exchange parts: part i of element j becomes part j of element i.
 
     Args:
       x: an array, or a tree of them.
       axis_name: the name of an axis, or several.
-      split_axis: along which x is taken apart, a part for each element.
-      concat_axis: along which parts that come from the others are put together.
+      split_axis: the axis along which x is split, a part for each element.
+      concat_axis: the axis along which the received parts are joined.
       axis_index_groups: not supported.
-      tiled: whether both axes stay, as multiples; otherwise `split_axis` goes, and `concat_axis` is new.
+      tiled: whether both axes stay, as multiples; otherwise `split_axis` is removed, and `concat_axis` is new.
 
     Raises:
       NameError: there is no axis of this name around.
-      ValueError: x cannot be taken apart so.
+      ValueError: x cannot be split so.
     """
     if axis_index_groups is not None:
         raise NotImplementedError("axis_index_groups not supported in vmap")
@@ -141,7 +141,7 @@ def all_to_all(
 
 
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: None = None) -> Any:
-    """The named axis and an axis of x, of one size, change places; arguments and errors are those of `all_to_all`."""
+    """Swap the named axis with an axis of x of the same size; arguments and errors are those of `all_to_all`."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
@@ -173,7 +173,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Any, source: int) ->
 
 
 def pbroadcast(x: Any, axis_name: Hashable, source: int) -> Any:
-    """The value that element number `source` has, for all. NameError: there is no axis of this name around."""
+    """Return to all elements the value of element number `source`. NameError: there is no axis of this name."""
     return tree_map(lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source), x)
 
 
@@ -226,7 +226,7 @@ deflinear(ppermute_p, _transpose_ppermute)
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """The value of another element: `perm` holds pairs (source, destination), one for each element.
+    """Send values between elements: `perm` holds pairs (source, destination), one for each element.
 
     Raises:
       NameError: there is no axis of this name around.
@@ -237,7 +237,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
-    """The value of another element: of element `perm[i]` for element i. ValueError unless it is a permutation."""
+    """Give element i the value of element `perm[i]`. ValueError unless it is a permutation."""
     if set(perm) != set(range(len(perm))):
         raise ValueError(f"`perm` does not represent a permutation: {perm}")
     return ppermute(x, axis_name, [(source, i) for i, source in enumerate(perm)])

@@ -1,16 +1,15 @@
-"""Arrays whose elements are small arrays: how the primitives that only move elements do it for those.
+"""Lets the primitives that only move elements work on arrays whose elements are small arrays.
 
-A random key is one element to the user, and two uint32 to a device: `key<fry>[3]` is stored as `u32[3,2]`.
-The axes of the element come last, so an operation on the array is the same operation on what is stored, told
-that there are more axes, along which it does nothing. Every such operation is a row below. A row says how
-those of its parameters go on that have something for each axis; its lowering rule is then used as it is, with
-the types and the parameters of what is stored.
+A random key is one element to the user, and two uint32 to a device: `key<fry>[3]` is stored as `u32[3,2]`. The axes of
+the element come last, so an operation on the array is the same operation on its storage, with more axes, along which it
+does nothing. Every such operation is a row below. A row extends the parameters that have an entry for each axis; the
+lowering rule is then used unchanged, with the types and parameters of the storage.
 
-Two operands need more: `dynamic_slice` takes a corner, which has one more index for each of these axes, and
-`select_n` may take a choice for each element, which is then the choice for each part of it.
+Two operands need more: `dynamic_slice` gets an index 0 for each of these axes, and a choice of `select_n` for each
+element is repeated for each part of it.
 
-What is not here (and not in `random`) refuses such arrays, because it would have to look into the elements.
-`eq` and `ne` may: elements are equal where all their parts are.
+All other operations (except in `random`) refuse such arrays, because they would have to look into the elements. `eq`
+and `ne` may: elements are equal where all their parts are.
 
 JAX: jax/_src/core.py:physical_aval
 """
@@ -43,7 +42,7 @@ _GoOn = Callable[[Any, LoweringContext], Any]
 
 
 def _element_axes(aval: ShapedArray) -> range:
-    """The axes of the elements, in what an array of this type is stored as."""
+    """Return the axes of the elements in the storage of an array of this type."""
     return range(aval.ndim, physical_aval(aval).ndim)
 
 
@@ -104,7 +103,7 @@ _ROWS: dict[Primitive, dict[str, _GoOn]] = {
 
 
 def _extend(primitive: Primitive, row: dict[str, _GoOn]) -> None:
-    """Let the primitive's lowering rule take arrays of extended dtypes, by what they are stored as."""
+    """Extend the primitive's lowering rule to arrays of extended dtypes, by their storage."""
     rule = mlir.lowering_rule(primitive)
     assert rule is not None, f"{primitive} has a rule: the module that defines it stands below"
 
@@ -124,7 +123,7 @@ def _extend(primitive: Primitive, row: dict[str, _GoOn]) -> None:
 
 
 def _rest_of_corner(ctx: LoweringContext, operands: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """An index 0 for each axis of the element, of the dtype that the other indices have."""
+    """Return an index 0 for each axis of the element, of the dtype of the other indices."""
     last = operands[-1][1]
     index = last if not last.ndim else ShapedArray((), "int32")  # without axes, there are no other indices
     return [(ctx.splat(0, index), index)] * len(_element_shape(ctx))
@@ -133,7 +132,7 @@ def _rest_of_corner(ctx: LoweringContext, operands: list[tuple[str, Any]]) -> li
 def _choice_for_each_part(
     ctx: LoweringContext, which: str, aval: ShapedArray, shape: tuple[int, ...]
 ) -> tuple[str, ShapedArray]:
-    """A choice for each element, as one for each of its parts; one for all elements stays."""
+    """Repeat a choice for each element for each of its parts; one for all elements stays."""
     if not aval.shape:
         return which, aval
     return ctx.broadcast_in_dim(which, aval, shape, range(aval.ndim)), aval.update(shape=shape)

@@ -1,4 +1,4 @@
-"""Fourier transforms along the last axes, up to three of them: an operation of XLA's own.
+"""Fourier transforms along up to three last axes: an operation of XLA's own.
 
 JAX: jax/_src/lax/fft.py:fft
 """
@@ -26,7 +26,9 @@ from .utils import is_a
 
 
 class FftType(enum.IntEnum):
-    """Which transform: of complex numbers or, with R, of real ones to the half of the result that says all; I are the inverses."""
+    """Which transform: of complex numbers or, with R, of real ones, to the non-redundant half of the result; with I,
+    the inverses.
+    """
 
     FFT = 0
     IFFT = 1
@@ -73,8 +75,8 @@ def _check_lengths(kind: str, shape: tuple[int, ...], fft_lengths: tuple[int, ..
 
 @register_lowering(fft_p)
 def _(ctx: LoweringContext, x: str, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> str:
-    """cuFFT takes the half of a spectrum for one that is symmetric along all axes, others read the last one only: for GPUs the
-    other axes are transformed before, as last ones.
+    """Lowering rule. cuFFT takes a half spectrum to be symmetric along all axes, other libraries along the last one
+    only: so on GPUs the other axes are transformed first, each as the last one.
     """
     if fft_type == FftType.IRFFT and len(fft_lengths) > 1 and ctx.module.platform == "gpu":
         aval = ctx.avals_in[0]
@@ -122,8 +124,8 @@ def _irfft_transpose(t: Any, _: FftType, fft_lengths: tuple[int, ...]) -> Any:
 
 
 def _times_in_whole(x: Any, count: int, length: int) -> Any:
-    """How often each of the `count` numbers in a half of a spectrum is in the whole of `length`: the first once, and the last of
-    an even number; the others twice, as their conjugates.
+    """Return how often each of the `count` numbers of a half spectrum is in the whole one of `length`: once for the
+    first, and for the last if `length` is even; twice for the others, as their conjugates.
     """
     mask = full_like(x, 2.0, shape=(count,))
     one = full_like(x, 1.0, shape=(1,))
@@ -141,12 +143,12 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, fft_type: FftType, fft_lengths:
 
 @jit(static_argnums=(1, 2))
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
-    """The discrete Fourier transform along the last `len(fft_lengths)` axes, whose lengths these are.
+    """Return the discrete Fourier transform along the last `len(fft_lengths)` axes, whose lengths these are.
 
     Args:
       x: numbers, of any type; real ones for `RFFT`.
       fft_type: an `FftType`, or its name. Inverses divide by the product of the lengths.
-      fft_lengths: of the transform on its real side: an `IRFFT` of n numbers takes n // 2 + 1 along the last axis.
+      fft_lengths: the lengths on the real side: an `IRFFT` to n numbers takes n // 2 + 1 along the last axis.
 
     Raises:
       ValueError: the lengths do not fit the shape, or the type of transform is unknown.

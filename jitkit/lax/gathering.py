@@ -1,10 +1,9 @@
-"""gather: many windows of one array, at positions that are data. Indexing by integer arrays is made of it.
+"""gather: reads many windows of one array, at positions that are data. Indexing by integer arrays uses it.
 
-The last axis of the indices is an *index vector*: its entry i says where the window starts along the
-operand's axis `start_index_map[i]`; windows start at 0 along the other axes. All windows have the size
-`slice_sizes`. In the result, the other axes of the indices tell which window, and the axes `offset_dims`
-where in it; axes of size 1 of the windows can be left out by `collapsed_slice_dims`. Operand and indices may
-also share axes that run along (`operand_batching_dims`).
+The last axis of the indices is an *index vector*: its entry i says where the window starts along the operand's axis
+`start_index_map[i]`; windows start at 0 along the other axes. All windows have the size `slice_sizes`. In the result,
+the other axes of the indices select the window, and the axes `offset_dims` the position in it; `collapsed_slice_dims`
+leaves out axes of size 1 of the windows. Operand and indices may also share batch axes (`operand_batching_dims`).
 
 `x[i]` with x of shape (n, m) and i of shape (k): offset_dims=(1,), collapsed_slice_dims=(0,),
 start_index_map=(0,), slice_sizes=(1, m).
@@ -36,8 +35,8 @@ from .utils import canonicalize_shape
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """Which axes of operand, indices and result correspond in a gather; see the module's text. Tuples of
-    ascending axes.
+    """Says which axes of operand, indices and result correspond in a gather; see the module's text. Tuples of ascending
+    axes.
     """
 
     offset_dims: tuple[int, ...]
@@ -182,7 +181,7 @@ def _gather_and_fill(
     fill_value: Any,
     **params: Any,
 ) -> list[Any]:
-    """The windows, and `fill_value` instead of those that are not wholly in bounds."""
+    """Return the windows, with `fill_value` for those that are not wholly in bounds."""
     index_dtype = np.dtype(np.int32 if max(operand.shape, default=0) <= np.iinfo(np.int32).max else np.int64)
     wide = convert_element_type(indices, index_dtype)
     last = np.subtract(operand.shape, slice_sizes)[list(dimension_numbers.start_index_map)].astype(index_dtype)
@@ -202,8 +201,8 @@ def batch_gather(
     axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: GatherDimensionNumbers,
     slice_sizes: tuple[int, ...], unique_indices: bool, indices_are_sorted: bool, **params: Any,
 ) -> Any:  # fmt: skip
-    """Batches of arrays: the window gets the whole batch axis. Batches of indices: more windows, which may overlap. Both:
-    the two axes run along.
+    """Batch a gather. With a batch of arrays, the window gets the whole batch axis. With a batch of indices there are
+    more windows. With both, the two axes become batching dimensions.
     """
     (operand, indices), (dim, indices_dim) = vals, dims
     offset_dims, collapsed, index_map, batching, indices_batching = dimension_numbers
@@ -242,7 +241,7 @@ def gather(
     mode: str | GatherScatterMode | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """Collect windows of `operand` at positions that are data. Most programs write `x[indices]` or
+    """Gather windows of `operand` at positions that are data. Most programs write `x[indices]` or
     `x.at[indices].get(...)`.
 
     Args:
@@ -251,9 +250,9 @@ def gather(
       dimension_numbers: which axes correspond.
       slice_sizes: the size of each window, along each axis of the operand.
       unique_indices, indices_are_sorted: promises that may make it faster.
-      mode: of indices out of bounds, see `GatherScatterMode`; by default they are promised not to occur.
-      fill_value: what stands for windows out of bounds in the mode "fill"; nan, the least signed or greatest
-        unsigned integer, or True by default.
+      mode: for indices out of bounds, see `GatherScatterMode`; by default they are promised not to occur.
+      fill_value: the value of windows out of bounds in the mode "fill"; by default nan, the least signed or greatest
+        unsigned integer, or True.
 
     Raises:
       TypeError: where dimension numbers, sizes and shapes do not fit together.
@@ -277,12 +276,13 @@ def gather(
 
 
 def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
-    """The slices of `src` at the positions `idxs`, modulo the sizes: element i of the result is `src[..., idxs[0][i], idxs[1][i], ...]`.
+    """Return the slices of `src` at the positions `idxs`, modulo the sizes: element i of the result is `src[...,
+    idxs[0][i], idxs[1][i], ...]`.
 
     Args:
       src: an array.
       idxs: vectors of integers of one length, one for each of `axes`.
-      axes: of `src`, ascending. The result has not these, and the slices along a new first axis.
+      axes: of `src`, ascending. In the result a new first axis replaces them.
 
     Raises:
       TypeError: the axes are not ascending, or the vectors differ in length.

@@ -1,8 +1,8 @@
 """reduce: folds axes of several arrays together, with any function of scalars.
 
-The function, `computation(accumulated, elements)`, must be associative and must have the initial values as
-neutral elements, because XLA folds in any order and uses them any number of times. Where the function is one
-that has a primitive of its own (add from 0, max from the least value, ...) that primitive is used.
+The function, `computation(accumulated, elements)`, must be associative and must have the initial values as neutral
+elements, because XLA folds in any order and uses them any number of times. A function with its own primitive (add from
+0, max from the least value, ...) uses that.
 
 JAX: jax/_src/lax/lax.py:reduce
 """
@@ -39,7 +39,7 @@ from .reduction import (
     without_axes,
 )
 
-# JAX prints the function too; its address is blanked out.
+# JAX prints the function too; tests blank out its address.
 reduce_p = Primitive("reduce", multiple_results=True, pure_shape_rule=False)
 
 
@@ -99,7 +99,7 @@ _MONOIDS_OF_BITS: dict[Callable[..., Any], _Monoid] = {
 def _plain_reduction(
     computation: Callable[..., Any], inits: Sequence[Any]
 ) -> Callable[[Any, Sequence[int]], Any] | None:
-    """The reduction that has its own primitive for this function from this initial value, if there is one."""
+    """Return the reduction primitive for this function from this initial value, if there is one."""
     if len(inits) != 1 or not core.is_concrete(inits[0]) or np.shape(inits[0]) != ():
         return None
     dtype = dtypes.dtype(inits[0])
@@ -125,7 +125,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
       An array, or a tree of arrays, without these axes.
 
     Raises:
-      ValueError: where the trees differ, or an initial value is no scalar.
+      ValueError: where the trees differ, or an initial value is not a scalar.
       TypeError: where an initial value's dtype is not that of its operand.
       NotImplementedError: where `computation` uses a traced value from outside.
     """
@@ -146,7 +146,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
 
 
 def trace_reducer(computation: Callable[[Any, Any], Any], avals: Sequence[Any], tree: Any) -> tuple[Jaxpr, Any]:
-    """The jaxpr of a function of two trees of scalars, and the tree that it returns."""
+    """Trace a function of two trees of scalars; return its jaxpr, and the tree of its result."""
     out_tree: Any = None
 
     def flat_computation(*args: Any) -> list[Any]:

@@ -1,13 +1,13 @@
-"""The incomplete beta function: the part of the integral of t**(a - 1) (1 - t)**(b - 1) over (0, 1) that lies below x.
+"""The incomplete beta function: the share of the integral of t**(a - 1) (1 - t)**(b - 1) over (0, 1) that lies below x.
 
-By the continued fraction of DLMF 8.17.22, times x**a (1 - x)**b / (a B(a, b)):
+It is the continued fraction of DLMF 8.17.22, times x**a (1 - x)**b / (a B(a, b)):
 
     1 / (1 + d1 / (1 + d2 / (1 + ...)))    d of an odd number 2m + 1:   -(a + m) (a + b + m) x / ((a + 2m) (a + 2m + 1))
                                            d of an even number 2m:      m (b - m) x / ((a + 2m - 1) (a + 2m))
 
-It converges fast where x < (a + 1) / (a + b + 2). Elsewhere what lies above x does: the same function of b, a and 1 - x. The
-fraction is worked out from its front by Lentz's way, with two quotients of neighbouring convergents, c and d, which are
-kept away from 0.
+It converges fast where x < (a + 1) / (a + b + 2). Elsewhere compute the share above x: the same function of b, a and 1
+- x. Lentz's algorithm evaluates the fraction from its front, with two quotients of neighbouring convergents, c and d,
+which are kept away from 0.
 
 JAX: jax/_src/lax/special.py:regularized_incomplete_beta_impl
 """
@@ -35,18 +35,18 @@ _MOST_STEPS = {"float32": 200, "float64": 600}
 
 
 def _numerator(n: Any, a: Any, b: Any, x: Any) -> Any:
-    """Partial numerator number n, from 1 on: the first one is 1, those after it are d1, d2, ..."""
+    """Return partial numerator number n, from 1 on: the first one is 1, the next are d1, d2, ..."""
     n = broadcast_in_dim(n, x.shape, ())
     whole = (n - 1) // 2
     m = convert_element_type(whole, x.dtype)
-    first = -(a + b) * x / (a + 1)  # the next line with m = 0, which of a tiny `a` would be 0 / 0
+    first = -(a + b) * x / (a + 1)  # the next line with m = 0 would be 0 / 0 for a tiny `a`
     odd = select(whole == 0, first, -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)))
     even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
     return select(n == 1, full_like(x, 1), select(n % 2 == 0, odd, even))
 
 
 def _fraction(a: Any, b: Any, x: Any) -> Any:
-    """The continued fraction, by as many steps as the slowest element needs."""
+    """Evaluate the continued fraction, with as many steps as the slowest element needs."""
     tiny = np.asarray(dtypes.finfo(x.dtype).eps / 2, x.dtype)
     one = full_like(x, 1)
 
@@ -108,9 +108,9 @@ regularized_incomplete_beta_p = nary_primitive("regularized_incomplete_beta", (F
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """The part of the beta integral of shapes `a` and `b` that lies below x, between 0 and 1; nan outside of that.
+    """Return the share of the beta integral of shapes `a` and `b` that lies below x, between 0 and 1; nan outside.
 
-    Elementwise, for floats; scalars broadcast. It has a derivative by x, and none by `a` and `b`.
+    Elementwise, for floats; scalars broadcast. It has a derivative in x, but none in `a` and `b`.
 
     Raises:
       TypeError: for other dtypes, for different ones, and for shapes that do not fit.

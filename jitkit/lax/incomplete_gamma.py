@@ -1,13 +1,13 @@
-"""The incomplete gamma functions, and how they and samples of the gamma distribution change with its parameter.
+"""The incomplete gamma functions, their derivatives by the parameter, and those of samples of the gamma distribution.
 
-With p = x**a exp(-x) / gamma(a), two expansions, each where it converges fast: a power series where x < a or x < 1, of
-what lies below x, and a continued fraction elsewhere, of what lies above (Cephes, S. Moshier, igam.c). The derivatives by
-`a` are those of each step of the expansions, carried along.
+With p = x**a exp(-x) / gamma(a) there are two expansions, each used where it converges fast: a power series where x < a
+or x < 1, for the share below x, and elsewhere a continued fraction for the share above (Cephes, S. Moshier, igam.c).
+The derivatives by `a` are carried along, step by step.
 
     below    p / a * (1 + x / (a + 1) + x**2 / ((a + 1) (a + 2)) + ...)
     above    p * 1 / (x + 1 - a - (1 - a) / (x + 3 - a - 2 (2 - a) / (x + 5 - a - ...)))
 
-A sample x of the distribution moves with `a` such that what lies below stays the same: by minus the derivative of that,
+When `a` changes, a sample x moves so that the share below it stays the same: by minus the derivative of that share,
 over the density p / x.
 
 JAX: jax/_src/lax/special.py:igamma_impl
@@ -47,7 +47,7 @@ def _chosen(flags: Any, new: tuple[Any, ...], old: tuple[Any, ...]) -> tuple[Any
 
 
 def _series(a: Any, x: Any, p: Any, active: Any, what: str) -> Any:
-    """What lies below x, by the power series: elements that are not `active` do not count."""
+    """Return the share below x, by the power series; elements that are not `active` do not delay its end."""
     eps = dtypes.finfo(x.dtype).eps
 
     def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -72,7 +72,7 @@ def _series(a: Any, x: Any, p: Any, active: Any, what: str) -> Any:
 
 
 class _Convergents(NamedTuple):
-    """Numerator and denominator of a convergent of the continued fraction, and of the one before; their derivatives."""
+    """Numerator and denominator of two successive convergents of the continued fraction, and their derivatives."""
 
     p1: Any
     q1: Any
@@ -85,7 +85,7 @@ class _Convergents(NamedTuple):
 
 
 def _fraction(a: Any, x: Any, p: Any, active: Any, what: str) -> Any:
-    """What lies above x, by the continued fraction."""
+    """Return the share above x, by the continued fraction."""
     eps = dtypes.finfo(x.dtype).eps
 
     def step(state: Any) -> Any:
@@ -129,7 +129,7 @@ def _fraction(a: Any, x: Any, p: Any, active: Any, what: str) -> Any:
 
 
 def _by_both(a: Any, x: Any, below: bool, what: str) -> Any:
-    """What lies below x, or above it, or a derivative of what lies below."""
+    """Return the share below x, or above it, or a derivative of the share below."""
     zero, nan = full_like(a, 0), full_like(a, float("nan"))
     is_nan = ne(a, a) | ne(x, x)
     x_is_zero, x_is_inf = x == 0, x == float("inf")
@@ -159,7 +159,7 @@ def _by_both(a: Any, x: Any, below: bool, what: str) -> Any:
 
 
 def _wide_enough(below: bool, what: str, a: Any, x: Any) -> Any:
-    """The same for arrays and scalars, in 32 bits at least: the expansions need more than 16."""
+    """Do the same for arrays and scalars, in at least 32 bits: the expansions need more than 16."""
     shape, dtype = np.broadcast_shapes(a.shape, x.shape), a.dtype
     wide = np.float32 if dtype.itemsize < 4 else dtype
     a, x = (convert_element_type(broadcast_in_dim(v, shape, tuple(range(v.ndim))), wide) for v in (a, x))
@@ -186,22 +186,22 @@ _igamma_grad_a, igamma_grad_a_p = _row("igamma_grad_a", True, DERIVATIVE)
 
 
 def igamma(a: Any, x: Any) -> Any:
-    """The part of the gamma integral for a that lies below x, elementwise. TypeError for what is not a float."""
+    """Return the share of the gamma integral for a that lies below x, elementwise. TypeError for what is not a float."""
     return _igamma(a, x)
 
 
 def igammac(a: Any, x: Any) -> Any:
-    """The part of the gamma integral for a that lies above x, elementwise. TypeError for what is not a float."""
+    """Return the share of the gamma integral for a that lies above x, elementwise. TypeError for what is not a float."""
     return _igammac(a, x)
 
 
 def igamma_grad_a(a: Any, x: Any) -> Any:
-    """How igamma(a, x) changes with a, elementwise. TypeError for what is not a float."""
+    """Return the derivative of igamma(a, x) by a, elementwise. TypeError for what is not a float."""
     return _igamma_grad_a(a, x)
 
 
 def random_gamma_grad(a: Any, x: Any) -> Any:
-    """How a sample x of the gamma distribution changes with its parameter a, arrays of one dtype of floats."""
+    """Return the derivative of a gamma distribution's sample x by the parameter a; both are floats of one dtype."""
     return _wide_enough(True, OF_SAMPLES, asarray(a), asarray(x))
 
 

@@ -1,4 +1,4 @@
-"""What gather and scatter share: how an index out of bounds is treated, and the checks of lists of axes.
+"""What gather and scatter share: the modes for an index out of bounds, and checks of lists of axes.
 
 JAX: jax/_src/lax/slicing.py:GatherScatterMode
 """
@@ -15,9 +15,9 @@ from ..core import ShapedArray
 class GatherScatterMode(enum.Enum):
     """What to do with an index out of bounds.
 
-    CLIP: move it to the nearest place where the whole window fits. FILL_OR_DROP: a gathered window becomes a
-    fill value, a scattered one is dropped, as soon as a part of it is out of bounds. PROMISE_IN_BOUNDS:
-    nothing; there is none. (If there is one: XLA clips when it gathers and drops when it scatters.)
+    CLIP: move it to the nearest place where the whole window fits. FILL_OR_DROP: a gathered window becomes a fill
+    value, a scattered one is dropped, as soon as a part of it is out of bounds. PROMISE_IN_BOUNDS: nothing; there are
+    none. (If there are: XLA clips in gather and drops in scatter.)
     """
 
     CLIP = enum.auto()
@@ -27,8 +27,8 @@ class GatherScatterMode(enum.Enum):
 
     @staticmethod
     def from_any(mode: str | GatherScatterMode | None) -> GatherScatterMode:
-        """A mode, or its name: "clip", "fill" or "drop" (also meant by None), "promise_in_bounds". ValueError
-        for another.
+        """Return a mode from its name: "clip", "fill" or "drop" (also for None), "promise_in_bounds". ValueError for
+        another.
         """
         if isinstance(mode, GatherScatterMode):
             return mode
@@ -54,29 +54,29 @@ class AxisChecks:
         self.op = op
 
     def sorted(self, name: str, axes: Sequence[int]) -> None:
-        """In ascending order."""
+        """Check that the axes ascend."""
         if any(later < earlier for earlier, later in itertools.pairwise(axes)):
             raise TypeError(f"{name} in {self.op} op must be sorted; got {axes}")
 
     def distinct(self, name: str, axes: Sequence[int]) -> None:
-        """Each axis once."""
+        """Check that each axis occurs once."""
         if len(set(axes)) != len(axes):
             raise TypeError(f"{name} in {self.op} op must not repeat; got: {axes}.")
 
     def in_range(self, name: str, axes: Sequence[int], rank: int) -> None:
-        """From 0 to before `rank`."""
+        """Check that the axes are from 0 to before `rank`."""
         for axis in axes:
             if not 0 <= axis < rank:
                 raise TypeError(f"Invalid {name} set in {self.op} op; valid range is [0, {rank}); got: {axis}.")
 
     def ascending(self, name: str, axes: Sequence[int], rank: int) -> None:
-        """All three."""
+        """Check all three."""
         self.sorted(name, axes)
         self.distinct(name, axes)
         self.in_range(name, (axes[0], axes[-1]) if axes else (), rank)
 
     def disjoint(self, name: str, axes: Sequence[int], other_name: str, other_axes: Sequence[int]) -> None:
-        """No axis in both lists."""
+        """Check that no axis is in both lists."""
         if not set(axes).isdisjoint(other_axes):
             raise TypeError(f"{name} and {other_name} in {self.op} op must be disjoint; got: {axes} and {other_axes}.")
 
@@ -88,7 +88,7 @@ class AxisChecks:
         name: str,
         indices_axes: Sequence[int],
     ) -> tuple[int, ...]:
-        """Batch axes of operand and indices: as many, of the same sizes, not the index vector. Returns the
+        """Check the batch axes of operand and indices: as many, of the same sizes, not the index vector. Returns the
         sizes.
         """
         op, vector_axis = self.op.capitalize(), indices.ndim - 1
@@ -99,7 +99,7 @@ class AxisChecks:
                 f"{op} op cannot have the index vector dimension as a batching dimension; got {indices_axes}."
             )
         if len(operand_axes) != len(indices_axes):
-            gap = "" if self.op == "gather" else " "  # JAX's message has a blank more or less
+            gap = "" if self.op == "gather" else " "  # JAX's messages differ in a space
             raise TypeError(
                 f"{op} op requires equal numbers of operand_batching_dims and {name}, "
                 f"got {operand_axes} and{gap}{indices_axes}."
@@ -115,7 +115,5 @@ class AxisChecks:
 
 
 def dimension_list(**axes: Sequence[int]) -> str:
-    """`offset_dims = [1], start_index_map = [0]`: the lists that are not empty, as StableHLO's attributes
-    have them.
-    """
+    """Write the nonempty lists as StableHLO's attributes: `offset_dims = [1], start_index_map = [0]`."""
     return ", ".join(f"{name} = {[*map(int, values)]}" for name, values in axes.items() if len(values))

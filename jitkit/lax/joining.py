@@ -1,4 +1,4 @@
-"""Arrays put together and taken apart: concatenate, stack, tile, pad; split, unstack.
+"""Joins and splits arrays: concatenate, stack, tile, pad; split, unstack.
 
 JAX: jax/_src/lax/lax.py:concatenate
 """
@@ -89,10 +89,10 @@ def _emit_concatenate(ctx: LoweringContext, names: Sequence[str], avals: Sequenc
 
 
 def concatenate(operands: Any, dimension: int) -> Any:
-    """Arrays of one dtype, and of shapes that differ along `dimension` only, one after the other along it.
+    """Concatenate arrays of one dtype, and of shapes that differ along `dimension` only.
 
     Raises:
-      ValueError: for none.
+      ValueError: without arrays.
       TypeError: for other shapes or dtypes.
     """
     if len(operands) == 0:
@@ -169,7 +169,7 @@ def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int) -> Any:
 
 
 def stack(operands: Sequence[Any], axis: int = 0) -> Any:
-    """Arrays of one shape and dtype side by side along a new axis.
+    """Stack arrays of one shape and dtype along a new axis.
 
     Raises:
       ValueError: for different shapes, and for an axis out of range.
@@ -180,7 +180,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
-    """The arrays that `stack` would make x of. ValueError for an axis out of range."""
+    """Split x into the arrays that `stack` would join to x. ValueError for an axis out of range."""
     x = asarray(x)
     return tuple(unstack_p.bind(x, axis=canonicalize_axis(axis, x.ndim)))
 
@@ -236,7 +236,7 @@ def _emit_split(
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
-    """Pieces of these sizes along an axis. ValueError where the sizes do not add up to it."""
+    """Split into pieces of these sizes along an axis. ValueError where the sizes do not add up to the axis."""
     operand = asarray(operand)
     pieces: list[Any] = split_p.bind(operand, sizes=tuple(sizes), axis=canonicalize_axis(axis, operand.ndim))
     return pieces
@@ -278,7 +278,7 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, reps: Sequence[int]) -
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Any:
-    """`operand` repeated `reps[i]` times along axis i. TypeError unless there is a count for each axis."""
+    """Repeat `operand` `reps[i]` times along axis i. TypeError unless there is a count for each axis."""
     return tile_p.bind(operand, reps=tuple(reps))
 
 
@@ -322,7 +322,7 @@ def _(ctx: LoweringContext, x: str, padding_value: str, *, padding_config: Any) 
 
 
 def _transpose_pad(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
-    """The elements of the operand are cut out; what is left over was the padding value, each time."""
+    """Transpose rule: cut out the operand's elements; the rest is the padding value's."""
     of_operand = None
     if is_undefined(x) or is_undefined(padding_value):
         low, high, interior = np.array(padding_config, int).reshape(-1, 3).T
@@ -340,7 +340,7 @@ deflinear(pad_p, _transpose_pad)
 
 @register_batcher(pad_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, padding_config: Sequence[Sequence[int]]) -> Any:
-    """With a padding value for each element, it is put where no element is after padding."""
+    """Batching rule: with a padding value for each element, it is selected afterwards where padding is."""
     (x, padding_value), (dim, value_dim) = vals, dims
     if dim is None:
         x, dim = broadcast(x, (axis.size,)), 0
@@ -353,7 +353,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, padding_config: Sequence[Sequen
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[Sequence[int]]) -> Any:
-    """`operand` with elements added at the ends of its axes, and in between.
+    """Return `operand` with elements added at the ends of its axes, and in between.
 
     Args:
       operand: an array.

@@ -1,7 +1,7 @@
-"""Operations that hold things in place, and change no value: copies, barriers, tokens.
+"""Operations that keep XLA from moving others, and change no value: copies, barriers, tokens.
 
-XLA moves, merges and drops operations as it likes, so long as the results come out the same. These say that
-it may not: `optimization_barrier` keeps what is before it before it, tokens put side effects in order.
+XLA moves, merges and drops operations as long as the results stay the same. These prevent it: `optimization_barrier`
+keeps operations before it, tokens put side effects in order.
 
 JAX: jax/_src/lax/lax.py:optimization_barrier
 """
@@ -44,14 +44,12 @@ primitive_jvps[stop_gradient_p] = lambda primals, tangents: (stop_gradient(*prim
 
 
 def copy(x: Any) -> Any:
-    """An array of its own with x's values; it lives on when x is donated or deleted."""
+    """Return an array of its own with x's values; it lives on when x is donated or deleted."""
     return copy_p.bind(x)
 
 
 def stop_gradient(x: Any) -> Any:
-    """x itself, through which no derivative flows (none flows through random keys as it is). x may be a pytree
-    of arrays.
-    """
+    """Return x, a pytree of arrays, such that no derivative flows through it. (None flows through random keys anyway.)"""
     return tree_util.tree_map(_stop_gradient, x)
 
 
@@ -114,7 +112,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
 
 
 def optimization_barrier(operand: Any, /) -> Any:
-    """The arrays of a pytree as they are, but all are there before any of the results is used."""
+    """Return the arrays of a pytree; all of them are computed before any of the results is used."""
     leaves, treedef = tree_util.tree_flatten(operand)
     return tree_util.tree_unflatten(treedef, optimization_barrier_p.bind(*leaves))
 
@@ -147,10 +145,10 @@ def _(ctx: LoweringContext, *operands: str) -> str:
 
 
 def create_token(_: Any = None) -> Any:
-    """A token: no data, but what takes it comes after what gave it."""
+    """Return a token: it has no data, but its reader runs after its writer."""
     return create_token_p.bind()
 
 
 def after_all(*operands: Any) -> Any:
-    """One token that comes after all of these. TypeError for anything but tokens."""
+    """Return one token that comes after all of these. TypeError for anything but tokens."""
     return after_all_p.bind(*operands)

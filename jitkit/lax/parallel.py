@@ -1,14 +1,14 @@
-"""Collectives: what the elements of a batch, each of which runs a function by itself, tell each other.
+"""Collectives: communication between the elements of a batch, each of which runs a function by itself.
 
-Inside of `vmap(f, axis_name="i")`, an element knows nothing of the others; `psum(x, "i")` is the sum of all their x, and
-the same for each. Batching rules make that an operation along the batch axis: `psum` of a batch is a sum along its axis,
-`axis_index` an iota, `all_gather` the batch itself, no longer as one. An operand that is the same for all elements is
-counted once for each.
+Inside of `vmap(f, axis_name="i")`, an element does not see the others; `psum(x, "i")` gives each the sum of all their
+x. Batching rules make that an operation along the batch axis: `psum` of a batch is a sum along its axis, `axis_index`
+an iota, `all_gather` the batch itself as an ordinary array. An operand that is the same for all elements counts once
+for each.
 
-Other named axes stay in the parameters, for the batches around. So do axes given by number, which are those of an element,
-and so at last a `psum` has numbers only, and is lowered as a reduction.
+Other named axes stay in the parameters, for outer batches. So do axes given by number, which are an element's. In the
+end a `psum` has only numbers, and is lowered as a reduction.
 
-In JAX the same functions tell devices apart (`shard_map`), where they are communication.
+In JAX the same functions also communicate between devices (`shard_map`).
 
 JAX: jax/_src/lax/parallel.py:psum
 """
@@ -44,7 +44,7 @@ def _axes(axis_name: Any) -> Axes:
 
 
 def _check_bound(axes: Axes, function: str) -> None:
-    """NameError for a name that no `vmap` around has."""
+    """Raise NameError for a name that no enclosing `vmap` has."""
     known = dict(config.local.state.axis_env)
     for name in axes:
         if not isinstance(name, int) and name not in known:
@@ -55,7 +55,7 @@ def _check_bound(axes: Axes, function: str) -> None:
 
 
 def axis_size(axis_name: Any) -> int:
-    """The number of elements along a named axis, or along several. NameError for an unknown name."""
+    """Return the number of elements along a named axis, or along several. NameError for an unknown name."""
     known = dict(config.local.state.axis_env)
     for name in _axes(axis_name):
         if isinstance(name, int):
@@ -71,7 +71,7 @@ def axis_size(axis_name: Any) -> int:
 def _define_reduction(
     name: str, reduce: Callable[[Any, Sequence[int]], Any], of_equals: Callable[[Any, int], Any]
 ) -> Primitive:
-    """A reduction over named axes; `of_equals(x, n)` is that of n times the same."""
+    """Define a reduction over named axes; `of_equals(x, n)` reduces n copies of the same x."""
     primitive = Primitive(name, pure_shape_rule=False)
 
     @primitive.def_abstract_eval
@@ -101,7 +101,7 @@ def _define_reduction(
 
 
 def _renamed(axes: Axes, axis: AxisData) -> Axes:
-    """Axes of an element as those of a batch whose axis is the first, the name of that among them."""
+    """Renumber axes of an element for a batch whose axis is the first, which replaces its name."""
     return tuple(0 if a == axis.name else a + 1 if isinstance(a, int) else a for a in axes)
 
 
@@ -113,7 +113,7 @@ psum_p = _define_reduction("psum", reduce_sum, _times)
 
 
 def _transpose_psum(ct: Any, x: Any, *, axes: Axes, axis_index_groups: None) -> list[Any]:
-    """Each element counts in the sums that all elements get, so all cotangents are summed."""
+    """Transpose rule: each element contributes to the sums that all elements get, so sum all cotangents."""
     numbers = [axis for axis in axes if isinstance(axis, int)]
     if numbers:
         kept = tuple(np.delete(np.arange(x.aval.ndim), numbers))
@@ -134,16 +134,16 @@ def _reduce_leaf(primitive: Primitive, x: Any, axis_name: Any, axis_index_groups
 
 
 def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
-    """The sum of all elements' x; of bools, as int32. A value that is known while tracing, such as 1, is multiplied by the
-    number of elements: `psum(1, "i")` is a Python int.
+    """Return the sum of all elements' x; for bools as int32. A value that is known while tracing, such as 1, is
+    multiplied by the number of elements: `psum(1, "i")` is a Python int.
 
     Args:
       x: an array, or a tree of them.
-      axis_name: the name of an axis, or several in a tuple, among which may be numbers of an element's own axes.
+      axis_name: the name of an axis, or several in a tuple, which may include numbers of an element's own axes.
       axis_index_groups: not supported.
 
     Raises:
-      NameError: there is no axis of this name around.
+      NameError: there is no axis of this name.
     """
     axes = _axes(axis_name)
     if not axes:
@@ -163,19 +163,19 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
-    """The mean of all elements' x; arguments and errors are those of `psum`."""
+    """Return the mean of all elements' x; arguments and errors are those of `psum`."""
     total = psum(x, axis_name, axis_index_groups=axis_index_groups)
     count = psum(1, axis_name, axis_index_groups=axis_index_groups)
     return tree_map(lambda leaf: leaf / count, total)
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
-    """The greatest of all elements' x, elementwise; arguments and errors are those of `psum`."""
+    """Return the greatest of all elements' x, elementwise; arguments and errors are those of `psum`."""
     return tree_map(lambda leaf: _reduce_leaf(pmax_p, leaf, axis_name, axis_index_groups), x)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
-    """The least of all elements' x, elementwise; arguments and errors are those of `psum`."""
+    """Return the least of all elements' x, elementwise; arguments and errors are those of `psum`."""
     return tree_map(lambda leaf: _reduce_leaf(pmin_p, leaf, axis_name, axis_index_groups), x)
 
 
@@ -198,8 +198,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Hashable) -> Any:
 
 
 def axis_index(axis_name: Any) -> Any:
-    """The number of this element along a named axis; of several axes, the last counts fastest. NameError for an unknown
-    name.
+    """Return the number of this element along a named axis; along several, the last counts fastest. NameError for an
+    unknown name.
     """
     if not isinstance(axis_name, (tuple, list)):
         return axis_index_p.bind(axis_name=axis_name)
@@ -252,7 +252,7 @@ def _(
 
 
 def all_gather(x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False) -> Any:
-    """The values of all elements, along a new axis; with `tiled` one after the other along an axis that is there.
+    """Gather the values of all elements along a new axis; with `tiled`, concatenate them along an existing axis.
 
     Args:
       x: an array, or a tree of them.
@@ -262,7 +262,7 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: 
       tiled: see above.
 
     Raises:
-      NameError: there is no axis of this name around.
+      NameError: there is no axis of this name.
     """
     if axis_index_groups is not None:
         raise NotImplementedError("axis_index_groups not supported in vmap")
@@ -319,18 +319,18 @@ def _(
 def psum_scatter(
     x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: None = None, tiled: bool = False
 ) -> Any:
-    """Part i of the sum of all elements' x, for element i.
+    """Return part i of the sum of all elements' x, for element i.
 
     Args:
       x: an array, or a tree of them.
       axis_name: the name of an axis.
-      scatter_dimension: along which x is taken apart. It has as many entries as there are elements, and goes; or with
-        `tiled` a multiple, and stays.
+      scatter_dimension: the axis along which x is split. Its size is the number of elements, and it is removed; with
+        `tiled` a multiple, and it stays.
       axis_index_groups: not supported.
       tiled: see above.
 
     Raises:
-      NameError: there is no axis of this name around.
+      NameError: there is no axis of this name.
       ValueError: x has another size.
     """
     if axis_index_groups is not None:

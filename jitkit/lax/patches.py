@@ -1,4 +1,4 @@
-"""Windows of an array as features of each position, and convolutions whose kernel differs from position to position.
+"""Extracts the window at each position as features, and convolves with a different kernel at each position.
 
 JAX: jax/_src/lax/other.py:conv_general_dilated_patches
 """
@@ -22,7 +22,7 @@ from .shaping import broadcast_in_dim, reshape, transpose
 
 
 def _moved(x: Any, sources: Sequence[int], destinations: Sequence[int]) -> Any:
-    """Two axes moved at once, by one transposition."""
+    """Move two axes at once, by one transposition."""
     sources = [axis % x.ndim for axis in sources]
     order = [axis for axis in range(x.ndim) if axis not in sources]
     for destination, source in sorted(zip(destinations, sources, strict=True)):
@@ -41,15 +41,16 @@ def conv_general_dilated_patches(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """The window at each position of an array, as its features: for each feature of `lhs`, as many as the window has elements.
+    """Return the window at each position of an array as its features: for each feature of `lhs`, one per element of the
+    window.
 
-    It is the convolution with kernels that are 1 at one element, a kernel for each. Arguments are those of `conv_general_dilated`,
-    with the window's spatial shape in the place of the kernel.
+    It is a convolution with one kernel for each element of the window, 1 there and 0 elsewhere. Arguments are those of
+    `conv_general_dilated`, with the window's spatial shape in place of the kernel.
     """
     lhs, window = asarray(lhs), tuple(filter_shape)
     numbers = conv_dimension_numbers(lhs.shape, (1, 1, *window), dimension_numbers)
     size, features = math.prod(window), lhs.shape[numbers.lhs_spec[1]]
-    rows = add(broadcasted_iota(np.int32, (size, size), 0), np.int32(0))  # JAX's matrix has an offset
+    rows = add(broadcasted_iota(np.int32, (size, size), 0), np.int32(0))  # JAX's matrix has an offset, too
     ones = convert_element_type(eq(rows, broadcasted_iota(np.int32, (size, size), 1)), lhs.dtype)
     kernels = reshape(broadcast_in_dim(ones, (features, size, size), (1, 2)), (features * size, 1, *window))
     return conv_general_dilated(
@@ -77,11 +78,11 @@ def conv_general_dilated_local(
     dimension_numbers: Any = None,
     precision: Any = None,
 ) -> Any:
-    """A convolution with a kernel of its own at each position ("locally connected").
+    """Convolve with a kernel of its own at each position ("locally connected").
 
     Args:
-      rhs: the kernels. Its feature axes are those of the results and of the patches (see `conv_general_dilated_patches`); in the place
-        of the window's axes stand those of the positions.
+      rhs: the kernels. Its feature axes are those of the results and of the patches (see
+        `conv_general_dilated_patches`); the axes of positions take the place of the window's axes.
 
     Raises:
       ValueError: for a precision that is not one for both operands or a pair.

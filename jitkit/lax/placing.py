@@ -1,8 +1,8 @@
 """`device_put`: a tree of values -> a tree of Arrays on a device, now or as an equation
 
-While nothing is traced the values move. Under a trace, `device_put` is recorded like any operation: what runs a program decides where
-it runs, so in a compiled one it changes nothing, and an eager derivative or `vmap` moves what it computes. The reverse pass carries
-a cotangent from the place that a value was put in to the place that it came from.
+Eagerly the values move. Under a trace, `device_put` is recorded like any operation: in a compiled program it changes
+nothing, since the call decides where that runs; an eager derivative or `vmap` moves what it computes. The reverse pass
+moves a cotangent back to the place that the value came from.
 
 JAX: jax/_src/dispatch.py:device_put_p
 """
@@ -29,10 +29,10 @@ from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 
 
 class ArrayCopySemantics(enum.Enum):
-    """What becomes of the memory that a value has."""
+    """What happens to a value's memory."""
 
     REUSE_INPUT = enum.auto()  # the result may share it
-    DONATE_INPUT = enum.auto()  # nobody needs it any more
+    DONATE_INPUT = enum.auto()  # it is not needed any more
     ALWAYS_COPY = enum.auto()  # it stays, and the result has its own
 
     def __repr__(self) -> str:
@@ -43,7 +43,7 @@ REUSE_INPUT, DONATE_INPUT, ALWAYS_COPY = ArrayCopySemantics
 
 
 class _DevicePut(Primitive):
-    """The primitive whose values move, where no trace is there to record it, and need no program for that."""
+    """The primitive of `device_put`: without a trace it moves the values, without compiling a program."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ class _DevicePut(Primitive):
 
 
 def _put(x: Any, device: Any, copies: ArrayCopySemantics) -> Any:
-    """One value on a device, now."""
+    """Put one value on a device, now."""
     if isinstance(x, Tracer):
         raise core.escaped_tracer_error(x)
     new = device_put_leaf(x, device)
@@ -76,7 +76,7 @@ def _(ctx: LoweringContext, *operands: str, **params: Any) -> list[str]:
 
 
 def _put_nothing(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
-    """Constants of numpy's, which go to no device in particular, are their own result."""
+    """Stage `device_put`: numpy constants that go to no particular device are their own result."""
     if set(params["devices"]) != {None} or set(params["copy_semantics"]) != {REUSE_INPUT}:
         return NotImplemented
     values = [x.atom.val if isinstance(x.atom, Literal) else trace.consts.get(x.atom) for x in operands]
@@ -89,7 +89,7 @@ staging_rules[device_put_p] = _put_nothing
 def _transpose(
     cts: Sequence[Any], *operands: Any, devices: Any, srcs: Any, copy_semantics: Sequence[ArrayCopySemantics]
 ) -> list[Any]:
-    """A cotangent goes back to where the value came from: the others, which are zero, stay."""
+    """Transpose rule: a cotangent goes back to where the value came from; zeros stay."""
     moving = [i for i, x in enumerate(operands) if is_undefined(x) and type(cts[i]) is not Zero]
     results = [Zero(x.aval) if is_undefined(x) else None for x in operands]
     if any(copy_semantics[i] is DONATE_INPUT for i in moving):
@@ -123,21 +123,22 @@ def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
 
 @traceback_util.api_boundary
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
-    """The leaves of a tree as Arrays on a device (or with a `jax.sharding.Sharding`), which commits them to
-    it. `device` may be a tree of these, which ends above the leaves.
+    """Put the leaves of a tree on a device (or a `jax.sharding.Sharding`) as Arrays committed to it. `device` may be a
+    tree of these, which ends above the leaves.
 
     Without `device`, values go to the default device and stay uncommitted: computations may move them.
 
     Args:
-      src: where the values are, or a tree of that. It is a parameter of the equation; if not given, it is the sharding of a value that
-        is known while tracing.
-      donate: the arrays are not needed any more; True, False, or a tree of these. Nothing is made of it yet, as by JAX where an
-        array stays on its device.
-      may_alias: False for memory of their own; else an array that is in its place already comes back as it is. Or a tree of these.
+      src: where the values are, or a tree of that. It is a parameter of the equation; by default the sharding of a
+        value that is known while tracing.
+      donate: the arrays are not needed any more; True, False, or a tree of these. Has no effect yet, as in JAX for an
+        array that stays on its device.
+      may_alias: False for new memory; else an array that is already in its place is returned as it is. Or a tree of
+        these.
 
     Raises:
       TypeError: for a leaf that is not an array.
-      UnexpectedTracerError: for one that has outlived its trace.
+      UnexpectedTracerError: for a tracer that has outlived its trace.
       ValueError: for a tree of another form; for `donate` and `may_alias` at once.
     """
     leaves, tree = tree_flatten(x)
@@ -158,7 +159,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
 
 
 def placed(x: Any, device: Any) -> Any:
-    """An array on a device; None leaves it where it is."""
+    """Put an array on a device; None leaves it where it is."""
     return x if device is None else device_put(x, device)
 
 
@@ -171,7 +172,7 @@ def _semantics(donate: bool | None, may_alias: bool | None) -> ArrayCopySemantic
 
 
 def _source(said: Any, x: Any) -> Any:
-    """Where a value is, as far as that is known while tracing."""
+    """Return where a value is, as far as that is known while tracing."""
     if said is not None:
         return said
     value = x.to_concrete_value() if isinstance(x, Tracer) else x
@@ -179,7 +180,7 @@ def _source(said: Any, x: Any) -> Any:
 
 
 def _for_each_leaf(what: str, prefix: Any, x: Any, count: int) -> list[Any]:
-    """A parameter of `device_put`, a value or a tree of them, for each of so many leaves."""
+    """Expand a parameter of `device_put`, a value or a tree of them, to one for each leaf."""
     if prefix is None or isinstance(prefix, bool):
         return [prefix] * count
     try:

@@ -37,7 +37,7 @@ pow_p = nary_primitive("pow", (INEXACT, NUMBER), _lower_pow, _pow_dtype, one_dty
 
 
 def pow(x: Any, y: Any) -> Any:
-    """x to the power of y, elementwise; scalars broadcast.
+    """Raise x to the power of y, elementwise; scalars broadcast.
 
     Args:
       x: floats or complex.
@@ -67,7 +67,7 @@ def _(x: ShapedArray, *, y: int) -> ShapedArray:
 
 @register_lowering(integer_pow_p)
 def _(ctx: LoweringContext, x: str, *, y: int) -> str:
-    # By repeated squaring: x**11 is x * x**2 * x**8.
+    # Repeated squaring: x**11 is x * x**2 * x**8.
     power: str | None = None
     left = -y if y < 0 else y
     while left:
@@ -83,7 +83,7 @@ def _(ctx: LoweringContext, x: str, *, y: int) -> str:
 
 
 def integer_pow(x: Any, y: int) -> Any:
-    """x to the power of a Python int, as multiplications, elementwise.
+    """Raise x to the power of a Python int, by multiplications, elementwise.
 
     Raises:
       TypeError: for bools, and for integers to a negative power.

@@ -1,4 +1,4 @@
-"""Derivatives of powers: by the base, and by the exponent; 0 where the limit is, and not nan.
+"""Differentiates powers: by the base, and by the exponent; gives the limit 0 instead of nan.
 
 JAX: jax/_src/lax/lax.py:_pow_jvp_lhs
 """
@@ -20,7 +20,7 @@ from .utils import broadcast_shapes, constant_like, is_a
 
 
 def _jvp_base(g: Any, out: Any, x: Any, y: Any) -> Any:
-    """y x^(y - 1), which is 0 for the integer y = 0, also where x is 0."""
+    """Derivative by x: y x^(y - 1), which is 0 for the integer y = 0, also where x is 0."""
     integer, dtype = is_a(dtypes.dtype(y), *INTEGER), dtypes.result_type(x, y)
     x, y = convert_element_type(x, dtype), convert_element_type(y, dtype)
     if not integer:
@@ -33,7 +33,7 @@ def _jvp_base(g: Any, out: Any, x: Any, y: Any) -> Any:
 
 
 def _jvp_exponent(g: Any, out: Any, x: Any, y: Any) -> Any:
-    """x^y log(x), which is taken to be 0 where x is 0."""
+    """Derivative by y: x^y log(x), which is taken to be 0 where x is 0."""
     return convert_element_type(mul(g, mul(log(not_zero(x)), out)), dtypes.dtype(y))
 
 

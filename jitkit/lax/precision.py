@@ -1,4 +1,4 @@
-"""How precisely products are summed: `Precision`, the algorithms that some targets offer, and the option that
+"""How precisely dot products are computed: `Precision`, the algorithms that some targets offer, and the option that
 sets a default.
 
 On TPU a product of float32 matrices is by default computed in bfloat16; on GPU in tensorfloat32 where that
@@ -22,8 +22,8 @@ from ..interpreters.mlir import element_type
 
 
 class Precision(enum.Enum):
-    """Speed against accuracy of float32 products on accelerators: `DEFAULT` is the fastest, `HIGHEST` is full
-    float32.
+    """Chooses between speed and accuracy of float32 products on accelerators: `DEFAULT` is the fastest, `HIGHEST` is
+    full float32.
 
     `Precision("high")` and the other names in `PRECISION_NAMES` work too.
     """
@@ -52,7 +52,7 @@ PRECISION_NAMES: dict[Any, Precision] = {
 
 
 class DotAlgorithm(NamedTuple):
-    """Exactly how a dot product is computed: the types that operands are rounded to, and the type of the sum.
+    """Says exactly how a dot product is computed: the types that operands are rounded to, and the type of the sum.
 
     The counts are above 1 for algorithms that emulate a wider type by several products of a narrower one.
     """
@@ -99,7 +99,7 @@ CanonicalPrecision = None | tuple[Precision, Precision] | DotAlgorithm | DotAlgo
 
 
 def canonicalize_precision(precision: Any) -> CanonicalPrecision:
-    """What a user gave as `precision`, in the form that equations carry: None, a pair, or an algorithm.
+    """Convert a user's `precision` to the form that equations carry: None, a pair, or an algorithm.
 
     None means the option `default_matmul_precision`, if that is set.
 
@@ -139,17 +139,17 @@ def _parse_precision(precision: Any) -> CanonicalPrecision:
 
 
 def precision_pair(precision: CanonicalPrecision) -> tuple[Precision, Precision]:
-    """The precisions of both operands, as StableHLO wants them in any case."""
+    """Return the precisions of both operands, which StableHLO always needs."""
     if precision is None or isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         return Precision.DEFAULT, Precision.DEFAULT
     return precision
 
 
 class _Preset(NamedTuple):
-    operand: str  # the type that both operands are rounded to, as MLIR has it
+    operand: str  # the type that both operands are rounded to, in MLIR
     accumulation: str
     operations: int
-    accepts: tuple[Any, ...]  # dtypes of operands; the first is converted to
+    accepts: tuple[Any, ...]  # dtypes of operands; others are converted to the first
     gives: tuple[Any, ...]  # dtypes of results
 
 
@@ -179,9 +179,7 @@ _ON_CPU = {
 
 
 class DotTypes(NamedTuple):
-    """What an algorithm asks of a dot product: the dtypes of operands and result, and the attribute in
-    StableHLO.
-    """
+    """What an algorithm needs of a dot product: the dtypes of operands and result, and the attribute in StableHLO."""
 
     lhs: Any
     rhs: Any
@@ -192,8 +190,8 @@ class DotTypes(NamedTuple):
 def algorithm_types(
     algorithm: DotAlgorithm | DotAlgorithmPreset, lhs: Any, rhs: Any, out: Any, platform: str
 ) -> DotTypes:
-    """The types that an algorithm computes with, for operands and a result of these dtypes. ValueError where
-    it cannot.
+    """Return the types that an algorithm computes with, for operands and a result of these dtypes. ValueError where it
+    cannot.
     """
     if platform == "cpu" and not (isinstance(algorithm, DotAlgorithmPreset) and algorithm.name in _ON_CPU):
         raise ValueError(f"The precision '{algorithm}' is not supported by dot_general on CPU")

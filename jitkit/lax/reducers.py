@@ -1,9 +1,8 @@
 """Python function on scalars -> the region of an operation.
 
-Some operations take a small program as a parameter: `reduce` combines two elements into one, `scatter` an
-element with its update, `sort` compares two. In a jaxpr it is a jaxpr on scalars, in StableHLO a region. It
-runs inside XLA's loops and sees nothing but its operands, so it cannot use a traced value of the function
-around it.
+Some operations take a small program as a parameter: `reduce` combines two elements into one, `scatter` an element with
+its update, `sort` compares two. In a jaxpr it is a jaxpr on scalars, in StableHLO a region. It runs inside XLA's loops
+and sees only its operands, so it cannot use a traced value of the enclosing function.
 
 JAX: jax/_src/lax/lax.py:_reduction_jaxpr
 """
@@ -25,13 +24,13 @@ _known: weakref.WeakKeyDictionary[Callable[..., Any], dict[Any, Any]] = weakref.
 
 
 def remembered(computation: Callable[..., Any], key: Any, make: Callable[[], _T]) -> _T:
-    """`make()`, once per computation, key and options, for as long as the computation lives.
+    """Call `make()` once per computation, key and options, and keep the result as long as the computation lives.
 
-    Two equations with the same reducer so share its jaxpr, which shows when they are printed.
+    So two equations with the same reducer share its jaxpr, which shows when they are printed.
     """
     try:
         known = _known.setdefault(computation, {})
-    except TypeError:  # no hash, or no weak references
+    except TypeError:  # it cannot be hashed or weakly referenced
         known = None
     if known is None:
         return make()
@@ -45,8 +44,8 @@ def remembered(computation: Callable[..., Any], key: Any, make: Callable[[], _T]
 def reducer_jaxpr(
     function: Callable[..., Sequence[Any]], avals: Sequence[Any], traced_for: str, computation: Any
 ) -> Jaxpr:
-    """The jaxpr of a function on values of these types that returns a list of arrays; `computation` is the
-    user's, for messages.
+    """Trace a function on values of these types that returns a list of arrays; `computation` is the user's, for
+    messages.
 
     NotImplementedError where the function uses a traced value from outside.
     """
@@ -63,8 +62,7 @@ def reducer_jaxpr(
 
 
 def scalar_reducer(computation: Callable[..., Any], aval: core.ShapedArray, unary: bool = False) -> Jaxpr:
-    """The jaxpr of a reducer `computation(x, y)` on two scalars of one type; with `unary` it takes the first
-    only. Remembered.
+    """Trace a reducer `computation(x, y)` on two scalars of one type; with `unary` it takes the first only. Cached.
 
     Raises:
       ValueError: where the reducer returns anything but one array.
@@ -89,12 +87,12 @@ def scalar_reducer(computation: Callable[..., Any], aval: core.ShapedArray, unar
 def inline_function(
     ctx: LoweringContext, function: Callable[..., Sequence[Any]], names: Sequence[str], avals: Sequence[Any]
 ) -> list[str]:
-    """Write, in a region, what `function` does to the values of these names and types. The names of its
+    """Write, in a region, what `function` does to the values of these names and types. Returns the names of the
     results.
     """
     return ctx.inline(reducer_jaxpr(function, avals, "lowering", function), names)
 
 
 def integer_array(values: Sequence[Any]) -> str:
-    """`array<i64: 1, 4>`."""
+    """Write integers as `array<i64: 1, 4>`."""
     return f"array<i64: {', '.join(map(str, values))}>" if len(values) else "array<i64>"

@@ -1,4 +1,4 @@
-"""Reductions: an axis is folded with an operation that has a neutral element, or searched for its extreme.
+"""Reductions fold an axis with an operation that has a neutral element, or search it for its extreme.
 
 The seven plain ones are rows of one table: operation, neutral element, and which dtypes they accept. XLA may
 fold in any order, so sums of floats differ in their last bits between targets. `argmin` and `argmax` fold
@@ -28,23 +28,23 @@ from .selection import select
 
 
 def sum_identity(dtype: Any) -> np.ndarray[Any, Any]:
-    """0, which is also False, and the neutral element of `or` and `xor`."""
+    """Return 0 (False for bools), also the neutral element of `or` and `xor`."""
     return np.array(0, dtype)
 
 
 def prod_identity(dtype: Any) -> np.ndarray[Any, Any]:
-    """1."""
+    """Return 1."""
     return np.array(1, dtype)
 
 
 def and_identity(dtype: Any) -> np.ndarray[Any, Any]:
-    """All bits set; True."""
+    """Return all bits set; True for bools."""
     return np.array(-1).astype(dtype)
 
 
 def max_identity(dtype: Any) -> np.ndarray[Any, Any]:
-    """What `max` begins with, an array without axes: the value of the dtype that is greater than no other. That is -inf, or
-    the lowest finite value where there is no infinity (`dtypes.supports_inf`); the least integer; of bools False.
+    """Return the neutral element of `max`, an array without axes: the least value of the dtype. That is -inf, or the
+    lowest finite value where there is no infinity (`dtypes.supports_inf`); the least integer; False for bools.
     """
     if dtypes.issubdtype(dtype, np.inexact):
         return np.array(-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min, dtype)
@@ -52,7 +52,9 @@ def max_identity(dtype: Any) -> np.ndarray[Any, Any]:
 
 
 def min_identity(dtype: Any) -> np.ndarray[Any, Any]:
-    """The greatest value of the dtype: inf, or the greatest finite value where there is no infinity; True."""
+    """Return the greatest value of the dtype: inf, or the greatest finite value where there is no infinity; True for
+    bools.
+    """
     if dtypes.issubdtype(dtype, np.inexact):
         return np.array(np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).max, dtype)
     return np.array(dtypes.iinfo(dtype).max if dtypes.issubdtype(dtype, np.integer) else True, dtype)
@@ -71,7 +73,7 @@ def _reduced_shape(operand: ShapedArray, axes: tuple[int, ...]) -> tuple[int, ..
 
 
 def without_axes(operand: ShapedArray, axes: tuple[int, ...]) -> list[int]:
-    """The other axes' sizes, as the older rules of JAX have them: what is beyond the end is an IndexError."""
+    """Return the other axes' sizes as JAX's older rules do: an axis beyond the end is an IndexError."""
     if len(set(axes)) != len(axes) or any(axis < 0 for axis in axes):
         raise ValueError(f"reduction axes must be distinct and nonnegative, got {axes}")
     shape: list[int] = np.delete(operand.shape, axes).tolist()
@@ -105,7 +107,7 @@ def _define_reduction(
     shape_rule: Callable[[str, ShapedArray, tuple[int, ...]], ShapedArray],
     complex_op: Callable[[Any, Any], Any] | None = None,
 ) -> Primitive:
-    """A reduction by the StableHLO operation `op`, or by a region of `complex_op` where StableHLO has no such
+    """Define a reduction by the StableHLO operation `op`, or by a region of `complex_op` where StableHLO has no such
     order.
     """
     primitive = Primitive(name)
@@ -137,15 +139,15 @@ def emit_reduce(
     avals_out: Sequence[ShapedArray],
     reducer: Callable[..., Sequence[str]],
 ) -> list[str]:
-    """Write `"stablehlo.reduce"`, which folds one or several arrays of one shape together, along `axes`; the names of
-    the results.
+    """Write `"stablehlo.reduce"`, which folds one or several arrays of one shape together, along `axes`; return the
+    names of the results.
 
         %4:2 = "stablehlo.reduce"(%2, %3, %0, %1) <{dimensions = array<i64: 1>}> ({region}) : (...) -> (...)
 
     Args:
       operands: names of the arrays, whose types are the first of `ctx.avals_in`.
-      inits: names of scalars, as many, of the operands' dtypes: what is folded first, and any number of times.
-      axes: the axes along which is folded. They are missing in the results.
+      inits: names of as many scalars, of the operands' dtypes: the neutral elements, folded in any number of times.
+      axes: the axes to fold. The results do not have them.
       avals_out: the types of the results.
       reducer: `reducer(*accumulated, *elements)` writes how two scalars become one, for each of the arrays, and
         returns the names. It is called while the region is written (`emit_regions`), on the names of the region's
@@ -173,45 +175,43 @@ reduce_xor_p = _define_reduction("reduce_xor", "xor", sum_identity, _bits_only)
 
 
 def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
-    """The sum over `axes` (not negative, each once) of an array of numbers; its dtype, without widening. 0
-    where nothing is summed.
+    """Return the sum over `axes` (not negative, each once) of an array of numbers, in its dtype, without widening; 0
+    for no elements.
     """
     return reduce_sum_p.bind(operand, axes=tuple(axes), out_sharding=None)
 
 
 def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
-    """The product over `axes` of an array of numbers. 1 where nothing is multiplied."""
+    """Return the product over `axes` of an array of numbers; 1 for no elements."""
     return reduce_prod_p.bind(operand, axes=tuple(axes))
 
 
 def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
-    """The greatest element over `axes`; nan if there is one, the dtype's least value where there is none.
-    Complex: lexicographic.
+    """Return the greatest element over `axes`; nan if there is one, the dtype's least value for no elements. Complex
+    numbers are ordered lexicographically.
     """
     return reduce_max_p.bind(operand, axes=tuple(axes))
 
 
 def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
-    """The least element over `axes`; nan if there is one, the dtype's greatest value where there is none.
-    Complex: lexicographic.
+    """Return the least element over `axes`; nan if there is one, the dtype's greatest value for no elements. Complex
+    numbers are ordered lexicographically.
     """
     return reduce_min_p.bind(operand, axes=tuple(axes))
 
 
 def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
-    """The bitwise `and` over `axes` of an array of bools or integers. True, or all bits set, where there is
-    nothing.
-    """
+    """Return the bitwise `and` over `axes` of an array of bools or integers; True, or all bits set, for no elements."""
     return reduce_and_p.bind(operand, axes=tuple(axes))
 
 
 def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
-    """The bitwise `or` over `axes` of an array of bools or integers. False, or 0, where there is nothing."""
+    """Return the bitwise `or` over `axes` of an array of bools or integers; False, or 0, for no elements."""
     return reduce_or_p.bind(operand, axes=tuple(axes))
 
 
 def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
-    """The bitwise `xor` over `axes` of an array of bools or integers. False, or 0, where there is nothing."""
+    """Return the bitwise `xor` over `axes` of an array of bools or integers."""
     return reduce_xor_p.bind(operand, axes=tuple(axes))
 
 
@@ -221,8 +221,8 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
 def _define_arg_reduction(
     name: str, better: Callable[[Any, Any], Any], identity: Callable[[Any], np.ndarray[Any, Any]]
 ) -> Primitive:
-    """The search for an element that is `better` than all others. The first nan wins over everything, of
-    equals the first.
+    """Define the search for an element that is `better` than all others. The first nan wins over everything; among
+    equals the first wins.
     """
     primitive = Primitive(name)
     defreducer(primitive)
@@ -272,16 +272,16 @@ argmax_p = _define_arg_reduction("argmax", gt, max_identity)
 
 
 def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
-    """Where along `axis` (not negative, not empty) the least element is, as `index_dtype`: the first nan,
-    else the first least one.
+    """Return the index along `axis` (not negative, not empty) of the least element, as `index_dtype`: of the first nan,
+    else of the first least one.
     """
     index_dtype = dtypes.check_and_canonicalize_user_dtype(index_dtype, "argmin")
     return argmin_p.bind(operand, axes=(axis,), index_dtype=index_dtype)
 
 
 def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
-    """Where along `axis` (not negative, not empty) the greatest element is, as `index_dtype`: the first nan,
-    else the first greatest.
+    """Return the index along `axis` (not negative, not empty) of the greatest element, as `index_dtype`: of the first
+    nan, else of the first greatest.
     """
     index_dtype = dtypes.check_and_canonicalize_user_dtype(index_dtype, "argmax")
     return argmax_p.bind(operand, axes=(axis,), index_dtype=index_dtype)

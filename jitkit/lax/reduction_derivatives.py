@@ -1,6 +1,6 @@
 """Derivatives of reductions.
 
-They stand apart from the reductions because they are written with what is made of those.
+They are not beside the reductions because they use functions built from those.
 
 JAX: jax/_src/lax/lax.py:_reduce_chooser_jvp_rule
 """
@@ -41,15 +41,15 @@ from .utils import constant_like
 
 
 def _transpose_sum(ct: Any, x: Any, *, axes: tuple[int, ...], out_sharding: None) -> list[Any]:
-    """What was summed counts as much as the sum."""
+    """Transpose rule: each summed element gets the sum's cotangent."""
     return [broadcast_in_dim(ct, x.aval.shape, tuple(np.delete(np.arange(x.aval.ndim), axes)))]
 
 
 def jvp_extreme(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-    """The tangent of `out`, the maximum or minimum of x along `axes`, where that of x is `g`.
+    """Return the tangent of `out`, the maximum or minimum of x along `axes`, where that of x is `g`.
 
-    It is the tangent of that element which is the extreme. Where several are, neither of them is more so than the others:
-    it is the mean of their tangents. `reshape` puts the axes back that `out` lacks, with size 1.
+    It is the tangent of the extreme element; if several are extreme, the mean of their tangents. `reshape` gives `out`
+    the missing axes back, with size 1.
     """
     shape = [1 if i in axes else size for i, size in enumerate(x.shape)]
     is_extreme = convert_element_type(eq(x, reshape(out, shape)), g.dtype)
@@ -58,7 +58,7 @@ def jvp_extreme(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
 
 
 def _jvp_prod(primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """The product as a tree of products of two halves, so that no element is divided by."""
+    """JVP rule: compute the product as a tree of products of two halves, which needs no division."""
     one = constant_like(primals[0], 1)
     [out], [tangent] = _jvp_by_halves(lambda x, y: [mul(x, y)], [one], primals, tangents, axes)
     return out, tangent
@@ -71,7 +71,7 @@ def _jvp_by_halves(
     tangents: Sequence[Any],
     axes: Sequence[int],
 ) -> tuple[list[Any], list[Any]]:
-    """`combine` is applied to the first and the second half of the elements, then to those of what comes of it, and so on."""
+    """Apply `combine` to the first and the second half of the elements, then to the halves of the result, and so on."""
     x = primals[0]
     kept = [i for i in range(x.ndim) if i not in axes]
     shape = [x.shape[i] for i in kept]
@@ -98,7 +98,7 @@ def _jvp_by_halves(
 def _jvp_reduce(
     primals: Sequence[Any], tangents: Sequence[Any], *, computation: Any, jaxpr: Jaxpr, dimensions: tuple[int, ...]
 ) -> tuple[list[Any], list[Any]]:
-    """`computation` takes scalars: it is batched along the axes that are kept, and along what is folded."""
+    """JVP rule. `computation` takes scalars, so batch it along the kept axes and along the halves."""
     count = len(primals) // 2
     if any(type(t) is not Zero for t in tangents[count:]):
         raise NotImplementedError(

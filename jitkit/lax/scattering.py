@@ -1,14 +1,13 @@
-"""scatter: many windows of one array are written, or combined with what is there. `x.at[i].set(y)` and its
-kin are made of it.
+"""scatter: writes many windows of one array, or combines them with what is there. `x.at[i].set(y)` and its relatives
+use it.
 
-It is gather's mirror image: the last axis of the indices is an index vector, whose entry i says where the
-window starts along the operand's axis `scatter_dims_to_operand_dims[i]`; the axes `update_window_dims` of the
-updates are the window, the others tell which; axes of the operand in `inserted_window_dims` have size 1 in
-the window and are left out of the updates.
+It mirrors gather: the last axis of the indices is an index vector, whose entry i says where the window starts along the
+operand's axis `scatter_dims_to_operand_dims[i]`; the axes `update_window_dims` of the updates are the window, the
+others select it; axes of the operand in `inserted_window_dims` have size 1 in the window and are left out of the
+updates.
 
-How an element and its update become one is a region, a jaxpr on two scalars. Where windows overlap, XLA
-combines them in any order, so the result of a plain scatter is then undefined, and sums of floats differ in
-their last bits.
+A region, a jaxpr on two scalars, combines an element and its update. Where windows overlap, XLA combines them in any
+order, so the result of a plain scatter is then undefined, and sums of floats differ in their last bits.
 
 JAX: jax/_src/lax/slicing.py:_scatter_shape_rule
 """
@@ -36,7 +35,7 @@ from .utils import check_same_dtypes
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """Which axes of operand, indices and updates correspond in a scatter; see the module's text. Tuples of
+    """Says which axes of operand, indices and updates correspond in a scatter; see the module's text. Tuples of
     ascending axes.
     """
 
@@ -135,7 +134,7 @@ def _window_limits(shape: Sequence[int], dnums: ScatterDimensionNumbers) -> list
 
 
 def _define_scatter(name: str) -> Primitive:
-    """One of the scatters. They differ in name, for the sake of their derivatives; what they do is in
+    """Define one of the scatter primitives. They differ in name, for their derivatives; what they do is in
     `update_jaxpr`.
     """
     primitive = Primitive(name, pure_shape_rule=False)
@@ -227,8 +226,8 @@ def _emit_scatter(
 def _scatter_by_parts(
     ctx: LoweringContext, operand: str, indices: str, updates: str, attributes: str, operation: str
 ) -> str:
-    """Sums and differences of complex numbers of 128 bits, which no GPU can update in one step: the real parts and the
-    imaginary ones, each for themselves.
+    """Add or subtract complex numbers of 128 bits, which no GPU can update in one step: real and imaginary parts
+    separately.
     """
     whole, places, changes = ctx.avals_in
     avals = [whole.update(dtype=np.float64), places, changes.update(dtype=np.float64)]
@@ -246,7 +245,7 @@ def _scatter_by_parts(
 
 
 def _clamped(operand: Any, indices: Any, updates: Any, *, dnums: ScatterDimensionNumbers) -> list[Any]:
-    """The indices, moved so far that every window fits. XLA itself would drop those that do not."""
+    """Clamp the indices so that every window fits. XLA itself would drop those that do not."""
     left_out = {*dnums.inserted_window_dims, *dnums.operand_batching_dims}
     sizes = iter([updates.shape[axis] for axis in dnums.update_window_dims])
     room = [size - (1 if axis in left_out else next(sizes)) for axis, size in enumerate(operand.shape)]
@@ -259,8 +258,8 @@ def batch_scatter(
     primitive: Primitive, axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: ScatterDimensionNumbers,
     **params: Any,
 ) -> Any:  # fmt: skip
-    """What is written into, and what is written, become batches if they are none. The same indices for all elements: the
-    window gets the whole batch axis. Otherwise the axis runs along.
+    """Batch a scatter. Operand and updates become batches if they are not. With the same indices for all elements, the
+    window gets the whole batch axis. Otherwise the axis becomes a batching dimension.
     """
     (operand, indices, updates), (dim, indices_dim, updates_dim) = vals, dims
     operand, updates = bdim_at_front(operand, dim, axis.size), bdim_at_front(updates, updates_dim, axis.size)
@@ -311,7 +310,7 @@ def scatter(
     operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ScatterDimensionNumbers, *,
     indices_are_sorted: bool = False, unique_indices: bool = False, mode: Mode = None,
 ) -> Any:  # fmt: skip
-    """`operand` with windows replaced by `updates`. Most programs write `x.at[indices].set(y)`.
+    """Return `operand` with windows replaced by `updates`. Most programs write `x.at[indices].set(y)`.
 
     Args:
       operand: an array.
@@ -319,7 +318,7 @@ def scatter(
       updates: an array of the operand's dtype.
       dimension_numbers: which axes correspond.
       indices_are_sorted, unique_indices: promises that may make it faster.
-      mode: of indices out of bounds, see `GatherScatterMode`; by default such windows are dropped.
+      mode: for indices out of bounds, see `GatherScatterMode`; by default such windows are dropped.
 
     Raises:
       TypeError: where dimension numbers, shapes and dtypes do not fit together.
@@ -330,7 +329,7 @@ def scatter(
 
 
 def _combining(primitive: Primitive, combine: Callable[[Any, Any], Any], name: str, doc: str) -> Callable[..., Any]:
-    """The public function of a scatter that combines."""
+    """Make the public function of a combining scatter."""
 
     def function(
         operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ScatterDimensionNumbers, *,
@@ -357,8 +356,8 @@ def scatter_apply(
     dimension_numbers: ScatterDimensionNumbers, *, update_shape: Sequence[int] = (),
     indices_are_sorted: bool = False, unique_indices: bool = False, mode: Mode = None,
 ) -> Any:  # fmt: skip
-    """`operand` with `func`, a function of one scalar, applied to the elements of windows, as often as they
-    are named.
+    """Return `operand` with `func`, a function of one scalar, applied to the elements of windows, once for each time
+    they are indexed.
 
     Args:
       update_shape: the shape that updates would have.

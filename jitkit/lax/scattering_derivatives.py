@@ -1,7 +1,7 @@
 """Derivatives of gather and scatter, which are each other's transposes.
 
-Where windows of a plain scatter may overlap, nobody knows which update stays, and the derivative has to follow the one
-that did: updates are numbered, the numbers scattered as well, and read back.
+Where windows of a plain scatter may overlap, it is unspecified which update stays, and the derivative must follow that
+one: number the updates, scatter the numbers as well, and read them back.
 
 JAX: jax/_src/lax/slicing.py:_scatter_jvp
 """
@@ -58,7 +58,7 @@ def _transpose_gather(
     mode: Any,
     **params: Any,
 ) -> list[Any]:
-    """Each window is added where it was taken from."""
+    """Transpose rule: add each window where it was read."""
     if type(ct) is Zero:
         return no_cotangents((operand, indices))
     total = scatter_add(
@@ -82,7 +82,7 @@ def _filled_with_zeros(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _windows(x: Any, indices: Any, shape: Shape, numbers: ScatterDimensionNumbers, **params: Any) -> Any:
-    """What a scatter of updates of this shape would write over, in the place of each update."""
+    """Return, in place of each update, what a scatter of updates of this shape would overwrite."""
     left_out = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
     sizes = iter([shape[axis] for axis in numbers.update_window_dims])
     window = [1 if axis in left_out else next(sizes) for axis in range(x.ndim)]
@@ -246,7 +246,9 @@ def _jvp_extreme(
     update_consts: Any,
     **params: Any,
 ) -> tuple[Any, Any]:
-    """The mean of the tangents of all updates that are the extreme, and of what was there, if it is."""
+    """JVP rule: the mean of the tangents of all updates that are the extreme, and of the operand's element if it is,
+    too.
+    """
     operand, indices, updates = primals
     out = primitive.bind(
         operand,

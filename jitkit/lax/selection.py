@@ -1,6 +1,6 @@
-"""Choosing between values: `select_n`, which takes its case element by element, and `clamp`.
+"""Chooses between values: `select_n`, which selects element by element, and `clamp`.
 
-Both sides of a choice are computed; a branch that is not taken costs what it costs (`cond` is for that).
+Both sides of a choice are computed, also the one not taken (`cond` avoids that).
 
 JAX: jax/_src/lax/lax.py:select_n
 """
@@ -46,7 +46,7 @@ def _(ctx: LoweringContext, which: str, *cases: str) -> str:
     chooser, aval = ctx.avals_in[0], ctx.avals_out[0]
 
     def choose(first: int, among: tuple[str, ...]) -> str:
-        """Halve the cases, the first of which has the number `first`, until one is left."""
+        """Halve the cases, which are numbered from `first`, until one is left."""
         if len(among) == 1:
             return among[0]
         if chooser.dtype == np.bool_:
@@ -61,7 +61,7 @@ def _(ctx: LoweringContext, which: str, *cases: str) -> str:
 
 @register_batcher(select_n_p)
 def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
-    """No axis moves where all are at one place, and a choice for all elements stays a scalar."""
+    """Batching rule: no axis moves where all are at one position, and a choice for all elements stays a scalar."""
     (which, *cases), (which_dim, *case_dims) = vals, dims
     if set(case_dims) == {which_dim}:
         return select_n(_for_each_of(which, cases[0].shape, which_dim), *cases), which_dim
@@ -81,12 +81,12 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
 
 
 def _for_each_of(x: Any, shape: Sequence[int], dim: Any) -> Any:
-    """A scalar for each element of a batch of this shape, as one for each part of the elements."""
+    """Broadcast one scalar per element to the parts of each element, in a batch of this shape."""
     return x if np.shape(x) == tuple(shape) else broadcasting.broadcast_in_dim(x, shape, [dim])
 
 
 def select_n(which: Any, *cases: Any) -> Any:
-    """The elements of the case whose number is in `which`; a number out of range takes the nearest case.
+    """Return the elements of the case whose number is in `which`; a number out of range takes the nearest case.
 
     Args:
       which: bools (for two cases, False takes the first) or integers; a scalar, or of the cases' shape.
@@ -102,7 +102,7 @@ def select_n(which: Any, *cases: Any) -> Any:
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
-    """The elements of `on_true` where `pred`, of `on_false` elsewhere: `select_n` in the other order."""
+    """Return the elements of `on_true` where `pred`, of `on_false` elsewhere: `select_n` in the other order."""
     return select_n_p.bind(pred, on_false, on_true)
 
 
@@ -127,7 +127,7 @@ def _(min: ShapedArray, operand: ShapedArray, max: ShapedArray) -> ShapedArray:
 
 @register_batcher(clamp_p)
 def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
-    """Bounds that are scalars stay so, where they are the same for all elements."""
+    """Batching rule: scalar bounds stay scalars, where they are the same for all elements."""
     (low, x, high), (low_dim, dim, high_dim) = vals, dims
     if dim is not None and (np.ndim(low), np.ndim(high)) == (0, 0):
         return clamp_p.bind(low, x, high), dim
@@ -148,7 +148,7 @@ def _fill(x: Any, shape: Sequence[int]) -> Any:
 
 
 def clamp(min: Any, x: Any, max: Any) -> Any:
-    """x, but not below `min` and not above `max`, elementwise.
+    """Return x, but not below `min` and not above `max`, elementwise.
 
     Args:
       min: of x's dtype; a scalar, or of x's shape.

@@ -1,6 +1,6 @@
-"""Derivatives of what chooses between values: `select_n`, `clamp`, `max` and `min`.
+"""Differentiates choices between values: `select_n`, `clamp`, `max` and `min`.
 
-The tangent of what was chosen is the tangent of the result; where `max(x, y)` has two that are equal, each gives half.
+The result has the tangent of the chosen value; where x and y of `max(x, y)` are equal, each gives half.
 
 JAX: jax/_src/lax/lax.py:_select_jvp
 """
@@ -57,7 +57,7 @@ defjvp(
 
 
 def _share(x: Any, extreme: Any, y: Any) -> Any:
-    """How much of the tangent of `max(x, y)` is that of x: all, nothing, or half of it where the two are equal."""
+    """Return the share of x's tangent in that of `max(x, y)`: all, nothing, or half where the two are equal."""
     return div(
         select(eq(x, extreme), full_like(extreme, 1), full_like(extreme, 0)),
         select(eq(y, extreme), full_like(extreme, 2), full_like(extreme, 1)),
@@ -65,7 +65,7 @@ def _share(x: Any, extreme: Any, y: Any) -> Any:
 
 
 def _share_of_greater(x: Any, y: Any) -> Any:
-    """The same, as JAX has it since 0.12: nothing, too, where one of the two is nan."""
+    """The same, as JAX has it since 0.12: nothing where one of the two is nan."""
     is_greater, is_equal = gt(x, y), eq(x, y)
     one, zero, half = (full_like(is_greater, share, x.dtype) for share in (1, 0, 0.5))
     return select(is_greater, one, select(is_equal, half, zero))

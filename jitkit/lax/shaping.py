@@ -1,7 +1,6 @@
-"""The same elements in another shape: broadcast, reshape, squeeze, transpose, reverse.
+"""Changes the shape of arrays: broadcast, reshape, squeeze, transpose, reverse.
 
-Most of them keep the order of elements in memory, and XLA turns them into other ways to read an array rather
-than into copies.
+XLA turns most of them into another way to read the same memory rather than into copies.
 
 JAX: jax/_src/lax/lax.py:broadcast_in_dim
 """
@@ -68,8 +67,8 @@ def _(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int
 
 
 def _stage_broadcast(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
-    """A broadcast to the shape that an array has is the array itself; but in `linear_transpose`, as in JAX, which has another trace
-    there.
+    """Stage a broadcast: to the shape that an array has, it is the array itself; but not in `linear_transpose`, which
+    has another trace in JAX.
     """
     (x,) = operands
     if trace.debug_info.traced_for == "linear_transpose":
@@ -90,7 +89,7 @@ def _(ctx: LoweringContext, x: str, *, shape: tuple[int, ...], broadcast_dimensi
 def _transpose_broadcast(
     ct: Any, x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
 ) -> list[Any]:
-    """What was repeated is summed."""
+    """Transpose rule: sum over what was repeated."""
     ones = [i for i, size in enumerate(x.aval.shape) if size == 1]
     kept = [axis for i, axis in enumerate(broadcast_dimensions) if i not in ones]
     return [expand_dims(reduce_sum(ct, [axis for axis in range(len(shape)) if axis not in kept]), ones)]
@@ -100,7 +99,7 @@ deflinear(broadcast_in_dim_p, _transpose_broadcast)
 
 
 def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
-    """`operand` repeated along new axes, and along axes of size 1.
+    """Repeat `operand` along new axes, and along axes of size 1.
 
     Args:
       operand: an array or scalar.
@@ -128,7 +127,7 @@ def _(
 
 
 def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
-    """`operand` repeated along new axes of these sizes, in front of its own."""
+    """Repeat `operand` along new axes of these sizes, in front of its own."""
     if len(sizes) == 0:
         return asarray(operand)
     dimensions = tuple(range(len(sizes), len(sizes) + np.ndim(operand)))
@@ -136,7 +135,7 @@ def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
 
 
 def broadcast_to(operand: Any, shape: Sequence[int]) -> Any:
-    """`operand` broadcast to `shape`, by NumPy's rules. ValueError where it does not fit."""
+    """Broadcast `operand` to `shape`, by NumPy's rules. ValueError where it does not fit."""
     old_shape, shape = np.shape(operand), tuple(shape)
     if old_shape == shape:
         return asarray(operand)
@@ -154,12 +153,12 @@ def broadcast_to(operand: Any, shape: Sequence[int]) -> Any:
 
 
 def broadcast_like(arr: Any, like_arr: Any) -> Any:
-    """`arr` broadcast to the shape of `like_arr`."""
+    """Broadcast `arr` to the shape of `like_arr`."""
     return broadcast_to(arr, np.shape(like_arr))
 
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
-    """x with axes of size 1 in front, as many as it needs to have `rank` of them."""
+    """Give x axes of size 1 in front until it has `rank` axes."""
     ndim = np.ndim(x)
     return asarray(x) if ndim == rank else broadcast(x, (1,) * (rank - ndim))
 
@@ -210,7 +209,7 @@ def _(
 
 
 def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = None) -> Any:
-    """The same elements in row-major order in another shape; with `dimensions`, after transposing by them.
+    """Return the same elements in row-major order in another shape; with `dimensions`, transpose by them first.
 
     Raises:
       TypeError: where the number of elements differs, or `new_sizes` is not a shape.
@@ -226,7 +225,7 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
 
 
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
-    """The axes from `start_dimension` up to `stop_dimension` as one. ValueError where stop is before start."""
+    """Merge the axes from `start_dimension` up to `stop_dimension` into one. ValueError where stop is before start."""
     shape = np.shape(operand)
     low, high, _ = slice(start_dimension, stop_dimension).indices(len(shape))
     if high < low:
@@ -267,7 +266,7 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[i
 
 
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
-    """`array` without these axes. ValueError for axes of a size other than 1, or out of range."""
+    """Remove these axes from `array`. ValueError for axes of a size other than 1, or out of range."""
     ndim = np.ndim(array)
     axes = tuple(sorted(canonicalize_axis(axis, ndim) for axis in dimensions))
     if not axes and is_array(array):
@@ -276,7 +275,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
 
 
 def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
-    """`array` with new axes of size 1, at these places of the result. ValueError for repeated ones."""
+    """Add axes of size 1 to `array`, at these positions of the result. ValueError for repeated ones."""
     if len(set(dimensions)) != len(dimensions):
         raise ValueError(f"repeated axis in lax.expand_dims: {dimensions}")
     ndim = np.ndim(array) + len(dimensions)
@@ -323,7 +322,7 @@ def _emit_transpose(ctx: LoweringContext, x: str, aval: ShapedArray, axes: Seque
 
 
 def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -> Any:
-    """The axes in another order: axis i of the result is axis `permutation[i]` of `operand`.
+    """Permute the axes: axis i of the result is axis `permutation[i]` of `operand`.
 
     Raises:
       TypeError: where it is not a permutation of all axes.
@@ -365,5 +364,5 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[i
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
-    """The elements in reverse order along these axes. TypeError for negative, repeated, or too large ones."""
+    """Reverse the elements along these axes. TypeError for negative, repeated, or too large ones."""
     return rev_p.bind(operand, dimensions=tuple(dimensions))

@@ -1,4 +1,4 @@
-"""Windows that are known while tracing: slice.
+"""Slices whose start and size are known while tracing.
 
 JAX: jax/_src/lax/slicing.py:slice
 """
@@ -25,7 +25,7 @@ slice_p = Primitive("slice")
 
 
 class _Sliding(Slots):
-    """Slot for the primitive of `dynamic_slicing`, which eager slices are."""
+    """Slot for the primitive of `dynamic_slicing`, which does eager slices."""
 
     dynamic_slice_p: Primitive
 
@@ -97,23 +97,23 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, start_indices: Any, li
 
 
 def _known(indices: Sequence[Any]) -> tuple[Any, ...]:
-    """Indices of which those that are Arrays are ints."""
+    """Convert indices that are Arrays to ints."""
     return tuple(operator.index(i) if type(i) is Array else i for i in indices)
 
 
 def slice(
     operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
 ) -> Any:
-    """The elements from `start_indices` to before `limit_indices`, along each axis every `strides`-th.
-    Nothing is clamped.
+    """Return the elements from `start_indices` to before `limit_indices`, along each axis every `strides`-th. Nothing
+    is clamped.
 
     Raises:
       TypeError: where the indices are not one per axis, or do not lie within the array in order.
     """
     starts, limits = _known(start_indices), _known(limit_indices)
-    checks_keys = config.local.state.options.debug_key_reuse  # which has to see what part is taken
+    checks_keys = config.local.state.options.debug_key_reuse  # the check has to see which part is taken
     if strides is None and core.trace_state_clean() and core.is_array_type(type(operand)) and not checks_keys:
-        # Run now, it is computed by the program that takes the corner as data: one program for all corners.
+        # An eager slice runs the program whose start is data: one program for all starts.
         shape = slice_p.abstract_eval(
             core.get_aval(operand), start_indices=starts, limit_indices=limits, strides=None
         ).shape
@@ -124,8 +124,8 @@ def slice(
 
 
 def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
-    """`operand[start_index:limit_index:stride]` along one axis. Negative indices count from the end; nothing
-    is clamped.
+    """Return `operand[start_index:limit_index:stride]` along one axis. Negative indices count from the end; nothing is
+    clamped.
     """
     start_indices, limit_indices, strides = [0] * operand.ndim, list(operand.shape), [1] * operand.ndim
     size = operand.shape[axis]
@@ -139,8 +139,8 @@ def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None,
 
 
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
-    """`operand[index]` along one axis, which stays with size 1, or goes without `keepdims`. IndexError when
-    out of bounds.
+    """Return `operand[index]` along one axis, which stays with size 1, or is removed without `keepdims`. IndexError
+    when out of bounds.
     """
     index, axis = operator.index(index), int(axis)
     size = operand.shape[axis]

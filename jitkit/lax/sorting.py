@@ -1,8 +1,8 @@
-"""Sorting along one axis: any number of arrays, moved together, in the order of the first ones.
+"""Sorts along one axis: any number of arrays, moved together, in the order of the first ones.
 
-The order is total, so that every input has one sorted form: -0 and 0 are equal, and all nans are equal and
-come last. XLA is given a comparator on scalars; it is written below in lax, and becomes the region of the
-operation. Complex numbers are ordered by real part, then by imaginary part.
+Every input has one sorted form: -0 and 0 are equal, and all nans are equal and come last. XLA needs a comparator on
+scalars; it is written below in lax, and becomes the region of the operation. Complex numbers are ordered by real part,
+then by imaginary part.
 
 JAX: jax/_src/lax/lax.py:_sort_lt_comparator
 """
@@ -45,9 +45,7 @@ def _(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: int) ->
 
 
 def _comes_first(pairs: Sequence[tuple[Any, Any]]) -> Any:
-    """Whether x is to stand before y, where each pair holds a key of x and that of y, the most important
-    first.
-    """
+    """Whether x comes before y, where each pair holds a key of x and that of y, the most important first."""
     first = None
     for x, y in reversed([part for pair in pairs for part in _parts(*pair)]):
         less = lt_to(x, y)
@@ -56,14 +54,14 @@ def _comes_first(pairs: Sequence[tuple[Any, Any]]) -> Any:
 
 
 def _parts(x: Any, y: Any) -> list[tuple[Any, Any]]:
-    """A pair of keys as pairs of which `<` is the order wanted."""
+    """Return a pair of keys as pairs to compare with `<`."""
     if is_a(x.dtype, np.complexfloating):
         return [(_canonical(real(x)), _canonical(real(y))), (_canonical(imag(x)), _canonical(imag(y)))]
     return [(_canonical(x), _canonical(y))] if is_a(x.dtype, np.floating) else [(x, y)]
 
 
 def _canonical(x: Any) -> Any:
-    """A float with one zero and one nan instead of many: the total order tells those apart."""
+    """Map all zeros of a float to one and all nans to one: XLA's total order distinguishes them."""
     zero, nan = (scalar_like(x, value) for value in (0, np.nan))
     return select(ne(x, x), nan, select(eq(x, zero), zero, x))
 
@@ -90,14 +88,16 @@ def _(ctx: LoweringContext, *operands: str, dimension: int, is_stable: bool, num
 
 
 def _along_axis(axis: int, others: tuple[int, ...]) -> GatherDimensionNumbers:
-    """Of a gather that takes an element for each element along the axis; the other axes run along."""
+    """Return the dimension numbers of a gather that takes an element for each element along the axis; the other axes
+    are batch axes.
+    """
     return GatherDimensionNumbers((), (axis,), (axis,), others, others)
 
 
 def _jvp_sort(
     primals: Sequence[Any], tangents: Sequence[Any], *, dimension: int, is_stable: bool, num_keys: int
 ) -> tuple[Sequence[Any], list[Any]]:
-    """Positions are sorted along, and tangents taken from there."""
+    """JVP rule: sort positions along, and take the tangents from there."""
     shape = primals[0].shape
     index_dtype = np.uint32 if builtins.max(shape, default=0) <= np.iinfo(np.uint32).max else np.uint64
     *outs, places = sort_p.bind(
@@ -158,8 +158,8 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
 
 def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
-    """Sort `keys` along an axis, and `values`, of the same shape, with them. With an iota as values this is
-    an argsort.
+    """Sort `keys` along an axis, and `values`, of the same shape, with them. With an iota as `values` this is an
+    argsort.
     """
     dimension = canonicalize_axis(dimension, len(keys.shape))
     sorted_keys, moved_values = sort_p.bind(keys, values, dimension=dimension, is_stable=is_stable, num_keys=1)
@@ -193,7 +193,7 @@ def _(operand: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
 
 @register_lowering(top_k_p)
 def _(ctx: LoweringContext, x: str, *, k: int, axis: int) -> list[str]:
-    """CHLO looks along the last axis, so another one changes places with it before and after."""
+    """Lowering rule: CHLO's operation works on the last axis, so another one is swapped with it before and after."""
     [aval] = ctx.avals_in
     order = list(range(aval.ndim))
     order[axis], order[-1] = order[-1], order[axis]
@@ -230,10 +230,10 @@ def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, k: int, axis: int) ->
 
 
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
-    """The `k` greatest elements along an axis, in descending order, and their positions (int32). Of equals,
-    the first come first.
+    """Return the `k` greatest elements along an axis, in descending order, and their indices (int32). Among equals, the
+    first come first.
 
-    nan is greater than everything.
+    A nan is greater than everything.
 
     Raises:
       ValueError: for a negative k, or one beyond the size of the axis; for an axis out of range; for complex

@@ -1,8 +1,8 @@
-"""What the primitives of this folder share: checks of shapes, axes, dtypes, in JAX's words where they fail.
+"""Checks shapes, axes and dtypes for the primitives of this folder, with JAX's error messages.
 
-A shape rule is given avals and returns an aval. It says no by raising TypeError or ValueError, and the first
-line of the message is JAX's, because that is what a user searches the web for. JAX checks shapes before
-dtypes, and so do the rules here.
+A shape rule takes avals and returns an aval. It refuses operands by raising TypeError or ValueError, and the first line
+of the message is JAX's, because users search the web for that. JAX checks shapes before dtypes, and so do the rules
+here.
 
 JAX: jax/_src/lax/utils.py:standard_abstract_eval
 """
@@ -25,7 +25,7 @@ Shape = tuple[int, ...]
 
 
 class _Derivatives(Slots):
-    """Slots for the functions of these names, which stand above this room, and of which some of its rules are made."""
+    """Slots for the functions of these names, which are above this room, and which some of its rules use."""
 
     custom_jvp: Any
     linear_transpose: Callable[..., Any]
@@ -38,18 +38,20 @@ derivatives = _Derivatives()
 
 
 def is_array(x: Any) -> bool:
-    """Whether x is an Array, a Tracer or a `jax.Array`, and no scalar or NumPy array."""
+    """Whether x is an Array, a Tracer or a `jax.Array`, not a scalar or NumPy array."""
     return isinstance(x, Array)
 
 
 def constant_like(x: Any, value: Any) -> Any:
-    """A scalar of the dtype of x, to be a literal of an equation; a Python number, weak like x, for a weak scalar."""
+    """Return a scalar of the dtype of x, for a literal of an equation; a Python number, weak like x, for a weak scalar."""
     aval = core.get_aval(x)
     return np.asarray(value).astype(aval.dtype)[()] if aval.shape else scalar_of_type(x, value)
 
 
 def scalar_of_type(x: Any, value: Any) -> Any:
-    """A scalar of the dtype of x, to be a literal of an equation; a Python number where x is weak, whatever its shape."""
+    """Return a scalar of the dtype of x, for a literal of an equation; a Python number where x is weak, whatever its
+    shape.
+    """
     aval = core.get_aval(x)
     if aval.weak_type:
         weak = dtypes.scalar_type_of(aval.dtype)(value)
@@ -62,9 +64,9 @@ def scalar_of_type(x: Any, value: Any) -> Any:
 
 
 def refuse_sharding(name: str, out_sharding: Any) -> None:
-    """NotImplementedError where a function is told where the parts of its result are to be: XLA decides that within a program.
+    """Raise NotImplementedError for a sharding of a function's result: within a program XLA decides that.
 
-    None says nothing, nor does a sharding over a mesh without axes, which `jitkit.typeof` of an array has.
+    None is allowed, and so is a sharding over a mesh without axes, which `jitkit.typeof` of an array has.
     """
     if out_sharding is not None and not getattr(getattr(out_sharding, "mesh", None), "empty", False):
         raise NotImplementedError(
@@ -77,7 +79,7 @@ def refuse_sharding(name: str, out_sharding: Any) -> None:
 
 
 def canonicalize_shape(shape: Any, context: str = "") -> Shape:
-    """A shape given by a user, as a tuple of ints; a bare int is a shape of one axis.
+    """Return a user's shape as a tuple of ints; a bare int is a shape of one axis.
 
     Raises:
       TypeError: where it is not made of integers known while tracing; `context` ends the first sentence.
@@ -110,7 +112,7 @@ def _its_axes(ndim: int) -> str:
 
 
 def canonicalize_axis(axis: Any, ndim: int) -> int:
-    """An axis in [-ndim, ndim) as one in [0, ndim). ValueError outside of that range."""
+    """Return an axis in [-ndim, ndim) as one in [0, ndim). ValueError outside of that range."""
     index = operator.index(axis)
     if not -ndim <= index < ndim:
         raise ValueError(f"axis {index} is out of bounds for array of dimension {ndim}{_its_axes(ndim)}")
@@ -118,7 +120,7 @@ def canonicalize_axis(axis: Any, ndim: int) -> int:
 
 
 def check_shapelike(function: str, argument: str, sizes: Any, positive: bool = False) -> None:
-    """TypeError unless `sizes` is a sequence of integers, all of them >= 0 (with `positive`: >= 1)."""
+    """Raise TypeError unless `sizes` is a sequence of integers, all of them >= 0 (with `positive`: >= 1)."""
     if not isinstance(sizes, (tuple, list, np.ndarray)):
         raise TypeError(f"{function} {argument} must be of type tuple/list/ndarray, got {type(sizes)}.")
     try:
@@ -133,10 +135,10 @@ def check_shapelike(function: str, argument: str, sizes: Any, positive: bool = F
 
 
 def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
-    """The shape of an elementwise operation, called `name`, on one or more arrays of these shapes.
+    """Return the shape of an elementwise operation, called `name`, on one or more arrays of these shapes.
 
-    All must have the same number of axes; nothing is put in front of a shorter shape. Along each axis, the
-    sizes are equal but for those that are 1, which stretch. TypeError, which names the operation, otherwise.
+    All must have the same number of axes; a shorter shape is not extended. Along each axis the sizes must be equal,
+    except that size 1 stretches. Otherwise TypeError, which names the operation.
     """
     first = shapes[0]
     if all(shape == first for shape in shapes):
@@ -155,7 +157,7 @@ def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
 
 
 def broadcast_shapes(*shapes: Any) -> Shape:
-    """The shape to which NumPy's rules broadcast all of these together.
+    """Return the shape to which NumPy's rules broadcast all of these together.
 
     Raises:
       ValueError: where there is none.
@@ -176,7 +178,7 @@ def broadcast_shapes(*shapes: Any) -> Shape:
 
 
 def index_tuple(x: Any) -> tuple[int, ...]:
-    """An int, or a sequence of them, as a tuple of ints. TypeError for anything else."""
+    """Return an int, or a sequence of them, as a tuple of ints. TypeError for anything else."""
     try:
         one = operator.index(x)
     except TypeError:
@@ -186,7 +188,7 @@ def index_tuple(x: Any) -> tuple[int, ...]:
 
 # --- dtypes --------------------------------------------------------------------------------------------
 
-# Operations of ours whose namesake in jitkit.numpy converts its operands by itself.
+# Our operations whose namesake in jitkit.numpy converts its operands.
 _NUMPY_EQUIVALENTS = {
     **{name: name for name in (
         "add", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil", "concatenate",
@@ -203,7 +205,7 @@ _NUMPY_EQUIVALENTS = {
 
 
 def check_same_dtypes(name: str, *avals: ShapedArray) -> None:
-    """TypeError unless all avals have one dtype: lax converts nothing by itself."""
+    """Raise TypeError unless all avals have one dtype: lax does not convert."""
     if all(aval.dtype == avals[0].dtype for aval in avals):
         return
     given = ", ".join(str(aval.dtype) for aval in avals)

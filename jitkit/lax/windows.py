@@ -1,4 +1,4 @@
-"""Reductions over windows that move along an array: what pooling is made of.
+"""Reduces over windows that move along an array, as pooling does.
 
 JAX: jax/_src/lax/windowed_reductions.py:reduce_window
 """
@@ -35,7 +35,7 @@ def reduce_window_shape_tuple(
     base_dilation: Any = None,
     window_dilation: Any = None,
 ) -> Shape:
-    """How many positions a window has along each axis."""
+    """Return how many positions a window has along each axis."""
     if base_dilation is not None:
         operand_shape = dilate_shape(operand_shape, base_dilation)
     if window_dilation is not None:
@@ -53,7 +53,7 @@ def window_shape(
     base_dilation: Any,
     window_dilation: Any,
 ) -> Shape:
-    """The shape of what a reduction over windows gives; TypeError for windows that do not fit the operand's rank."""
+    """Return the shape of a reduction over windows; TypeError for windows that do not fit the operand's rank."""
     check_shapelike("reduce_window", "window_dimensions", window_dimensions, positive=True)
     check_shapelike("reduce_window", "window_strides", window_strides, positive=True)
     check_shapelike("reduce_window", "base_dilation", base_dilation)
@@ -104,7 +104,7 @@ def _define(
 
 
 def with_batch(window: dict[str, Any], dim: int) -> dict[str, Any]:
-    """The window on arrays that have a batch axis at `dim`, along which it has a single element."""
+    """Extend the window for arrays that have a batch axis at `dim`, along which it has a single element."""
     return {name: (*value[:dim], (0, 0) if name == "padding" else 1, *value[dim:]) for name, value in window.items()}
 
 
@@ -197,14 +197,14 @@ def reduce_window(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> Any:
-    """Fold what is in a window, at each place that it can have.
+    """Fold the elements in a window, at each of its positions.
 
     Args:
       operand: an array, or a tree of arrays of one shape.
-      init_value: the neutral element, a scalar, or a tree of them; it is also what is around the array.
+      init_value: the neutral element, a scalar, or a tree of them; it is also the padding.
       computation: takes two scalars (or trees of them), returns one. Associative.
       window_dimensions, window_strides: the window's size along each axis, and how far it moves (1 by default).
-      padding: pairs of how much is put before and after each axis; or "VALID" (nothing), "SAME", "SAME_LOWER".
+      padding: pairs of how much to add before and after each axis; or "VALID" (nothing), "SAME", "SAME_LOWER".
       base_dilation, window_dilation: distances between neighbours in the array, and in the window.
 
     Returns:
@@ -246,7 +246,7 @@ def reduce_window(
 
 
 def _plain(computation: Callable[..., Any], inits: Sequence[Any]) -> Primitive | None:
-    """The primitive for a fold by this function from this neutral element, if there is one."""
+    """Return the primitive for a fold by this function from this neutral element, if there is one."""
     if len(inits) != 1 or not core.is_concrete(inits[0]) or np.shape(inits[0]) != ():
         return None
     try:

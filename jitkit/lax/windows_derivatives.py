@@ -1,9 +1,9 @@
 """Derivatives of reductions over windows.
 
-A sum is linear: its transpose hands each cotangent to all places of its window, which is a sum over windows again, with
-strides for holes. The greatest of a window has the tangent of the place where it was found. So there are two primitives
-that look at one array and take from another: `select_and_gather_add` takes the element of the place that was selected, one
-for each window, and `select_and_scatter_add`, its transpose, puts one there. Of several equal elements the first counts.
+A sum is linear: its transpose gives each cotangent to all elements of its window, which is a sum over windows again,
+with strides as holes. A window's maximum has the tangent of the element where it was found. So two primitives select by
+one array and read another: `select_and_gather_add` takes the element at the selected position, one for each window, and
+`select_and_scatter_add`, its transpose, adds to it. Among equal elements the first is selected.
 
 JAX: jax/_src/lax/windowed_reductions.py:_select_and_scatter_add
 """
@@ -99,7 +99,7 @@ def _(source: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, **wi
 
 @register_lowering(select_and_gather_add_p)
 def _(ctx: LoweringContext, source: str, operand: str, *, select_prim: Primitive, **window: Any) -> str:
-    """A reduction of pairs: of a place's value, and of what is taken from there."""
+    """Lowering rule: reduce pairs of a selecting value and the value to take."""
     dtype = ctx.avals_in[1].dtype
     start = np.array(-np.inf if select_prim is ge_p else np.inf, dtype), np.array(0, dtype)
 
@@ -136,7 +136,7 @@ def _transpose_gather(
 
 
 def _never(select_prim: Primitive, dtype: Any) -> Any:
-    """What is selected only where there is nothing else."""
+    """Return the value that is selected only where there is nothing else."""
     return (max_identity if select_prim is ge_p else min_identity)(dtype)
 
 
@@ -161,7 +161,9 @@ def _(
     window_strides: Sequence[int],
     padding: Padding,
 ) -> str:
-    """XLA's compilers for CPUs and GPUs do not take the padding: it is put around before, and cut off."""
+    """Lowering rule: XLA's compilers for CPUs and GPUs do not support the padding, so it is added before and cut off
+    after.
+    """
     source_aval, aval = ctx.avals_in
     sides = [(low, high, 0) for low, high in padding]
     edge = _never(select_prim, aval.dtype)
@@ -201,7 +203,7 @@ primitive_transposes[select_and_scatter_add_p] = _transpose_scatter
 
 
 def _of_source(primitive: Primitive) -> None:
-    """Linear in the first operand, and in steps of the second; a batch axis comes first."""
+    """Define it as linear in the first operand, with zero tangent for the second; a batch axis comes first."""
     defjvp(primitive, lambda g, out, source, x, **params: primitive.bind(g, x, **params), None)
 
     @register_batcher(primitive)
@@ -221,7 +223,7 @@ defjvp(reduce_window_min_p, lambda g, out, x, **window: _gather_add(g, x, select
 def _jvp_reduce_window(
     primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Any, consts: tuple[()], **window: Any
 ) -> tuple[list[Any], list[Any]]:
-    """The same reduction, of pairs."""
+    """JVP rule: the same reduction, on pairs."""
     count = len(primals) // 2
     if any(type(t) is not Zero for t in tangents[count:]):
         raise TypeError("reduce_window jvp does not support non-zero init_value_tangent.")

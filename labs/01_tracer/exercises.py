@@ -49,11 +49,12 @@ class Primitive:
 
 
 def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
-    """The shape of an elementwise operation, called `name`, on one or more arrays of these shapes.
+    """Return the shape of an elementwise operation, called `name`, on one or more arrays of these
+    shapes.
 
-    All must have the same number of axes; nothing is put in front of a shorter shape. Along each
-    axis, the sizes are equal but for those that are 1, which stretch. TypeError, which names the
-    operation, otherwise.
+    All must have the same number of axes; a shorter shape is not extended. Along each axis the
+    sizes must be equal, except that size 1 stretches. Otherwise TypeError, which names the
+    operation.
     """
     raise NotImplementedError("01.2")
 
@@ -65,8 +66,7 @@ def elementwise_aval(
     one_dtype: bool,
     operands: Sequence[ShapedArray],
 ) -> ShapedArray:
-    """The aval of the result of an elementwise primitive: what is known of it before anything is
-    computed.
+    """Return the aval of the result of an elementwise primitive.
 
     Its shape is the one to which the operands broadcast (`broadcast_operands`), its dtype what
     `result(*operands)` says, and it is weakly typed when every operand is.
@@ -75,7 +75,7 @@ def elementwise_aval(
       name: the primitive's, for messages.
       accepts: for each operand the kinds of dtype that are accepted in its place.
       result: a function of the operands' avals that returns the dtype of the result.
-      one_dtype: whether the operands must be of one dtype: nothing is converted here.
+      one_dtype: whether the operands must have one dtype: nothing is converted here.
       operands: their avals.
 
     Raises:

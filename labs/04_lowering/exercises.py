@@ -144,17 +144,17 @@ def lower_dot_general(
     precision: CanonicalPrecision,
     preferred_element_type: Any,
 ) -> str:
-    """Write one `stablehlo.dot_general`; the name of the product. `lhs` and `rhs` are names of
-    values of the types `ctx.avals_in`; the product has to be of the type `ctx.avals_out[0]`, which
-    `preferred_element_type` is part of.
+    """Write one `stablehlo.dot_general`; return the name of the product. `lhs` and `rhs` are names
+    of values of the types `ctx.avals_in`; the product must have the type `ctx.avals_out[0]`, which
+    includes `preferred_element_type`.
 
         stablehlo.dot_general %0, %1, batching_dims = [0] x [0],
             contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT]
 
-    (in one line) is followed by the types of operands and result. `batching_dims` is left out where
-    there are none; the words of `precision` are those of `precision_pair`. The machine may multiply
-    and sum in other dtypes: `dtypes_computed_with` says in which. So operands are converted before,
-    and the sum after; its algorithm follows the precision.
+    (in one line) is followed by the types of operands and result. Leave out `batching_dims` where
+    there are none; `precision_pair` gives the words of `precision`. The machine may multiply and
+    sum in other dtypes, which `dtypes_computed_with` gives: convert the operands before, and the
+    sum after; its algorithm follows the precision.
     """
     raise NotImplementedError("04.4")
 
@@ -165,9 +165,9 @@ def lower_dot_general(
 
 
 def max_identity(dtype: Any) -> np.ndarray[Any, Any]:
-    """What `max` begins with, an array without axes: the value of the dtype that is greater than no
-    other. That is -inf, or the lowest finite value where there is no infinity
-    (`dtypes.supports_inf`); the least integer; of bools False.
+    """Return the neutral element of `max`, an array without axes: the least value of the dtype.
+    That is -inf, or the lowest finite value where there is no infinity (`dtypes.supports_inf`); the
+    least integer; False for bools.
     """
     raise NotImplementedError("04.5")
 
@@ -181,15 +181,15 @@ def emit_reduce(
     reducer: Callable[..., Sequence[str]],
 ) -> list[str]:
     """Write `"stablehlo.reduce"`, which folds one or several arrays of one shape together, along
-    `axes`; the names of the results.
+    `axes`; return the names of the results.
 
         %4:2 = "stablehlo.reduce"(%2, %3, %0, %1) <{dimensions = array<i64: 1>}> ({region}) : (...) -> (...)
 
     Args:
       operands: names of the arrays, whose types are the first of `ctx.avals_in`.
-      inits: names of scalars, as many, of the operands' dtypes: what is folded first, and any
+      inits: names of as many scalars, of the operands' dtypes: the neutral elements, folded in any
         number of times.
-      axes: the axes along which is folded. They are missing in the results.
+      axes: the axes to fold. The results do not have them.
       avals_out: the types of the results.
       reducer: `reducer(*accumulated, *elements)` writes how two scalars become one, for each of the
         arrays, and returns the names. It is called while the region is written (`emit_regions`), on

@@ -52,18 +52,18 @@ from jitkit.tree_util import tree_leaves
 def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
     """The tangent of `y = logistic(x)`, which is 1 / (1 + exp(-x)), where that of x is `g`.
 
-    The derivative of the logistic function is y (1 - y): it needs no other function than y, which
-    is known. `constant_like(y, 1)` is a 1 of y's dtype.
+    The derivative of the logistic function is y (1 - y): it needs only y, which is known.
+    `constant_like(y, 1)` is a 1 of y's dtype.
     """
     raise NotImplementedError("11.1")
 
 
 def jvp_extreme(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-    """The tangent of `out`, the maximum or minimum of x along `axes`, where that of x is `g`.
+    """Return the tangent of `out`, the maximum or minimum of x along `axes`, where that of x is
+    `g`.
 
-    It is the tangent of that element which is the extreme. Where several are, neither of them is
-    more so than the others: it is the mean of their tangents. `reshape` puts the axes back that
-    `out` lacks, with size 1.
+    It is the tangent of the extreme element; if several are extreme, the mean of their tangents.
+    `reshape` gives `out` the missing axes back, with size 1.
     """
     raise NotImplementedError("11.1")
 
@@ -218,14 +218,13 @@ def backward_pass(
 
 
 def unbroadcast(aval: Any, ct: Any) -> Any:
-    """The cotangent of an operand of this type, from one of what the operation broadcast it to.
+    """Return the cotangent of an operand of this type from the cotangent of its broadcast.
 
-    Each element of the operand was used as often as it was repeated, and counts as much as all of
-    these together: a sum (`reduce_sum(ct, axes)`) along the axes that were broadcast. An operand is
-    a scalar, which is broadcast to any shape, or has as many axes as the result, of which those of
-    size 1 may be stretched. The cotangent has the operand's shape. Where nothing was broadcast it
-    is `ct` itself, and nothing is written; `ct` may be a number of Python (`np.shape` takes those,
-    too).
+    Each element of the operand was used in several places, so its cotangent is their sum
+    (`reduce_sum(ct, axes)`) along the axes that were broadcast. An operand is a scalar, which is
+    broadcast to any shape, or has as many axes as the result, of which those of size 1 may be
+    stretched. The cotangent has the operand's shape. If nothing was broadcast, return `ct` itself,
+    and write nothing; `ct` may be a Python number (`np.shape` takes those, too).
     """
     raise NotImplementedError("11.4")
 

@@ -1,8 +1,8 @@
-"""Derivatives of matrices that are taken apart. Each begins from the equation that the parts fulfil, such as A = Q R, and asks
-what a small change of A does to them: dA = dQ R + Q dR.
+"""Differentiates matrix factorisations. Each rule differentiates the equation of the factors, such as A = Q R: dA = dQ
+R + Q dR.
 
-They stand apart from the decompositions because they are written with several of them. Where the parts are not unique or
-not smooth, as eigenvectors of equal eigenvalues are, the formulas divide by zero.
+They are not beside the factorisations because they use several of them. Where the factors are not unique or not smooth,
+as for equal eigenvalues, the formulas divide by zero.
 
 Sources: I. Murray, Differentiation of the Cholesky decomposition, 2016 (cholesky); M. Giles, An extended collection of matrix
 derivative results, 2008 (eigh, eig, svd); F. R. de Hoog, R. S. Anderssen and M. A. Lukas, Differentiation of matrix functionals
@@ -56,7 +56,7 @@ def _eye(dtype: Any, size: int) -> Any:
 
 
 def _eye_like(dtype: Any, x: Any) -> Any:
-    """The identity for matrices like `x`, with as many axes."""
+    """Return the identity for matrices like `x`, with as many axes."""
     return expand_dims(_eye(dtype, x.shape[-1]), range(x.ndim - 2))
 
 
@@ -66,12 +66,12 @@ def _diagonal(x: Any) -> Any:
 
 
 def _product(like: Any) -> Callable[[Any, Any], Any]:
-    """The product of matrices with as many axes as `like`, as exact as can be."""
+    """Return a function for products of matrices with as many axes as `like`, as exact as possible."""
     return functools.partial(dot if like.ndim == 2 else batch_matmul, precision=Precision.HIGHEST)
 
 
 def _differences(w: Any, eye: Any) -> Any:
-    """w_j - w_i in row i, and 1 on the diagonal, so that it can be divided by."""
+    """Return w_j - w_i in row i, and 1 on the diagonal, to divide by."""
     with config.override(numpy_rank_promotion="allow"):
         return eye + w[..., None, :] - w[..., None]
 
@@ -87,7 +87,7 @@ def _by_matrix(g: Any, x: Any, a: Any, b: Any, **params: Any) -> Any:
     g = g.conj() if params["conjugate_a"] else g
     product = _product(g)
     rows, columns = b.shape[-2:]
-    # Two products in either order: the cheaper one.
+    # Of two products in either order, take the cheaper one.
     if left_side:
         if rows > columns:
             return triangular_solve(a, product(g, x), **params)
@@ -112,7 +112,7 @@ primitive_transposes[triangular_solve_p] = _transpose_solve
 
 
 def _hermitian(x: Any) -> Any:
-    """The Hermitian matrices of which x has the lower triangle."""
+    """Return the Hermitian matrices with x's lower triangle."""
 
     def mirrored(part: Any, join: Callable[..., Any]) -> Any:
         return join(lower_triangle(part, 0 if join is add else -1), swap_axes(lower_triangle(part, -1)))
@@ -123,8 +123,8 @@ def _hermitian(x: Any) -> Any:
 
 
 def _jvp_cholesky(primals: Sequence[Any], tangents: Sequence[Any]) -> Pair:
-    """dL = L phi(L^-1 dA L^-H), where phi takes the lower triangle and halves the diagonal. Since JAX 0.12, of dA as of A
-    the lower triangle alone is read.
+    """JVP rule: dL = L phi(L^-1 dA L^-H), where phi takes the lower triangle and halves the diagonal. Since JAX 0.12
+    only the lower triangle of dA is read, as of A.
     """
     [x], [dx] = primals, tangents
     dx = _hermitian(dx) if since(0, 12) else dx
@@ -142,7 +142,9 @@ primitive_jvps[cholesky_p] = _jvp_cholesky
 
 
 def _change_of_factors(factors: Any, da: Any, permutation: Any) -> Any:
-    """L^-1 dA U^-1 is a sum of two triangles: L times the lower one is dL, the upper one times U is dU."""
+    """Return dL and dU: L^-1 dA U^-1 is a sum of two triangles; L times the lower one is dL, the upper one times U is
+    dU.
+    """
     rows, columns = da.shape
     rank = min(rows, columns)
     zero = constant_like(factors, 0)
@@ -170,7 +172,9 @@ primitive_jvps[lu_p] = _jvp_lu
 
 
 def _change_of_qr(q: Any, r: Any, dx: Any) -> Pair:
-    """Of matrices with no more columns than rows: Q^H dQ is skew, R triangular, and their sum is Q^H dA R^-1."""
+    """Return dQ and dR for matrices with no more columns than rows: Q^H dQ is skew, dR R^-1 triangular, and their sum
+    is Q^H dA R^-1.
+    """
     scaled = triangular_solve(r, dx)
     inside = adjoint(q) @ scaled
     below = lower_triangle(inside, -1)
@@ -190,7 +194,7 @@ def _jvp_qr(
     if pivoting:
         dx = dx[..., order[0]]
     if rows < columns:
-        # A square matrix, and columns besides, which R has as Q^H A.
+        # A square matrix, and more columns, which are Q^H A in R.
         rest, dx, d_rest = x[..., :, rows:], dx[..., :, :rows], dx[..., :, rows:]
         dq, dr = _change_of_qr(q, r[..., :, :rows], dx)
         dr = concatenate((dr, adjoint(dq) @ rest + adjoint(q) @ d_rest), dr.ndim - 1)
@@ -205,7 +209,9 @@ def _jvp_qr(
 
 
 def _change_of_full_qr(q: Any, needed: Any, dq: Any, dr: Any) -> Pair:
-    """The change of the other columns of Q, which are orthogonal to those that R needs. (arXiv 2409.13374, equations 32, 33.)"""
+    """Return the change of the other columns of Q, which are orthogonal to those that R needs. (arXiv 2409.13374,
+    equations 32, 33.)
+    """
     rows, columns = q.shape[-2], dr.shape[-1]
     top, bottom, others = needed[..., :columns, :], needed[..., columns:, :], q[..., :, columns:]
     d_top, d_bottom = dq[..., :columns, :], dq[..., columns:, :]
@@ -224,7 +230,7 @@ primitive_jvps[qr_p] = _jvp_qr
 
 
 def _jvp_eigh(primals: Sequence[Any], tangents: Sequence[Any], *, subset_by_index: Any, **params: Any) -> Pair:
-    """The first order of perturbation theory, for eigenvalues that are all different."""
+    """JVP rule: first-order perturbation theory, for eigenvalues that are all different."""
     [a], [da] = primals, tangents
     size = a.shape[-1]
     if subset_by_index not in (None, (0, size)):
@@ -280,7 +286,9 @@ def _jvp_eig(
 
 
 def _change_of_eigenvectors(w: Any, v: Any, da: Any) -> Pair:
-    """An eigenvector is any multiple of it. LAPACK's has length 1, and its largest component is real: so has the changed one."""
+    """Normalise the change of eigenvectors. Any multiple is an eigenvector; LAPACK's has length 1 and a real largest
+    component, and so must the changed one.
+    """
     product, eye = _product(v), _eye(w.dtype, w.shape[-1])
     weights = reciprocal(_differences(w, eye)) - eye
     inside = product(solve(v, da), v)
@@ -334,7 +342,7 @@ def _jvp_svd(
 
 
 def _change_of_rotations(s: Any, as_row: Any, u: Any, v: Any, inside: Any) -> Pair:
-    """What U and V do within the space that their columns span."""
+    """Return how U and V change within the space that their columns span."""
     dtype = inside.dtype
     squares = (as_row + swap_axes(as_row)) * (as_row - swap_axes(as_row))
     eye = expand_dims(_eye(s.dtype, s.shape[-1]), range(squares.ndim - 2))

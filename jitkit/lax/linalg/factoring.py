@@ -1,4 +1,4 @@
-"""Matrices as products: Cholesky's of a triangle with itself, LU of two triangles, QR of a rotation and a triangle.
+"""Factors matrices: Cholesky (a triangle times its adjoint), LU (two triangles), QR (a unitary matrix and a triangle).
 
 JAX: jax/_src/lax/linalg.py:lu
 """
@@ -48,7 +48,7 @@ def _(ctx: LoweringContext, x: str) -> str:
 
 
 def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
-    """The lower triangles L for which L @ L^H is x: Hermitian matrices with positive eigenvalues. For others, nan.
+    """Return the lower triangles L for which L @ L^H is x, for Hermitian x with positive eigenvalues; nan for others.
 
     With `symmetrize_input`, x is first replaced by the mean of itself and its adjoint; otherwise only its lower triangle is read.
     """
@@ -80,10 +80,10 @@ def _(ctx: LoweringContext, x: str) -> list[str]:
 
 
 def lu(x: Any) -> tuple[Any, Any, Any]:
-    """P A = L U: the rows of a matrix in another order, as the product of a lower and an upper triangle.
+    """Factor P A = L U: the matrix with permuted rows is the product of a lower and an upper triangle.
 
-    Returns `(lu, pivots, permutation)`: both triangles in one matrix, where the diagonal is U's and L's is 1; with which row
-    each row changed places, in turn; and the order of the rows that comes of it.
+    Returns `(lu, pivots, permutation)`: both triangles in one matrix, with U's diagonal, since L's is 1; the row
+    swapped with each row, in turn; and the resulting order of the rows.
     """
     factors, pivots, permutation = lu_p.bind(x)
     return factors, pivots, permutation
@@ -107,7 +107,7 @@ def _(ctx: LoweringContext, pivots: str, *, permutation_size: int) -> str:
 
 
 def _swapped(swaps: Any, size: int) -> Any:
-    """The numbers from 0 after row i has changed places with row `swaps[i]`, for each i in turn."""
+    """Return the numbers from 0 after swapping row i with row `swaps[i]`, for each i in turn."""
     axis, shape = swaps.ndim - 1, (*swaps.shape[:-1], size)
     places = broadcasted_iota(np.int32, shape, axis)
     if not swaps.shape[-1] or not size:
@@ -128,7 +128,7 @@ def _swapped(swaps: Any, size: int) -> Any:
 
 
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
-    """The order of rows that comes of the swaps that `lu` made."""
+    """Return the order of rows that results from `lu`'s swaps."""
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=permutation_size)
 
 
@@ -161,7 +161,9 @@ def _(ctx: LoweringContext, a: str, jpvt: str, *, use_magma: None) -> list[str]:
 
 
 def geqrf(a: Any) -> tuple[Any, Any]:
-    """QR as LAPACK keeps it: R in the upper triangle, below it and in a second array the reflections whose product is Q."""
+    """Return QR in LAPACK's form: R in the upper triangle; below it, and in a second array, the reflections whose
+    product is Q.
+    """
     reflections, taus = geqrf_p.bind(a)
     return reflections, taus
 
@@ -192,7 +194,7 @@ def _(ctx: LoweringContext, a: str, taus: str) -> str:
 
 
 def householder_product(a: Any, taus: Any) -> Any:
-    """The product of reflections, as `geqrf` gives them."""
+    """Return the product of the reflections that `geqrf` gives."""
     return householder_product_p.bind(a, taus)
 
 
@@ -222,7 +224,8 @@ def _(ctx: LoweringContext, a: str, taus: str, c: str, *, left: bool, transpose:
 
 
 def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
-    """Q c, or c Q without `left`, for the product Q of reflections, as `geqrf` gives them; with `transpose`, of its adjoint.
+    """Return Q c, or c Q without `left`, for the product Q of the reflections that `geqrf` gives; with `transpose`, use
+    its adjoint.
 
     ValueError where the sizes do not fit.
     """
@@ -279,14 +282,14 @@ def _qr(a: Any, pivoting: bool, full_matrices: bool) -> list[Any]:
 
 
 def _corner(x: Any, rows: int, columns: int) -> Any:
-    """The first rows and columns of matrices."""
+    """Return the first rows and columns of matrices."""
     return slice(x, [0] * x.ndim, (*x.shape[:-2], rows, columns))
 
 
 def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: None = None) -> tuple[Any, ...]:
-    """`(q, r)`, whose product is x: a matrix whose columns are orthogonal and of length 1, and an upper triangle.
+    """Return `(q, r)`, whose product is x: a matrix with orthonormal columns, and an upper triangle.
 
-    Without `full_matrices`, q has no more columns than x has rows or columns. With `pivoting`, the columns of x are put in an
-    order in which the diagonal of r descends, which is a third result.
+    Without `full_matrices`, q has no more columns than x has rows or columns. With `pivoting`, the columns of x are
+    permuted so that the diagonal of r descends; the permutation is a third result.
     """
     return tuple(qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma))

@@ -1,8 +1,8 @@
-"""What the primitives on matrices have in common: their shape rule, and the call of a LAPACK routine.
+"""Provides what the primitives on matrices share: their shape rule, and the call of a LAPACK routine.
 
 jaxlib brings LAPACK's routines as functions that an executable may call by name (`lapack_spotrf_ffi`: s is float32).
-LAPACK wants columns one after the other in memory, and overwrites its operands; both is said to XLA in the attributes
-of the call. A routine does not raise: it returns a number, `info`, and where that says that it failed, the result is nan.
+LAPACK wants column-major matrices, and overwrites its operands; attributes of the call tell XLA both. A routine does
+not raise: it returns a number, `info`, and where that reports a failure, the result is nan.
 
 JAX: jax/_src/lax/linalg.py:linalg_primitive
 """
@@ -38,14 +38,16 @@ def linalg_primitive(
     accepts: Sequence[tuple[type, ...]] | None = None,
     one_dtype: bool = True,
 ) -> Primitive:
-    """A primitive on batches of arrays.
+    """Make a primitive on batches of arrays.
 
     Args:
-      ranks: of each operand, how many of its last axes belong to one element of the batch; those before are the batch's,
+      ranks: of each operand, how many of its last axes belong to one element of the batch; those before are the
+        batch's,
         and there must be as many in all operands.
       shapes: from the operands' shapes without the batch (and the parameters) to those of the results.
-      result_dtypes: from the first operand's dtype (and the parameters) to those of the results; by default they are the same.
-      accepts: the kinds of dtype of each operand: floats and complex numbers, if not said.
+      result_dtypes: from the first operand's dtype (and the parameters) to those of the results; by default they are
+        the same.
+      accepts: the kinds of dtype of each operand: floats and complex numbers by default.
       one_dtype: whether the operands must be of one dtype.
     """
     primitive = Primitive(name, multiple_results=multiple_results)
@@ -76,7 +78,7 @@ def linalg_primitive(
 
     @register_batcher(primitive)
     def rule(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
-        """One batch axis more, in front."""
+        """Batching rule: one batch axis more, in front."""
         out = primitive.bind(*[bdim_at_front(x, d, axis.size) for x, d in zip(vals, dims, strict=True)], **params)
         return (out, [0] * len(out)) if multiple_results else (out, 0)
 
@@ -89,7 +91,7 @@ _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
 def has_routines(dtype: Any) -> bool:
-    """Whether LAPACK computes with this dtype."""
+    """Whether LAPACK has routines for this dtype."""
     return dtype.name in _LETTERS
 
 
@@ -102,7 +104,7 @@ def call(
     overwrites: Mapping[int, int],
     characters: Mapping[str, str | int | bool] | None = None,
 ) -> list[str]:
-    """Write the call of a routine, such as `potrf`; the names of its results.
+    """Write the call of a routine, such as `potrf`; return the names of its results.
 
     Args:
       overwrites: which operand's memory becomes which result's.
@@ -178,7 +180,7 @@ def _layout(ndim: int, matrix_rank: int | None) -> str:
 
 
 def info_of(aval: ShapedArray) -> ShapedArray:
-    """The type of the numbers that say whether a routine failed: one a matrix."""
+    """Return the type of `info`: one number per matrix."""
     return ShapedArray(aval.shape[:-2], np.int32)
 
 
@@ -189,7 +191,7 @@ def nan_where_failed(
     results: Sequence[tuple[str, ShapedArray]],
     good: str = "EQ",
 ) -> list[str]:
-    """Write what makes results nan where not `info good 0`."""
+    """Write what sets results to nan where `info good 0` is false."""
     flag = ShapedArray(info_aval.shape, np.bool_)
     kind = type_of(info_aval)
     zero = ctx.splat(0, info_aval)
@@ -207,7 +209,7 @@ def nan_where_failed(
 
 
 def for_each(fun: Callable[..., Any], batch_axes: int, *args: Any) -> Any:
-    """`fun`, which takes what belongs to one matrix, for arrays that have so many batch axes in front."""
+    """Lift `fun`, a function on one matrix, to arrays with this many batch axes in front."""
     if not batch_axes:
         return fun(*args)
     axis = AxisData(None, args[0].shape[0])
@@ -220,28 +222,28 @@ def for_each(fun: Callable[..., Any], batch_axes: int, *args: Any) -> Any:
 
 
 def swap_axes(x: Any) -> Any:
-    """Rows for columns."""
+    """Transpose matrices."""
     return transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
 def adjoint(x: Any) -> Any:
-    """Rows for columns, and conjugate."""
+    """Transpose and conjugate matrices."""
     turned = swap_axes(x)
     return conj(turned) if is_a(x.dtype, np.complexfloating) else turned
 
 
 def symmetrize(x: Any) -> Any:
-    """The mean of matrices and their adjoints."""
+    """Return the mean of matrices and their adjoints."""
     return (x + adjoint(x)) / 2
 
 
 def lower_triangle(x: Any, k: int = 0) -> Any:
-    """Zeros above the k-th diagonal."""
+    """Set the elements above the k-th diagonal to zero."""
     return select(_not_above(x, k), x, full_like(x, 0))
 
 
 def upper_triangle(x: Any, k: int = 0) -> Any:
-    """Zeros below the k-th diagonal."""
+    """Set the elements below the k-th diagonal to zero."""
     return select(_not_above(x, k - 1), full_like(x, 0), x)
 
 

@@ -1,4 +1,4 @@
-"""Systems of linear equations whose matrix is a triangle, and any others, whose matrix is made of two.
+"""Solves systems of linear equations: with triangular matrices, and with any others, by their LU factors.
 
 JAX: jax/_src/lax/linalg.py:triangular_solve
 """
@@ -76,7 +76,7 @@ def _(
 
 @register_batcher(triangular_solve_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, left_side: bool, **params: Any) -> Any:
-    """A batch of right sides of one matrix are so many more columns."""
+    """Batching rule: a batch of right sides of one matrix becomes more columns."""
     (a, b), (dim, b_dim) = vals, dims
     if dim is not None or b_dim is None:
         operands = [bdim_at_front(x, d, axis.size) for x, d in zip(vals, dims, strict=True)]
@@ -99,7 +99,7 @@ def triangular_solve(
     conjugate_a: bool = False,
     unit_diagonal: bool = False,
 ) -> Any:
-    """The X for which op(a) @ X = b (`left_side`), or else X @ op(a) = b.
+    """Return the X for which op(a) @ X = b (`left_side`), or else X @ op(a) = b.
 
     Of `a` only one triangle is read, the upper one unless `lower`; with `unit_diagonal` its diagonal is taken to be 1. `op`
     transposes, conjugates, both or neither. `b` may be vectors, with an axis less than `a`.
@@ -126,7 +126,8 @@ def triangular_solve(
 
 
 def lu_solve(factors: Any, permutation: Any, b: Any, trans: int = 0) -> Any:
-    """The X for which A @ X = B, where `lu(A)` gave factors and permutation. Batches are broadcast; `b` with an axis less holds vectors.
+    """Return the X for which A @ X = B, where `lu(A)` gave factors and permutation. Batches are broadcast; a `b` with
+    one axis less holds vectors.
 
     With `trans`, A is transposed (1), and conjugated, too (2).
     """
@@ -171,12 +172,12 @@ def _two_triangles(trans: int, lu: Any, permutation: Any, b: Any) -> Any:
 
 
 def _spread(x: Any, shape: Shape) -> Any:
-    """`x` broadcast to a shape, by an equation even if it has that shape: derivatives have it, too, in JAX."""
+    """Broadcast `x` to a shape, with an equation even if it has that shape, as in JAX's derivatives."""
     return broadcast_in_dim(x, shape, range(len(shape) - x.ndim, len(shape)))
 
 
 def check_solve_shapes(a: Any, b: Any) -> None:
-    """ValueError unless `a` holds square matrices, and `b` as many right sides: matrices, or vectors."""
+    """Raise ValueError unless `a` holds square matrices, and `b` as many right sides: matrices, or vectors."""
     if not (a.ndim >= 2 and b.ndim in (a.ndim, a.ndim - 1) and a.shape[-1] == a.shape[-2] == b.shape[a.ndim - 2]):
         raise ValueError(
             "The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[..., m]; got "
@@ -185,7 +186,9 @@ def check_solve_shapes(a: Any, b: Any) -> None:
 
 
 def solve_columns(a: Any, b: Any, solve_one: Callable[[Callable[[Any], Any], Any], Any]) -> Any:
-    """The X for which A @ X = B, column by column: `solve_one` takes A's product with a vector, and one right side."""
+    """Return the X for which A @ X = B, column by column: `solve_one` takes the product of A with a vector, and one
+    right side.
+    """
 
     def product(x: Any) -> Any:
         batch = broadcast_shapes(a.shape[:-2], x.shape[:-1])
@@ -199,9 +202,9 @@ def solve_columns(a: Any, b: Any, solve_one: Callable[[Callable[[Any], Any], Any
 
 
 def solve(a: Any, b: Any) -> Any:
-    """The X for which A @ X = B: square matrices, and matrices or vectors with the same batch axes.
+    """Return the X for which A @ X = B: square matrices, and matrices or vectors with the same batch axes.
 
-    Its derivatives are solutions with the same factors.
+    Its derivatives are solved with the same factors.
     """
     check_solve_shapes(a, b)
     sizes = (*a.shape[:-1], 1)

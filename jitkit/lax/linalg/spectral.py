@@ -1,4 +1,4 @@
-"""Matrices as a diagonal in other coordinates: eigenvalues, and singular values.
+"""Diagonalises matrices: eigenvalues, and singular values.
 
 JAX: jax/_src/lax/linalg.py:eigh
 """
@@ -105,7 +105,7 @@ def eigh(
     subset_by_index: tuple[int, int] | None = None,
     implementation: EighImplementation | None = None,
 ) -> tuple[Any, Any]:
-    """The eigenvectors of Hermitian matrices, as columns of length 1, and their eigenvalues, in ascending order.
+    """Return the eigenvectors of Hermitian matrices, as columns of length 1, and their eigenvalues, in ascending order.
 
     With `symmetrize_input`, x is first replaced by the mean of itself and its adjoint; otherwise the triangle that `lower` says
     is read.
@@ -185,7 +185,9 @@ def eig(
     enable_eigvec_derivs: bool = False,
     implementation: EigImplementation | None = None,
 ) -> list[Any]:
-    """The eigenvalues of square matrices, in no order; then the left eigenvectors and the right ones, as columns, if wanted."""
+    """Return the eigenvalues of square matrices, unordered; then the left and the right eigenvectors, as columns, if
+    wanted.
+    """
     found: list[Any] = eig_p.bind(
         x,
         compute_left_eigenvectors=compute_left_eigenvectors,
@@ -259,7 +261,7 @@ def _(
 
 
 def _ones_on_the_diagonal(aval: ShapedArray) -> Any:
-    """What there is in place of the vectors of a matrix without elements; of its singular values, nothing."""
+    """Return what replaces the vectors of a matrix without elements; it has no singular values."""
     if aval.size == 0:
         return full(aval.shape, 0, aval.dtype)
     ones = eq(*(broadcasted_iota(np.int32, aval.shape, aval.ndim - 2 + i) for i in range(2)))
@@ -274,8 +276,9 @@ def svd(
     subset_by_index: tuple[int, int] | None = None,
     algorithm: SvdAlgorithm | None = None,
 ) -> Any:
-    """`(u, s, vh)`, whose product u @ diag(s) @ vh is x: two rotations, and the singular values, which descend. With
-    `compute_uv=False` the latter alone. Without `full_matrices`, the rotations have no more vectors than there are values.
+    """Return `(u, s, vh)`, whose product u @ diag(s) @ vh is x: two unitary matrices, and the singular values,
+    descending. With `compute_uv=False`, return only these. Without `full_matrices`, u and vh have no more vectors than
+    there are values.
     """
     s, *vectors = svd_p.bind(
         x, full_matrices=full_matrices, compute_uv=compute_uv, subset_by_index=subset_by_index, algorithm=algorithm
