@@ -249,7 +249,9 @@ def check_bool_conversion(x: Any) -> None:
             "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
         )
     if x.size > 1:
-        raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+        raise ValueError(
+            f"The truth value of an array with more than one element is ambiguous. Use a.any() or a.all(){edits.ONE_BY_ONE}"
+        )
 
 
 class Tracer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jitkit.base import edits
 from jitkit.base.util import split_list
 from jitkit.core import dtypes
 from jitkit.interpreters.mlir import LoweringContext
@@ -257,7 +258,7 @@ def fori_loop(
       ValueError: the bounds are traced, and `unroll` is neither None nor False nor 1.
     """
     if not callable(body_fun):
-        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+        raise TypeError(f"lax.fori_loop: body_fun argument should be callable.{edits.FORI_ORDER}")
     dtype = dtype_of_bounds(lower, upper)
     trips = known_trips(lower, upper)
     if trips is not None:

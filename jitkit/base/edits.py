@@ -42,6 +42,40 @@ BITS = (
     "and `~mask` turns bools around."
 )
 
+ONE_BY_ONE = (
+    "\nElement by element: `(a > 0) & (a < 2)` instead of `and` or `0 < a < 2`, `|` instead of `or`, `~(a > 0)` instead of "
+    "`not`, and `jnp.where(a > 0, x, y)` instead of `x if a > 0 else y`."
+)
+
+INTEGER_SIZE = "\nA size is an integer: `n // 2` instead of `n / 2`, `int(n)` of a number of Python."
+
+A_NUMBER = "\nA product with a number is `x * 2`."
+
+BOTH_OR_NONE = "\n`jnp.where(condition, x, y)` takes both x and y; `jnp.where(condition)` alone gives the places."
+
+SHIFTED = "\nA shift moves bits of integers. Of floats: `x * 2.0**n`."
+
+OF_A_SEQUENCE = "\nMake an array of it, once: `jnp.array(...)`."
+
+OF_A_TREE = "\nTo do it to each array in a tree: `jax.tree.map(lambda leaf: ..., tree)`."
+
+FORI_ORDER = "\nThe order is `lax.fori_loop(lower, upper, body_fun, init_val)`, and the body takes (i, carry)."
+
+WHILE_ORDER = "\nThe order is `lax.while_loop(cond_fun, body_fun, init_val)`; both functions take the carry."
+
+FUNCTION_FIRST = (
+    "\nFunctions come first: `lax.map(f, xs)`, `lax.scan(f, init, xs)`. One that they need besides is closed over."
+)
+
+HOW_IT_IS_CALLED = (
+    "\n`lax` calls the body of `scan` with (carry, x), that of `fori_loop` with (i, carry), both functions of `while_loop` with (carry), "
+    "and branches of `cond` and `switch` with the operands, one argument for each."
+)
+
+AT_INDEX = "\nFirst where, then what: `x.at[index].set(y)`."
+
+AT_IS_NO_PLACE = "\nA new array is made: `x = x.at[index].set(y)`."
+
 NOT_ITS_RESULT = (
     "\nPass the function itself, and call what comes back: `jit(f)(x)`, `grad(f)(x)`. This is a value, perhaps `f(x)`."
 )
@@ -88,6 +122,8 @@ TANGENT_OUT = "\nThe rule returns a result and its tangent, which has the result
 
 SEED = "\nA seed is an integer: `random.key(0)`."
 
+KEY_FIRST = "\nA key comes first: `random.normal(random.key(0), shape)`."
+
 KEY_ARITHMETIC = (
     "\nA key is not a number. A new one comes from `random.fold_in(key, i)`, several from `random.split(key)`."
 )
@@ -103,6 +139,9 @@ FEATURES = (
     "height, width)."
 )
 
-NOT_AN_F_STRING = "\nAn f-string is filled while tracing: write `jax.debug.print('{}', x)`, without the f."
+NOT_AN_F_STRING = (
+    "\nIn the text stands one {} for each argument: `jax.debug.print('{} {}', x, y)`. An f-string is filled while tracing, and has none "
+    "left: write it without the f."
+)
 
 VALUE_LATER = "\nWait for what the jitted function returns, outside of it."

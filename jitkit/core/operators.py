@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..base import errors, late_rooms
+from ..base import edits, errors, late_rooms
 from ..base.traceback_util import filter_traceback
 
 
@@ -79,6 +79,7 @@ def takes_part(other: Any, symbol: str, left: Any, right: Any) -> bool:
     if isinstance(other, _containers):
         raise TypeError(
             f"unsupported operand type(s) for {symbol}: {type(left).__name__!r} and {type(right).__name__!r}"
+            f"{edits.OF_A_SEQUENCE if isinstance(other, list | tuple) else edits.OF_A_TREE if isinstance(other, dict) else ''}"
         )
     if about := errors.about_value_of_jax(other):  # for JAX's tracer an Array is a constant: let JAX answer
         if all(hasattr(x, "_trace") for x in (left, right)):

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..base import config, errors, source_info
+from ..base import config, edits, errors, source_info
 from ..base.jax_version import since
 from ..base.late_rooms import Slots
 from . import dtypes
@@ -238,7 +238,9 @@ def check_bool_conversion(x: Any) -> None:
             "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
         )
     if x.size > 1:
-        raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+        raise ValueError(
+            f"The truth value of an array with more than one element is ambiguous. Use a.any() or a.all(){edits.ONE_BY_ONE}"
+        )
 
 
 def escaped_tracer_error(tracer: Tracer, detail: str = "") -> errors.UnexpectedTracerError:

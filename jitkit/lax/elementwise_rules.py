@@ -98,7 +98,7 @@ def check_operands(name: str, accepts: tuple[Kinds, ...], *operands: ShapedArray
 
 
 def _of_bits(name: str) -> str:
-    return edits.BITS if name in ("and", "or", "xor", "not") else ""
+    return edits.BITS if name in ("and", "or", "xor", "not") else edits.SHIFTED if name.startswith("shift") else ""
 
 
 def _names(kinds: Kinds) -> str:

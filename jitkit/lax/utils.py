@@ -99,6 +99,10 @@ def _invalid_shape(shape: Any, context: str) -> TypeError:
     traced = [size for size in shape if isinstance(size, Tracer)] if isinstance(shape, (tuple, list)) else []
     if traced:
         message += "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions."
+    elif any(
+        isinstance(size, float | np.floating) for size in (shape if isinstance(shape, tuple | list) else (shape,))
+    ):
+        message += edits.INTEGER_SIZE
     of_jax = map(errors.about_value_of_jax, shape) if isinstance(shape, (tuple, list)) else ()
     return TypeError(message + "".join(size._origin_msg() for size in traced) + next(filter(None, of_jax), ""))
 

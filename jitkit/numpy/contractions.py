@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
+from ..base import edits
 from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_axis, refuse_sharding
@@ -66,7 +67,9 @@ def matmul(
     a, b = ensure_arraylikes("matmul", a, b)
     for i, x in enumerate((a, b)):
         if x.ndim < 1:
-            raise ValueError(f"matmul input operand {i} must have ndim at least 1, but it has ndim {x.ndim}")
+            raise ValueError(
+                f"matmul input operand {i} must have ndim at least 1, but it has ndim {x.ndim}{edits.A_NUMBER}"
+            )
     dtype, weak_type = result_type_of("matmul", preferred_element_type, a, b)
     batches = _match_batches(a, b)
     # dot_general puts the batch first, then what is left of a, then of b; matmul has the axes in their own order

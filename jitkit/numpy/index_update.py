@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import lax
+from ..base import edits
 from .arithmetic import power
 from .creation import ones_like
 from .index_plan import scatter_update
@@ -26,6 +27,13 @@ class IndexUpdateHelper:
 
     def __getitem__(self, index: Any) -> IndexUpdateRef:
         return IndexUpdateRef(self.array, index)
+
+    def __setitem__(self, index: Any, values: Any) -> None:
+        raise TypeError(f"'_IndexUpdateHelper' object does not support item assignment{edits.AT_IS_NO_PLACE}")
+
+    def __getattr__(self, name: str) -> Any:
+        mend = edits.AT_INDEX if hasattr(IndexUpdateRef, name) else ""
+        raise AttributeError(f"'_IndexUpdateHelper' object has no attribute {name!r}{mend}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"_IndexUpdateHelper({self.array!r})"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
+from ..base import edits
 from ..core import dtypes
 from ..pjit.jit import jit
 from . import promotion
@@ -36,6 +37,12 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
     if x is None and y is None:
         check_arraylike("where", condition)
         return nonzero(condition, size=size, fill_value=fill_value)
+    if x is None or y is None:
+        check_arraylike("where", condition)
+        place = 1 if x is None else 2
+        raise TypeError(
+            f"where requires ndarray or scalar arguments, got {type(None)} at position {place}.{edits.BOTH_OR_NONE}"
+        )
     check_arraylike("where", condition, x, y)
     if size is not None or fill_value is not None:
         raise ValueError("size and fill_value arguments cannot be used in three-term where function.")

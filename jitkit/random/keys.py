@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import core
 from .. import numpy as jnp
-from ..base import errors
+from ..base import edits, errors
 from . import prng
 from .prng import KeyTy, PRNGImpl, is_key_array
 from .threefry2x32 import threefry_prng_impl
@@ -79,7 +79,7 @@ def check_key(function: str, key: Any, allow_batched: bool = False) -> tuple[Any
     """
     is_bare = not is_key_array(key)
     if is_bare and not (core.is_array_type(type(key)) or np.isscalar(key)):
-        raise TypeError(f"unexpected PRNG key type {type(key)}{errors.about_value_of_jax(key)}")
+        raise TypeError(f"unexpected PRNG key type {type(key)}{errors.about_value_of_jax(key) or edits.KEY_FIRST}")
     typed = prng.random_wrap(key, default_prng_impl()) if is_bare else key
     if typed.ndim and not allow_batched:
         raise ValueError(
@@ -115,6 +115,8 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
 
 def _seeded(constructor: str, seed: Any, spec: Any) -> Any:
     impl = _resolve_impl(spec)
+    if seed is None:
+        raise ValueError(f"None is not a valid value for jnp.array{edits.SEED}")
     if is_key_array(seed):
         raise TypeError(f"{constructor} accepts a scalar seed, but was given a PRNG key.")
     if np.ndim(seed):

@@ -5,12 +5,12 @@ JAX: jax/_src/pjit.py:_infer_input_type
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ..base import errors
+from ..base import errors, traceback_util
 
 
 def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -> Exception:
@@ -31,7 +31,7 @@ def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -
     if isinstance(x, np.generic) and not isinstance(x, np.str_):
         return TypeError(
             f"Argument '{x}' of type {type(x)} is not a valid JAX type.\n"
-            f"It was passed as {name}. {_instead_of(x, name)}"
+            f"It was passed as {name}. {_instead_of(fun, x, name)}"
         )
     return TypeError(
         f"Error interpreting argument to {fun} as an abstract array. The problematic value is of type "
@@ -40,13 +40,20 @@ def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -
         "This typically means that a jit-wrapped function was called with a non-array argument, and this "
         "argument was "
         "not marked as static using the static_argnums or static_argnames parameters of "
-        f"jit.\n{_instead_of(x, name)}"
+        f"jit.\n{_instead_of(fun, x, name)}"
     )
 
 
-def _instead_of(x: Any, name: str) -> str:
+def _instead_of(fun: Callable[..., Any], x: Any, name: str) -> str:
     if about := errors.about_value_of_jax(x):
         return about.lstrip()
+    if isinstance(x, Iterator):
+        return (
+            f"It gives its values one after the other. Make an array of them: `jnp.array(list({name}))`, for example."
+        )
+    code = getattr(fun, "__code__", None)
+    if code is not None and traceback_util.is_own_file(code.co_filename):
+        return f"{name} is an array or a number here."  # nobody can make it static
     if isinstance(x, str):
         return f"A string is not an array. If {name} selects a variant of the function, {_made_static(name)}."
     if isinstance(x, (set, frozenset)):

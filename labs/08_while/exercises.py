@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jitkit.base import edits
 from jitkit.base.util import split_list
 from jitkit.core import dtypes
 from jitkit.interpreters.mlir import LoweringContext

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from ... import core
-from ...base import config, errors
+from ...base import config, edits, errors, traceback_util
 from ...base.jax_version import since
 from ...core import Primitive
 from ...interpreters import partial_eval
@@ -110,7 +110,12 @@ def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
             note_keys(args)
             info = info._replace(arg_names=_argument_names(body, in_tree))
             partial_eval.rename_inputs(info)
-        result = body.fun(*args)
+        try:
+            result = body.fun(*args)
+        except TypeError as error:
+            if is_call_of_ours(error):
+                error.args = (f"{error}{edits.HOW_IT_IS_CALLED}",)
+            raise
         outs, out_tree = tree_flatten(result)
         out_trees.append(out_tree)
         if not all(core.is_array_type(type(x)) for x in outs):
@@ -122,6 +127,15 @@ def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
     if jaxpr.debug_info is not info:
         jaxpr = jaxpr.replace(debug_info=jaxpr.debug_info._replace(arg_names=info.arg_names))
     return Traced(convert_constvars_jaxpr(jaxpr), tuple(jaxpr.consts), out_trees[0])
+
+
+def is_call_of_ours(error: TypeError) -> bool:
+    """Whether Python refused the arguments with which this package called a function of the user's, and nobody has said so yet."""
+    frame, text = error.__traceback__, str(error)
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    is_ours = frame is not None and traceback_util.is_own_file(frame.tb_frame.f_code.co_filename)
+    return is_ours and "positional argument" in text and edits.HOW_IT_IS_CALLED not in text
 
 
 def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
@@ -145,7 +159,7 @@ def avals_of(leaves: Sequence[Any]) -> list[Any]:
         raise TypeError(
             f"Argument '{bad}' of type {kind} is not a valid JAX type{errors.about_value_of_jax(bad)}\n"
             "Carries and operands are trees of arrays. A value that is known while tracing, such as a text, can be "
-            "closed over instead."
+            f"closed over instead.{edits.FUNCTION_FIRST if callable(bad) else ''}"
         ) from None
 
 

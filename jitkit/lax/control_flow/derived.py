@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import core
-from ...base import config, traceback_util
+from ...base import config, edits, traceback_util
 from ...core import dtypes
 from ...interpreters.partial_eval import with_stand_ins_in
 from ...interpreters.vmap import vmap
@@ -51,7 +51,7 @@ def fori_loop(
       ValueError: the bounds are traced, and `unroll` is neither None nor False nor 1.
     """
     if not callable(body_fun):
-        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+        raise TypeError(f"lax.fori_loop: body_fun argument should be callable.{edits.FORI_ORDER}")
     dtype = dtype_of_bounds(lower, upper)
     trips = known_trips(lower, upper)
     if trips is not None:

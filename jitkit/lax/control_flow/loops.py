@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base import config, traceback_util
+from ...base import config, edits, traceback_util
 from ...base.errors import ConcretizationTypeError
 from ...base.util import merge_lists, partition_list, split_list
 from ...core import Primitive, ShapedArray, abstract_token
@@ -240,7 +240,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
       TypeError: an argument is not a function, or one of the functions returns another structure or type than it must.
     """
     if not callable(body_fun) or not callable(cond_fun):
-        raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
+        raise TypeError(f"lax.while_loop: body_fun and cond_fun arguments should be callable.{edits.WHILE_ORDER}")
     if config.local.state.options.disable_jit:
         try:
             val = tree_map(asarray, init_val)
