@@ -534,7 +534,7 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
     (
         "static fields and keys that are equal and of another type: 1, True, 1.0, 1 + 0j",
         "one program, of the first type that came",
-        "a program for each type; structures are equal, as in JAX",
+        "a program for each type; structures are equal and have one hash, as in JAX",
     ),
     (
         (

@@ -134,8 +134,8 @@ def _sketch_of_argument(argument: Argument) -> int:
     facts: list[Any] = [(argument.name, argument.by_keyword)]
     if argument.static is not None:
         facts.append((argument.name, type(argument.static.value).__qualname__, argument.static.hash))
-    else:
-        facts.append((argument.name, hash(argument.tree)))
+    elif argument.tree is not None:
+        facts.append((argument.name, argument.tree.exact_hash()))
     leaves = map(_sketch_of_leaf, argument.paths, map(aval_of, argument.keys))
     return functools.reduce(operator.xor, leaves, _bits(facts))
 

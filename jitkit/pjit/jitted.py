@@ -191,7 +191,7 @@ class Jitted(Traceable):
         if trace is not None:  # in `ensure_compile_time_eval`, but an argument depends on a traced value
             with core.set_current_trace(trace):
                 return self.call_under_trace(*args, **kwargs)
-        keys = self.keys_of(arguments, leaves)
+        keys, tree = self.keys_of(arguments, leaves), tree.exact
         key = self.key_of_call(arguments, tree, keys)
         try:
             entry = self.table.entries.get(key)
@@ -360,7 +360,7 @@ class Jitted(Traceable):
         leaves, tree = flatten_by(self.guesses, dynamic)
         try:
             avals = [x.aval if isinstance(x, Tracer) else core.get_aval(x) for x in leaves]
-            call = self.table.nested.get((config.local.state.options, tree, statics, *avals))
+            call = self.table.nested.get((config.local.state.options, tree.exact, statics, *avals))
         except (TypeError, ValueError, OverflowError):  # the general way raises the error
             return None, leaves
         return (call if call is not None and call.is_current() else None), leaves

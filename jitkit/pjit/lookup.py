@@ -97,5 +97,5 @@ _flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls who
 def flat_tree(count: int) -> PyTreeDef:
     """Return the tree of a call with `count` positional arguments that are all leaves."""
     while len(_flat_trees) <= count:
-        _flat_trees.append(tree_structure(((0,) * len(_flat_trees), {})))
+        _flat_trees.append(tree_structure(((0,) * len(_flat_trees), {})).exact)
     return _flat_trees[count]

@@ -274,7 +274,7 @@ class Compiled(_Stage):
         self._table = Table()  # by the kinds of arguments: a device array and a numpy array may have one type
         of_args, of_kwargs = program.in_tree.children()
         form = CallForm(tuple(range(len(of_args.children()))), tuple(of_kwargs.data.keys), (), ())
-        look_up = write_look_up(self._table, form, program.in_tree, is_flat=False, of_any_call=True)
+        look_up = write_look_up(self._table, form, program.in_tree.exact, is_flat=False, of_any_call=True)
         self._look_up = look_up or self._find
 
     def as_text(self) -> str:
@@ -351,7 +351,7 @@ class Compiled(_Stage):
     def _find(self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
         """Do what `_look_up` does, for trees too large to write that function."""
         leaves, tree = tree_flatten((args, kwargs))
-        return self._table.entries[options, tree, (), *map(argument_keys.key_of, leaves)], leaves
+        return self._table.entries[options, tree.exact, (), *map(argument_keys.key_of, leaves)], leaves
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
         """Check that arguments of these kinds fit, and return how to run them; remembered for the next call."""
@@ -365,7 +365,7 @@ class Compiled(_Stage):
         entry = Entry(self._executable, self._program.out_tree, keys)
         if len(self._table.entries) >= _MOST_KINDS:
             self._table.entries.clear()
-        self._table.entries[config.local.state.run_options, self._program.in_tree, (), *keys] = entry
+        self._table.entries[config.local.state.run_options, self._program.in_tree.exact, (), *keys] = entry
         return entry, leaves
 
 

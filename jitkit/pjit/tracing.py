@@ -129,7 +129,7 @@ class Traceable:
                 avals.append(aval_of_argument(x))
             except (TypeError, OverflowError) as error:
                 raise self.refusal(arguments, i, x, error) from None
-        return arguments, tree, avals
+        return arguments, tree.exact, avals
 
     def refusal(self, arguments: Arguments, i: int, x: Any, error: Exception) -> Exception:
         """Return the error for the i-th leaf, which is not an array, or one that cannot be used now."""
@@ -246,7 +246,7 @@ class Traceable:
         return Program(
             self.name,
             traced.jaxpr,
-            tree,
+            tree.plain,
             traced.out_tree,
             donated,
             self.options.keep_unused,

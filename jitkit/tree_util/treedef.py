@@ -10,8 +10,9 @@ flattened. So the table tells metadata apart by type and value, or by address wh
 that (`fingerprint`). What remains are metadata with an equality of their own, and those without a hash. Their
 treedefs are `_ComparedTreeDef`s: one object only for the very same metadata.
 
-`==` asks the metadata, as in JAX: the structures of `{1: x}` and `{True: x}` are equal. A dict tells them apart,
-since their hashes differ, and so `jit` compiles for each.
+`==` asks the metadata, as in JAX: the structures of `{1: x}` and `{True: x}` are equal, and a dict takes them for one.
+`jit` compiles for each: its keys have `treedef.exact` in the treedef's place, which is equal to that of the same object
+only.
 
 JAX: jax/_src/tree_util.py:PyTreeDef
 """
@@ -36,7 +37,8 @@ class PyTreeDef:
     """
 
     __slots__ = (
-        "__weakref__", "_children", "data", "is_plain", "node_type", "num_leaves", "num_nodes", "uses", "written",
+        "__weakref__", "_children", "_exact", "_hash", "data", "is_plain", "node_type", "num_leaves", "num_nodes", "uses",
+        "written",
     )  # fmt: skip
 
     def __init__(self, node_type: NodeType | None, data: Any, children: tuple[PyTreeDef, ...]) -> None:
@@ -51,6 +53,8 @@ class PyTreeDef:
         )
         self.uses = 0  # how often somebody would have liked a function that is written for it,
         self.written: dict[str, Any] | None = None  # and those that were (`guessing`)
+        self._hash: int | None = None
+        self._exact: weakref.ref[ExactTreeDef] | None = None
 
     def children(self) -> list[PyTreeDef]:
         """The treedefs of the children."""
@@ -141,7 +145,12 @@ class PyTreeDef:
 
     # --- as an object ---
 
-    __hash__ = object.__hash__  # by address: the keys of `jit` look no further
+    def __hash__(self) -> int:
+        """Of types, keys of dicts and children. Metadata of the user's may be equal and have unequal hashes, or none."""
+        if self._hash is None:
+            keys = self.data.keys if isinstance(self.data, DictKeys) else None
+            self._hash = hash((self.node_type and self.node_type.cls, keys, self._children))
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -149,6 +158,28 @@ class PyTreeDef:
         if not isinstance(other, PyTreeDef):
             return NotImplemented
         return same_node(self, other) and self._children == other._children
+
+    plain = property(lambda self: self)  # what users see of it
+
+    @property
+    def exact(self) -> PyTreeDef:
+        """The same structure as a part of keys: it is equal to another `exact` only if nobody can tell the metadata apart."""
+        exact = None if self._exact is None else self._exact()
+        if exact is not None:
+            return exact
+        with intern_lock:
+            exact = None if self._exact is None else self._exact()
+            if exact is None:
+                exact = self._new_exact()
+                self._exact = weakref.ref(exact)
+        return exact
+
+    def _new_exact(self) -> ExactTreeDef:
+        return ExactTreeDef(self)
+
+    def exact_hash(self) -> int:
+        """The hash of metadata and their types. That of an interned treedef is its address."""
+        return object.__hash__(self)
 
     def __repr__(self) -> str:
         return f"PyTreeDef({self._format()})"
@@ -180,22 +211,59 @@ class PyTreeDef:
         return self.from_node_data_and_children, (None, self.node_data(), self._children)
 
 
+class ExactTreeDef(PyTreeDef):
+    """A treedef in the keys of `jit`, which lives as long as a key has it. Of an interned treedef there is one."""
+
+    __slots__ = ("_plain",)
+
+    def __init__(self, plain: PyTreeDef) -> None:
+        super().__init__(plain.node_type, plain.data, plain._children)
+        self._plain = plain  # so that it is found again by who makes it of the same parts
+
+    __hash__ = object.__hash__  # by address: the keys of `jit` look no further
+
+    def __eq__(self, other: object) -> bool:
+        return self is other if isinstance(other, ExactTreeDef) else super().__eq__(other)
+
+    exact = property(lambda self: self)
+    plain = property(lambda self: self._plain)
+
+    def exact_hash(self) -> int:
+        """That of the treedef that it stands for."""
+        return self._plain.exact_hash()
+
+
 class _ComparedTreeDef(PyTreeDef):
     """A treedef that holds metadata with an equality of their own or without a hash, here or further down."""
 
-    __slots__ = ("_hash",)
+    __slots__ = ("_exact_hash",)
 
     def __init__(self, node_type: NodeType, data: Any, children: tuple[PyTreeDef, ...]) -> None:
         super().__init__(node_type, data, children)
+        hashes = tuple([child.exact_hash() for child in children])
         try:
-            self._hash = hash((node_type, _types(data), data, children))
+            self._exact_hash = hash((node_type, _types(data), data, hashes))
         except TypeError:
-            self._hash = hash((node_type, children))
+            self._exact_hash = hash((node_type, hashes))
+
+    def _new_exact(self) -> ExactTreeDef:
+        return _ComparedExactTreeDef(self)
+
+    def exact_hash(self) -> int:
+        """The hash of metadata and their types, where they have one."""
+        return self._exact_hash
+
+
+class _ComparedExactTreeDef(ExactTreeDef):
+    """The same of a `_ComparedTreeDef`: there may be several that are equal."""
+
+    __slots__ = ()
 
     def __hash__(self) -> int:
-        return self._hash
+        return self._plain.exact_hash()
 
-    __eq__ = PyTreeDef.__eq__  # for a class with a `__hash__` of its own
+    def __eq__(self, other: object) -> bool:
+        return same_key(self, other) if isinstance(other, ExactTreeDef) else super().__eq__(other)
 
 
 def _types(data: Any) -> Any:
@@ -227,9 +295,9 @@ def same_node(one: PyTreeDef, two: PyTreeDef) -> bool:
 
 
 def same_key(one: PyTreeDef, two: PyTreeDef) -> bool:
-    """Whether a dict takes two structures for one, as the tables of `jit` are dicts: not those of `{1: x}` and `{True: x}`."""
+    """Whether `jit` takes two structures for one: not those of `{1: x}` and `{True: x}`."""
     try:
-        return one is two or (hash(one) == hash(two) and one == two)
+        return one is two or (one.exact_hash() == two.exact_hash() and PyTreeDef.__eq__(one, two))
     except ValueError:  # metadata without a plain equality
         return False
 
@@ -269,8 +337,10 @@ def fingerprint(data: Any) -> Any:
         return cls, repr(data)  # 0.0 and -0.0 are equal
     if cls in _VALUES:
         return cls, data
-    if cls.__eq__ is object.__eq__ or cls is PyTreeDef:
+    if cls.__eq__ is object.__eq__:
         return data
+    if cls is PyTreeDef:
+        return cls, id(data)  # who remembers the fingerprint has the data
     raise TypeError(f"{cls} has an equality of its own")
 
 
@@ -278,7 +348,7 @@ def make_node(node_type: NodeType, data: Any, children: tuple[PyTreeDef, ...]) -
     """The treedef with this root and these children."""
     key: Any = None
     try:
-        key = (node_type, data if node_type.is_builtin else fingerprint(data), children)
+        key = (node_type, data if node_type.is_builtin else fingerprint(data), tuple(map(id, children)))
         found = _known.get(key)
     except TypeError:  # no hash
         key = found = None

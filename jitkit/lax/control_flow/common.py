@@ -91,7 +91,7 @@ def trace_body(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
     `in_tree` is the tree of the tuple of arguments.
     """
     known = _memory.of(body.user)
-    key = (body.traced_for, body.statics, in_tree, tuple(avals), config.local.state.options)
+    key = (body.traced_for, body.statics, in_tree.exact, tuple(avals), config.local.state.options)
     traced = known.get(key)
     if traced is None or not traced.is_current():
         traced = known[key] = trace_anew(body, in_tree, avals)
