@@ -142,6 +142,18 @@ def test_a_worker_tells_the_time_of_a_processor_that_it_used(course):
     assert worker.processor > 0
 
 
+def test_a_check_in_grading_runs_as_many_random_programs_as_the_course_wants(course):
+    """In a jail; of a dear check its share: 05.4 has 20 where the others have 40."""
+    limits = Limits(random_programs=60)
+    grader = Grader(course.labs, course.settings._replace(limits=limits))
+    exercise = next(e for lab in course.labs for e in lab.exercises if e.id == "05.3")
+    workers = grader.workers()
+    try:
+        assert len(grader.expected(workers, exercise)["values"]["programs_3"]["items"]) == 60
+    finally:
+        workers.close()
+
+
 STARTS = """
 import os, time
 if os.fork() == 0:

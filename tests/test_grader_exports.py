@@ -237,6 +237,9 @@ COURSE_ERRORS = [
     ("[lab.00]\ncanvas_id = 'x'\n", 2, "should be a whole number"),
     ('timezone = "Mars/Olympus"\n', 1, "time zone"),
     ("[limits]\nseconds = -1\n", 2, "more than 0"),
+    ("\nrandom_programs = 0\n", 2, "from 1 to 1000"),
+    ("random_programs = 1001\n", 1, "from 1 to 1000"),
+    ("labs = []\nrandom_programs = 2.5\n", 2, "should be a whole number"),
     ("[limits]\nfresh_process = 1\n", 2, "should be true or false"),
     ("[lab.00]\ndue = 2027-01-01T00:00:00\n[student.ann]\nlab.00.due = 5\n", 4, "should be a date with a time"),
     ("[student.ann.lab.00]\ndue = 2027-01-01T00:00:00\n[student.bob.lab.00]\n\ndew = 5\n", 5, "is it `due`"),
@@ -304,6 +307,12 @@ def test_weights_and_points_of_a_course_share_out_what_a_lab_counts(store):
 def test_a_course_may_want_a_process_for_each_check(tmp_path, wanted):
     (tmp_path / "course.toml").write_text(f"[limits]\nfresh_process = {str(wanted).lower()}\n", encoding="utf-8")
     assert read_policy(tmp_path / "course.toml", LABS).limits.fresh_process is wanted
+
+
+def test_a_course_may_want_more_random_programs(tmp_path):
+    assert read_policy(tmp_path / "course.toml", LABS).limits.random_programs == 40
+    (tmp_path / "course.toml").write_text("random_programs = 300\n", encoding="utf-8")
+    assert read_policy(tmp_path / "course.toml", LABS).limits.random_programs == 300
 
 
 def test_a_roster_has_each_student_once(tmp_path):

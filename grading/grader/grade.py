@@ -95,6 +95,7 @@ class Grader(Trials):
                 raise self.failures[exercise.id][-1]
             if exercise.id not in self.known:
                 key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions} {VALUES} {_machine()}"
+                key += f" {self.settings.limits.random_programs}"
                 found = self.recall(key) if self.recall is not None else None
                 if found is None:
                     try:

@@ -26,6 +26,7 @@ import time
 from typing import Any, NamedTuple
 
 from jitkit.kata.engine.processes import CHEAP_COMPILES
+from jitkit.kata.engine.random_programs import GRADED
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.reference_code import STANDARD_LIBRARY
 
@@ -74,6 +75,7 @@ class Limits(NamedTuple):
     disk: int = 32 << 20
     files: int = 1024
     frame: int = 16 << 20  # bytes of an answer
+    random_programs: int = GRADED  # of a check that is made of them
     fresh_process: bool = (
         True  # whether each check has one; else only those of code that may keep something between calls
     )
@@ -293,7 +295,7 @@ class Zygote:
         ours, theirs = socket.socketpair()
         data = {
             "memory": limits.memory, "processes": limits.processes, "disk": limits.disk, "files": limits.files,
-            "cpu": math.ceil(limits.seconds * computes),
+            "cpu": math.ceil(limits.seconds * computes), "random_programs": limits.random_programs,
         }  # fmt: skip
         with contextlib.suppress(OSError):
             socket.send_fds(

@@ -5,6 +5,7 @@
     requests = "requests.csv"           columns student, exercise, request, answer: who asks for another look
     timezone = "Europe/Zurich"
     attempts = "last"                   or "best": which of several submissions counts, lab by lab
+    random_programs = 40                of each exercise, in its last check
 
     [late]
     grace_minutes = 15                  nothing is late until then
@@ -54,6 +55,7 @@ from .rungs import Ladder, program_files
 from .shipped_code import CheckFile
 
 FILE = "course.toml"
+_MOST_PROGRAMS = 1000
 _T = TypeVar("_T")
 _D = TypeVar("_D")
 
@@ -144,6 +146,9 @@ def _policy(course: TomlTable, folder: pathlib.Path, labs: Collection[Lab]) -> P
     if attempts not in ("last", "best"):
         raise course.error(f'`attempts` is "last" or "best", not {attempts!r}', "attempts")
     numbers, exercises = [lab.number for lab in labs], {e.id: (lab, e) for lab in labs for e in lab.exercises}
+    programs = course.get("random_programs", int, usual.limits.random_programs)
+    if not 1 <= programs <= _MOST_PROGRAMS:
+        raise course.error(f"`random_programs` is from 1 to {_MOST_PROGRAMS}", "random_programs")
     zone, roster_file, requests_file = _zone(course), course.get("roster", str, ""), course.get("requests", str, "")
     roster = read_roster(folder / roster_file) if roster_file else ()
     with course.table("late") as late:
@@ -158,6 +163,7 @@ def _policy(course: TomlTable, folder: pathlib.Path, labs: Collection[Lab]) -> P
             memory=memory << 20,
             processes=_more_than_0(limits, "processes", int, usual.limits.processes),
             fresh_process=limits.get("fresh_process", bool, usual.limits.fresh_process),
+            random_programs=programs,
         )
         seconds = _more_than_0(limits, "submission_seconds", float, usual.submission_seconds)
     return Policy(

@@ -182,7 +182,7 @@ def _serve_together(
         check = marshal.loads(_read(channel))
         most = int(time.process_time()) + limits["cpu"] + 1
         resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-        _run_check(fds[0], check, jitkit, to_plain)
+        _run_check(fds[0], check, jitkit, to_plain, limits["random_programs"])
         os.close(fds[0])
 
 
@@ -216,7 +216,7 @@ def _serve_alone(
                 except _ImportFails as error:
                     _write(fds[0], _frame(error.frame))
                 else:
-                    _run_check(fds[0], marshal.loads(request), jitkit, to_plain)
+                    _run_check(fds[0], marshal.loads(request), jitkit, to_plain, limits["random_programs"])
             finally:
                 os._exit(0)
         if jailed:
@@ -258,7 +258,9 @@ def _package(data: dict[str, Any]) -> tuple[ModuleType, Callable[[Any], Any]]:
     return importlib.import_module(data["name"]), to_plain
 
 
-def _run_check(pipe: int, check: dict[str, Any], jitkit: ModuleType, to_plain: Callable[[Any], Any]) -> None:
+def _run_check(
+    pipe: int, check: dict[str, Any], jitkit: ModuleType, to_plain: Callable[[Any], Any], programs: int
+) -> None:
     output = os.open("/tmp", os.O_TMPFILE | os.O_RDWR, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)
@@ -271,7 +273,7 @@ def _run_check(pipe: int, check: dict[str, Any], jitkit: ModuleType, to_plain: C
     try:
         exec(check["code"], names)
         if _PROGRAMS in sys.modules:
-            sys.modules[_PROGRAMS].__dict__["grade"]()
+            sys.modules[_PROGRAMS].__dict__["grade"](programs)
         value = to_plain(names[check["name"]](jitkit, numpy.random.Generator(bits)))
     except BaseException as error:
         plain: Any = sys.modules.get(PLAIN) or sys.modules["jitkit.kata.engine.plain"]

@@ -31,13 +31,14 @@ _IMPORTS = "import numpy as np\n\nimport jitkit as jax\nimport jitkit.numpy as j
 
 
 _FEWEST = 2  # programs of a save, whatever they cost
-_graded: list[bool] = []  # not empty where programs are run to be graded
+GRADED = 40  # programs of a check in grading, where neither the course nor the check says otherwise
+_graded: list[int] = []  # where programs are run to be graded: how many, of a check that leaves it open
 _seconds: list[float] = []  # of a processor, after which no other program begins
 
 
-def grade() -> None:
-    """In this process, programs are as many as in grading."""
-    _graded.append(True)
+def grade(count: int = GRADED) -> None:
+    """In this process, programs are as many as in grading: `count` for each check, and for a dear one its share of that."""
+    _graded.append(count)
 
 
 def hurry(seconds: float) -> None:
@@ -46,14 +47,14 @@ def hurry(seconds: float) -> None:
 
 
 def random_programs(
-    jk: Any, rng: Any, write: Writer, count: int, graded: int = 40, by_numpy: bool = True, types: bool = False
+    jk: Any, rng: Any, write: Writer, count: int, graded: int = GRADED, by_numpy: bool = True, types: bool = False
 ) -> list[Ran]:
     """So many programs of a writer, each with its result, or with the error that it ends in. NotImplementedError is what a function
     raises that is still to be written, and ends all of them.
 
     Args:
       rng: a `numpy.random.Generator`; or `Choices`, and then the one program is written that they are; or the text of one.
-      count, graded: how many at most, for a learner who has saved, and in grading.
+      count, graded: how many at most, for a learner who has saved, and in grading, where a course leaves it at `GRADED`.
       types: whether weak types of results count, too.
       by_numpy: whether the last expression is a call that is traced, and computed by numpy, with no compiler; if not, it is run as
         it is.
@@ -63,8 +64,10 @@ def random_programs(
         return [_ran(evaluate, lambda choices: rng, Choices([]))]
     if isinstance(rng, Choices):
         return [_ran(evaluate, write, rng)]
+    if _graded:
+        count = max(1, graded * _graded[-1] // GRADED)
     with contextlib.nullcontext() if by_numpy else _compiling_once(jk):
-        return _as_many(lambda: _ran(evaluate, write, Choices.drawn(rng)), graded if _graded else count)
+        return _as_many(lambda: _ran(evaluate, write, Choices.drawn(rng)), count)
 
 
 def _as_many(run: Callable[[], Ran], count: int) -> list[Ran]:
