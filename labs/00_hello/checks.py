@@ -21,7 +21,7 @@ def traced(jk, rng):
     return out.shape, out.dtype.name, run_by_numpy(jk.make_jaxpr(jk.nn.relu)(x), x)
 
 
-@check("00.1", "One number goes the way of many.", against=["`if x > 0` works on traced values"])
+@check("00.1", "A single number works like an array.", against=["`if x > 0` works on traced values"])
 def one_number(jk, rng):
     x = rng.normal(size=4).astype("float32")
     return [jk.nn.relu(number) for number in x]

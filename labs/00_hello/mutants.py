@@ -3,7 +3,7 @@
 from jitkit.kata.mutants import also_right, edit, mutant
 
 edit(
-    "00.1", "the sign is what goes", "What should become of -3: 3, or 0?",
+    "00.1", "the sign is what goes", "What should -3 become: 3 or 0?",
     "jnp.maximum(x, 0)", "jnp.abs(x)",
 )  # fmt: skip
 edit(
@@ -20,7 +20,9 @@ edit(
 )  # fmt: skip
 
 
-@mutant("00.1", "`if x > 0` works on traced values", "Which way should Python go at your `if`, while x has no numbers?")
+@mutant(
+    "00.1", "`if x > 0` works on traced values", "Which branch should Python take at your `if`, while x has no numbers?"
+)
 def chooses_in_python(x):
     if x > 0:
         return x

@@ -71,7 +71,10 @@ def known_operand(jk, rng):
     return jk.make_jaxpr(lambda x: x * jk.lax.sin(number))(1.0)
 
 
-@check("01.1", "Operands are looked at when something went wrong, and not before: every operation would pay for it.")
+@check(
+    "01.1",
+    "Operands are checked only after something went wrong, since a check in front would slow down every operation.",
+)
 def looked_at_in_trouble(jk, rng):
     scale_p = jk.core.Primitive("scale")
     trace = recording_trace(jk, "only")
@@ -100,8 +103,8 @@ def the_current_trace_decides(jk, rng):
 
 @check(
     "01.1",
-    "An operand that is no array is named: of which operation, and at which position.",
-    against=["the error of whoever stumbles first will do"],
+    "The error about an operand that is not an array names the operation and the position.",
+    against=["any error will do"],
 )
 def refused_operand(jk, rng):
     position = int(rng.integers(2))
@@ -114,7 +117,7 @@ def refused_operand(jk, rng):
 
 @check(
     "01.1",
-    "Any other error passes as it is: a TypeError with operands that are arrays, and whatever is no TypeError.",
+    "Any other error passes unchanged: a TypeError whose operands are arrays, and whatever is not a TypeError.",
     against=["every TypeError is about operands"],
 )
 def other_errors(jk, rng):
@@ -272,7 +275,7 @@ def fewer_bits(jk, rng):
     return [meet(jk, f"int{w}", "float16") for w in widths]
 
 
-@check("01.3", "The result may be none of the two types.", against=["the type with more bits wins"])
+@check("01.3", "The result may be neither of the two types.", against=["the type with more bits wins"])
 def a_third_type(jk, rng):
     return meet(jk, "uint8", "int8"), meet(jk, "float16", "bfloat16"), meet(jk, int, "uint8", "int16", float)
 
@@ -293,7 +296,7 @@ def two_lattices(jk, rng):
     return meet(jk, a, b), meet(jk, a, b, x64=True)
 
 
-@check("01.3", "Types that nothing is above of are an error, and so are types outside of the lattice.")
+@check("01.3", "Types without a common upper bound are an error, and so are types outside of the lattice.")
 def no_bound(jk, rng):
     bound = jk.core.dtypes.least_upper_bound
     floats = [np.dtype(getattr(jk.numpy, n)) for n in rng.permutation(["float8_e4m3fn", "float8_e5m2"])]
@@ -301,7 +304,7 @@ def no_bound(jk, rng):
     return raised(bound, False, *floats, parts=["float8"]), unknown
 
 
-@check("01.3", "Nobody else is asked: the bound is found here.", against=["JAX may do it"])
+@check("01.3", "The function finds the bound itself, and asks neither JAX nor numpy.", against=["JAX may do it"])
 def without_jax(jk, rng):
     # As nobody has asked before, whatever the seed: JAX remembers what it was asked, and then none of its functions is called.
     types = np.random.default_rng().choice(["int8", "uint16", "float16", "bfloat16", "float32"], size=24)
@@ -326,7 +329,7 @@ def places(jk, rng):
     return [jk.make_jaxpr(lambda x, f=f: f(number, x))(x) for f in OPERATORS]
 
 
-@check("01.4", "A number of numpy's may stand on the left, too.", against=["only Python's numbers stand on the left"])
+@check("01.4", "A numpy number may stand on the left, too.", against=["only Python's numbers stand on the left"])
 def numpy_numbers(jk, rng):
     number = np.float32(rng.normal())
     x = rng.normal(size=3).astype("float32")
@@ -335,7 +338,7 @@ def numpy_numbers(jk, rng):
 
 @check(
     "01.4",
-    "To an operand that it does not know, the method says NotImplemented: then Python asks on.",
+    "For an operand that it does not know, the method returns NotImplemented: then Python asks the other one.",
     against=["a method that cannot help raises"],
 )
 def unknown_operands(jk, rng):
@@ -352,7 +355,7 @@ def unknown_operands(jk, rng):
 
 @check(
     "01.4",
-    "A list is refused: converting it would be slow, and nobody would see it.",
+    "A list is refused: converting it would be slow, and nobody would notice.",
     against=["everything that numpy converts takes part"],
 )
 def lists(jk, rng):
@@ -466,7 +469,7 @@ def branches(jk, rng):
 @check(
     "01.6",
     "None, or several: the truth value of such an array is ambiguous, traced or not.",
-    against=["an array of several is one tracer, and that is what is wrong with it"],
+    against=["an array of several elements is wrong because it is a tracer"],
 )
 def several(jk, rng):
     program = jk.make_jaxpr(truth)
@@ -482,7 +485,7 @@ def one_element(jk, rng):
 
 @check(
     "01.6",
-    "A traced number of turns does not make a `range`.",
+    "`range` of a traced number is an error.",
     against=["a traced integer is an integer", "an index may be any number"],
 )
 def ranges(jk, rng):
@@ -494,7 +497,7 @@ def ranges(jk, rng):
 
 @check(
     "01.6",
-    "What must be known is taken where it is known, and refused where it is traced.",
+    "A value that must be known is taken if it is known, and refused if it is traced.",
     against=["a tracer can be forced"],
 )
 def must_be_known(jk, rng):

@@ -23,7 +23,7 @@ edit(
 @mutant(
     "01.1",
     "parameters are operands",
-    "`by=3` is no value to compute with. How does `process_primitive` want it?",
+    "`by=3` is not a value to compute with. How does `process_primitive` want it?",
     target="Primitive.bind",
 )
 def hands_parameters_to_the_operands(self, *args, **params):
@@ -38,15 +38,15 @@ def hands_parameters_to_the_operands(self, *args, **params):
 
 edit(
     "01.1",
-    "the error of whoever stumbles first will do",
-    "What does the error say to somebody who passed a text as the second operand of `add`?",
+    "any error will do",
+    "Somebody passed a text as the second operand of `add`. What does the error tell them?",
     "check_arrays(self, args)\n        raise",
     "raise",
 )
 edit(
     "01.1",
     "every TypeError is about operands",
-    "What does the user read whose two arrays have shapes that do not fit?",
+    "Two arrays have shapes that do not fit. Which error does the user read?",
     "check_arrays(self, args)\n        raise",
     "raise TypeError(f'an operand of {self.name} is no array') from None",
 )
@@ -200,7 +200,7 @@ edit(
 edit(
     "01.4",
     "everything that numpy converts takes part",
-    "What does `takes_part` say to a list?",
+    "What does `takes_part` say about a list?",
     "if _takes_part[t] if t in _takes_part else takes_part(other, symbol, other, self):",
     "if t in (list, tuple) or (_takes_part[t] if t in _takes_part else takes_part(other, symbol, other, self)):",
 )
@@ -238,11 +238,7 @@ def looks_up_by_type(self, x):
     return var
 
 
-@mutant(
-    "01.5",
-    "equal arrays are one constant",
-    "How long does it take to find out that two arrays of a million numbers are equal?",
-)
+@mutant("01.5", "equal arrays are one constant", "How long does it take to compare two arrays of a million numbers?")
 def looks_up_by_value(self, x):
     if isinstance(x, Tracer):
         check_lives(x)
@@ -283,7 +279,7 @@ edit(
 )
 edit(
     "01.6",
-    "an array of several is one tracer, and that is what is wrong with it",
+    "an array of several elements is wrong because it is a tracer",
     "`if x:` for three numbers: is it an error outside of a traced function, too?",
     "    check_bool_conversion(self)\n",
     "",
@@ -316,14 +312,16 @@ edit(
 edit(
     "01.6",
     "a tracer can be forced",
-    "What does `int` say to a tracer, and does it know what the value was needed for?",
+    "What does `int` do with a tracer, and does it know what the value was needed for?",
     "if isinstance(x, Tracer):",
     "if isinstance(x, Tracer) and force is operator.index:",
     target="concrete_or_error",
 )
 
 
-@mutant("01.3", "JAX may do it", "What would be left of the lab, if JAX did it? The lattice is in `upper_bounds(x64)`.")
+@mutant(
+    "01.3", "JAX may do it", "If JAX did it, what would be left of the exercise? The lattice is in `upper_bounds(x64)`."
+)
 def asks_jax(x64, *nodes):
     from jax._src import dtypes
 

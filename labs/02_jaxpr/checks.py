@@ -39,7 +39,7 @@ def the_same_twice(jk, rng):
     return jk.make_jaxpr(lambda x: jk.numpy.sin(x) + jk.numpy.sin(x))(vector(rng))
 
 
-@check("02.1", "The type of a result is the one that is handed over, whatever the types of the operands.")
+@check("02.1", "A result has the type that was passed, whatever the types of the operands.")
 def types_of_results_of(jk, rng):
     x = rng.normal(size=(int(rng.integers(2, 9)), 3)).astype("float32")
     return jk.make_jaxpr(lambda x: (x > 0, x.astype("int32"), x.sum(axis=0), x.argmax()))(x)
@@ -267,7 +267,7 @@ def hidden_tracers(jk, rng):
 
 @check(
     "02.3",
-    "A result that is no array is an error with the function's name.",
+    "A result that is not an array is an error with the function's name.",
     against=["whatever comes back is a result"],
 )
 def refused_results(jk, rng):
@@ -289,7 +289,7 @@ def nested(jk, rng):
 @check(
     "02.3",
     "Those who look for leaks find the tracer that was kept, and none where there is none.",
-    against=["leaks show themselves", "a local variable is no reference"],
+    against=["leaks show themselves", "a local variable is not a reference"],
 )
 def looking_for_leaks(jk, rng):
     kept = []
@@ -335,7 +335,7 @@ def several_results_at_once(jk, rng):
     return jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(program, [], x))(x)
 
 
-@check("02.4", "A value is let go when nothing reads it any more.", against=["a value stays until the end"])
+@check("02.4", "A value is freed when nothing reads it any more.", against=["a value stays until the end"])
 def lets_go(jk, rng):
     alive = weakref.WeakSet()
     most = []
@@ -437,7 +437,11 @@ def bound_again(jk, rng):
     return law(jk, again, "already bound", "R2"), law(jk, inputs, "already bound", "R2")
 
 
-@check("02.5", "Also not when one equation binds it to two of its results.", against=["one equation cannot bind twice"])
+@check(
+    "02.5",
+    "That includes one equation that binds a variable to two of its results.",
+    against=["one equation cannot bind twice"],
+)
 def bound_twice_at_once(jk, rng):
     x = vector(rng)
     program = jk.make_jaxpr(lambda x: jk.lax.sort([x, -x], num_keys=1))(x)
@@ -501,7 +505,7 @@ def all_messages(jk, rng):
 
 @check(
     "02.6",
-    "What no output needs goes, and what only that needed.",
+    "Equations that no output needs are dropped, and so are those that only they needed.",
     against=["operands of a dropped equation are needed"],
 )
 def chains(jk, rng):
@@ -513,7 +517,7 @@ def chains(jk, rng):
     return jk.jaxpr.dce_jaxpr(jk.make_jaxpr(f)(vector(rng)), True)
 
 
-@check("02.6", "What is needed stays, in its order.", against=["equations can stand in any order"])
+@check("02.6", "Needed equations stay, in their order.", against=["equations can stand in any order"])
 def order(jk, rng):
     program = jk.make_jaxpr(lambda x: jk.numpy.exp(jk.numpy.sin(x) - x))(vector(rng))
     pruned, used = jk.jaxpr.dce_jaxpr(program, True)
@@ -558,7 +562,7 @@ def inner_programs(jk, rng):
     return jk.jaxpr.dce_jaxpr(program, True), jk.jaxpr.dce_jaxpr(one_result, True)
 
 
-@check("02.6", "What is live somewhere is told, too: the outputs, and what is read by the equations that are left.")
+@check("02.6", "The live variables are returned, too: the outputs, and what the remaining equations read.")
 def all_that_lives(jk, rng):
     def f(x, y):
         a, b = jk.numpy.sin(x), jk.numpy.cos(y)
@@ -633,14 +637,14 @@ def asked(jk, rng):
     return seen, eqn.params, [v.aval for v in eqn.outvars]
 
 
-@check("02.7", "What has several results gives a list.", against=["one operation, one result"])
+@check("02.7", "A primitive with several results gives a list.", against=["one operation, one result"])
 def lists_of_results(jk, rng):
     return jk.make_jaxpr(lambda x: [y * 2 for y in jk.lax.sort([x, -x], num_keys=1)])(vector(rng))
 
 
 @check(
     "02.7",
-    "What changes nothing leaves no equation, and what changes something does.",
+    "An operation that changes nothing leaves no equation, and one that changes something does.",
     against=["who has a rule is never recorded"],
 )
 def staged(jk, rng):

@@ -52,7 +52,7 @@ edit(
 edit(
     "02.1",
     "an operation only computes",
-    "What does `primitive.effects(params)` say of a print?",
+    "What does `primitive.effects(params)` say about a print?",
     "no_effects if primitive.effects is None else primitive.effects(params)",
     "no_effects",
     target="DynamicJaxprTrace.emit",
@@ -188,7 +188,7 @@ edit(
 
 edit(
     "02.3",
-    "a local variable is no reference",
+    "a local variable is not a reference",
     "When the search for leaks begins, which of your variables still refer to tracers?",
     "        del outs\n",
     "",
@@ -234,7 +234,7 @@ edit(
 edit(
     "02.4",
     "who calls it counts",
-    "What does somebody read who passed one value of two?",
+    "Somebody passed one value where there should be two. What do they read?",
     "if len(consts) != len(jaxpr.constvars) or len(args) != len(jaxpr.invars):",
     "if False:",
 )
@@ -330,7 +330,7 @@ edit(
 )
 
 
-@mutant("02.6", "what nobody reads is dead", "What becomes of a print, of which nobody reads anything?")
+@mutant("02.6", "what nobody reads is dead", "What becomes of a print? Nobody reads a result of it.")
 def forgets_effects(eqns, outputs):
     live = set(outputs)
     left = []
@@ -390,7 +390,7 @@ edit(
 edit(
     "02.7",
     "a tracer is a tracer",
-    "Of which trace is it? Whose variable would you write down?",
+    "Which trace does it belong to? Whose variable would you write down?",
     "if type(x) is DynamicJaxprTracer and x._trace is self else",
     "if type(x) is DynamicJaxprTracer else",
 )

@@ -102,7 +102,7 @@ def one_object(jk, rng):
     return one is two, structures[0] == structures[1], known is one, mixed[0] is mixed[1], mixed[0].keys
 
 
-@check("03.1", "The table of keys is used by who holds the lock.")
+@check("03.1", "The table of keys is used under the lock.")
 def locked_keys(jk, rng):
     nodes, keys = jk.tree_util.nodes, tuple(names(rng, 3))
     return with_the_lock(nodes, ["known_keys"], lambda: nodes.dict_keys(keys)), is_free(nodes.intern_lock)
@@ -117,7 +117,7 @@ def is_free(lock):
     return found[0]
 
 
-@check("03.1", "What nobody has any more is gone from the table, and no one else keeps it.")
+@check("03.1", "An object that nobody uses any more leaves the table, and nothing else keeps it.")
 def forgotten_keys(jk, rng):
     nodes, keys = jk.tree_util.nodes, tuple(sorted(names(rng, 3)))
     kept = nodes.dict_keys(keys)
@@ -134,11 +134,7 @@ def keys_of_two_types(jk, rng):
     return first is second, first.keys, second.keys
 
 
-@check(
-    "03.1",
-    "Keys that cannot be sorted are an error that says so.",
-    against=["the error of whoever stumbles first will do"],
-)
+@check("03.1", "Keys that cannot be sorted are an error that says so.", against=["any error will do"])
 def keys_without_order(jk, rng):
     n = int(rng.integers(99))
     parts = ["Comparator raised exception while sorting"]
@@ -166,8 +162,8 @@ def layer(jk, rng, slots=False):
 
 @check(
     "03.1",
-    "Of a dataclass, the data fields are children, and the other ones metadata that have a hash.",
-    against=["all fields are children", "metadata need no hash"],
+    "The data fields of a dataclass are children, and the other fields are metadata with a hash.",
+    against=["all fields are children", "metadata needs no hash"],
 )
 def dataclass_apart(jk, rng):
     return [node_type.flatten(instance) for node_type, instance in (layer(jk, rng), layer(jk, rng, slots=True))]
@@ -205,7 +201,7 @@ def built_in_nodes(jk, rng):
 @check(
     "03.2",
     "A class that is derived from dict or list is a leaf, as long as nobody registers it.",
-    against=["what is derived from a node is a node"],
+    against=["a class derived from a node is a node"],
 )
 def derived_classes(jk, rng):
     bases = [dict, list, tuple, collections.OrderedDict]
@@ -213,7 +209,7 @@ def derived_classes(jk, rng):
     return [kind_of(jk, cls) for cls in derived]
 
 
-@check("03.2", "A named tuple that was registered is what its owner made of it.")
+@check("03.2", "A registered named tuple is handled by the functions that it was registered with.")
 def registered_named_tuples(jk, rng):
     class Point(NamedTuple):
         x: int
@@ -225,7 +221,7 @@ def registered_named_tuples(jk, rng):
     return before, kind_of(jk, Point), jk.tree_util.tree_leaves(Point(x, y))
 
 
-@check("03.2", "The tables are changed by who holds the lock.")
+@check("03.2", "The tables are changed under the lock.")
 def locked_tables(jk, rng):
     registry = jk.tree_util.registry
     mine = type(f"Mine{rng.integers(99)}", (), {})
@@ -261,7 +257,7 @@ def make_box_class(jk, kind="a box"):
 @check(
     "03.2",
     "A registered class is taken apart by its own functions, and made again by them.",
-    against=["what is derived from a node is a node"],
+    against=["a class derived from a node is a node"],
 )
 def registered_class(jk, rng):
     cls, node_type = make_box_class(jk)
@@ -342,7 +338,7 @@ def nothing(jk, rng):
 @check(
     "03.3",
     "An instance of a class that is derived from dict, list or tuple is a leaf: only the exact type counts.",
-    against=["what is derived from a node is a node"],
+    against=["a class derived from a node is a node"],
 )
 def derived_instances(jk, rng):
     derived = [type("Derived", (base,), {}) for base in (dict, list, tuple)]
@@ -353,7 +349,7 @@ def derived_instances(jk, rng):
     return [([type(leaf).__mro__[1].__name__ for leaf in leaves], structure) for leaves, structure in (plain, until)]
 
 
-@check("03.3", "An empty list is in the structure, and is not None.", against=["what has no leaves is nothing"])
+@check("03.3", "An empty list is in the structure, and is not None.", against=["a tree without leaves is nothing"])
 def empty_containers(jk, rng):
     trees = [([], {}, ()), [None], [[]], [()], {"a": []}]
     return [jk.tree_util.tree_flatten([trees[i], *numbers(rng, 1)]) for i in rng.permutation(5)]
@@ -407,7 +403,7 @@ def stops_where_told(jk, rng):
 # --- 03.4 Unflatten -----------------------------------------------------------------------------------------------
 
 
-@check("03.4", "A child takes as many leaves as it has, also when that is none.", against=["every child has one leaf"])
+@check("03.4", "A child takes as many leaves as it has, even if it has none.", against=["every child has one leaf"])
 def children_of_many_leaves(jk, rng):
     structure = jk.tree_util.tree_structure((0, [0, (0, 0)], None, [], {"x": 0, "y": [0]}, 0))
     return structure.unflatten(numbers(rng, 7))
@@ -415,7 +411,7 @@ def children_of_many_leaves(jk, rng):
 
 @check(
     "03.4",
-    "What comes back are the types that were taken apart: lists, tuples, named tuples.",
+    "The result has the types that were taken apart: lists, tuples, named tuples.",
     against=["a list equals a tuple"],
 )
 def types_come_back(jk, rng):
@@ -505,7 +501,7 @@ def the_last_structure(jk, rng):
     return structures
 
 
-@check("03.5", "The user's function is called once a call.", against=["a function can be called once more"])
+@check("03.5", "Each call calls the user's function once.", against=["a function can be called once more"])
 def one_call(jk, rng):
     _, in_tree = arguments_tree(jk, 0)
     seen = []
@@ -594,8 +590,8 @@ def numbers_as_keys(jk, rng):
 
 @check(
     "03.3",
-    "What is empty has no leaves, also where it is asked whether it is one.",
-    against=["what has no children is a leaf"],
+    "An empty container has no leaves, even if `is_leaf` is asked about it.",
+    against=["a node without children is a leaf"],
 )
 def empty_and_asked(jk, rng):
     n = numbers(rng, 2)
@@ -616,7 +612,7 @@ def keywords_by_name(jk, rng):
 
 @check(
     "03.5",
-    "Each function has a memory of its own, two of one name, too.",
+    "Each function has its own memory, even two with the same name.",
     against=["there is one function", "functions are known by their names"],
 )
 def two_memories(jk, rng):
@@ -632,7 +628,7 @@ def two_memories(jk, rng):
     return first, one_tree(), other_tree()
 
 
-@check("03.6", "What is empty has no leaves, and so no paths.", against=["what is empty has a path"])
+@check("03.6", "An empty container has no leaves, and so no paths.", against=["an empty container has a path"])
 def empty_without_a_path(jk, rng):
     tree = {"a": [], "b": ((), numbers(rng, 1)[0]), "c": None}
     return [(jk.tree_util.keystr(path), leaf) for path, leaf in jk.tree_util.tree_flatten_with_path(tree)[0]]

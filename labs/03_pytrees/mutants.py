@@ -32,7 +32,7 @@ edit(
 
 @mutant(
     "03.1",
-    "the error of whoever stumbles first will do",
+    "any error will do",
     "What does `sorted` say of keys that cannot be compared? Would a user know that it is about a dict?",
     target="dict_keys",
 )
@@ -55,7 +55,7 @@ def takes_every_field(self, node):
 
 edit(
     "03.1",
-    "metadata need no hash",
+    "metadata needs no hash",
     "The metadata are part of the key of each call. Can what you return be the key of a dict?",
     "data = tuple([getattr(node, name) for name in self.meta_fields])",
     "data = [getattr(node, name) for name in self.meta_fields]",
@@ -66,7 +66,7 @@ edit(
 @mutant(
     "03.1",
     "fields are passed by position",
-    "The class may have its fields in another order than `data_fields` and `meta_fields`. Who knows which value is which?",
+    "The class may have its fields in another order than `data_fields` and `meta_fields`. How do you tell which value is which?",
     target="DataclassNode.unflatten",
 )
 def passes_by_position(self, data, children):
@@ -91,7 +91,7 @@ def leaves_out_init(self, data, children):
 
 @mutant(
     "03.2",
-    "what is derived from a node is a node",
+    "a class derived from a node is a node",
     "Somebody's class is derived from dict. Which class would they get back?",
     target="find_node_type",
 )
@@ -127,7 +127,7 @@ def leaves_none_alone(cls):
 edit(
     "03.2",
     "what was a leaf once stays one",
-    "Where else is it remembered that a class is no node? `flatten_into` looks there first.",
+    "Where else is it remembered that a class is not a node? `flatten_into` looks there first.",
     "        leaf_types.discard(cls)",
     "        pass",
     target="register",
@@ -213,7 +213,7 @@ def keeps_none(leaves, tree):
 
 @mutant(
     "03.3",
-    "what has no leaves is nothing",
+    "a tree without leaves is nothing",
     "How does somebody who unflattens your structure learn that there was an empty list?",
     target="flatten_into",
 )
@@ -292,7 +292,7 @@ def asks_too_late(is_leaf, leaves, tree):
 edit(
     "03.4",
     "every child has one leaf",
-    "The second child has three leaves. Where do those of the third one begin?",
+    "The second child has three leaves. Where do the leaves of the third one begin?",
     "start += child.num_leaves",
     "start += 1",
     target="PyTreeDef.build",
@@ -302,7 +302,7 @@ edit(
 @mutant(
     "03.4",
     "a list equals a tuple",
-    "Who knows whether the children belong into a list or a tuple?",
+    "Who knows whether the children belong in a list or in a tuple?",
     target="PyTreeDef.build",
 )
 def keeps_lists(self, leaves, start):
@@ -320,7 +320,7 @@ def keeps_lists(self, leaves, start):
 @mutant(
     "03.4",
     "leaves that are left over do no harm",
-    "A transformation returned one leaf too many. Who should notice, and where would it be missed first?",
+    "A transformation returned one leaf too many. Who should notice?",
     target="PyTreeDef.unflatten",
 )
 def does_not_count(self, leaves):
@@ -340,7 +340,7 @@ edit(
 @mutant(
     "03.4",
     "the list of leaves can be used up",
-    "Look at the list of leaves after the call. Whose is it?",
+    "Look at the list of leaves after the call. To whom does it belong?",
     target="PyTreeDef.build",
 )
 def pops(self, leaves, start):
@@ -735,7 +735,7 @@ def inner(leaves, path, tree, stops):
 
 @mutant(
     "03.3",
-    "what is derived from a node is a node",
+    "a class derived from a node is a node",
     "What is an instance of `class Config(dict)`: which NodeType has `node_types` for exactly this class?",
     target="flatten_into",
 )
@@ -788,7 +788,7 @@ edit(
 )  # fmt: skip
 
 
-@mutant("03.3", "what has no children is a leaf", "How many leaves has an empty list?", target="flatten_until")
+@mutant("03.3", "a node without children is a leaf", "How many leaves does an empty list have?", target="flatten_until")
 def empty_is_a_leaf(is_leaf, leaves, tree):
     node_type = None if is_stopped_by(is_leaf(tree)) else node_types[type(tree)]
     children, data = node_type.flatten(tree) if node_type is not None else ((), None)
@@ -859,7 +859,7 @@ def store_by_name(fun, in_tree):
     return flat_fun, out_tree
 
 
-@mutant("03.6", "what is empty has a path", "How many leaves has an empty list? And how many ways lead to them?")
+@mutant("03.6", "an empty container has a path", "How many leaves does an empty list have, and so how many paths?")
 def empty_gets_a_path(leaves, path, tree, stops):
     stopped = stops is not None and is_stopped_by(stops(path, tree))
     node_type = None if stopped else node_types[type(tree)]

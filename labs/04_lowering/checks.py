@@ -51,7 +51,7 @@ def floats(rng, *shape):
 
 @check(
     "04.1",
-    "A type is the sizes, each with an x behind it, and the type of an element; a scalar has no sizes.",
+    "A type has the sizes, each followed by an x, and then the element type; a scalar has no sizes.",
     against=["a scalar is an array of one element", "the type of an element comes first"],
 )
 def types(jk, rng):
@@ -116,7 +116,7 @@ def zeros_of_both_signs(jk, rng):
 
 @check(
     "04.1",
-    "A thousand zeros are one number; a thousand numbers are eight digits each.",
+    "A thousand zeros are written as one number; a thousand different numbers as eight digits each.",
     against=["each element is written out"],
 )
 def lengths(jk, rng):
@@ -132,7 +132,7 @@ def form(text):
 
 @check(
     "04.1",
-    "Up to 64 elements are written row by row, and so are bools; more are bytes; none are nothing.",
+    "Up to 64 elements are written row by row, and so are bools; more are written as bytes; an empty array as nothing.",
     against=["each element is written out"],
 )
 def forms(jk, rng):
@@ -200,7 +200,7 @@ def literals(jk, rng):
 
 @check(
     "04.2",
-    "Whatever number a rule fills an array with, the array has the type that it asks for.",
+    "If a rule fills an array with a number, the array has the type that the rule asks for.",
     against=["a number has its dtype already"],
 )
 def filled_arrays(jk, rng):
@@ -250,7 +250,7 @@ def zeros(jk, rng):
 
 @check(
     "04.2",
-    "A constant that was written in a branch is not known behind it.",
+    "A constant that was written in a branch cannot be used after it.",
     against=["a constant is known in the whole function"],
 )
 def constants_in_branches(jk, rng):
@@ -335,7 +335,7 @@ def what_a_rule_sees(jk, rng):
     return seen
 
 
-@check("04.3", "Each line is from its equation.", against=["where a line comes from does not matter"])
+@check("04.3", "Each line has the position of its equation.", against=["where a line comes from does not matter"])
 def lines(jk, rng):
     text = text_of(jk, lambda x: jk.numpy.sin(x) + jk.numpy.cos(x), floats(rng, 3), debug_info=True)
     return sorted(set(re.findall(r'"(jit\(f\)[^"]*)"', text)))
@@ -343,7 +343,7 @@ def lines(jk, rng):
 
 @check(
     "04.3",
-    "What a rule writes inside of its region is from the equation around it.",
+    "Lines that a rule writes into its region have the position of the enclosing equation.",
     against=["every line has an equation of its own"],
 )
 def lines_of_regions(jk, rng):
@@ -351,7 +351,7 @@ def lines_of_regions(jk, rng):
     return sorted(set(re.findall(r'"(jit\(f\)[^"]*)"', text)))
 
 
-@check("04.3", "A primitive without a rule is named.", against=["every primitive has a rule"])
+@check("04.3", "A missing rule is an error that names the primitive.", against=["every primitive has a rule"])
 def no_rule(jk, rng):
     primitive = jk.core.Primitive(f"riddle_{int(rng.integers(100))}")
     primitive.def_abstract_eval(lambda x: x)
@@ -376,7 +376,7 @@ def contracted_axes(jk, rng):
     return lowered(jk, lambda x, y: jk.lax.dot_general(x, y, (((0, 2), (2, 0)), ((), ()))), x, y)
 
 
-@check("04.4", "Batch axes run along.", against=["batch axes are contracted, too"])
+@check("04.4", "Batch axes are paired, and stay in the result.", against=["batch axes are contracted, too"])
 def batch_axes(jk, rng):
     x, y = floats(rng, 3, 2, 4), floats(rng, 4, 3, 5)
     return lowered(jk, lambda x, y: jk.lax.dot_general(x, y, (((2,), (0,)), ((0,), (1,)))), x, y)
@@ -430,7 +430,7 @@ def precision(jk, rng):
 
 @check(
     "04.5",
-    "The greatest of nothing is the least value there is.",
+    "The maximum of an empty array is the least value of the dtype.",
     against=["a maximum begins with 0", "-inf is in every dtype", "a maximum begins with the least finite number"],
 )
 def neutral_elements(jk, rng):
@@ -446,7 +446,7 @@ def pairs(jk, rng):
 
 @check(
     "04.5",
-    "What was accumulated comes first, elements second.",
+    "The accumulated values come first, the new elements second.",
     against=["the order of the region's arguments does not matter"],
 )
 def order_in_the_region(jk, rng):
@@ -458,7 +458,7 @@ def order_in_the_region(jk, rng):
     return [arguments.index(name) for name in re.findall(r"multiply (%\w+), (%\w+)", text)[0]]
 
 
-@check("04.5", "Several axes at once, and they are missing in the result.", against=["a reduction has one axis"])
+@check("04.5", "Several axes may be reduced at once, and the result lacks them.", against=["a reduction has one axis"])
 def several_axes(jk, rng):
     x = floats(rng, 2, 3, 4) + 1j * floats(rng, 2, 3, 4)
     axes = tuple(int(axis) for axis in rng.permutation(3)[:2])
@@ -649,7 +649,7 @@ def without_cache(jk, rng):
     return compiled_by(jk, log, *two_places(jk, rng), cache=False), log
 
 
-@check("04.7", "What nobody needs is not written: without a cache, the text without lines.")
+@check("04.7", "Without a cache, the text without lines is not written, since nobody needs it.")
 def texts_made(jk, rng):
     found = []
     for cache in (True, False):
@@ -679,7 +679,7 @@ def replaced_method(kind, name, method):
 
 @check(
     "04.7",
-    "What was compiled is stored, and found again, also when the function has moved to another line.",
+    "A compiled program is stored, and found again even if the function has moved to another line.",
     against=["another line is another program", "what is found is compiled all the same", "others may store it"],
 )
 def with_cache(jk, rng):
@@ -687,7 +687,7 @@ def with_cache(jk, rng):
     return compiled_by(jk, log, *two_places(jk, rng)), log
 
 
-@check("04.7", "What an earlier process has left is taken.", against=["what is found is compiled all the same"])
+@check("04.7", "A program that an earlier process stored is used.", against=["what is found is compiled all the same"])
 def from_an_earlier_process(jk, rng):
     log, modules = [], two_places(jk, rng)
     return compiled_by(jk, log, *modules, known={modules[0].text(): "machine code"}), log
@@ -701,7 +701,7 @@ def compiled_and_run(jk, rng):
 
 @check(
     "04.7",
-    "It is lowered for the platform of its place; of the place itself only a program hears that is committed to it.",
+    "It is lowered for the platform of its placement; the devices themselves are passed only if the program is committed to them.",
     against=["every program is bound to a place", "a program is for the processor", "a program is for this machine"],
 )
 def places(jk, rng):

@@ -9,7 +9,7 @@ edit(
     "for n in shape)}", "for n in shape or (1,))}", target="tensor_type",
 )  # fmt: skip
 edit(
-    "04.1", "the type of an element comes first", "In `tensor<3x4xf32>`, what stands last?",
+    "04.1", "the type of an element comes first", "What comes last in `tensor<3x4xf32>`?",
     "{''.join(f'{n}x' for n in shape)}{element_type(dtype)}", "{element_type(dtype)}{''.join(f'x{n}' for n in shape)}",
     target="tensor_type",
 )  # fmt: skip
@@ -72,7 +72,7 @@ edit(
     "return self.broadcast_in_dim(self.read(atom, env), atom.aval, shape, ())", target="LoweringContext.read_spread",
 )  # fmt: skip
 edit(
-    "04.2", "a number in a program is a double", "Of which dtype is 2.5 beside an array of float16?",
+    "04.2", "a number in a program is a double", "Which dtype does 2.5 get beside a float16 array?",
     "np.asarray(value, aval.dtype)[()]", "np.float64(value)", target="LoweringContext.splat",
 )  # fmt: skip
 
@@ -116,7 +116,7 @@ def keeps_constants_for_the_function(self, value, aval):
 
 
 edit(
-    "04.2", "a number has its dtype already", "The number may be Python's 0.3. Of which dtype is the array?",
+    "04.2", "a number has its dtype already", "The number may be Python's 0.3. Which dtype does the array have?",
     "np.asarray(value, aval.dtype)[()]", "np.asarray(value)[()]", target="LoweringContext.splat",
 )  # fmt: skip
 edit(
@@ -124,7 +124,7 @@ edit(
     "np.asarray(value, aval.dtype)[()]", "np.asarray(np.real(value), aval.dtype)[()]", target="LoweringContext.splat",
 )  # fmt: skip
 edit(
-    "04.2", "a constant has no shape", "The name that you found is of three zeros. How many were asked for?",
+    "04.2", "a constant has no shape", "The name that you found stands for three zeros. How many were asked for?",
     "(scalar.tobytes(), aval)", "(scalar.tobytes(), aval.dtype)", target="LoweringContext.splat",
 )  # fmt: skip
 
@@ -166,7 +166,7 @@ edit(
     "if not self._inlining:", "if True:", target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
-    "04.3", "every primitive has a rule", "What does somebody read whose primitive has no rule?",
+    "04.3", "every primitive has a rule", "What does the author of a primitive read if it has no rule?",
     "if rule is None:", "if False:", target="LoweringContext.lower_equation",
 )  # fmt: skip
 
@@ -175,7 +175,7 @@ edit(
     "if primitive.multiple_results:", "if len(outvars) > 1:", target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
-    "04.3", "the first operand has the shape of the result", "In `s < x` the scalar comes first. Of which shape is the result?",
+    "04.3", "the first operand has the shape of the result", "In `s < x` the scalar comes first. Which shape does the result have?",
     "shape = outvars[0].aval.shape", "shape = invars[0].aval.shape", target="LoweringContext.lower_equation",
 )  # fmt: skip
 
@@ -198,7 +198,7 @@ edit(
     "lhs, rhs = ctx.convert(lhs, lhs_aval, lhs_dtype), ctx.convert(rhs, rhs_aval, rhs_dtype)", "pass",
 )  # fmt: skip
 edit(
-    "04.4", "the result has the dtype of the operands", "127 times 127 is no int8. Of which dtype is the sum?",
+    "04.4", "the result has the dtype of the operands", "127 times 127 does not fit into int8. Which dtype does the sum have?",
     "summed = out.update(dtype=sum_dtype)", "summed = out.update(dtype=lhs_dtype)",
 )  # fmt: skip
 edit(
@@ -242,7 +242,7 @@ edit(
     "integer_array(axes)", "integer_array(axes[:1])", target="emit_reduce",
 )  # fmt: skip
 edit(
-    "04.5", "all results have the dtype of the first one", "Of which type is the second result?",
+    "04.5", "all results have the dtype of the first one", "Which type does the second result have?",
     "types_out = [type_of(aval) for aval in avals_out]", "types_out = [type_of(avals_out[0])] * len(avals_out)", target="emit_reduce",
 )  # fmt: skip
 

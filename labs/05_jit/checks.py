@@ -55,7 +55,7 @@ def key_of(jk, jitted, *args, **kwargs):
     return jitted._jitted.key_of_call(arguments, tree, avals)
 
 
-@check("05.1", "Numbers are no part of a key.", against=["the values are in the key"])
+@check("05.1", "The numbers in arrays are not part of a key.", against=["the values are in the key"])
 def other_numbers(jk, rng):
     x, y = floats(rng, 2, 4)
     calls = [((x,), {}), ((y,), {}), ((x, 1.5), {}), ((y, float(rng.normal())), {}), ((x, y), {}), ((y, x), {})]
@@ -63,7 +63,9 @@ def other_numbers(jk, rng):
 
 
 @check(
-    "05.1", "Shape, dtype and weak type are.", against=["types of one size are one type", "weak types do not matter"]
+    "05.1",
+    "Shape, dtype and weak type are part of a key.",
+    against=["types of one size are one type", "weak types do not matter"],
 )
 def other_types(jk, rng):
     n = int(rng.integers(2, 9))
@@ -76,7 +78,7 @@ def other_types(jk, rng):
 @check(
     "05.1",
     "The values of static arguments are part of a key.",
-    against=["static values are no part of a key", "a hash is as good as what it is of"],
+    against=["static values are not part of a key", "a hash is as good as the value"],
 )
 def static_values(jk, rng):
     n, x = int(rng.integers(9)), floats(rng, 3)
@@ -109,7 +111,11 @@ def trees(jk, rng):
     return traces(jk, calls), firsts([key_of(jk, f, *args, **kwargs) for args, kwargs in calls])
 
 
-@check("05.1", "Options decide what is written down.", against=["options do not change a program"])
+@check(
+    "05.1",
+    "Options are part of a key, since they decide what is written down.",
+    against=["options do not change a program"],
+)
 def options(jk, rng):
     n = int(rng.integers(2, 9))
     x = floats(rng, n, n)
@@ -201,7 +207,7 @@ def two_functions(jk, rng):
     return [jk.jit(lambda x, s=scale: x * s).trace(x).jaxpr for scale in scales]
 
 
-@check("05.2", "A function that nobody uses any more is let go.", against=["a cache keeps its functions"])
+@check("05.2", "A function that nobody uses any more is freed.", against=["a cache keeps its functions"])
 def functions_die(jk, rng):
     f = jk.jit(logged(log := []))
     f.trace(floats(rng, 3))
@@ -242,7 +248,7 @@ def errors(jk, rng):
 
 @check(
     "05.2",
-    "What closed over an outer trace is good for as long as that lasts.",
+    "A trace that closed over an outer trace is valid only as long as that one lasts.",
     against=["what was traced is good for ever"],
 )
 def closures(jk, rng):
@@ -306,9 +312,7 @@ def calls_itself(jk, rng):
 
 
 @check(
-    "05.2",
-    "What is kept is found by the `trace_key`, with all of its parts.",
-    against=["types alone lead to a program"],
+    "05.2", "Traces are kept under their `trace_key`, with all of its parts.", against=["types alone lead to a program"]
 )
 def found_by_the_key(jk, rng):
     x, n = floats(rng, 2, 2), int(rng.integers(9))
@@ -320,7 +324,7 @@ def found_by_the_key(jk, rng):
         return found, kept, f.trace(x).jaxpr
 
 
-@check("05.2", "What is kept has a limit.", against=["there is room for all that was traced"])
+@check("05.2", "The number of kept traces has a limit.", against=["there is room for all that was traced"])
 def limited_traces(jk, rng):
     log = []
     f = jk.jit(logged(log))
@@ -338,7 +342,7 @@ def names_of_parameters(jk, rng):
     return raised(jk.jit(f).trace, floats(rng, 3), float(rng.normal()), parts=["of the argument limit"])
 
 
-@check("05.2", "Whether it was traced now is told: a trace that was found is none.")
+@check("05.2", "The result says whether the function was traced now; a trace that was found does not count.")
 def traced_now(jk, rng):
     f = jk.jit(logged([]))
     n = int(rng.integers(2, 9))
@@ -401,7 +405,7 @@ def limited(jk, limit):
     return module(jk, "base.config").override(jit_cache_size=limit)
 
 
-@check("05.3", "The entries used last are kept.", against=["what is in a cache stays there"])
+@check("05.3", "The entries used last are kept.", against=["a cache keeps everything"])
 def bounded(jk, rng):
     entries, keys = Entries(jk), [int(k) for k in rng.permutation(9)]
     with limited(jk, 4):
@@ -431,7 +435,7 @@ def records(jk, rng):
     return list(entries.table.records.values())
 
 
-@check("05.3", "What was dropped does not come back by a touch.", against=["a touch puts an entry into the table"])
+@check("05.3", "A touch does not bring back a dropped entry.", against=["a touch puts an entry into the table"])
 def touched_too_late(jk, rng):
     entries, (a, b, c) = Entries(jk), (int(k) for k in rng.permutation(3))
     with limited(jk, 2):
@@ -444,7 +448,7 @@ def touched_too_late(jk, rng):
 
 @check(
     "05.3",
-    "A large table does not order its entries as long as it is half empty, nor does one for which there is more room now.",
+    "A large table does not order its entries while it is half empty, nor after its limit was raised.",
     against=["the order matters from the beginning", "what is crowded stays so"],
 )
 def crowded(jk, rng):
@@ -858,10 +862,7 @@ def donated(jk, rng):
     return [{key: str(e.params[key]) for key in keys} for e in (eqn, other)], len(eqn.invars), list(eqn.params)
 
 
-@check(
-    "05.6",
-    "Where arguments are to be placed is kept in the equation; a call of which nothing was said is told nothing.",
-)
+@check("05.6", "The equation says where arguments are to be placed, but only if the call says so.")
 def placed(jk, rng):
     told, call = [], module(jk, "pjit.jit_call").NestedCall
     place = call.place
@@ -1083,7 +1084,11 @@ def classes_of_one_name(jk, rng):
     return traces(jk, shuffled(rng, 2 * calls))
 
 
-@check("05.2", "Each callable without a hash has a cache of its own.", against=["what has no hash is one function"])
+@check(
+    "05.2",
+    "Each callable without a hash has a cache of its own.",
+    against=["all unhashable callables are one function"],
+)
 def several_without_a_hash(jk, rng):
     class Scale:
         __hash__ = None

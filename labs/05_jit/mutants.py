@@ -23,11 +23,11 @@ edit(
     "*avals", "*[aval.size * aval.dtype.itemsize for aval in avals]", target="Traceable.trace_key",
 )  # fmt: skip
 edit(
-    "05.1", "weak types do not matter", "`x + 1.0`, and `x + np.float32(1)`: of which dtype is the result when x is a float16?",
+    "05.1", "weak types do not matter", "`x + 1.0`, and `x + np.float32(1)`: which dtype does each result have when x is a float16?",
     "*avals", "*[aval.strip_weak_type() for aval in avals]", target="Traceable.trace_key",
 )  # fmt: skip
 edit(
-    "05.1", "static values are no part of a key", "Two calls differ in a static argument only. Do they have one key?",
+    "05.1", "static values are not part of a key", "Two calls differ in a static argument only. Do they have one key?",
     "not arguments.statics and tree is flat_tree(len(keys))", "tree is flat_tree(len(keys))", target="Jitted.key_of_call",
 )  # fmt: skip
 edit(
@@ -153,7 +153,7 @@ def expects_a_hash(fun):
 # --- 05.3 A bounded memory --------------------------------------------------------------------------------------------
 
 edit(
-    "05.3", "what is in a cache stays there", "A million shapes, a million executables. Who lets them go?",
+    "05.3", "a cache keeps everything", "A million shapes mean a million executables. Who frees them?",
     "while len(self.entries) > limit:", "while False:", target="Table.insert",
 )  # fmt: skip
 edit(
@@ -815,7 +815,7 @@ def closest_with_min_of_pairs(records, record, weight):
 
 @mutant(
     "05.1",
-    "a hash is as good as what it is of",
+    "a hash is as good as the value",
     "`hash(-1) == hash(-2)`. What do calls with n=-1 and n=-2 find?",
     target="Traceable.trace_key",
 )
@@ -831,7 +831,7 @@ edit(
 
 @mutant(
     "05.2",
-    "what has no hash is one function",
+    "all unhashable callables are one function",
     "Two callables without a hash multiply by 2, and by 3. Which cache does each of them find?",
     target="cache_of",
 )

@@ -284,7 +284,9 @@ def order_of_keywords(jk, rng):
 
 
 @check(
-    "06.3", "A static argument that the call does not have is no mistake.", against=["a call has every static argument"]
+    "06.3",
+    "A static argument that the call does not have is not a mistake.",
+    against=["a call has every static argument"],
 )
 def left_out(jk, rng):
     n = int(rng.integers(999))
@@ -378,7 +380,7 @@ def one_hash(jk, rng):
 @check(
     "06.4",
     "A list or an array cannot be static, and the error says what can.",
-    against=["anything can be static", "arrays can be static", "any error means that there is no hash"],
+    against=["anything can be static", "arrays can be static", "any error means that the hash is missing"],
 )
 def without_a_hash(jk, rng):
     n = int(rng.integers(99))

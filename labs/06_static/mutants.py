@@ -269,7 +269,7 @@ edit(
 edit(
     "06.3",
     "a call without arguments is always right",
-    "There are no arguments, and number -1 is static. Which one is that?",
+    "There are no arguments, and number -1 is static. Which argument is that?",
     "if spec.static_argnums and min(spec.static_argnums) < -count:",
     "if count and spec.static_argnums and min(spec.static_argnums) < -count:",
     target="split_call",
@@ -384,7 +384,7 @@ edit(
 )
 edit(
     "06.4",
-    "any error means that there is no hash",
+    "any error means that the hash is missing",
     "The `__hash__` of a class has a bug, and ends in a KeyError. Would it help the author to read of unhashable arguments?",
     "except TypeError as error:",
     "except Exception as error:",

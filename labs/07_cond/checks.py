@@ -39,7 +39,7 @@ def both_are_traced(jk, rng):
     return traced, program, names
 
 
-@check("07.1", "A number is true when it is not 0; it is no index.", against=["a number is an index"])
+@check("07.1", "A number is true when it is not 0; it is not an index.", against=["a number is an index"])
 def numbers_are_predicates(jk, rng):
     a = float(scalar(rng))
 

@@ -250,7 +250,7 @@ def other_shape(jk, rng):
 
 @check(
     "08.3",
-    "The structure is compared first: a list is no tuple, and keys matter.",
+    "The structure is compared first: a list is not a tuple, and keys matter.",
     against=["as many leaves are the same tree", "types come before trees", "None is nothing to compare"],
 )
 def other_tree(jk, rng):
@@ -268,7 +268,7 @@ def other_tree(jk, rng):
     ]
 
 
-@check("08.3", "What the body closes over is no part of the carry.", against=["the carry is the first input"])
+@check("08.3", "What the body closes over is not part of the carry.", against=["the carry is the first input"])
 def after_the_constants(jk, rng):
     table = rng.integers(9, size=4).astype("int32")
     f, start = looped(jk, lambda v: v * table.sum() + jk.numpy.asarray(table)[0], np.float32(number(rng)))
@@ -485,7 +485,7 @@ def effects(jk, rng):
 
 @check(
     "08.6",
-    "With bounds that are known it is a scan of so many steps.",
+    "With known bounds it is a scan with that number of steps.",
     against=["fori_loop is always a while loop", "a loop counts from 0", "only ints of Python are known"],
 )
 def known_bounds(jk, rng):
@@ -529,7 +529,7 @@ def argument_order(jk, rng):
 
 @check(
     "08.6",
-    "Both bounds get the dtype of the one that is not a Python number, and the index has it, too.",
+    "Both bounds, and the index, get the dtype of the bound that is not a Python number.",
     against=["an index is an int32", "known bounds are numbers of Python", "only ints of Python are weak"],
 )
 def dtypes(jk, rng):

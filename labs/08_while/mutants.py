@@ -244,7 +244,7 @@ edit(
 edit(
     "08.4",
     "what is dead may go in any case",
-    "Nothing was taken out. Is the condition's jaxpr still the one that came?",
+    "Nothing was taken out. Is the condition's jaxpr still the same object?",
     "return cond.jaxpr, body.jaxpr, constant",
     "return pruned, body.jaxpr, constant",
 )
@@ -404,7 +404,7 @@ edit(
 edit(
     "08.6",
     "a one is never weak",
-    "The index is a Python int that is traced, and weak. What type has it after one turn, plus an int32 of numpy's?",
+    "The index is a traced Python int, so it is weak. Which type does it have after one turn, plus a numpy int32?",
     "constant_like(i, 1)",
     "i.dtype.type(1)",
     target="count_by_while",

@@ -158,7 +158,7 @@ def traced_length(jk, rng):
     return raised(f, int(rng.integers(9)), parts=["The `length` argument to `scan` expects a concrete `int`"])
 
 
-@check("09.2", "A number of Python is no array to go over.", against=["a number has one element"])
+@check("09.2", "A Python number is not an array to scan over.", against=["a number has one element"])
 def numbers(jk, rng):
     x = number(rng)
     f = jk.make_jaxpr(lambda xs: jk.lax.scan(lambda c, y: (c, y), 0, (xs, x)))
@@ -379,7 +379,7 @@ def runs_in_reverse(jk, rng):
 
 @check(
     "09.4",
-    "Without steps there is no loop: the carry as it came, and outputs without elements.",
+    "With zero steps there is no loop: the carry comes back unchanged, and the outputs are empty.",
     against=["a loop of no trips is a loop"],
 )
 def no_trips(jk, rng):

@@ -166,7 +166,7 @@ def waits(jk, rng):
 
 @check(
     "10.1",
-    "The first call compiles. It stands by itself, and does not touch what is typical.",
+    "The first call compiles. It is reported by itself, and does not affect the typical time.",
     against=["the first call is typical"],
     tolerance=1e-6,
 )
@@ -187,7 +187,9 @@ def one_bad_try(jk, rng):
 
 
 @check(
-    "10.1", "Typical is the median: of an even number of tries, half way between the two in the middle.", tolerance=1e-6
+    "10.1",
+    "The typical time is the median: for an even number of tries, the mean of the two in the middle.",
+    tolerance=1e-6,
 )
 def medians(jk, rng):
     tries = [int(n) for n in rng.permutation([4, 5])]
@@ -197,7 +199,7 @@ def medians(jk, rng):
 
 @check(
     "10.1",
-    "A function may return a tree of results, and all of them are waited for.",
+    "A function may return a tree of results, and the stopwatch waits for all of them.",
     against=["a result is one array"],
     tolerance=1e-6,
 )
@@ -213,7 +215,7 @@ def trees(jk, rng):
 
 @check(
     "10.1",
-    "It is called once more than `tries` says, each time with the arguments.",
+    "The function is called once more than `tries` says, each time with the arguments.",
     against=["another call for warming up does no harm"],
 )
 def calls(jk, rng):
@@ -267,7 +269,7 @@ def other_rates(jk, rng):
 
 @check(
     "10.2",
-    "All of a step is in the one program: nothing runs beside it, operation by operation.",
+    "The whole step is in one program: nothing runs beside it, operation by operation.",
     against=["jitting the costly part is enough", "numpy may do the rest"],
 )
 def one_program(jk, rng):
@@ -303,7 +305,9 @@ def first_types(jk, rng):
     return found
 
 
-@check("10.2", "Rates may be ints, floats and numpy's, all in one list.", against=["1 and 1.0 are the same to jit"])
+@check(
+    "10.2", "Rates may be ints, floats and numpy numbers, all in one list.", against=["1 and 1.0 are the same to jit"]
+)
 def types_of_rates(jk, rng):
     turns, x = [], rng.normal(size=4).astype("float32")
     rates = [0.5, 1, np.float64(0.25), np.float32(0.25), np.int32(1)]
@@ -317,7 +321,7 @@ def types_of_rates(jk, rng):
 @check(
     "10.3",
     "A bucket is the least power of two with room for the row, and has 8 places or more.",
-    against=["a bucket is larger than what is in it", "the next multiple of 8 will do"],
+    against=["a bucket is larger than its row", "the next multiple of 8 will do"],
 )
 def buckets(jk, rng):
     lengths = [1, 7, 8, 9, 16, 17, 64, 65, 1024, int(rng.integers(100, 4000))]
@@ -326,7 +330,7 @@ def buckets(jk, rng):
 
 @check(
     "10.3",
-    "The variance is that of the first n numbers, and zeros after them are no numbers.",
+    "The variance is that of the first n numbers; zeros after them do not count.",
     against=["zeros change nothing", "the length of x is the number of its elements"],
     tolerance=1e-4,
 )
@@ -399,7 +403,7 @@ def padding_compiles_nothing(jk, rng):
 
 @check(
     "10.4",
-    "The mean is that of the chosen: the sum of them, divided by their number.",
+    "The mean is that of the chosen elements: their sum, divided by their number.",
     against=["the mean is over all elements", "a mask is an index like any other", "`>` and `>=` are the same"],
     tolerance=1e-5,
 )
@@ -447,7 +451,7 @@ def one_trace_for_all(jk, rng):
 
 @check(
     "10.4",
-    "The first of the chosen come in their own order.",
+    "The first chosen elements come in their own order.",
     against=["the first are the largest", "a mask is an index like any other"],
 )
 def first_ones(jk, rng):
@@ -460,7 +464,7 @@ def first_ones(jk, rng):
 
 @check(
     "10.4",
-    "Places that no chosen element takes are 0; the number of the chosen is that of all, not only of those that fit.",
+    "Unused places are 0; the count is that of all chosen elements, not only of those that fit.",
     against=["what is left over is nobody's business", "as many are chosen as fit"],
 )
 def too_few_and_too_many(jk, rng):
@@ -552,7 +556,7 @@ def nested(jk, rng):
 
 @check(
     "10.6",
-    "Arrays and numbers are no leaks, even in the middle of a trace.",
+    "Arrays and numbers are not leaks, even in the middle of a trace.",
     against=["whatever has a shape and a dtype is a tracer"],
 )
 def no_leaks(jk, rng):
@@ -573,7 +577,7 @@ def updated(jk, rows):
 
 @check(
     "10.6",
-    "Every observation counts: mean, count and distances are those of all of them.",
+    "Every observation counts: mean, count and distances are right after several.",
     against=["what a traced function assigns is assigned at every call", "the distance is from the old mean"],
     tolerance=1e-5,
 )
@@ -651,18 +655,18 @@ def as_it_was(jk, x, rates, held):
 
 @check(
     "10.7",
-    "With the first argument that you name held fast, hardly anything is compiled after the first step.",
+    "With the first argument that you name kept constant, hardly anything is compiled after the first step.",
     against=["what changes its value changes the key", "the first difference is the reason"],
 )
 def every_step(jk, rng):
     x, rates = rng.normal(size=3).astype("float32"), [1, *rng.uniform(0.1, 0.5, size=3).tolist()]
     always, _ = mended(jk).to_blame()
-    return {"held fast": always, "programs for 4 steps": as_it_was(jk, x, rates, {always})}
+    return {"kept constant": always, "programs for 4 steps": as_it_was(jk, x, rates, {always})}
 
 
 @check(
     "10.7",
-    "With both held fast, one program is left.",
+    "With both kept constant, one program is left.",
     against=[
         "what changes its value changes the key",
         "the first difference is the reason",
@@ -672,12 +676,12 @@ def every_step(jk, rng):
 def once(jk, rng):
     x, rates = rng.normal(size=3).astype("float32"), [1, *rng.uniform(0.1, 0.5, size=3).tolist()]
     named = mended(jk).to_blame()
-    return {"held fast": list(named), "programs for 4 steps": as_it_was(jk, x, rates, set(named))}
+    return {"kept constant": list(named), "programs for 4 steps": as_it_was(jk, x, rates, set(named))}
 
 
 @check(
     "10.7",
-    "All is there: the last x, and each loss under its name.",
+    "The result is complete: the last x, and each loss under its name.",
     against=["a loss is that after the step"],
     tolerance=1e-5,
 )
@@ -689,7 +693,7 @@ def fitted(jk, rng):
 
 @check(
     "10.7",
-    "One program is enough, for ints and floats and numpy's in one list.",
+    "One program is enough for ints, floats and numpy numbers in one list.",
     against=[
         "1 and 1.0 are the same to jit",
         "the diary goes in and out",
@@ -704,7 +708,9 @@ def programs_of_fit(jk, rng):
 
 
 @check(
-    "10.7", "No loss is waited for: nobody reads a number of it before `fit` is over.", against=["a float is as good"]
+    "10.7",
+    "`fit` does not wait for losses: nobody reads a number of one before it is over.",
+    against=["a float is as good"],
 )
 def reads_nothing(jk, rng):
     x = rng.normal(size=3).astype("float32")
@@ -730,7 +736,7 @@ def quiz(jk):
     return module(jk, "kata.subjects.quiz")
 
 
-@check("10.8", "Two dicts of one content.", against=["the order of keys is in the tree"])
+@check("10.8", "Two dicts with the same content.", against=["the order of keys is in the tree"])
 def dicts(jk, rng):
     def program(jax, x):
         difference = jax.jit(lambda pair: pair["a"] - pair["b"])
@@ -768,7 +774,7 @@ def optional(jk, rng):
 
 @check(
     "10.8",
-    "Python's numbers, three ints and a float.",
+    "Python numbers: three ints and a float.",
     against=["each call has its numbers", "an int is as good as a float"],
 )
 def numbers(jk, rng):
@@ -781,7 +787,7 @@ def numbers(jk, rng):
     return proven(jk, rng, quiz(jk).step_by_step, program)
 
 
-@check("10.8", "Tuples that are static, and a list that would be.", against=["a list is as good as a tuple"])
+@check("10.8", "Static tuples, and a static list.", against=["a list is as good as a tuple"])
 def static_sizes(jk, rng):
     def program(jax, x):
         repeated = jax.jit(lambda x, shape: x + np.ones(shape, np.float32), static_argnums=1)
@@ -891,7 +897,11 @@ def from_outside(jk, rng):
     return proven(jk, rng, quiz(jk).closed_over, program)
 
 
-@check("10.9", "Losses that are made floats in the loop, and losses that are kept.", against=["float costs nothing"])
+@check(
+    "10.9",
+    "Losses that are converted to floats in the loop, and losses that are kept.",
+    against=["float costs nothing"],
+)
 def losses(jk, rng):
     notes = []
 

@@ -149,7 +149,7 @@ edit(
 )
 edit(
     "10.3",
-    "a bucket is larger than what is in it",
+    "a bucket is larger than its row",
     "A row of exactly 16 numbers: how many places does it need?",
     "(n - 1).bit_length()",
     "n.bit_length()",
@@ -501,7 +501,7 @@ edit(
 edit(
     "10.7",
     "a loss is that after the step",
-    "Is the loss that of the x that came in, or of the one that goes out?",
+    "Does the loss belong to the old x or to the new one?",
     "return x - rate * 2.0 * x, jnp.sum(x * x)",
     "x = x - rate * 2.0 * x\n        return x, jnp.sum(x * x)",
     target="fit",
@@ -582,7 +582,7 @@ says(
     2,
     1,
     "an int is as good as a float",
-    "What dtype has an int of Python's, and a float of Python's?",
+    "Which dtype does a Python int have, and which a Python float?",
 )
 says(
     "10.8",

@@ -118,7 +118,7 @@ def constants(jk, rng):
 
 @check(
     "11.1",
-    "Without any share the tangent is a Zero of the result's type: not None, and no array.",
+    "Without any share the tangent is a Zero of the result's type, neither None nor an array.",
     against=["no share, no tangent", "None is a function"],
 )
 def no_shares(jk, rng):
@@ -167,7 +167,7 @@ def used_twice(jk, rng):
 
 @check(
     "11.2",
-    "What does not change is an operation of the trace around: no tangent is computed for it.",
+    "An operation on values that do not change goes to the enclosing trace: no tangent is computed for it.",
     against=["every operation has a tangent"],
 )
 def unchanged(jk, rng):
@@ -191,7 +191,7 @@ def unchanged(jk, rng):
 
 @check(
     "11.2",
-    "Operations with several results have as many tangents; what runs inside of a program is written there.",
+    "Operations with several results have as many tangents, and operations within an inner program are written there.",
     against=["an operation has one result", "there is one trace"],
 )
 def several_results(jk, rng):
@@ -316,7 +316,7 @@ def results_and_tangents(jk, rng):
 
 @check(
     "11.3",
-    "What touches no tangent is not in the linear program: it has multiplications, and no sine.",
+    "Operations that touch no tangent are not in the linear program: it has multiplications, and no sine.",
     against=["everything is written down"],
 )
 def only_what_is_linear(jk, rng):
@@ -331,7 +331,7 @@ def only_what_is_linear(jk, rng):
     return count(program, "sin", "cos"), count(program, "mul")
 
 
-@check("11.3", "What touches a tangent is in it, and is not done now.", against=["a tangent is a value"])
+@check("11.3", "Operations that touch a tangent are in it, and are not computed now.", against=["a tangent is a value"])
 def linear_equations_stay(jk, rng):
     x = row(rng)
     seen = []
@@ -419,7 +419,7 @@ def both_end(jk, rng):
     return [use(f), use(g), tangent_of(f), tangent_of(g)]
 
 
-@check("11.3", "Around both traces is the one that was there before.", against=["there is one trace"])
+@check("11.3", "The trace that was current before is the parent of both.", against=["there is one trace"])
 def around_both(jk, rng):
     parents = []
 
@@ -437,7 +437,7 @@ def around_both(jk, rng):
 
 @check(
     "11.3",
-    "Linear programs of linear programs. What nothing changes is left to the trace around, which writes it here.",
+    "Linear programs of linear programs. Operations on values that do not change are left to the enclosing trace, which writes them here.",
     against=["there is one trace"],
 )
 def twice(jk, rng):
@@ -494,8 +494,8 @@ def outputs_that_are_inputs(jk, rng):
 
 @check(
     "11.4",
-    "What the result does not depend on has a cotangent of zeros.",
-    against=["what nobody reads has no cotangent"],
+    "An input that the result does not depend on has a cotangent of zeros.",
+    against=["an unused input has no cotangent"],
 )
 def independent(jk, rng):
     x, y = row(rng), row(rng)
@@ -516,7 +516,7 @@ def independent(jk, rng):
 
 @check(
     "11.4",
-    "Where nothing counts, no rule is asked; but what a program does besides is done.",
+    "Where all cotangents are Zero, no rule is called; but effects of the program still happen.",
     against=["a rule is asked in any case", "nothing counts, so nothing happens"],
 )
 def nothing_counts(jk, rng):
@@ -540,7 +540,11 @@ def nothing_counts(jk, rng):
     return asked, count(program)
 
 
-@check("11.4", "Operands that have values get none, and are read as they are.", against=["all operands are linear"])
+@check(
+    "11.4",
+    "Operands that are values get no cotangent, and are passed to the rule as they are.",
+    against=["all operands are linear"],
+)
 def known_operands(jk, rng):
     x, a = row(rng), row(rng)
     transpose = interpreters(jk).ad_transpose
@@ -556,7 +560,7 @@ def known_operands(jk, rng):
     return run_by_numpy(jk.make_jaxpr(f)(a, x), a, x), missing
 
 
-@check("11.4", "Cotangents that inputs have before are part of the sum.", against=["everybody starts from zero"])
+@check("11.4", "Cotangents that inputs have already are part of the sum.", against=["everybody starts from zero"])
 def begun_before(jk, rng):
     x, y = row(rng), row(rng)
     undefined = interpreters(jk).ad_rules.UndefinedPrimal(jk.core.typeof(x))
@@ -571,7 +575,7 @@ def begun_before(jk, rng):
 
 @check(
     "11.4",
-    "Operations with several results are asked once, with the cotangents of all of them.",
+    "The rule of an operation with several results is called once, with the cotangents of all of them.",
     against=["an operation has one result"],
 )
 def several_cotangents(jk, rng):
@@ -586,7 +590,7 @@ def several_cotangents(jk, rng):
 
 @check(
     "11.4",
-    "The cotangent of what was broadcast is a sum, of the operand's shape.",
+    "The cotangent of a broadcast operand is a sum, with the operand's shape.",
     against=["a scalar counts once", "an axis of size 1 goes with the sum", "the mean is as good as the sum"],
 )
 def sums_of_what_was_broadcast(jk, rng):
@@ -599,7 +603,7 @@ def sums_of_what_was_broadcast(jk, rng):
 
 @check(
     "11.4",
-    "Where nothing was broadcast, the cotangent is as it came, a number of Python, too: nothing is written.",
+    "Where nothing was broadcast, the cotangent is returned unchanged, even a Python number: no equation is written.",
     against=["to sum along no axis is nothing", "a cotangent is an array"],
 )
 def nothing_broadcast(jk, rng):
@@ -629,7 +633,7 @@ def trees(jk, rng):
 
 @check(
     "11.5",
-    "By other arguments, and by several of them.",
+    "With respect to other arguments, and to several of them.",
     against=["the first argument is meant", "one number is a tuple of one"],
 )
 def numbers_of_arguments(jk, rng):
@@ -662,7 +666,7 @@ def the_value(jk, rng):
 
 @check(
     "11.5",
-    "With `has_aux` other data come along, as they are.",
+    "With `has_aux` other data come along unchanged.",
     against=["other data are differentiated", "other data stand beside the value"],
 )
 def with_aux(jk, rng):
@@ -692,7 +696,7 @@ def not_a_number(jk, rng):
 
 @check(
     "11.5",
-    "An integer does not change a little, so there is no gradient by it, unless `allow_int` says that zeros of no bytes will do.",
+    "An integer cannot change a little, so there is no gradient with respect to it, unless `allow_int` accepts zeros of dtype float0.",
     against=["an integer has a tangent of its own type"],
 )
 def integers(jk, rng):
@@ -790,7 +794,7 @@ def of_the_outputs(jk, rng):
 
 @check(
     "11.6",
-    "What all steps share counts for every step: the sum goes round with the carry.",
+    "A value that all steps share counts for every step: its sum goes round with the carry.",
     against=["what is shared counts once", "fan-out overwrites"],
 )
 def of_constants(jk, rng):
@@ -804,7 +808,7 @@ def of_constants(jk, rng):
 
 @check(
     "11.6",
-    "A cotangent that nobody gave is a Zero, and the loop does not go over it.",
+    "A missing cotangent is a Zero, and the loop does not scan over it.",
     against=["every output has a cotangent"],
 )
 def zero_cotangents(jk, rng):
@@ -887,7 +891,7 @@ def entropy(jk, rng):
 @check(
     "11.7",
     "An element that is 0 adds nothing to the entropy, and its gradient is 0, not nan.",
-    against=["a masked nan is harmless", "a small number makes logarithms safe", "the gradient is mended afterwards"],
+    against=["a masked nan is harmless", "a small number makes logarithms safe", "the gradient is fixed afterwards"],
 )
 def entropy_of_zeros(jk, rng):
     p = rng.uniform(0.1, 1, size=(2, 3)).astype("float32")
@@ -926,7 +930,7 @@ def as_long(jk, rng):
     return sizes[0] == sizes[2], sizes[1] == sizes[3]
 
 
-@check("11.7", "Through layers, and back, by both arguments.", against=["a loop is a constant"])
+@check("11.7", "Through layers, and back, with respect to both arguments.", against=["a loop is a constant"])
 def layers(jk, rng):
     x, w = row(rng, 3), rng.normal(size=(4, 3)).astype("float32")
     f = mended(jk).through_layers
@@ -936,7 +940,7 @@ def layers(jk, rng):
 
 @check(
     "11.7",
-    "What is kept for the way back is the input of each layer, and the weights.",
+    "For the reverse pass only the input of each layer and the weights are kept.",
     against=["what is kept costs nothing", "nothing needs to be kept"],
 )
 def kept(jk, rng):
@@ -971,7 +975,7 @@ def most_stacked(program):
 
 @check(
     "11.1",
-    "What is nearly the maximum is not the maximum.",
+    "An element that is nearly the maximum is not the maximum.",
     against=["what is nearly the largest is the largest", "floats are never equal"],
 )
 def nearly_the_maximum(jk, rng):
@@ -981,7 +985,7 @@ def nearly_the_maximum(jk, rng):
     return [pairs_of(jk, lambda x: jk.lax.reduce_max(x, (0,)), (x, row(rng, len(x)))) for x in (near, last)]
 
 
-@check("11.1", "The tangent of a float16 is one.", against=["masks are of float32", "a one is of float32"])
+@check("11.1", "The tangent of a float16 is a float16.", against=["masks are of float32", "a one is of float32"])
 def halves(jk, rng):
     x, t = row(rng).astype("float16"), row(rng).astype("float16")
     lax = jk.lax
@@ -993,8 +997,8 @@ def halves(jk, rng):
 
 @check(
     "11.3",
-    "The tangent of an integer is of dtype float0, and it has one.",
-    against=["a tangent is of the type of its value", "integers have no tangent"],
+    "An integer has a tangent, of dtype float0.",
+    against=["a tangent has the type of its value", "integers have no tangent"],
 )
 def integers_have_tangents_of_no_bytes(jk, rng):
     n, x, kinds = np.int32(rng.integers(2, 9)), row(rng), []
@@ -1012,7 +1016,7 @@ def integers_have_tangents_of_no_bytes(jk, rng):
 
 @check(
     "11.4",
-    "An equation of which one result counts is transposed, whatever the others do.",
+    "An equation is transposed if one of its results counts, whatever the others do.",
     against=["an equation counts if all of its results do"],
 )
 def one_of_several_results(jk, rng):
@@ -1023,7 +1027,9 @@ def one_of_several_results(jk, rng):
 
 
 @check(
-    "11.4", "An operand that an equation reads twice is told twice.", against=["an equation tells each operand once"]
+    "11.4",
+    "An operand that an equation reads twice gets two cotangents.",
+    against=["an equation tells each operand once"],
 )
 def read_twice(jk, rng):
     undefined = interpreters(jk).ad_rules.UndefinedPrimal(jk.core.typeof(np.float32(1)))
@@ -1035,7 +1041,7 @@ def read_twice(jk, rng):
 
 @check(
     "11.4",
-    "What inputs have before is theirs: of the first *linear* ones, and also where nothing else is told.",
+    "`before` belongs to the *linear* inputs, in order, and counts even if nothing is added.",
     against=["what inputs have before goes by their places", "where nobody counts, nothing was before"],
 )
 def begun_before_among_values(jk, rng):
@@ -1052,7 +1058,7 @@ def begun_before_among_values(jk, rng):
     return run_by_numpy(jk.make_jaxpr(f)(x, y, y), x, y, y)
 
 
-@check("11.4", "A cotangent has the dtype of what it is of, float16, too.", against=["sums are of float32"])
+@check("11.4", "A cotangent has the dtype of its value, also for float16.", against=["sums are of float32"])
 def halves_broadcast(jk, rng):
     x, y = row(rng).astype("float16"), np.float16(rng.uniform(1, 2))
     f = jk.make_jaxpr(jk.grad(lambda y, x: (x * y + y).sum(), (0, 1)))
@@ -1062,7 +1068,7 @@ def halves_broadcast(jk, rng):
 
 @check(
     "11.5",
-    "Other data are not made arrays: a number of Python's stays one, and a text is welcome.",
+    "Other data are not converted to arrays: a Python number stays one, and a text is allowed.",
     against=["other data are arrays"],
 )
 def aux_as_it_is(jk, rng):
@@ -1082,7 +1088,7 @@ def aux_as_it_is(jk, rng):
 
 @check(
     "11.6",
-    "The sum of what all steps share is as large as one of them: nothing is stacked for it.",
+    "The sum for a shared value is as large as one cotangent: nothing is stacked for it.",
     against=["cotangents of constants are stacked, and summed up later"],
 )
 def one_sum(jk, rng):

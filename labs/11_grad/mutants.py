@@ -118,7 +118,7 @@ edit(
 @mutant(
     "11.2",
     "tangents come in the place of values",
-    "cos(x) in the tangent of sin(x): of which x?",
+    "cos(x) in the tangent of sin(x): which x is that?",
     target="DualTrace.process_primitive",
 )
 def on_tangents(self, primitive, args, params):
@@ -322,7 +322,7 @@ edit(
 edit(
     "11.4",
     "programs are read from the start",
-    "Of which value do you know the cotangent at first?",
+    "Which value's cotangent do you know first?",
     "for eqn in reversed(linear):",
     "for eqn in linear:",
     target="backward_pass",
@@ -337,7 +337,7 @@ edit(
 )
 edit(
     "11.4",
-    "what nobody reads has no cotangent",
+    "an unused input has no cotangent",
     "The loss does not depend on y. What is its gradient by y?",
     "totals.pop(var) if var in totals else Zero(tangent_aval(var.aval))",
     "totals.pop(var, None)",
@@ -461,7 +461,7 @@ edit(
 edit(
     "11.5",
     "other data are differentiated",
-    "`fun` returns a pair. Of which part is the gradient?",
+    "`fun` returns a pair. Which part is differentiated?",
     "value, fun_vjp, *aux = vjp(fun_of_some, *some, has_aux=has_aux)",
     "value, fun_vjp, *aux = vjp(fun_of_some, *some)",
     target="value_and_grad",
@@ -469,7 +469,7 @@ edit(
 edit(
     "11.5",
     "other data stand beside the value",
-    "With `has_aux`, of how many parts is the result of `value_and_grad`?",
+    "With `has_aux`, how many parts does the result of `value_and_grad` have?",
     "return ((value, *aux) if has_aux else value), grads",
     "return (value, grads, *aux)",
     target="value_and_grad",
@@ -615,7 +615,7 @@ def adds_an_epsilon(p):
     return -jnp.sum(p * jnp.log(p + 1e-6))
 
 
-@mutant("11.7", "the gradient is mended afterwards", "The second derivative: who mends that one?", target="entropy")
+@mutant("11.7", "the gradient is fixed afterwards", "Who fixes the second derivative?", target="entropy")
 def mends_the_gradient(p):
     @jax.custom_jvp
     def f(p):
@@ -1120,7 +1120,7 @@ def with_isclose(g, out, x, *, axes):
 edit(
     "11.1",
     "masks are of float32",
-    "x and its tangent are of float16. Of which dtype is the mask?",
+    "x and its tangent are float16. Which dtype does the mask have?",
     "eq(x, reshape(out, shape)), g.dtype",
     'eq(x, reshape(out, shape)), "float32"',
     target="jvp_extreme",
@@ -1128,15 +1128,15 @@ edit(
 edit(
     "11.1",
     "a one is of float32",
-    "y is of float16. Of which dtype is 1 - y to be?",
+    "y is float16. Which dtype must 1 - y have?",
     "sub(constant_like(y, 1), y)",
     "sub(np.float32(1), y)",
     target="jvp_logistic",
 )
 edit(
     "11.3",
-    "a tangent is of the type of its value",
-    "What type has the tangent of an int32?",
+    "a tangent has the type of its value",
+    "Which type does the tangent of an int32 have?",
     "tangent_aval(core.get_aval(x))",
     "core.get_aval(x)",
     target="linearize",
@@ -1184,7 +1184,7 @@ edit(
 edit(
     "11.4",
     "sums are of float32",
-    "The operand is of float16. Of which dtype is its cotangent?",
+    "The operand is float16. Which dtype does its cotangent have?",
     "return reduce_sum(ct, range(len(shape)))",
     'return reduce_sum(convert_element_type(ct, "float32"), range(len(shape)))',
     target="unbroadcast",

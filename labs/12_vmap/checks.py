@@ -46,7 +46,7 @@ def at_most(most, number, what):
 
 @check(
     "12.1",
-    "The function sees elements; the operations in the trace around see batches.",
+    "The function sees elements; the operations in the enclosing trace see batches.",
     against=["a batch is a long element", "the batch axis is the first one"],
 )
 def elements_and_batches(jk, rng):
@@ -128,8 +128,8 @@ def without_a_rule(jk, rng):
 
 @check(
     "12.1",
-    "Some primitives are asked in any case: what they have inside may know of the axis.",
-    against=["who has no batch has no axis"],
+    "The rules of some primitives are called in any case: their inner programs may name the axis.",
+    against=["without a batch there is no axis"],
 )
 def asked_in_any_case(jk, rng):
     x, a = normal(rng, 4), normal(rng, 2)
@@ -182,7 +182,7 @@ def several_results_of_elements(jk, rng):
     return [[aval.shape for aval in program.out_avals] for program in (alike, moved)], count(alike, "transpose")
 
 
-@check("12.2", "Axes at different places are brought to one.", against=["axes need no shifting"])
+@check("12.2", "Axes at different places are brought to the same one.", against=["axes need no shifting"])
 def different_places(jk, rng):
     x, y = normal(rng, 3, 3, 2), normal(rng, 3, 2, 3)
     return [
@@ -245,7 +245,7 @@ def scalars(jk, rng):
 
 @check(
     "12.2",
-    "A batch of scalars beside arrays: the batch axis is no axis of the element.",
+    "A batch of scalars beside arrays: the batch axis is not an axis of the element.",
     against=["numpy finds the axes"],
 )
 def batches_of_scalars(jk, rng):
@@ -350,7 +350,7 @@ MATRICES = (((1,), (0,)), ((), ()))
 
 @check(
     "12.4",
-    "Two batches: the axes are paired, and run along, as a batch axis of the product.",
+    "Two batches: the axes are paired, and become a batch axis of the product.",
     against=["every axis is kept", "batch axes come last"],
 )
 def two_batches(jk, rng):
@@ -504,7 +504,7 @@ def constant_results(jk, rng):
 
 @check(
     "12.5",
-    "A place that the result does not have is refused, and so is a result that is no array.",
+    "A place that the result does not have is refused, and so is a result that is not an array.",
     against=["numpy will say so", "out of range is the end"],
 )
 def refused(jk, rng):
@@ -676,7 +676,7 @@ def axes_of_both(jk, rng):
 
 @check(
     "12.7",
-    "A carry that is no batch at first becomes one, if a step makes it such, maybe by way of another part of the carry.",
+    "A carry that is not a batch at first becomes one if a step makes it one, maybe through another part of the carry.",
     against=["a carry is what it begins as", "looking once is enough"],
 )
 def carries_become_batches(jk, rng):
@@ -712,7 +712,7 @@ def unmapped_parts(jk, rng):
 
 @check(
     "12.7",
-    "A batch only of what is closed over, or only of what is scanned over; no steps; several of all.",
+    "Only the closed-over values are batches, or only the scanned arrays; zero steps; several of each.",
     against=["a carry is what it begins as", "ys have the batch axis in front"],
 )
 def all_kinds(jk, rng):
@@ -791,7 +791,7 @@ def delay_lines(jk, rng):
 
 @check(
     "12.6",
-    "Nor does one come back to an operand that is the same for all elements.",
+    "No derivative comes back to an operand that is the same for all elements either.",
     against=["only batches need to be stopped"],
 )
 def no_nan_for_all(jk, rng):
@@ -805,8 +805,8 @@ def no_nan_for_all(jk, rng):
 
 @check(
     "12.5",
-    "A negative place counts from the end of the result, of one that is the same for all elements, too.",
-    against=["what is no batch has its own end"],
+    "A negative place counts from the end of the result, even if the result is the same for all elements.",
+    against=["an unbatched result has its own end"],
 )
 def negative_places_of_constants(jk, rng):
     x, a = normal(rng, 3), normal(rng, 2)
@@ -815,8 +815,8 @@ def negative_places_of_constants(jk, rng):
 
 @check(
     "12.1",
-    "Each result has the place that the rule says, and one that is no batch has none.",
-    against=["all results have one place", "a result that is no batch has its axis in front"],
+    "Each result has the place that the rule says, and one that is not a batch has none.",
+    against=["all results have one place", "an unbatched result has its axis in front"],
 )
 def a_place_for_each(jk, rng):
     x, a = normal(rng, 4, 3), normal(rng, 2)

@@ -106,13 +106,13 @@ edit(
 edit(
     "12.1",
     "without a rule it is the operation as it is",
-    "There is no rule. Who says that the operation does to each row what it does to one?",
+    "There is no rule. How do you know that the operation does to each row what it does to one?",
     "if rule is None:",
     "if rule is None:\n            return self.wrap(primitive.bind(*vals, **params), dims[0])\n        if False:",
 )
 edit(
     "12.1",
-    "who has no batch has no axis",
+    "without a batch there is no axis",
     "A jit without operands that are batches calls `axis_index` inside. Who answers?",
     "if primitive not in higher_order and dims.count(None) == len(dims):",
     "if dims.count(None) == len(dims):",
@@ -312,7 +312,7 @@ edit(
 edit(
     "12.4",
     "left and right are the same",
-    "The kept axes of which operand come first in the product?",
+    "Whose kept axes come first in the product?",
     "place = lhs_ndim - len(lhs_contract) + kept.index(rhs_dim)",
     "place = len(rhs_batch) + kept.index(rhs_dim)",
 )
@@ -896,8 +896,8 @@ edit(
 )
 edit(
     "12.5",
-    "what is no batch has its own end",
-    "The result will have an axis more. From the end of which of the two is -1 counted?",
+    "an unbatched result has its own end",
+    "The result will have one more axis. Does -1 count from the end with it, or without it?",
     "move_to(x, dim, to % rank, axis.size)",
     "move_to(x, dim, to % max(np.ndim(x), 1) if to < 0 else to, axis.size)",
     target="moved",
@@ -911,7 +911,7 @@ edit(
 )
 edit(
     "12.1",
-    "a result that is no batch has its axis in front",
+    "an unbatched result has its axis in front",
     "The rule says None of a result. What does `None or 0` say?",
     "[self.wrap(x, dim) for x, dim in zip(out, out_dim, strict=True)]",
     "[self.wrap(x, dim or 0) for x, dim in zip(out, out_dim, strict=True)]",

@@ -148,7 +148,7 @@ ENTRY %main (x: f32[8]) -> (s32[], f32[8]) {{
 
 @check(
     "13.1",
-    "A loop is no kernel: what its body and its condition do runs as it is written, in its place.",
+    "A loop is not a kernel: the kernels of its body and its condition are listed, in their place.",
     against=[
         "an instruction is a kernel",
         "what runs in a loop runs at the end",
@@ -160,7 +160,11 @@ def loops(jk, rng):
     return read(jk, loop_text(rng, int(rng.integers(3, 99)))), read(jk, loop_text(rng, None))
 
 
-@check("13.1", "What two branches share is counted once.", against=["a computation runs once for each caller"])
+@check(
+    "13.1",
+    "A computation that two branches share is counted once.",
+    against=["a computation runs once for each caller"],
+)
 def shared(jk, rng):
     kernel, choice = names(rng, 2)
     return read(
@@ -221,7 +225,7 @@ def between(jk, rng):
     return chips(jk).least_bytes(lambda x: jk.numpy.sum(x[:, None] * x[None, :]), x)
 
 
-@check("13.2", "A number is an array of no axes, and arguments may be trees.", against=["a number takes no memory"])
+@check("13.2", "A number is an array without axes, and arguments may be trees.", against=["a number takes no memory"])
 def numbers_and_trees(jk, rng):
     layer = {"w": np.zeros(some_shape(rng), np.float32), "rate": 0.5}
     return chips(jk).least_bytes(lambda layer, n: {"w": layer["w"] * layer["rate"] * n}, layer, 3)
@@ -245,7 +249,7 @@ def values(jk, rng):
 @check(
     "13.3",
     "Compiled, it is one kernel, and no loop.",
-    against=["a loop of lax is unrolled", "a scan is no loop", "one line of Python is one kernel"],
+    against=["a loop of lax is unrolled", "a scan is not a loop", "one line of Python is one kernel"],
 )
 def one_kernel(jk, rng):
     x, c = floats(jk, rng.normal(size=(32, 65))), floats(jk, rng.normal(size=int(rng.integers(5, 9))))
@@ -256,7 +260,7 @@ def one_kernel(jk, rng):
     "13.3",
     "Compiled for other chips, as far as their compilers are installed, it has no loop, and a GPU needs one kernel, which moves no more "
     "than twice the least.",
-    against=["a loop of lax is unrolled", "a scan is no loop", "one line of Python is one kernel"],
+    against=["a loop of lax is unrolled", "a scan is not a loop", "one line of Python is one kernel"],
 )
 def on_other_chips(jk, rng):
     x, c = floats(jk, rng.normal(size=(64, 256))), floats(jk, rng.normal(size=int(rng.integers(5, 9))))
@@ -284,7 +288,7 @@ def one_program(jk, rng):
 
 @check(
     "13.4",
-    "Neighbours are pairs; the first and the last element are none.",
+    "Only neighbours are compared; the first and the last element are not neighbours.",
     against=["an array is a ring"],
     tolerance=1e-4,
 )
@@ -296,7 +300,7 @@ def rough(jk, rng):
 
 @check(
     "13.4",
-    "Each element is the one before, times the rate, and its own.",
+    "Each result is the one before, times the rate, plus the new element.",
     against=["the newest is what decays"],
     tolerance=1e-4,
 )
@@ -317,7 +321,7 @@ def small_rate(jk, rng):
     return jk.jit(chips(jk).decayed)(x, float(rng.uniform(0.01, 0.05)))
 
 
-@check("13.4", "Compiled, neither has a loop.", against=["a loop of lax is unrolled", "a scan is no loop"])
+@check("13.4", "Compiled, neither has a loop.", against=["a loop of lax is unrolled", "a scan is not a loop"])
 def no_loops(jk, rng):
     x = floats(jk, rng.normal(size=int(rng.integers(33, 60))))
     return {
@@ -329,7 +333,7 @@ def no_loops(jk, rng):
 @check(
     "13.4",
     "Nor has either one when it is compiled for other chips, as far as their compilers are installed.",
-    against=["a loop of lax is unrolled", "a scan is no loop"],
+    against=["a loop of lax is unrolled", "a scan is not a loop"],
 )
 def no_loops_on_other_chips(jk, rng):
     x = floats(jk, rng.normal(size=int(rng.integers(33, 60))))
@@ -368,13 +372,13 @@ def a_long_memory(jk, rng):
     return run_by_numpy(jk.make_jaxpr(chips(jk).decayed)(np.ones(n, "float32"), rate), np.ones(n, "float32"), rate)
 
 
-@check("13.2", "Numbers of numpy's have the bytes that they have as arguments.", against=["numpy knows how many bytes"])
+@check("13.2", "Numpy numbers have the bytes that they have as arguments.", against=["numpy knows how many bytes"])
 def numbers_of_numpy(jk, rng):
     n = int(rng.integers(3, 30))
     return [chips(jk).least_bytes(lambda x: x, x) for x in (np.zeros(n), np.float64(2), np.zeros(n, "int64"))]
 
 
-@check("13.2", "Nothing is run, and nothing is compiled.", against=["to know what comes out, it is run"])
+@check("13.2", "Nothing is run, and nothing is compiled.", against=["to know the result, run it"])
 def nothing_runs(jk, rng):
     seen = []
 

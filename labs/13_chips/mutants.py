@@ -107,7 +107,7 @@ edit("13.2", "an element has four bytes", "How many bytes has a bfloat16, how ma
 edit(
     "13.2",
     "a number takes no memory",
-    "How does a number of Python's reach the device?",
+    "How does a Python number reach the device?",
     "for x in tree_leaves(types))",
     "for x in tree_leaves(types) if x.shape)",
 )
@@ -146,7 +146,7 @@ def as_it_was(x, coefficients):
     return lax.fori_loop(0, len(coefficients), lambda i, y: y * x + coefficients[i], jnp.zeros_like(x))
 
 
-@mutant("13.3", "a scan is no loop", "What does a scan become in StableHLO (lab 09)?")
+@mutant("13.3", "a scan is not a loop", "What does a scan become in StableHLO (lab 09)?")
 def by_scan(x, coefficients):
     return lax.scan(lambda y, c: (y * x + c, None), jnp.zeros_like(x), coefficients)[0]
 
@@ -208,7 +208,7 @@ edit(
 )
 
 
-@mutant("13.4", "a scan is no loop", "What does a scan become in StableHLO (lab 09)?", target="decayed")
+@mutant("13.4", "a scan is not a loop", "What does a scan become in StableHLO (lab 09)?", target="decayed")
 def decayed_as_it_was(x, rate):
     return lax.scan(lambda y, e: (rate * y + e, rate * y + e), jnp.float32(0), x)[1]
 
@@ -293,14 +293,16 @@ def loops_at_the_end(self, computation, seen):
         self.walk(name, seen)
 
 
-@mutant("13.2", "numpy knows how many bytes", "A float64 of numpy's becomes an argument. Of which dtype is that?")
+@mutant(
+    "13.2", "numpy knows how many bytes", "A numpy float64 becomes an argument. Which dtype does the argument have?"
+)
 def bytes_of_numpy(fun, *args):
     outs = jax.eval_shape(fun, *args)
     own = sum(x.size * x.dtype.itemsize if hasattr(x, "dtype") else 4 for x in tree_leaves(args))
     return own + sum(x.size * x.dtype.itemsize for x in tree_leaves(outs))
 
 
-@mutant("13.2", "to know what comes out, it is run", "What says of which type a result is, without computing it?")
+@mutant("13.2", "to know the result, run it", "What tells the type of a result without computing it?")
 def runs_it(fun, *args):
     leaves = tree_leaves((args, fun(*args)))
     types = [jax.eval_shape(lambda x: x, leaf) for leaf in leaves]

@@ -34,7 +34,7 @@ def unary(jk, rng):
 
 @program(
     "01",
-    "Integers go into functions of floats, and into a division, and come out as float32.",
+    "Functions of floats, and division, return float32 for integers.",
     against=["the sine of an integer is an integer", "the second operand comes first"],
 )
 def integers(jk, rng):
@@ -74,7 +74,7 @@ def numpy_on_the_left(jk, rng):
     return {"result": result, "it is a numpy array": isinstance(result, np.ndarray)}
 
 
-@program("01", "Comparisons give arrays of truth values; an Array with one of them is one, one with a number a number.")
+@program("01", "Comparisons give arrays of truth values; `bool`, `int` and `float` take an Array with one element.")
 def comparisons(jk, rng):
     x, y = jk.numpy.asarray(floats(rng, 5)), jk.numpy.asarray(floats(rng, 5))
     small = jk.numpy.asarray(floats(rng)) < 100.0
@@ -90,7 +90,7 @@ def narrow(jk, rng):
 
 @program(
     "01",
-    "An Array does not change when the numpy array does that it was made of.",
+    "An Array does not change when the numpy array that it was made of changes.",
     against=["an Array shares the memory of its maker"],
 )
 def no_alias(jk, rng):
@@ -100,7 +100,7 @@ def no_alias(jk, rng):
     return y
 
 
-@program("01", "What is no array and no number is refused with a TypeError.")
+@program("01", "Anything but an array or a number is refused with a TypeError.")
 def refused(jk, rng):
     return [raised(jk.numpy.sin, "three"), raised(jk.numpy.add, {}, 1.0)]
 
@@ -113,7 +113,7 @@ def every_name(jk, rng):
     return {name: [getattr(jk.numpy, name)(k) for k in kinds] for name in names}
 
 
-@program("01", "Each operator, on either side, with numbers and arrays of numpy; `~` and `&` of truth values.")
+@program("01", "Each operator, on either side, with numbers and numpy arrays; `~` and `&` of truth values.")
 def every_operator(jk, rng):
     a, c = floats(rng, 3), float(rng.uniform(1, 2))
     x, b = jk.numpy.asarray(floats(rng, 3)), jk.numpy.asarray(rng.uniform(size=3) > 0.5)
@@ -136,7 +136,7 @@ def logic(jk, rng):
     return logical, [jnp.bitwise_and(n, m), jnp.bitwise_or(n, m), jnp.invert(n), n & jnp.asarray(m)]
 
 
-@program("01", "An Array does not change: what numpy sees of it can be read only, and a copy is the caller's.")
+@program("01", "An Array does not change: numpy's view of it is read-only, and a copy belongs to the caller.")
 def read_only(jk, rng):
     y = jk.numpy.asarray(floats(rng, 3))
     copy = np.array(y)

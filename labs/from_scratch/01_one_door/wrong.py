@@ -22,7 +22,7 @@ edit(
 )
 edit(
     "float64 stays float64",
-    "What is the dtype of what numpy makes of 0.1? And of yours?",
+    "Which dtype does numpy give to 0.1? And your package?",
     'narrow = lambda dtype: np.dtype(np.dtype(dtype).str.replace("8", "4"))',
     "narrow = lambda dtype: np.dtype(dtype)",
 )

@@ -135,7 +135,7 @@ def python(jk, rng):
     return jaxpr(jk.make_jaxpr(f)(floats(rng, 3)))
 
 
-@program("02", "When tracing is over, operations compute again.", against=["whoever writes never leaves the door"])
+@program("02", "When tracing is over, operations compute again.", against=["the writer never leaves the door"])
 def afterwards(jk, rng):
     x = floats(rng, 3)
     jk.make_jaxpr(jk.numpy.sin)(x)

@@ -33,8 +33,8 @@ edit(
     '        return " ".join([atom(v) if id(v) in used else "_" for v in variables])',
 )
 edit(
-    "whoever writes never leaves the door",
-    "The function raised. Who stands at the door now?",
+    "the writer never leaves the door",
+    "The function raised an error. Who stands at the door now?",
     "    try:\n        return f(*args, **kwargs)\n    finally:\n        door.trace = before",
     "    found = f(*args, **kwargs)\n    door.trace = before\n    return found",
 )

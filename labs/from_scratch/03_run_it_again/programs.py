@@ -80,7 +80,7 @@ def unrolled(jk, rng):
 
 
 @program("03", "An interpreter can itself be traced: the program of running a program is that program.",
-         against=["the interpreter computes, whoever is at the door"])  # fmt: skip
+         against=["the interpreter always computes"])  # fmt: skip
 def traced_again(jk, rng):
     x = floats(rng, 3)
     closed = jk.make_jaxpr(lambda x: jk.numpy.sin(x) * x + 1.0)(x)

@@ -27,7 +27,7 @@ edit(
     "    jaxpr = trace.jaxpr(asked(trace, flat, *trace.tracers))\n    again = JaxprTrace(avals)\n    asked(again, flat, *again.tracers)\n    return jaxpr, flat.out_tree\n",
 )
 edit(
-    "the interpreter computes, whoever is at the door",
+    "the interpreter always computes",
     "Who stands at the door when your interpreter is itself traced? And is a literal still a number when it goes through the door, or an array, which is a constant?",
     "process(primitive, operands, params)",
     "impl[primitive](*operands, **params)",

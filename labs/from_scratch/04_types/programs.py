@@ -112,7 +112,7 @@ def huge(jk, rng):
 
 @program(
     "04",
-    "A tracer that was left behind is found out: UnexpectedTracerError.",
+    "A tracer that was left behind is noticed: UnexpectedTracerError.",
     against=["old tracers are as good as new ones"],
 )
 def leak(jk, rng):

@@ -22,7 +22,7 @@ edit(
 )
 edit(
     "a comparison has the type of its operands",
-    "Which dtype has `x < y`?",
+    "Which dtype does `x < y` have?",
     "    dtype = BOOL if primitive.name in QUESTIONS else avals[0].dtype",
     "    dtype = avals[0].dtype",
 )
@@ -34,7 +34,7 @@ edit(
 )
 edit(
     "a tracer is true",
-    "`if x > 0` with a tracer: what does Python take an object for that has no `__bool__`?",
+    "`if x > 0` with a tracer: what is the truth value of an object without `__bool__`?",
     'refuse("__bool__"',
     'refuse("never"',
 )
@@ -46,13 +46,13 @@ edit(
 )
 edit(
     "types are found by computing",
-    "An array of 10^12 numbers: how long does its type take?",
+    "An array has 10^12 numbers. How long does it take to know its type?",
     "    types[primitive] = functools.partial(elementwise_type, primitive)\n",
     "    types[primitive] = lambda *avals, p=primitive: (by_trying if max(a.size for a in avals) > 1 else elementwise_type)(p, *avals)\n",
 )
 edit(
     "only what is traced is weak",
-    "sin(2.0) is computed at once, and meets a float16. Which dtype has the result?",
+    "sin(2.0) is computed at once, and added to a float16. Which dtype does the result have?",
     "        weak_type = result.dtype != BOOL and all(x.weak_type for x in args if x.dtype != BOOL)",
     "        weak_type = False",
 )

@@ -61,7 +61,7 @@ def unlike(jk, rng):
     return [raised(jk.tree_util.tree_map, lambda x, y: x, *pair) for pair in pairs]
 
 
-@program("05", "Functions are traced with trees for arguments, and for results.")
+@program("05", "Traced functions take and return trees.")
 def traced(jk, rng):
     def f(params, x):
         return {"y": params["w"][0] * x, "z": [params["b"], None]}
@@ -69,7 +69,7 @@ def traced(jk, rng):
     return jaxpr(jk.make_jaxpr(f)(tree(rng), floats(rng, 2)))
 
 
-@program("05", "A function may change the containers that it is given; the caller's are as they were.")
+@program("05", "A function may change the containers that it gets; those of the caller stay as they were.")
 def copies(jk, rng):
     mine = {"a": floats(rng, 2)}
 
@@ -84,7 +84,7 @@ def copies(jk, rng):
 @program(
     "05",
     "Only the exact type counts: an instance of a class derived from dict is a leaf.",
-    against=["whatever is like a dict is one"],
+    against=["whatever is like a dict is a dict"],
 )
 def exact(jk, rng):
     class Config(dict):
@@ -93,7 +93,7 @@ def exact(jk, rng):
     return {"leaves": len(jk.tree_util.tree_leaves([Config(a=1, b=2), {"a": 1, "b": 2}]))}
 
 
-@program("05", "Users add containers of their own.")
+@program("05", "Users register their own containers.")
 def registered(jk, rng):
     class Pair:
         def __init__(self, x, y):
@@ -104,9 +104,7 @@ def registered(jk, rng):
     return t.x, t.y
 
 
-@program(
-    "05", "What a container of one's own has beside its children is a part of the structure; children may be a tuple."
-)
+@program("05", "The data of a registered container are a part of the structure; its children may be a tuple.")
 def own_data(jk, rng):
     class Scaled:
         def __init__(self, x, by):

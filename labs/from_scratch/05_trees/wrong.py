@@ -27,7 +27,7 @@ edit(
     "    return unflatten(treedefs[0], [*map(f, *columns), *columns[0]])",
 )
 edit(
-    "whatever is like a dict is one",
+    "whatever is like a dict is a dict",
     "A class derived from dict has attributes of its own. Who could make one from its leaves?",
     "    if type(tree) not in containers:\n        return [tree], LEAF",
     "    if isinstance(tree, dict):\n        tree = dict(tree)\n    if type(tree) not in containers:\n        return [tree], LEAF",

@@ -13,7 +13,7 @@ def sine(jk, rng):
     return text(jk, jk.numpy.sin, floats(rng, 3))
 
 
-@program("06", "Each operation has its word.", against=["division is multiplication"])
+@program("06", "Each operation has a name in StableHLO.", against=["division is multiplication"])
 def words(jk, rng):
     jnp = jk.numpy
     unary = [jnp.cos, jnp.tanh, jnp.exp, jnp.log, jnp.sqrt, jnp.negative, jnp.abs, jnp.sign, jnp.floor]
@@ -28,7 +28,9 @@ def broadcasting(jk, rng):
     )
 
 
-@program("06", "Numbers are written without a digit lost: 0.1, 1e-30, infinity.", against=["%f is enough for a float"])
+@program(
+    "06", "Numbers are written without losing a digit: 0.1, 1e-30, infinity.", against=["%f is enough for a float"]
+)
 def digits(jk, rng):
     c = float(np.float32(rng.uniform(0.1, 0.2)))
     return text(jk, lambda x: [x * c, x * 1e-30 * 1e30, x + float("inf"), x - 0.1], floats(rng, 2))
@@ -43,7 +45,7 @@ def constants(jk, rng):
     )
 
 
-@program("06", "Comparisons give `i1`; what follows them gets on with it.", against=["every comparison is LT"])
+@program("06", "Comparisons give `i1`, and later operations take it.", against=["every comparison is LT"])
 def comparisons(jk, rng):
     x, y = floats(rng, 6), floats(rng, 6)
     y[:2] = x[:2]
@@ -72,7 +74,7 @@ def chain(jk, rng):
     return text(jk, f, floats(rng, 1) * 0.1)
 
 
-@program("06", "Each word again, of integers, half floats and truth values.")
+@program("06", "Each operation again, for integers, half floats and truth values.")
 def every_word(jk, rng):
     jnp = jk.numpy
     same = [jnp.add, jnp.subtract, jnp.multiply, jnp.maximum, jnp.minimum, jnp.less, jnp.greater_equal, jnp.equal]

@@ -16,7 +16,7 @@ edit(
 )
 edit(
     "constants are zero in the text",
-    "An array was closed over. Which numbers stand in the text?",
+    "An array was closed over. Which numbers does the text have?",
     "        data = np.asarray(x)\n",
     "        data = np.asarray(x) if x.shape == () else np.zeros(x.shape, x.dtype)\n",
 )
@@ -26,7 +26,7 @@ edit(
     "        if x.aval.shape == shape:\n            return x\n        axes",
     "        return x\n        axes",
 )
-edit("every comparison is LT", "Which direction has `>=`?", 'f"compare {name.upper()},"', '"compare LT,"')
+edit("every comparison is LT", "Which direction does `>=` have?", 'f"compare {name.upper()},"', '"compare LT,"')
 edit(
     "only equations have results",
     "The function returns its argument, or a number, or nothing. What does your last line return?",

@@ -11,14 +11,14 @@ def floats(rng, *shape):
 @program(
     "07",
     "`jit(f)(x)` is `f(x)`, computed by one program of XLA.",
-    against=["numpy computes, in the place of XLA", "results do not stay on the machine"],
+    against=["numpy computes, in the place of XLA", "results do not stay on the device"],
 )
 def one(jk, rng):
     f = jk.jit(lambda x, y: jk.numpy.sin(x) * y + jk.numpy.exp(-x) / (y + 1.0))
     return counted(f, floats(rng, 4), floats(rng, 4), compiled=1, executed=1)
 
 
-@program("07", "Trees go in and come out.", against=["results do not stay on the machine"])
+@program("07", "Trees go in and come out.", against=["results do not stay on the device"])
 def trees(jk, rng):
     f = jk.jit(lambda p, x: {"y": p["w"] * x + p["b"], "z": (p["b"], None)})
     return f({"b": floats(rng, 3), "w": floats(rng, 3)}, floats(rng, 3))
@@ -37,7 +37,7 @@ def scalars(jk, rng):
     return f(float(rng.uniform()), int(rng.integers(9)), True)
 
 
-@program("07", "What is closed over has its value.")
+@program("07", "A closed-over array has its value.")
 def closure(jk, rng):
     c, x = floats(rng, 3), floats(rng, 3)
     f = jk.jit(lambda x: x * jk.numpy.asarray(c))
@@ -48,7 +48,7 @@ def closure(jk, rng):
 @program(
     "07",
     "The result of one call is the argument of another, and is not copied for it.",
-    against=["results do not stay on the machine", "results go by way of numpy"],
+    against=["results do not stay on the device", "results go by way of numpy"],
 )
 def chain(jk, rng):
     f = jk.jit(lambda x: x * 1.5 + 0.25)
@@ -67,7 +67,7 @@ def decorator(jk, rng):
 
 @program(
     "07",
-    "An error in the function reaches the caller, and what comes after it works.",
+    "An error in the function reaches the caller, and later calls work.",
     against=["an error leaves the tracer at the door"],
 )
 def errors(jk, rng):
@@ -89,7 +89,7 @@ def nothing(jk, rng):
     return jk.jit(lambda: 2.5)(), jk.jit(lambda x: None)(floats(rng, 2))
 
 
-@program("07", "A result may be weak: it gives way to what it meets.")
+@program("07", "A result may be weak: then it gives way to other dtypes.")
 def weak_results(jk, rng):
     h = floats(rng, 2).astype(np.float16)
     return [jk.jit(lambda: 2.0)() * h, jk.jit(lambda c: c * 3.0)(float(rng.uniform())) * h, jk.jit(lambda x: x)(2) * h]

@@ -15,8 +15,8 @@ edit(
     "flatten_values((args, {}))",
 )
 edit(
-    "results do not stay on the machine",
-    "The result of one call is the argument of another, or of an eager operation. What does it have to be?",
+    "results do not stay on the device",
+    "The result of one call is passed to another, or to an eager operation. What must it be?",
     "    return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))",
     "    return jaxpr.executable([x.data for x in args])",
 )
@@ -28,7 +28,7 @@ edit(
 )
 edit(
     "results go by way of numpy",
-    "The buffer that XLA returned is what the next call wants. How often is it copied?",
+    "The next call needs the buffer that XLA returned. How often do you copy it?",
     "    return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))",
     "    return list(map(Array, map(np.asarray, jaxpr.executable([x.data for x in args])), jaxpr.out_avals))",
 )

@@ -23,7 +23,7 @@ def tracing(jk, body=lambda x: x * 2.0):
 
 
 @program("08", "A second call with other numbers of the same type traces nothing and compiles nothing.",
-         against=["results right, traced at every call", "the answer is kept in the place of the program"])  # fmt: skip
+         against=["results right, traced at every call", "the answer is kept instead of the program"])  # fmt: skip
 def once(jk, rng):
     f, traces = tracing(jk)
     f(floats(rng, 3))
@@ -43,7 +43,9 @@ def types(jk, rng):
 
 
 @program(
-    "08", "So has a weak type: 2.0 and np.float32(2.0) are not the same.", against=["weak types are not in the key"]
+    "08",
+    "A weak type has its own program, too: 2.0 and np.float32(2.0) are not the same.",
+    against=["weak types are not in the key"],
 )
 def weak(jk, rng):
     f, traces = tracing(jk, lambda x: x + np.ones(2, np.float16))
@@ -52,7 +54,7 @@ def weak(jk, rng):
 
 @program(
     "08",
-    "The tree is in the key: a list is no tuple, and other keys are another call.",
+    "The tree is in the key: a list is not a tuple, and a dict with other keys is another call.",
     against=["only leaves are in the key"],
 )
 def trees(jk, rng):
@@ -110,7 +112,7 @@ def lambdas(jk, rng):
 
 @program(
     "08",
-    "And it is forgotten with its programs when nobody holds it any more.",
+    "When nobody holds a function any more, it is freed, and its programs with it.",
     against=["functions are kept for ever"],
 )
 def forgotten(jk, rng):

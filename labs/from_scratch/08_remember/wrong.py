@@ -10,7 +10,7 @@ edit(
 )
 edit(
     "the key is the shape",
-    "float32[3] and int32[3] have one shape. One program?",
+    "float32[3] and int32[3] have the same shape. Do they have the same program?",
     "        key = tree, avals\n",
     "        key = tree, tuple([a.shape for a in avals])\n",
 )
@@ -40,12 +40,12 @@ edit(
 )
 edit(
     "functions are kept for ever",
-    "Nobody holds the function any more. Who does?",
+    "The user dropped the function. Who still holds it?",
     "memories = weakref.WeakKeyDictionary()",
     "memories = {}",
 )
 edit(
-    "the answer is kept in the place of the program",
+    "the answer is kept instead of the program",
     "The second call brings other numbers. Whose result comes back?",
     "\njit = RememberingJit\n",
     """
@@ -56,7 +56,7 @@ jit = RememberingJit
 )
 edit(
     "the key has the number of axes and the size",
-    "float32[2,3] and float32[3,2] have the same number of axes, and the same size. One program?",
+    "float32[2,3] and float32[3,2] have the same number of axes, and the same size. Do they have the same program?",
     "        key = tree, avals\n",
     "        key = tree, tuple([(a.ndim, a.size, a.dtype, a.weak_type) for a in avals])\n",
 )

@@ -34,7 +34,7 @@ def by_value(jk, rng):
     return {"results": results, "traces": len(traces), "once more": again}
 
 
-@program("09", "By name, and given by keyword.", against=["keywords are never static"])
+@program("09", "Arguments are static by name, and may be given by keyword.", against=["keywords are never static"])
 def by_name(jk, rng):
     traces = []
     f = jk.jit(power(traces), static_argnames=("n", "flip"))
@@ -54,7 +54,7 @@ def inferred(jk, rng):
     return {"results": [f(x, n=2), g(x, 1, flip=True)], "traces": traces}
 
 
-@program("09", "Equal is enough: hash and equality decide, not identity.", against=["the same means the same object"])
+@program("09", "Equal is enough: hash and equality decide, not identity.", against=["equal means the same object"])
 def equality(jk, rng):
     traces = []
 
@@ -77,8 +77,8 @@ def one(jk, rng):
 
 @program(
     "09",
-    "A static argument that does not hash is a ValueError that says so.",
-    against=["what does not hash is turned into text"],
+    "A static argument without a hash is a ValueError that says so.",
+    against=["a value without a hash is turned into text"],
 )
 def unhashable(jk, rng):
     f = jk.jit(lambda x, sizes: x * float(len(sizes)), static_argnums=1)
@@ -129,7 +129,7 @@ def collisions(jk, rng):
     return [f(x, -1), f(x, -2), f(x, Level(2)), f(x, Level(3)), f(x, Level(2))]
 
 
-@program("09", "Two functions of one name are two arguments.")
+@program("09", "Two functions with the same name are two arguments.")
 def lambdas(jk, rng):
     f, x = jk.jit(lambda g, x: g(x), static_argnums=0), floats(rng, 2)
     return [f(lambda x: x + 1.0, x), f(lambda x: x * 10.0, x)]
@@ -145,6 +145,6 @@ def which(jk, rng):
     return jk.jit(f, static_argnums=0)(3, x), jk.jit(f, static_argnums=1)(x, 3), jk.jit(f)(x, 3)
 
 
-@program("09", "Of `*args`, too.")
+@program("09", "An item of `*args` can be static, too.")
 def rest(jk, rng):
     return jk.jit(lambda *xs: xs[0] * float(len(xs[1])), static_argnums=1)(floats(rng, 2), (1, 2, 3))

@@ -27,7 +27,7 @@ edit(
     "class Alike:\n    def __init__(self, value):\n        self.value = value\n\n    def __eq__(self, other):\n        return True\n\n    def __hash__(self):\n        return 0\n\n\ncontainers[Static] = (lambda x: ((), Alike(x.value)), lambda data, children: data.value)",
 )
 edit(
-    "the same means the same object",
+    "equal means the same object",
     "Two equal tuples that are not one object: one program, or two?",
     "(type(x.value), x.value)",
     "(id(x.value), x.value)",
@@ -39,8 +39,8 @@ edit(
     "(None, x.value)",
 )
 edit(
-    "what does not hash is turned into text",
-    "[1, 2] does not hash. Whose mistake is it, and who should say so?",
+    "a value without a hash is turned into text",
+    "[1, 2] has no hash. Whose mistake is that, and which error should they read?",
     "            hash(x)\n",
     "            hash(str(x))\n",
 )

@@ -16,7 +16,7 @@ def both(jk, f, *args):
 @program(
     "10",
     "Sums over all axes, one, several; axes counted from the end; axes that are kept.",
-    against=["a negative axis is no axis"],
+    against=["a negative axis is not an axis"],
 )
 def sums(jk, rng):
     s = jk.numpy.sum
@@ -29,7 +29,7 @@ def sums(jk, rng):
 
 @program(
     "10",
-    "The largest: of negative numbers it is negative, too; the smallest.",
+    "The largest number, negative if all are negative; and the smallest.",
     against=["every reduction begins with zero"],
 )
 def maxima(jk, rng):
@@ -67,7 +67,7 @@ def products(jk, rng):
     return both(jk, f, *map(jk.numpy.asarray, (a, b, v, *many)))
 
 
-@program("10", "Matrices that do not go together are a TypeError while tracing.")
+@program("10", "Matrices that do not fit are a TypeError while tracing.")
 def wrong_product(jk, rng):
     return raised(jk.make_jaxpr(jk.numpy.matmul), floats(rng, 2, 3), floats(rng, 2, 3))
 
@@ -81,11 +81,7 @@ def reshaped(jk, rng):
     ), raised(r, x, (5, 5))
 
 
-@program(
-    "10",
-    "Transposed: all axes the other way round, or in the order that is said.",
-    against=["a transpose is a reshape"],
-)
+@program("10", "`transpose` reverses all axes, or takes them in the given order.", against=["a transpose is a reshape"])
 def transposed(jk, rng):
     t = jk.numpy.transpose
     return both(jk, lambda x: [t(x), t(x, (1, 2, 0)), x.T], jk.numpy.asarray(floats(rng, 2, 3, 4)))
@@ -93,8 +89,8 @@ def transposed(jk, rng):
 
 @program(
     "10",
-    "`where` takes the second where the first holds, broadcasts, promotes.",
-    against=["`where` takes the first when false"],
+    "`where` takes the second operand where the first is true; it broadcasts and promotes.",
+    against=["`where` takes the first operand when the condition is false"],
 )
 def chosen(jk, rng):
     w = jk.numpy.where
@@ -105,7 +101,9 @@ def chosen(jk, rng):
     )
 
 
-@program("10", "Indices and slices, from the end, too; None makes an axis.", against=["-1 is before the beginning"])
+@program(
+    "10", "Indices and slices, from the end, too; None makes an axis.", against=["-1 is an index before the beginning"]
+)
 def indexed(jk, rng):
     f = lambda x: [x[1], x[-1], x[0, 2], x[:, 1:3], x[-2:, 0], x[None, 0], x[:, -1], x[1:1]]
     return both(jk, f, jk.numpy.asarray(floats(rng, 3, 4)))
@@ -113,7 +111,7 @@ def indexed(jk, rng):
 
 @program(
     "10",
-    "An index may be data: it counts from the end, too, and is moved to where something is.",
+    "An index may be data: a negative one counts from the end, and one out of range is clamped.",
     against=["a traced index is refused", "a traced index does not count from the end"],
 )
 def dynamic(jk, rng):
@@ -122,7 +120,7 @@ def dynamic(jk, rng):
     return both(jk, lambda x, i: [x[i], x[i, 1], x[-1 - i]], x, i), jk.jit(lambda x, i: x[i + 7])(x, i)
 
 
-@program("10", "Making, broadcasting.")
+@program("10", "`zeros`, `ones`, `full`, `arange`, `broadcast_to`.")
 def made(jk, rng):
     jnp = jk.numpy
     f = lambda x: [
@@ -163,7 +161,7 @@ def every_reduction(jk, rng):
     }
 
 
-@program("10", "What is made has a dtype of its own: integers, floats, the given one, that of another array.")
+@program("10", "New arrays have the right dtype: integer, float, the given one, or that of another array.")
 def dtypes_made(jk, rng):
     jnp, n, h = jk.numpy, np.array([1, 2], np.int32), np.array([1, 2], np.float16)
     made = [
@@ -204,7 +202,7 @@ def every_where(jk, rng):
     return both(jk, f, *map(jk.numpy.asarray, (floats(rng, 3), rng.integers(0, 3, 3).astype(np.int32), h)))
 
 
-@program("10", "What is no whole number is no index, and a vector has one axis: TypeError, IndexError.")
+@program("10", "An index must be an integer (TypeError), and a vector has only one axis (IndexError).")
 def wrong_index(jk, rng):
     x = jk.numpy.asarray(floats(rng, 3))
     return raised(lambda: x[1.0]), raised(lambda: x[0, 0]), raised(jk.jit(lambda x: x[0, 1]), x)

@@ -3,7 +3,7 @@
 from jitkit.kata.ladder.wrong import edit
 
 edit(
-    "a negative axis is no axis",
+    "a negative axis is not an axis",
     "Which axis is axis=-1?",
     "    return tuple(np.arange(ndim)[slice(None) if axis is None else np.ravel(axis).astype(int)].tolist())",
     "    return tuple(np.arange(ndim)[slice(None) if axis is None else np.maximum(np.ravel(axis), 0)].tolist())",
@@ -17,7 +17,7 @@ edit(
 edit("the right matrix is transposed", "(a @ b)[i, k] sums over which axis of b?", '(y, "kj"))', '(y, "jk"))')
 edit(
     "-1 is one",
-    "reshape(x, (4, -1)): how many are left over?",
+    "reshape(x, (4, -1)): how many numbers are left for the second axis?",
     "[x.size // max(-math.prod(shape), 1) if n == -1 else n for n in shape]",
     "[1 if n == -1 else n for n in shape]",
 )
@@ -28,32 +28,32 @@ edit(
     "    return reshape(x, [x.shape[i] for i in axes])",
 )
 edit(
-    "`where` takes the first when false",
+    "`where` takes the first operand when the condition is false",
     "where(True, x, y): is it x, or y? And which of the two does your operation want first?",
     "    return select_p(truth(which), yes, no)",
     "    return select_p(truth(which), no, yes)",
 )
 edit(
-    "-1 is before the beginning",
+    "-1 is an index before the beginning",
     "Which one is x[-1]?",
     "    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1",
     "    return i, 1",
 )
 edit(
     "a traced index is refused",
-    "A size may not be data. May a corner?",
+    "A size may not be data. May an index?",
     "    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1",
     "    return i.__index__() % n, 1",
 )
 edit(
     "a traced index does not count from the end",
-    "The index is data, and negative. Which one is meant?",
+    "The index is data, and negative. Which element does it mean?",
     "    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1",
     "    return i % n if isinstance(i, int) else i, 1",
 )
 edit(
     "`dot` is `@`",
-    "dot(a, b) of shapes (2, 3, 4) and (2, 4, 5): which shape has it in numpy?",
+    "dot(a, b) of shapes (2, 3, 4) and (2, 4, 5): which shape does numpy give it?",
     "matmul=matmul, dot=dot)",
     "matmul=matmul, dot=matmul)",
 )

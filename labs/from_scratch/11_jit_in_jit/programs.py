@@ -20,7 +20,7 @@ def equation(jk, rng):
 
 @program(
     "11",
-    "In the text it is one private function, called three times.",
+    "In the text it is one private function, which is called three times.",
     against=["the text has the body at each call", "each inner call is traced", "nothing is closed over"],
 )
 def private(jk, rng):
@@ -58,8 +58,8 @@ def closure(jk, rng):
 
 @program(
     "11",
-    "What was closed over in one trace is not remembered in the next.",
-    against=["programs with tracers of others are kept", "nothing is closed over"],
+    "A tracer that was closed over in one trace is not kept for the next.",
+    against=["programs with tracers of other traces are kept", "nothing is closed over"],
 )
 def not_stale(jk, rng):
     seen = []

@@ -16,19 +16,19 @@ edit(
 )
 edit(
     "the text has the body at each call",
-    "How often does `sine` stand in the text?",
+    "How often does the text contain `sine`?",
     "    if jaxpr not in text.known:\n",
     "    return text.block(jaxpr, xs)\n    if jaxpr not in text.known:\n",
 )
 edit(
     "nothing is closed over",
-    "The inner function uses a tracer of the outer one. How does its value come into the inner program?",
+    "The inner function uses a tracer of the outer one. How does its value get into the inner program?",
     "def lower_jit(",
     "class Alone(StaticJit):\n    def trace(self, tree, avals):\n        consts, *rest = Jit.trace(self, tree, avals)\n        return [as_value(np.zeros(x.shape, x.dtype)) for x in consts], *rest\n\n\njit = Alone\n\n\ndef lower_jit(",
 )
 edit(
-    "programs with tracers of others are kept",
-    "Your memory holds a program with a tracer of a trace that is over. Who may use it?",
+    "programs with tracers of other traces are kept",
+    "Your cache holds a program with a tracer of a trace that has ended. Who may use it?",
     "        if not any(type(x) is Tracer for x in consts):",
     "        if True:",
 )

@@ -10,7 +10,7 @@ def floats(rng, *shape):
 
 @program(
     "12",
-    "Both sides, at once and compiled.",
+    "Both branches, at once and compiled.",
     against=["the branches are the wrong way round", "the decision is made while tracing", "only one branch is traced"],
 )
 def sides(jk, rng):
@@ -21,7 +21,7 @@ def sides(jk, rng):
 
 @program(
     "12",
-    "Decided by data, not while tracing: one trace serves both.",
+    "Data decide, not tracing: one trace serves both.",
     against=["the decision is made while tracing", "the branches are the wrong way round", "only one branch is traced"],
 )
 def by_data(jk, rng):
@@ -68,7 +68,7 @@ def one_runs(jk, rng):
 
 
 @program("12", "`switch` chooses among several, and takes the nearest where the index is out of range.",
-         against=["an index out of range takes the last", "an index out of range is an error", "only one branch is traced"])  # fmt: skip
+         against=["an index out of range means the last branch", "an index out of range is an error", "only one branch is traced"])  # fmt: skip
 def several(jk, rng):
     f = lambda i, x: jk.lax.switch(i, [lambda x: x, lambda x: x * 2.0, lambda x: x * 3.0], x)
     x, g = floats(rng, 2), jk.jit(f)
@@ -77,7 +77,7 @@ def several(jk, rng):
 
 @program(
     "12",
-    "Branches close over what is traced around them; each over something else. A weak result goes with a strong one.",
+    "Branches close over tracers, each over other ones. A weak result goes with a strong one.",
     against=["branches close over nothing"],
 )
 def closures(jk, rng):
@@ -100,7 +100,7 @@ def trees(jk, rng):
 @program(
     "12",
     "Branches that return other types are a TypeError.",
-    against=["the first branch says what all return", "only the number of results is compared"],
+    against=["the first branch decides what all return", "only the number of results is compared"],
 )
 def unlike(jk, rng):
     x = floats(rng, 3)
@@ -110,7 +110,7 @@ def unlike(jk, rng):
     ]
 
 
-@program("12", "One decision, one truth value: an array of them is a TypeError.")
+@program("12", "A predicate is one truth value: an array of several is a TypeError.")
 def not_scalar(jk, rng):
     return raised(lambda x: jk.lax.cond(x > 0, lambda x: x, lambda x: -x, x), jk.numpy.asarray(floats(rng, 3)))
 
@@ -123,7 +123,7 @@ def nested(jk, rng):
     return [f(float(c)) for c in floats(rng, 6)]
 
 
-@program("12", "What is true of numbers: all but 0, at once and compiled.")
+@program("12", "Every number but 0 is true, at once and compiled.")
 def truths(jk, rng):
     f = lambda p: jk.lax.cond(p, lambda: 1.0, lambda: 0.0)
     ps = [0.5, -1.0, -1, 0, 0.0, 7, np.float32(0.25)]
@@ -140,14 +140,14 @@ def at_once(jk, rng):
     return result, sorted(seen)
 
 
-@program("12", "Whether a result is weak is what the first branch says: of a `cond` the one of False.")
+@program("12", "The first branch says whether a result is weak; for `cond` that is the branch for False.")
 def weak(jk, rng):
     x, h = np.float32(rng.uniform()), floats(rng, 2).astype(np.float16)
     fs = [lambda p: jk.lax.cond(p, lambda: x, lambda: 0.5), lambda p: jk.lax.cond(p, lambda: 0.5, lambda: x)]
     return [g(p) * h for f in fs for g in (f, jk.jit(f)) for p in (True, False)]
 
 
-@program("12", "Other structures and other types are TypeErrors at once, too: a list is no tuple, an integer no float.",
+@program("12", "Other structures and other types are TypeErrors at once, too: a list is not a tuple, and an integer is not a float.",
          against=["only the number of results is compared"])  # fmt: skip
 def unlike_at_once(jk, rng):
     cond = jk.lax.cond

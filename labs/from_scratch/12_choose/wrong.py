@@ -27,7 +27,7 @@ edit(
     '    if len(branches) == 2:\n        no, yes = [asked(text, as_function(branch), *xs) for branch in branches]\n        return [where(index != 0, y, n) for y, n in zip(yes, no)]\n    regions = ", ".join',
 )
 edit(
-    "an index out of range takes the last",
+    "an index out of range means the last branch",
     "switch(-5, ...): which is the nearest?",
     "    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)",
     "    last = len(branches) - 1\n    return choose(convert(where(index < 0, last, numpy.minimum(index, last)), I32), branches, operands)",
@@ -40,13 +40,13 @@ edit(
 )
 edit(
     "branches close over nothing",
-    "Each branch uses what is traced around it. How does that come into the branch's program?",
+    "Each branch uses what is traced around it. How does that get into the branch's program?",
     "    consts, jaxprs = hoist(*jaxprs)\n",
     "    consts, jaxprs = hoist(*jaxprs)\n    consts = [as_value(np.zeros(x.shape, x.dtype)) for x in consts]\n",
 )
 edit(
-    "the first branch says what all return",
-    "The second branch returns something else. Who looks?",
+    "the first branch decides what all return",
+    "The second branch returns something else. Who checks that?",
     '        must_agree("branch outputs",',
     '        0 and must_agree("branch outputs",',
 )

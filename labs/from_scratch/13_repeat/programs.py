@@ -8,7 +8,7 @@ def floats(rng, *shape):
     return rng.uniform(0.5, 2.0, shape).astype(np.float32)
 
 
-@program("13", "As many turns as the data want, at once and compiled.", against=["the test is made after the turn"])
+@program("13", "Data decide the number of turns, at once and compiled.", against=["the test is made after the turn"])
 def turns(jk, rng):
     f = lambda x: jk.lax.while_loop(lambda x: x < 100.0, lambda x: x * 2.0, x)
     return [g(c) for g in (f, jk.jit(f)) for c in (float(rng.uniform(1, 9)), 200.0)]
@@ -43,7 +43,7 @@ def trees(jk, rng):
     return f({"n": int(rng.integers(1, 6)), "x": [floats(rng, 2)]})
 
 
-@program("13", "Test and body close over what is traced around them.", against=["loops close over nothing"])
+@program("13", "Test and body close over tracers.", against=["loops close over nothing"])
 def closures(jk, rng):
     f = jk.jit(lambda x, y, n: jk.lax.while_loop(lambda c: c[1] < n, lambda c: (c[0] + y, c[1] + 1), (x, 0)))
     return f(floats(rng, 3), floats(rng, 3), int(rng.integers(1, 9)))
@@ -51,8 +51,8 @@ def closures(jk, rng):
 
 @program(
     "13",
-    "A number that goes in weak and comes out strong is strong; 0 that comes out as a float is a float.",
-    against=["the carry has the type that it came with"],
+    "If a number goes in weak and comes out strong, it is made strong; if 0 comes out as a float, it is made a float.",
+    against=["the carry always has the type that it came in with"],
 )
 def fixed_point(jk, rng):
     x = floats(rng)
@@ -63,7 +63,11 @@ def fixed_point(jk, rng):
     return {"results": results, "weak_type": bool(aval.weak_type)}
 
 
-@program("13", "A carry that changes its type is a TypeError.", against=["the carry has the type that it came with"])
+@program(
+    "13",
+    "A carry that changes its type is a TypeError.",
+    against=["the carry always has the type that it came in with"],
+)
 def changing(jk, rng):
     loops = [lambda x: x > 0, lambda x: (x, x), lambda x: x[None]]
     return [
@@ -71,7 +75,11 @@ def changing(jk, rng):
     ]
 
 
-@program("13", "So is a test that is no single truth value.", against=["the test is whatever Python takes for true"])
+@program(
+    "13",
+    "A test that is not a single truth value is a TypeError, too.",
+    against=["any test that Python takes for true will do"],
+)
 def no_truth_value(jk, rng):
     return [
         raised(jk.make_jaxpr(lambda x, t=t: jk.lax.while_loop(t, lambda x: x, x)), floats(rng, 3))
@@ -100,14 +108,14 @@ def at_once(jk, rng):
 
 
 @program("13", "An integer of numpy is strong: if it comes out as a float, that is a TypeError. A Python number gives way.",
-         against=["the carry has the type that it came with"])  # fmt: skip
+         against=["the carry always has the type that it came in with"])  # fmt: skip
 def strong(jk, rng):
     x = np.float32(1.5)
     loop = lambda init: jk.lax.while_loop(lambda c: c < 5, lambda c: c + x, init)
     return raised(loop, np.int32(0)), loop(0), loop(np.float32(0)), raised(jk.jit(loop), np.int32(0)), jk.jit(loop)(0)
 
 
-@program("13", "A carry whose parts change places, half floats, truth values, no part at all.")
+@program("13", "A carry whose parts change places, of half floats, of truth values, and an empty one.")
 def rotated(jk, rng):
     h, b = floats(rng, 2).astype(np.float16), True
     f = lambda x, y: jk.lax.while_loop(

@@ -16,18 +16,18 @@ edit(
 )
 edit(
     "loops close over nothing",
-    "The body uses what is traced around it. How does that come into the loop?",
+    "The body uses what is traced around it. How does that get into the loop?",
     "    consts, [test, body] = hoist(test, body)\n",
     "    consts, [test, body] = hoist(test, body)\n    consts = [as_value(np.zeros(x.shape, x.dtype)) for x in consts]\n",
 )
 edit(
-    "the carry has the type that it came with",
-    "The body returns an array of another shape. Where does it go round?",
+    "the carry always has the type that it came in with",
+    "The body returns an array of another shape. Can the next turn take it?",
     '    must_agree(f"{name} carry input',
     '    0 and must_agree(f"{name} carry input',
 )
 edit(
-    "the test is whatever Python takes for true",
+    "any test that Python takes for true will do",
     "A test that returns an array of three: does the loop go on?",
     '    must_agree("cond_fun output',
     '    0 and must_agree("cond_fun output',

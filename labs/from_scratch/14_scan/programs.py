@@ -11,7 +11,7 @@ def floats(rng, *shape):
 @program(
     "14",
     "A carry from row to row, and a row of results each turn.",
-    against=["results are stacked in the wrong order", "the carry is the first"],
+    against=["results are stacked in the wrong order", "the carry that is returned is the first one"],
 )
 def sums(jk, rng):
     f = lambda x: jk.lax.scan(lambda c, r: (c + r, c * r), 0.0, x)
@@ -30,8 +30,8 @@ def trees(jk, rng):
 
 @program(
     "14",
-    "Backward: the last row first, and results where their rows are.",
-    against=["reversed results lie in the order of computation"],
+    "In reverse the last row comes first, and results have the places of their rows.",
+    against=["reversed results are in the order of computation"],
 )
 def backward(jk, rng):
     f = lambda x: jk.lax.scan(lambda c, r: (c * 0.5 + r, c), 1.0, x, reverse=True)
@@ -63,7 +63,7 @@ def one_program(jk, rng):
     return counted(f, floats(rng, 50), compiled=1, executed=1)
 
 
-@program("14", "The body closes over what is traced around it.", against=["loops close over nothing"])
+@program("14", "The body closes over tracers.", against=["loops close over nothing"])
 def closures(jk, rng):
     f = jk.jit(lambda w, xs: jk.lax.scan(lambda h, x: (jk.numpy.tanh(w @ h + x), h.sum()), xs[0], xs))
     return f(floats(rng, 3, 3), floats(rng, 4, 3))
@@ -71,7 +71,7 @@ def closures(jk, rng):
 
 @program(
     "14",
-    "Rows of different numbers, a carry that changes, no length at all: errors.",
+    "Different numbers of rows, a carry that changes, and a missing length are errors.",
     against=["the shortest of the rows decides"],
 )
 def wrong(jk, rng):
@@ -86,8 +86,8 @@ def wrong(jk, rng):
 
 @program(
     "14",
-    "`fori_loop` with bounds that Python knows is a scan; with others it is a while.",
-    against=["fori_loop counts from one", "the carry is the first"],
+    "`fori_loop` with bounds that Python knows is a scan; otherwise it is a while loop.",
+    against=["fori_loop counts from one", "the carry that is returned is the first one"],
 )
 def fori(jk, rng):
     f = lambda x, n: (
@@ -99,7 +99,7 @@ def fori(jk, rng):
     return {"results": [f(x, n), jk.jit(f)(x, n)], "equations scan, while": names}
 
 
-@program("14", "No turn at all leaves the carry.")
+@program("14", "With no turn at all the carry stays as it is.")
 def none(jk, rng):
     x = floats(rng, 2)
     return jk.jit(lambda x: jk.lax.fori_loop(3, 3, lambda i, c: c * 2.0, x))(x), jk.jit(
@@ -128,7 +128,7 @@ def written(jk, rng):
 
 @program(
     "14",
-    "`fori_loop` counts from where it is told to where it is told, whoever knows the bounds.",
+    "`fori_loop` counts from its lower to its upper bound, whether Python or the program knows them.",
     against=["fori_loop counts from one", "a loop with a traced bound counts from zero"],
 )
 def counts(jk, rng):
@@ -159,7 +159,7 @@ def at_once(jk, rng):
     return jk.lax.scan(body, np.float32(0), floats(rng, 7)), "one trace, or two" if len(seen) <= 2 else len(seen)
 
 
-@program("14", "A length beside rows must be theirs: ValueError.")
+@program("14", "A length given with rows must be their number; otherwise it is a ValueError.")
 def two_lengths(jk, rng):
     x = floats(rng, 3)
     return raised(lambda: jk.lax.scan(lambda c, r: (c, r), 0.0, x, length=7)), jk.lax.scan(

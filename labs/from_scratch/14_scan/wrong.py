@@ -4,19 +4,19 @@ from jitkit.kata.ladder.wrong import edit
 
 edit(
     "results are stacked in the wrong order",
-    "Where does the result of the first row lie?",
+    "Where does the result of the first row go?",
     "[dynamic_update_slice_p(x, y[None], at,",
     "[dynamic_update_slice_p(x, y[None], length - 1 - at,",
 )
 edit(
-    "the carry is the first",
+    "the carry that is returned is the first one",
     "What is returned beside the rows: the carry that came in, or the last one?",
     "    return carry + stacks\n",
     "    return list(args[num_consts : num_consts + num_carry]) + stacks\n",
 )
 edit(
-    "reversed results lie in the order of computation",
-    "The last row is computed first. Where does its result lie?",
+    "reversed results are in the order of computation",
+    "The last row is computed first. Where does its result go?",
     "[dynamic_update_slice_p(x, y[None], at,",
     "[dynamic_update_slice_p(x, y[None], i,",
 )
@@ -28,7 +28,7 @@ edit(
 )
 edit(
     "loops close over nothing",
-    "The body uses what is traced around it. How does that come into the loop?",
+    "The body uses what is traced around it. How does that get into the loop?",
     "    consts, [body] = hoist(body)\n",
     "    consts, [body] = hoist(body)\n    consts = [as_value(np.zeros(x.shape, x.dtype)) for x in consts]\n",
 )

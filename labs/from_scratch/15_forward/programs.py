@@ -39,8 +39,8 @@ def binary(jk, rng):
 
 @program(
     "15",
-    "Where two are largest, each has half of the tangent.",
-    against=["of two that are largest the first one moves", "a maximum moves as all of its operands do"],
+    "If two operands are largest, each has half of the tangent.",
+    against=["if two are largest, the first one moves", "a maximum moves as all of its operands do"],
 )
 def ties(jk, rng):
     jnp, x, t = jk.numpy, floats(rng, 3), floats(rng, 3)
@@ -56,7 +56,7 @@ def chain(jk, rng):
     return moved(jk, lambda x: jnp.sin(jnp.exp(x) * x[:, None]) / (x + 2.0), floats(rng, 3), floats(rng, 3))
 
 
-@program("15", "What does not depend on the argument does not move.", against=["constants move"])
+@program("15", "A value that does not depend on the argument does not move.", against=["constants move"])
 def constant(jk, rng):
     x = floats(rng, 3)
     return moved(jk, lambda x: (x * 0 + 1.0, jk.numpy.ones(2)), x, x), moved(jk, lambda x: x > 1, x, x)[0]
@@ -95,14 +95,14 @@ def perturbation(jk, rng):
     return derivative(lambda x: x * derivative(lambda y: x + y)(1.0))(x), derivative(derivative(jk.numpy.sin))(x)
 
 
-@program("15", "Of a jitted function, and within one.")
+@program("15", "The derivative of a jitted function, and one within a jitted function.")
 def jitted(jk, rng):
     g = jk.jit(lambda x: jk.numpy.sin(x) * x)
     x, t = floats(rng, 3), floats(rng, 3)
     return moved(jk, lambda x: g(x) + g(2.0 * x), x, t), jk.jit(lambda x, t: jk.jvp(g, (x,), (t,)))(x, t)
 
 
-@program("15", "Of a choice: one side's.")
+@program("15", "The derivative of a choice is that of the branch taken.")
 def choice(jk, rng):
     f = lambda x: jk.lax.cond(x[0] > 1.0, lambda x: x * x, lambda x: jk.numpy.exp(x) * x[0], x)
     x = floats(rng, 3)
@@ -110,7 +110,9 @@ def choice(jk, rng):
 
 
 @program(
-    "15", "Of loops: the tangent goes round with the carry.", against=["a loop's tangent is that of its first turn"]
+    "15",
+    "The derivative of loops: the tangent goes round with the carry.",
+    against=["a loop's tangent is that of its first turn"],
 )
 def loops(jk, rng):
     x, t = floats(rng, 3), floats(rng, 3)
@@ -124,7 +126,7 @@ def loops(jk, rng):
 
 @program(
     "15",
-    "In a loop, what moves is a fixed point: here it takes three turns until all of the carry does.",
+    "In a loop, the moving parts are a fixed point: here all parts of the carry move after three turns.",
     against=["what does not move at first never moves"],
 )
 def late(jk, rng):
@@ -137,7 +139,7 @@ def late(jk, rng):
     return [moved(jk, f, float(rng.uniform(1, 2)), 1.0) for f in fs]
 
 
-@program("15", "Written down, it is a program like any other.")
+@program("15", "`make_jaxpr` of a derivative gives a program like any other.")
 def written(jk, rng):
     return jaxpr(jk.make_jaxpr(lambda x, t: jk.jvp(jk.numpy.negative, (x,), (t,)))(floats(rng, 3), floats(rng, 3)))
 
@@ -185,7 +187,7 @@ def every_pair(jk, rng):
     return every()
 
 
-@program("15", "What only jumps does not move: questions, `sign`, `floor`, truth values, integers within.")
+@program("15", "Functions that only jump have no derivative: comparisons, `sign`, `floor`, truth values, integers.")
 def jumps(jk, rng):
     jnp, x = jk.numpy, anywhere(rng, 2)
     fs = {
@@ -210,7 +212,7 @@ def unlike_types(jk, rng):
     ]
 
 
-@program("15", "Of three branches, of a scan from the end, of loops that close over what moves.")
+@program("15", "The derivative of three branches, of a scan in reverse, of loops that close over moving values.")
 def every_loop(jk, rng):
     lax, x, t = jk.lax, floats(rng, 3), floats(rng, 3)
     fs = {

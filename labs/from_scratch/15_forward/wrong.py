@@ -16,7 +16,7 @@ edit(
 )
 edit(
     "constants move",
-    "What does not depend on the argument has which tangent?",
+    "Which tangent does a value have that does not depend on the argument?",
     "unflatten(flat.out_tree, map(zero_for_none, dots, outs))",
     "unflatten(flat.out_tree, [full(x.shape, 1.0) if t is None else t for t, x in zip(dots, outs, strict=True)])",
 )
@@ -28,7 +28,7 @@ edit(
 )
 edit(
     "tangents of two derivatives are mixed up",
-    "Two derivatives, one in the other. Whose tangent is it?",
+    "One derivative is computed within another. Whose tangent is it?",
     "        return x.data if belongs(x, self) else (x, None)",
     "        return x.data if type(x) is Tracer and isinstance(x.trace, JVPTrace) else (x, None)",
 )
@@ -39,7 +39,7 @@ edit(
     "        return outs, state[1]",
 )
 edit(
-    "of two that are largest the first one moves",
+    "if two are largest, the first one moves",
     "maximum(x, y) with x equal to y: if only y moves, does the result?",
     "t * where(x == out, where(y == out, 0.5, 1.0), 0.0)",
     "t * where(x == out, 1.0, 0.0)",

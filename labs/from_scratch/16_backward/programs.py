@@ -8,7 +8,7 @@ def floats(rng, *shape):
     return rng.uniform(0.3, 1.5, shape).astype(np.float32)
 
 
-@program("16", "The derivative of a number by an array has the array's shape.")
+@program("16", "The derivative of a number with respect to an array has the array's shape.")
 def simple(jk, rng):
     return jk.grad(lambda x: (jk.numpy.sin(x) * 2.0).sum())(floats(rng, 3)), jk.grad(jk.numpy.tanh)(
         float(rng.uniform())
@@ -16,7 +16,9 @@ def simple(jk, rng):
 
 
 @program(
-    "16", "What is used twice gets two cotangents, which add up.", against=["at a fan-out the last cotangent wins"]
+    "16",
+    "A value that is used twice gets two cotangents, which are added.",
+    against=["at a fan-out the last cotangent wins"],
 )
 def fan_out(jk, rng):
     def f(x):
@@ -37,7 +39,7 @@ def operations(jk, rng):
     return [jk.grad(f)(floats(rng, 2, 3)) for f in fs]
 
 
-@program("16", "What was broadcast is summed.", against=["a cotangent has the shape of the result"])
+@program("16", "The cotangent of a broadcast operand is summed.", against=["a cotangent has the shape of the result"])
 def broadcasting(jk, rng):
     f = lambda x, y, c: jk.numpy.sum(x[:, None] * y + c)
     return jk.grad(f, argnums=(0, 1, 2))(floats(rng, 3), floats(rng, 4), 2.0)
@@ -72,28 +74,34 @@ def trees(jk, rng):
     return jk.value_and_grad(loss, has_aux=True)(p, x), jk.grad(loss, has_aux=True)(p, x)
 
 
-@program("16", "What does not matter has the derivative zero.", against=["what does not matter has no derivative"])
+@program(
+    "16",
+    "An argument that the result does not depend on has the derivative zero.",
+    against=["an unused argument has no derivative"],
+)
 def zeros(jk, rng):
     return jk.grad(lambda x, y: (x * x).sum(), argnums=(0, 1))(floats(rng, 2), floats(rng, 3)), jk.grad(lambda x: 2.0)(
         1.0
     )
 
 
-@program("16", "Of a jitted function, and jitted: one program.")
+@program("16", "The gradient of a jitted function, and a jitted gradient, which is one program.")
 def jitted(jk, rng):
     f = jk.jit(lambda x: (jk.numpy.sin(x) * x).sum())
     x = floats(rng, 3)
     return jk.grad(lambda x: f(x) * f(2.0 * x))(x), counted(jk.jit(jk.grad(f)), x, compiled=1, executed=1)
 
 
-@program("16", "Of choices: the side that was taken.", against=["both sides have a derivative"])
+@program("16", "The gradient of a choice is that of the branch taken.", against=["both sides have a derivative"])
 def choices(jk, rng):
     f = lambda x: jk.lax.cond(x[0] > 1.0, lambda x: (x * x).sum(), lambda x: jk.numpy.exp(x).sum() * x[0], x)
     x = floats(rng, 3)
     return [g(y) for g in (jk.grad(f), jk.jit(jk.grad(f))) for y in (x, x + 1.0)]
 
 
-@program("16", "Of scans: from the last turn to the first.", against=["the backward loop runs forward"])
+@program(
+    "16", "The gradient of a scan goes from the last turn to the first.", against=["the backward loop runs forward"]
+)
 def scans(jk, rng):
     def f(w, xs):
         h, ys = jk.lax.scan(lambda h, x: (jk.numpy.tanh(w @ h + x), (h * h).sum()), xs[0] * 0.0, xs)
@@ -104,7 +112,7 @@ def scans(jk, rng):
     return g(w, xs), jk.jit(g)(w, xs), jk.grad(lambda x: jk.lax.fori_loop(0, 3, lambda i, c: c * x, x))(1.2)
 
 
-@program("16", "Of scans in which it takes some turns until all of the carry matters, and a body that is jitted.")
+@program("16", "The gradient of a scan whose carry parts matter only after some turns, and of one with a jitted body.")
 def late(jk, rng):
     g = jk.jit(lambda c, r: (c[1], c[2] * r, jk.numpy.sin(r) + c[0]))
 
@@ -134,7 +142,7 @@ def twice(jk, rng):
 
 
 @program(
-    "16", "An integer has no derivative, and an array is no loss: TypeErrors.", against=["an array is summed by itself"]
+    "16", "An integer argument, or an array as the loss, is a TypeError.", against=["an array is summed by itself"]
 )
 def wrong(jk, rng):
     return raised(jk.grad(lambda n: n * 2), 3), raised(jk.grad(lambda x: x * 2.0), floats(rng, 3))
@@ -177,7 +185,7 @@ def every_pair(jk, rng):
 @program(
     "16",
     "Ties share: of a maximum of two, of an axis, of all.",
-    against=["of equal numbers the first one has the derivative"],
+    against=["if numbers are equal, the first one has the derivative"],
 )
 def ties(jk, rng):
     jnp = jk.numpy
@@ -248,7 +256,7 @@ def every_loop(jk, rng):
     return every(x, floats(rng, 3)), jk.jit(every)(x, floats(rng, 3))
 
 
-@program("16", "What is asked for has to be there, and the result one float: TypeErrors. A shape of ones is no number.",
+@program("16", "`argnums` beyond the arguments, and a result that is not one float, are TypeErrors. An array of shape (1, 1) is not a number.",
          against=["an array is summed by itself"])  # fmt: skip
 def no_loss(jk, rng):
     x = floats(rng, 1, 1)
@@ -260,9 +268,7 @@ def no_loss(jk, rng):
     ]
 
 
-@program(
-    "16", "A gradient has the dtype of its argument, and is weak where that is; `argnums` counts from the end, too."
-)
+@program("16", "A gradient has the dtype and the weakness of its argument; a negative `argnums` counts from the end.")
 def dtypes(jk, rng):
     h = np.float16(rng.uniform(1, 2))
     f = lambda x, y: x * y * y

@@ -4,7 +4,7 @@ from jitkit.kata.ladder.wrong import edit
 
 edit(
     "at a fan-out the last cotangent wins",
-    "y is used three times. What becomes of the first two cotangents?",
+    "y is used three times. What happens to the first two cotangents?",
     "            cts[v] = cts[v] + ct if v in cts else ct  # fan-out: what was used twice has two cotangents",
     "            cts[v] = ct",
 )
@@ -16,7 +16,7 @@ edit(
 )
 edit(
     "a cotangent has the shape of the result",
-    "x was broadcast to a larger shape. Which shape has its derivative?",
+    "x was broadcast to a larger shape. Which shape does its derivative have?",
     "    return reshape(numpy.sum(ct, axes) if axes else ct, x.aval.shape)",
     "    return ct",
 )
@@ -27,7 +27,7 @@ edit(
     "dot_p(ct, y, letters=(letters[2], letters[1][::-1], letters[0]))",
 )
 edit(
-    "what does not matter has no derivative",
+    "an unused argument has no derivative",
     "An argument that is not used: what is its derivative, and of which shape?",
     "    return [zero_for_none(cts.get(v), v.aval) if type(x) is Linear else None\n",
     "    return [cts.get(v) if type(x) is Linear else None\n",
@@ -52,18 +52,18 @@ edit(
 )
 edit(
     "an array is summed by itself",
-    "Along which of its numbers is an array's gradient?",
+    "The argument is an array. Which shape does its gradient have?",
     "            return out if has_aux else (out, None)",
     "            return out if has_aux else (numpy.sum(out), None)",
 )
 edit(
     "a permutation is its own inverse",
-    "Axis 0 went to place 2. How does it come back?",
+    "Axis 0 went to place 2. Which permutation brings it back?",
     "np.argsort(axes).tolist()",
     "axes",
 )
 edit(
-    "of equal numbers the first one has the derivative",
+    "if numbers are equal, the first one has the derivative",
     "maximum(x, 1.0) at x = 1.0: to the left it does not rise, to the right it does. What does JAX say in the middle?",
     "by_partials(P.max, share, lambda x, y, out, t: share(y, x, out, t))",
     "by_partials(P.max, lambda x, y, out, t: t * where(x >= y, 1.0, 0.0), lambda x, y, out, t: t * where(x < y, 1.0, 0.0))",

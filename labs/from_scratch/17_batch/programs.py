@@ -8,7 +8,7 @@ def floats(rng, *shape):
     return rng.uniform(-1.5, 1.5, shape).astype(np.float32)
 
 
-@program("17", "A function of one example, for all.")
+@program("17", "A function of one example, applied to a batch.")
 def simple(jk, rng):
     f = lambda x: jk.numpy.sin(x) * 2.0 + x
     return jk.vmap(f)(floats(rng, 4, 3)), jk.vmap(f)(floats(rng, 2, 3, 2))
@@ -26,7 +26,7 @@ def no_loop(jk, rng):
 
 @program(
     "17",
-    "Along any axis, in and out; None is the same for all.",
+    "The batch may be along any axis, in and out; None means the same for all.",
     against=["the batch is always the first axis", "None is axis 0"],
 )
 def axes(jk, rng):
@@ -91,7 +91,7 @@ def trees(jk, rng):
 
 @program(
     "17",
-    "`cond` with a decision for each example computes both sides, and each takes its own.",
+    "`cond` with a predicate for each example computes both branches, and each example takes its own.",
     against=["the first example decides for all"],
 )
 def decisions(jk, rng):
@@ -102,7 +102,7 @@ def decisions(jk, rng):
 
 @program(
     "17",
-    "`while_loop` goes on as long as one example wants, or as all want; those that are done stay.",
+    "`while_loop` goes on as long as any example needs it; examples that are done stay as they are.",
     against=["examples that are done go on"],
 )
 def loops(jk, rng):
@@ -127,8 +127,7 @@ def scans(jk, rng):
 
 
 @program(
-    "17",
-    "In a loop, what differs from example to example is a fixed point: here it takes three turns until all of the carry does.",
+    "17", "In a loop, the batched parts are a fixed point: here all parts of the carry are batched after three turns."
 )
 def late(jk, rng):
     turn = lambda c, x: (c[1], c[2], c[2] * x)
@@ -155,7 +154,9 @@ def indices(jk, rng):
 
 
 @program(
-    "17", "Of derivatives, and derivatives of it; a batch in a batch.", against=["batches within batches are one batch"]
+    "17",
+    "A batch of derivatives, the derivative of a batch, and a batch within a batch.",
+    against=["batches within batches are one batch"],
 )
 def composed(jk, rng):
     f = lambda x: (jk.numpy.sin(x) * x[0]).sum()
@@ -164,7 +165,7 @@ def composed(jk, rng):
     return jk.vmap(jk.grad(f))(x), jk.grad(lambda x: (jk.vmap(f)(x) ** 2).sum())(x), outer(x[:, 0], x[:, 1])
 
 
-@program("17", "Batches of different sizes, or none: ValueErrors.", against=["the smallest batch decides"])
+@program("17", "Batches of different sizes, or no batch, are ValueErrors.", against=["the smallest batch decides"])
 def wrong(jk, rng):
     return raised(jk.vmap(lambda x, y: x), floats(rng, 3), floats(rng, 4)), raised(
         jk.vmap(lambda x: x, in_axes=None), floats(rng, 3)

@@ -16,7 +16,7 @@ edit(
 )
 edit(
     "None is axis 0",
-    "None: the same for all examples. Does it have an axis to be taken apart along?",
+    "None means the same for all examples. Is there an axis to map over?",
     "    return [axis] * len(flatten(x)[0])\n",
     "    return [axis or 0] * len(flatten(x)[0])\n",
 )
@@ -28,7 +28,7 @@ edit(
 )
 edit(
     "`@` of two batches multiplies all with all",
-    "Example i of one goes with which example of the other?",
+    "Which example of the other does example i go with?",
     "    return dot_p.bind(x, y, letters=(new * flags[0] + xs, new * flags[1] + ys, new + out))",
     "    y, both = y[0] if all(flags) else y, all(flags)\n    return dot_p.bind(x, y, letters=(new * flags[0] + xs, new * (flags[1] and not both) + ys, new + out))",
 )
@@ -40,7 +40,7 @@ edit(
 )
 edit(
     "the first example decides for all",
-    "Each example has a decision of its own. Can one branch run for all of them?",
+    "Each example has its own predicate. Can one branch run for all of them?",
     "    outs, *others = [function(*xs)",
     "    return choose(index[0], functions, xs)\n    outs, *others = [function(*xs)",
 )
@@ -52,7 +52,7 @@ edit(
 )
 edit(
     "batches within batches are one batch",
-    "Two batches, one in the other. Whose tracer is it?",
+    "One batch is within another. Whose tracer is it?",
     "        flags = tuple([belongs(x, self) for x in args])\n",
     "        flags = tuple([type(x) is Tracer and isinstance(x.trace, BatchTrace) for x in args])\n",
 )

@@ -33,13 +33,13 @@ def activations(jk, rng):
     ]
 
 
-@program("18", "`softmax` of large numbers is no nan.", against=["exp first, then divide"])
+@program("18", "`softmax` of large numbers has no nan.", against=["exp first, then divide"])
 def large(jk, rng):
     x = jk.numpy.asarray(floats(rng, 3, 4) * 300.0)
     return jk.nn.softmax(x), jk.nn.log_softmax(x, axis=0)
 
 
-@program("18", "Variance, deviation, joints, stacks, grids.", against=["the variance divides by n - 1"])
+@program("18", "`var`, `std`, `concatenate`, `stack`, `linspace`.", against=["the variance divides by n - 1"])
 def words(jk, rng):
     jnp, x = jk.numpy, jk.numpy.asarray(floats(rng, 3, 4))
     return [
@@ -67,14 +67,14 @@ def words_of(jk):
     ]  # fmt: skip
 
 
-@program("18", "Each of these words has a derivative.", against=["joints have no derivative"], tolerance=1e-4)
+@program("18", "Each of these functions has a derivative.", against=["`concatenate` has no derivative"], tolerance=1e-4)
 def words_differentiated(jk, rng):
     x, c = jk.numpy.asarray(floats(rng, 3, 4)), jk.numpy.asarray(floats(rng, 30))
     weigh = lambda y: (y.reshape(-1) * c[: math.prod(y.shape)]).sum()
     return [jk.grad(lambda x, f=f: weigh(f(x)))(x) for f in words_of(jk)]
 
 
-@program("18", "And each works for a batch.", against=["joints are for one example"])
+@program("18", "Each of these functions works for a batch.", against=["`concatenate` is for one example"])
 def words_batched(jk, rng):
     x, labels = floats(rng, 2, 3, 4), rng.integers(0, 3, 5).astype(np.int32)
     return [jk.vmap(f)(x) for f in words_of(jk)], jk.vmap(lambda n: jk.nn.one_hot(n, 3))(labels)
@@ -185,7 +185,7 @@ def far(jk, rng):
     return {name: here_and_there(getattr(jk.nn, name)) for name in names}
 
 
-@program("18", "Each of these words is compiled, too, of half floats as well.")
+@program("18", "Each of these functions can be compiled, for half floats as well.")
 def words_compiled(jk, rng):
     every = jk.jit(lambda x: [f(x) for f in words_of(jk)])
     return every(floats(rng, 3, 4)), [
@@ -193,7 +193,7 @@ def words_compiled(jk, rng):
     ]
 
 
-@program("18", "Axes, dtypes and edges of these words.")
+@program("18", "Axes, dtypes and edge cases of these functions.")
 def words_at_the_edges(jk, rng):
     jnp, x, n = jk.numpy, jk.numpy.asarray(floats(rng, 2, 3)), rng.integers(0, 9, 3).astype(np.int32)
     return {

@@ -16,7 +16,7 @@ edit(
 )
 edit(
     "the variance divides by n - 1",
-    "By how many does JAX divide?",
+    "By which number does JAX divide?",
     "    return mean(numpy.square(x - mean(x, axis, keepdims=True)), axis)",
     "    square = numpy.square(x - mean(x, axis, keepdims=True))\n    return numpy.sum(square, axis) / (square.size / numpy.sum(square, axis).size - 1)",
 )
@@ -33,14 +33,14 @@ edit(
     "hessian = lambda f: lambda x: numpy.outer(grad(f)(x), grad(f)(x))",
 )
 edit(
-    "joints have no derivative",
-    "Of which operations is `concatenate` made, and does each have a rule, backward too?",
+    "`concatenate` has no derivative",
+    "Which operations is `concatenate` made of, and does each have a rule, backward too?",
     "nn = SimpleNamespace(\n",
     "transposes.pop(dynamic_update_slice_p)\nnn = SimpleNamespace(\n",
 )
 edit(
-    "joints are for one example",
-    "Of which operations is `concatenate` made, and what does each do to a batch?",
+    "`concatenate` is for one example",
+    "Which operations is `concatenate` made of, and what does each do to a batch?",
     "nn = SimpleNamespace(\n",
     "batchers.pop(dynamic_update_slice_p)\nnn = SimpleNamespace(\n",
 )

@@ -8,7 +8,7 @@ def floats(rng, *shape):
     return rng.normal(0.0, 1.0, shape).astype(np.float32)
 
 
-@program("tutorials", "log2, of which a list of globals saw one tracer.")
+@program("tutorials", "log2, which appends its argument to a global list: one tracer.")
 def log2(jk, rng):
     seen = []
 
@@ -52,7 +52,7 @@ def structured(jk, rng):
     return f(-2.0), g(10.0, int(rng.integers(2, 6)))
 
 
-@program("tutorials", "The columns of a matrix, each less its mean and divided by its deviation.")
+@program("tutorials", "Each column of a matrix minus its mean, divided by its standard deviation.")
 def normalised(jk, rng):
     def norm(x):
         x = x - x.mean(axis=0)
