@@ -1,13 +1,13 @@
 """A JIT in one sitting: JAX from an empty file, in eighteen sections.
 
 Each section adds one ability, and none changes a line of an earlier one: what stands above any of the headings is a
-working package. (A few names, such as `jit`, mean something more able from a later section on.) That is possible since
-everything that will grow is a table: what a primitive computes (`impl`), the types of its results (`types`), its text
+working package. (A few names, such as `jit`, are replaced by a better version later.) That is possible since
+everything that grows is a table: what a primitive computes (`impl`), the types of its results (`types`), its text
 for XLA (`lowerings`), its derivative (`jvps`, `transposes`), what it does to batches (`batchers`). A primitive is a
-name; all that is known of it stands in tables, and a later section adds one.
+name; everything known about it stands in tables, and later sections add more tables.
 
 The other idea is the door. Every operation goes through `Primitive.bind`, and whoever stands at the door decides what
-the operation means: to compute it, to write it down, to say it to XLA, to differentiate it, to do it for a whole batch.
+the operation means: compute it, write it down, lower it to text, differentiate it, or do it for a whole batch.
 
 It needs numpy, and `xla.py` for the machine. `jitkit` beside it does the same for all dtypes and devices, with better
 messages. Its first lines are what it imports, and four empty namespaces, `numpy`, `lax`, `core` and `errors`: each section
@@ -30,13 +30,13 @@ import xla
 numpy, lax, core, errors = [SimpleNamespace() for _ in range(4)]
 
 # === 01 One door ======================================================================================================
-# Why not call `np.sin` and be done? Because then it is done: numpy computes, and nothing is left to be asked what it
-# did. So `sin` does not compute. It names what is wanted, and asks whoever is at the door. At first that is `Eager`,
-# which computes with numpy at once. Eager execution is an interpretation, too; others will follow.
+# Why not simply call `np.sin`? Because numpy returns numbers, and afterwards nobody can know that a sine was taken.
+# So `sin` does not compute. It hands its name and its operands to one function, `bind`, the door, and the interpreter
+# that stands at the door decides. The first one is `Eager`, which computes with numpy at once. Others will follow.
 
 
 class Aval(namedtuple("Aval", "shape dtype weak_type", defaults=[False])):
-    """The type of an array: what can be known without its numbers. A Python number's is weak: it gives way."""
+    """The type of an array: what is known without its numbers. The type of a Python number is weak: it gives way."""
 
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: math.prod(self.shape))
@@ -56,7 +56,7 @@ narrow = lambda dtype: np.dtype(np.dtype(dtype).str.replace("8", "4"))  # 64 bit
 
 
 class Value:
-    """What can be calculated with: something with a type. Its operators go through the door like everything else."""
+    """Something with a type that one can calculate with. Its operators go through the door, too."""
 
     __array_ufunc__ = None  # numpy leaves `np_array + value` to us
     __hash__ = None  # since == compares elementwise
@@ -67,14 +67,14 @@ for name in ("shape", "dtype", "ndim", "size", "weak_type"):
 
 
 class Array(Value):
-    """A value with numbers: a numpy array, or (from section 7 on) a buffer of XLA, which numpy can look into."""
+    """A value with numbers: a numpy array, or (from section 7 on) an XLA buffer, which numpy can read."""
 
     def __init__(self, data, aval=None, weak_type=False):
         self.data, self.aval = data, aval or Aval(data.shape, data.dtype, weak_type)
 
     def __array__(self, dtype=None, copy=None):
         numbers = np.asarray(self.data).astype(dtype or self.dtype, copy=bool(copy))
-        numbers.setflags(write=bool(copy))  # an Array never changes: what is not a copy can be read only
+        numbers.setflags(write=bool(copy))  # an Array never changes, so only a copy can be written to
         return numbers
 
     def __repr__(self):
@@ -86,7 +86,7 @@ for name in ("__bool__", "__float__", "__int__", "__index__"):
 
 
 def as_value(x):
-    """A Value from what users hand us. Numbers are copied: what becomes of theirs later does not reach ours."""
+    """Make a Value of what users pass. Numbers are copied, so later changes of theirs do not reach ours."""
     if isinstance(x, Value):
         return x
     if isinstance(x, (bool, int, float, np.ndarray, np.generic)) and np.asarray(x).dtype.kind in "biuf":
@@ -95,7 +95,8 @@ def as_value(x):
 
 
 class Primitive:
-    """An operation, by name. `bind` is the door: it returns the list of results; calling returns the only one."""
+    """An operation, which is only a name. `bind` is the door: it returns the list of results; a call returns the only
+    one."""
 
     def __init__(self, name):
         self.name = name
@@ -111,13 +112,13 @@ impl = {}  # primitive -> a function of Arrays, which returns a list of Arrays
 
 
 class Eager:
-    """Whoever stands at the door first: computes, now."""
+    """The interpreter that stands at the door first: it computes at once."""
 
     def process(self, primitive, args, params):
         return impl[primitive](*args, **params)
 
 
-door = SimpleNamespace(trace=Eager())  # `jitkit` has one in each thread
+door = SimpleNamespace(trace=Eager())  # `jitkit` has one for each thread
 
 
 def asked(trace, f, *args, **kwargs):
@@ -130,7 +131,7 @@ def asked(trace, f, *args, **kwargs):
 
 
 def by_numpy(f):
-    """The `impl` of an operation that numpy has. A result is weak if all numbers are."""
+    """The `impl` of an operation that numpy has. A result is weak if all operands are."""
 
     def run(*args, **params):
         with np.errstate(all="ignore"):
@@ -146,8 +147,7 @@ impl[convert_p] = lambda x, new_dtype, weak_type: [Array(np.asarray(x).astype(ne
 
 
 def convert(x, dtype, weak_type=False):
-    """A Value with another dtype; itself if it has that one, and is as weak. A Python number simply becomes one of that
-    type."""
+    """Convert a Value to a dtype and a weakness, unless it has them. A Python number is converted in Python."""
     if x.aval.dtype == dtype and x.aval.weak_type == weak_type:
         return x
     is_number = type(x) is Array and x.weak_type and x.shape == ()
@@ -159,8 +159,8 @@ KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 @functools.cache
 def common_type(avals, to_float):
-    """The highest kind (bool, integer, float) wins, and within a kind a weak type gives way: the dtype, whether it is
-    weak, and whether all are of this type already."""
+    """The common dtype, whether it is weak, and whether all have this type already. The highest kind (bool, integer,
+    float) wins, and within a kind a weak type gives way."""
     top = max(KINDS[a.dtype.kind] for a in avals)
     highest = [a for a in avals if KINDS[a.dtype.kind] == top]
     strong = [a.dtype for a in highest if not a.weak_type]
@@ -169,14 +169,15 @@ def common_type(avals, to_float):
 
 
 def promote(xs, to_float=False):
-    """Values of one dtype."""
+    """Convert operands to their common dtype."""
     xs = [x if isinstance(x, Value) else as_value(x) for x in xs]
     dtype, weak, are_alike = common_type(tuple([x.aval for x in xs]), to_float)
     return xs if are_alike else [convert(x, dtype, weak) for x in xs]
 
 
 def elementwise(name, public, to_float):
-    """A primitive that works number by number; the function that users call, which promotes first; the operator."""
+    """Define a primitive that works number by number, the function that users call, which promotes first, and the
+    operator."""
     primitive = elementwise_primitives[name] = Primitive(name)
     impl[primitive] = by_numpy(getattr(np, public))
     function = lambda *xs: primitive(*promote(xs, to_float))
@@ -198,7 +199,7 @@ Value.__truediv__, Value.__rtruediv__, Value.__invert__ = Value.__div__, Value._
 
 
 def truth(x):
-    """Whether the numbers differ from 0, as truth values."""
+    """Truth values: which numbers differ from 0."""
     x = as_value(x)
     return x if x.dtype == BOOL else x != 0
 
@@ -208,7 +209,7 @@ for name in ("and", "or", "not"):
 
 
 def asarray(x, dtype=None):
-    """An Array from an array, a number, or nested lists of numbers. A Python number stays weak."""
+    """Make an Array of an array, a number, or nested lists of numbers. A Python number stays weak."""
     x = as_value(np.asarray(x) if isinstance(x, (list, tuple)) else x)
     return convert(x, narrow(dtype or x.dtype), dtype is None and x.weak_type)
 
@@ -219,13 +220,12 @@ numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray
 # => Array([ 1. -1.], dtype=float32)
 
 # === 02 Write it down =================================================================================================
-# Hand a function something that has a type and no numbers, a tracer, and put somebody at the door who writes. The
-# function runs as it always does, and what it asked for stands in a list of equations. Python's own doings leave no
-# trace.
+# Call a function with tracers, which have a type and no numbers, and put an interpreter at the door that writes. The
+# function runs as always, and its operations end up in a list of equations. What Python itself does leaves no trace.
 
 
 class Tracer(Value):
-    """A value that only `trace` knows something of: `data`."""
+    """A value about which only its trace knows more: `data`."""
 
     def __init__(self, trace, aval, data):
         self.trace, self.aval, self.data = trace, aval, data
@@ -235,20 +235,22 @@ class Tracer(Value):
 
 
 class Var:
-    """A variable: its identity, and a type."""
+    """A variable of a program: it has an identity and a type."""
 
     def __init__(self, aval):
         self.aval = aval
 
 
-Array.val = property(lambda self: self)  # JAX's name for a number in a program, where others have a variable
+Array.val = property(lambda self: self)  # JAX's name for a number that stands in a program where a variable could
 Equation = namedtuple("Equation", "primitive invars params outvars")
 
 
 class Jaxpr:
-    """A program: names for what it closes over and is given, equations, what it returns; the values of the first.
+    """A program: variables for what it closed over and for its arguments, equations, results, and the closed-over
+    values.
 
-    JAX keeps these values apart, in a `ClosedJaxpr`, whose program is its `.jaxpr`. Here it is itself."""
+    JAX keeps these values apart, in a `ClosedJaxpr`, whose program is its `.jaxpr`. Here `.jaxpr` is the object
+    itself."""
 
     jaxpr = property(lambda self: self)
 
@@ -261,7 +263,7 @@ errors.UnexpectedTracerError = type("UnexpectedTracerError", (Exception,), {})
 
 
 class JaxprTrace:
-    """Whoever writes down what is asked for."""
+    """The interpreter that writes operations down."""
 
     def __init__(self, avals):
         self.eqns, self.constants, self.is_over = [], {}, False
@@ -275,7 +277,8 @@ class JaxprTrace:
         return outs
 
     def atom(self, x):
-        """What stands in an equation for a value: its variable; a number itself; for what is not ours a new variable."""
+        """What an equation contains for a value: its variable, a literal number, or a new variable for what is not
+        ours."""
         if type(x) is Tracer and x.trace is self:
             return x.data
         if type(x) is Array and x.shape == ():
@@ -286,7 +289,7 @@ class JaxprTrace:
         return self.constants.setdefault(id(x), (Var(x.aval), x))[0]
 
     def jaxpr(self, outs):
-        """The program that returns these."""
+        """The program that returns these values."""
         outvars = [self.atom(as_value(x)) for x in outs]
         self.is_over = True
         variables, values = unzip(self.constants.values())
@@ -294,21 +297,20 @@ class JaxprTrace:
 
 
 def unzip(pairs):
-    """A list of pairs as a pair of lists."""
+    """Turn a list of pairs into a pair of lists."""
     return [list(column) for column in zip(*pairs, strict=True)] or [[], []]
 
 
 def by_trying(primitive, *avals, **params):
-    """The types of an equation's results. The laziest way is to try, with zeros. Section 4 is not as lazy."""
+    """The types of an equation's results. The laziest way is to compute with zeros; section 4 does better."""
     return [x.aval for x in impl[primitive](*[Array(np.zeros(a.shape, a.dtype), a) for a in avals], **params)]
 
 
 types = {p: functools.partial(by_trying, p) for p in impl}  # primitive -> rule(*avals, **params) -> avals of results
 
 
-# A function has arguments in some arrangement; a program has a list of them. `flatten` takes an arrangement apart: into
-# its leaves, and a TreeDef which can put leaves together again. The one container that it knows so far is the tuple of
-# arguments.
+# A function has nested arguments; a program has a list of them. `flatten` takes a nested value apart: into its
+# leaves, and a TreeDef, which can put leaves together again. So far it knows one container, the tuple of arguments.
 
 
 TreeDef = namedtuple("TreeDef", "kind data children")
@@ -317,7 +319,7 @@ containers = {tuple: (lambda xs: (xs, None), lambda data, xs: tuple(xs))}  # typ
 
 
 def flatten(tree):
-    """The leaves of a tree, and its TreeDef."""
+    """Take a tree apart: its leaves, and its TreeDef."""
     if type(tree) not in containers:
         return [tree], LEAF
     children, data = containers[type(tree)][0](tree)
@@ -326,13 +328,13 @@ def flatten(tree):
 
 
 def flatten_values(tree):
-    """The same, with leaves that are Values."""
+    """`flatten`, with leaves made Values."""
     leaves, treedef = flatten(tree)
     return [as_value(x) for x in leaves], treedef
 
 
 def unflatten(treedef, leaves):
-    """The tree with these leaves: a list, or an iterator that is read as far as it is needed."""
+    """Put a tree together. `leaves` is a list, or an iterator that is read as far as needed."""
     leaves = iter(leaves)
     if treedef.kind is None:
         return next(leaves)
@@ -340,7 +342,8 @@ def unflatten(treedef, leaves):
 
 
 class Flat:
-    """`f` as a function of leaves, which returns leaves. How these were arranged is its `out_tree`, afterwards."""
+    """Make a function of leaves of `f`, which returns leaves. After the call its `out_tree` is the TreeDef of the
+    result."""
 
     def __init__(self, f, tree):
         self.f, self.tree = f, tree
@@ -351,7 +354,8 @@ class Flat:
 
 
 def trace_tree(f, tree, avals):
-    """The program of `f(*args)`, whose arguments are a tree with leaves of these types; the TreeDef of its result."""
+    """Trace `f(*args)`, for a tree of arguments whose leaves have these types: the program, and the TreeDef of its
+    result."""
     flat, trace = Flat(f, tree), JaxprTrace(avals)
     return trace.jaxpr(asked(trace, flat, *trace.tracers)), flat.out_tree
 
@@ -370,7 +374,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def show(jaxpr):
-    """A program as JAX prints it, variables called a, b, c in the order of appearance."""
+    """Print a program as JAX does, with variables called a, b, c in the order of appearance."""
     operands = [v for eqn in jaxpr.eqns for v in eqn.invars]
     names, used = {}, set(map(id, jaxpr.constvars + jaxpr.invars + operands + jaxpr.outvars))
 
@@ -402,24 +406,24 @@ Jaxpr.__repr__ = show
 # =>   in (d,) }
 
 # === 03 Run it again ==================================================================================================
-# A program is data. An interpreter for it is ten lines: an environment, and the door again. Whoever stands there
-# decides what it means to run it, so this interpreter also says programs to XLA, differentiates them, does them for
-# batches, and writes them down anew.
+# A program is data. An interpreter for it has ten lines: an environment, and `bind` for each equation. Whoever stands
+# at the door decides what it means to run the program, so this function also lowers programs to text, differentiates
+# and batches them, and writes them down anew.
 
 
 def eval_jaxpr(jaxpr, consts, *args):
-    """The results of a program, as a list."""
+    """Run a program, and return the list of its results."""
     env = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, map(as_value, args), strict=True))
 
-    process = door.trace.process  # of whoever stands at the door all the while
+    process = door.trace.process  # of the one who stands at the door all the time
     for primitive, invars, params, outvars in jaxpr.eqns:
         operands = [v if type(v) is Array else env[v] for v in invars]
         env.update(zip(outvars, process(primitive, operands, params)))
     return [v if type(v) is Array else env[v] for v in jaxpr.outvars]
 
 
-as_function = lambda jaxpr: functools.partial(eval_jaxpr, jaxpr, jaxpr.consts)  # a program as the function that it is
+as_function = lambda jaxpr: functools.partial(eval_jaxpr, jaxpr, jaxpr.consts)  # a program as a function
 core.eval_jaxpr = eval_jaxpr
 
 # >>> program = make_jaxpr(lambda x: 3 - numpy.sqrt(x) * x)(4.0)
@@ -433,13 +437,13 @@ core.eval_jaxpr = eval_jaxpr
 # =>   in (d,) }
 
 # === 04 Types =========================================================================================================
-# To compute with zeros in order to know a shape is slow, and says nothing useful when shapes do not go together. A rule
-# for types needs no numbers, is asked while Python still knows which line is to blame, and remembers its answers.
+# Computing with zeros in order to know a shape is slow, and its errors say nothing useful when shapes do not fit. A
+# type rule needs no numbers, runs while Python still knows which line is to blame, and remembers its answers.
 
 
 @functools.cache
 def elementwise_type(primitive, *avals):
-    """numpy's broadcasting; the dtype of all, or of a question bool."""
+    """The type of an elementwise result: numpy's broadcasting, and the common dtype, or bool for a comparison."""
     shapes = [a.shape for a in avals]
     try:
         shape = np.broadcast_shapes(*shapes)
@@ -453,11 +457,11 @@ for primitive in elementwise_primitives.values():
     types[primitive] = functools.partial(elementwise_type, primitive)
 types[convert_p] = lambda x, new_dtype, weak_type: [Aval(x.shape, new_dtype, weak_type)]
 
-# And a tracer has no number to give to Python. It says so, before Python takes just any object for true.
+# A tracer has no number to give to Python, and must say so: without `__bool__` any object is true.
 
 
 def refuse(method, error, what, instead):
-    """Let a question that Python asks of a tracer end in one of `errors`."""
+    """Make a Python method of tracers raise one of `errors`."""
     error = vars(errors).setdefault(error, type(error, (TypeError,), {}))
 
     def ask(self, *args, **kwargs):
@@ -482,8 +486,8 @@ refuse("__array__", "TracerArrayConversionError", "conversion to numpy", "Use th
 # =>   in (e,) }
 
 # === 05 Trees =========================================================================================================
-# Parameters of a model are dicts of lists. `flatten` is there; it only has to hear of more containers. Keys of a dict
-# are sorted: two dicts with the same entries are the same arguments, in whatever order they were filled.
+# Parameters of a model are dicts of lists. `flatten` exists; it only has to know more containers. Keys of a dict are
+# sorted: two dicts with the same entries are the same arguments, in whatever order they were filled.
 
 containers[list] = (lambda xs: (xs, None), lambda data, xs: xs)
 containers[type(None)] = (lambda x: ((), None), lambda data, xs: None)
@@ -492,7 +496,7 @@ containers[dict] = (lambda x: ([x[key] for key in sorted(x)], tuple(sorted(x))),
 
 
 def tree_map(f, tree, *rest):
-    """The tree with `f` of each leaf, and of the leaves at its place in the others."""
+    """Apply `f` to each leaf of a tree, and to the leaves at the same place in the others."""
     columns, treedefs = unzip(map(flatten, (tree, *rest)))
     if any(treedef != treedefs[0] for treedef in treedefs):
         raise ValueError(f"the trees are not built alike: {treedefs}")
@@ -508,8 +512,8 @@ tree_util = SimpleNamespace(
 # => {'a': [32, None], 'b': 41}
 
 # === 06 Speak StableHLO ===============================================================================================
-# XLA reads text: a line an operation, more or less, with the types of what goes in and of what comes out. To write it,
-# run the program once more, with somebody at the door who knows of each value its name in the text, `%3`.
+# XLA reads text: about one line for each operation, with the types of its operands and results. To write it, run the
+# program once more, with an interpreter at the door that knows the name of each value in the text, `%3`.
 
 lowerings = {}  # primitive -> rule(text, avals of results, *operands, **params) -> results: tracers that have names
 
@@ -526,7 +530,7 @@ names = lambda xs: ", ".join([x.data for x in xs])
 
 
 class Text:
-    """Whoever says programs to XLA: lines of the function at hand, and the functions that are done."""
+    """The interpreter that writes StableHLO: the lines of the current function, and the finished functions."""
 
     def __init__(self):
         self.lines, self.functions, self.numbers, self.known = [], [], itertools.count(), {}
@@ -536,7 +540,7 @@ class Text:
         return lowerings[primitive](self, outs, *[x if type(x) is Tracer else self.named(x) for x in args], **params)
 
     def named(self, x):
-        """A value by its name. Numbers get one, in a line that has their bytes, so that no digit is lost."""
+        """The name of a value. A constant gets one, by a line that has its bytes, so that no digit is lost."""
         if type(x) is Tracer:
             return x
         data = np.asarray(x)
@@ -564,51 +568,53 @@ class Text:
         return self.op(f"stablehlo.broadcast_in_dim {x.data}, dims = {axes}", [x], [resized(x, shape)])[0]
 
     def arguments(self, avals):
-        """Names for what a function is given, and their declaration."""
+        """Names for a function's arguments, and their declaration."""
         xs = [Tracer(self, aval, f"%arg{next(self.numbers)}") for aval in avals]
         return xs, ", ".join([f"{x.data}: {tensor(x.aval)}" for x in xs])
 
     def body(self, jaxpr, xs, last):
-        """A program's lines, for a function or a region; `last` is the word that returns its results."""
+        """Write the lines of a program, for a function or a region; `last` is the operation that returns its
+        results."""
         outside, self.lines = self.lines, []
         outs = [self.named(x) for x in asked(self, as_function(jaxpr), *xs)]
         lines, self.lines = self.lines, outside
         return "\n".join([*lines, f"{last} {names(outs)} : {tensors(jaxpr.out_avals)}" if outs else last])
 
     def function(self, name, jaxpr, visibility="private"):
-        """Write a function of its own."""
+        """Write a function of the module."""
         xs, declared = self.arguments(jaxpr.in_avals)
         head = f"func.func {visibility} @{name}({declared}) -> ({tensors(jaxpr.out_avals)})"
         self.functions.append(f"{head} {{\n{self.body(jaxpr, xs, 'return')}\n}}")
 
 
 def lower_jaxpr(jaxpr):
-    """The text of a program."""
+    """Write a whole module for a program."""
     text = Text()
     text.function("main", jaxpr, "public")
     return "\n".join(["module @program {", *text.functions, "}"])
 
 
 def lower(f, *args):
-    """The text of `f` for arguments of these types."""
+    """The StableHLO of `f` for arguments of these types."""
     return lower_jaxpr(make_jaxpr(f)(*args))
 
 
 def one_line(op, attributes=lambda *xs, **params: ""):
-    """The rule of an operation that is one line: operands, attributes, types."""
+    """Make the rule of an operation that is one line: operands, attributes, types."""
     return lambda text, outs, *xs, **params: text.op(f"stablehlo.{op} {names(xs)}{attributes(*xs, **params)}", xs, outs)
 
 
 def elementwise_line(op, text, outs, *xs):
-    """The rule of an elementwise operation: operands have the shape of the result, and a type that all have is said once."""
+    """Make the rule of an elementwise operation: operands get the shape of the result; a type that all share is
+    written once."""
     shape, kind = outs[0].shape, tensor(outs[0])
     operands = ", ".join([x.data if x.aval.shape == shape else text.spread(x, shape).data for x in xs])
-    if "compare" in op:  # whose result has another type than its operands
+    if "compare" in op:  # their results have another type than their operands
         kind = f"({tensors([resized(x, shape) for x in xs])}) -> {kind}"
     return text.line(f"stablehlo.{op} {operands} : {kind}", outs)
 
 
-WORDS = {  # XLA has numpy's words, but for these
+WORDS = {  # StableHLO has numpy's names, except for these
     "neg": "negate", "sin": "sine", "cos": "cosine", "exp": "exponential", "expm1": "exponential_minus_one",
     "log1p": "log_plus_one", "and": "and", "or": "or", "not": "not",
     **{name: f"compare {name.upper()}," for name in QUESTIONS}}
@@ -628,17 +634,17 @@ lowerings[convert_p] = one_line("convert")
 # => }
 
 # === 07 Let XLA =======================================================================================================
-# Now the program can go to a compiler, which sees all of it at once: it computes a chain of operations in one pass over
-# memory, where numpy makes one for each of them. To call a program is an operation, too. It has a parameter that says
-# which program, and it goes through the door: today there is `Eager`, who has XLA run it. What the program closed over
-# goes with its arguments, before them.
+# Now the program goes to a compiler, which sees all of it at once: it computes a chain of operations in one pass over
+# memory, where numpy makes one pass for each. Calling a program is an operation, too, with the program as its
+# parameter, and it goes through the door; there `Eager` has XLA run it. What the program closed over is passed in
+# front of its arguments.
 
 jit_p = Primitive("jit")
 impl[jit_p] = lambda *args, jaxpr, name: run(jaxpr, args)
 
 
 def run(jaxpr, args):
-    """Have XLA run a program. It is compiled at its first call."""
+    """Have XLA run a program, which is compiled at its first call."""
     if not hasattr(jaxpr, "executable"):
         jaxpr.executable = xla.compile(lower_jaxpr(jaxpr))
     for x in args:
@@ -648,13 +654,14 @@ def run(jaxpr, args):
 
 
 def hoist(*jaxprs):
-    """What some programs closed over, all of it, and the programs with that as their first arguments."""
+    """All that some programs closed over, and the programs with these values as their first arguments."""
     variables, consts = unzip([pair for jaxpr in jaxprs for pair in zip(jaxpr.constvars, jaxpr.consts, strict=True)])
     return consts, [Jaxpr([], variables + jaxpr.invars, jaxpr.eqns, jaxpr.outvars, []) for jaxpr in jaxprs]
 
 
 class Jit:
-    """`jit(f)`: a call finds the program of `f` for its arguments, and calls that. Later sections find it faster."""
+    """`jit(f)`: a call traces `f` for its arguments, and calls the program. Later sections find the program
+    faster."""
 
     def __init__(self, f):
         functools.update_wrapper(self, f)  # its name, its docstring; and itself, as `__wrapped__`
@@ -665,7 +672,7 @@ class Jit:
         return unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))
 
     def trace(self, tree, avals):
-        """What the program closed over, the program, and the TreeDef of what it returns."""
+        """What the program closed over, the program, and the TreeDef of its result."""
         jaxpr, out_tree = trace_tree(lambda args, kwargs: self.__wrapped__(*args, **kwargs), tree, avals)
         consts, [jaxpr] = hoist(jaxpr)
         return consts, jaxpr, out_tree
@@ -677,19 +684,19 @@ jit = Jit
 # => Array(4.0, dtype=float32) 1 1
 
 # === 08 Remember ======================================================================================================
-# Tracing costs microseconds an equation, compiling milliseconds; running costs nearly nothing. So programs are kept,
-# and the art is in the key. It must have everything that the program depends on: the tree, and each leaf's shape, dtype
-# and weakness. XLA looks at sizes only, so whatever is missing in the key is a wrong result. And it must have nothing
-# else, no data above all. What `f` reads beside its arguments, a global or a closed-over list, is none of these: it is
-# taken to stay what it was.
+# Tracing takes microseconds for each equation, compiling milliseconds, running nearly nothing. So programs are kept,
+# and the art is in the key. It must contain everything that the program depends on: the tree, and each leaf's shape,
+# dtype and weakness. XLA only looks at sizes, so if something is missing from the key, results are wrong. And it must
+# contain nothing else, above all no data. What `f` reads besides its arguments, a global or a closed-over list, is
+# not in the key: it is assumed to stay as it was.
 #
-# The programs of `f` are kept as long as `f` is: a lambda that is made in a loop takes its programs with it.
+# The programs of `f` live as long as `f`: a lambda that is made in a loop takes its programs with it.
 
 memories = weakref.WeakKeyDictionary()  # function -> key -> its program, and the TreeDef of what it returns
 
 
 class RememberingJit(Jit):
-    """`jit(f)` that traces once a signature."""
+    """`jit(f)` that traces once for each signature."""
 
     def __init__(self, f):
         super().__init__(f)
@@ -698,15 +705,15 @@ class RememberingJit(Jit):
     def trace(self, tree, avals):
         key = tree, avals
         found = consts, *_ = self.known.get(key) or super().trace(tree, avals)
-        if not any(type(x) is Tracer for x in consts):  # which are good for as long as their trace goes on
+        if not any(type(x) is Tracer for x in consts):  # which are valid as long as their trace goes on
             self.known[key] = found
         return found
 
     def __call__(self, *args, **kwargs):
         if kwargs or type(door.trace) is not Eager or not all([type(x) is Array for x in args]):
             return super().__call__(*args, **kwargs)
-        # Arrays only, as nearly always: their types are the key, and nothing has to be taken apart. Nor is there a trace
-        # around it, with tracers that it could close over.
+        # Only Arrays, the usual case: their types are the key, and nothing has to be taken apart. And there is no
+        # trace around it, with tracers that it could close over.
         avals = tuple([x.aval for x in args])
         consts, jaxpr, out_tree = self.known.get(avals) or self.known.setdefault(
             avals, self.trace(flatten((args, {}))[1], avals))
@@ -722,9 +729,9 @@ jit = RememberingJit
 # => traced for f32[]
 
 # === 09 Numbers that are not data =====================================================================================
-# Some arguments are for Python: a number of layers, the name of an activation. The function sees the value itself, and
-# it is part of the key, by hash and equality, and by its type, for `True == 1 == 1.0`. There is a place for that
-# already: a container without leaves, whose value is a part of the tree.
+# Some arguments are for Python: a number of layers, the name of an activation. The function gets the value itself,
+# and the value is part of the key, by hash and equality, and by its type, since `True == 1 == 1.0`. The tree has a
+# place for it already: a container without leaves, whose data is the value.
 
 
 Static = namedtuple("Static", "value")
@@ -732,13 +739,13 @@ containers[Static] = (lambda x: ((), (type(x.value), x.value)), lambda data, chi
 
 
 class StaticJit(RememberingJit):
-    """`jit(f)` of which some arguments, by number or by name, are for Python."""
+    """`jit(f)` with some static arguments, given by number or by name."""
 
     def __init__(self, f, static_argnums=(), static_argnames=()):
         super().__init__(f)
         numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several
         self.parameters = list(inspect.signature(f).parameters)
-        self.parameters += range(len(self.parameters), 1 + max(numbers, default=0))  # what `*args` takes has numbers only
+        self.parameters += range(len(self.parameters), 1 + max(numbers, default=0))  # of `*args` by number only
         self.chosen = {*chosen, *[self.parameters[n] for n in numbers]}
 
     def __call__(self, *args, **kwargs):
@@ -747,7 +754,7 @@ class StaticJit(RememberingJit):
         return super().__call__(*[self.marked(*named) for named in args], **kwargs)
 
     def marked(self, name, x):
-        """An argument; in a container without leaves, if it is static."""
+        """Wrap an argument in a container without leaves, if it is static."""
         if name not in self.chosen:
             return x
         try:
@@ -766,33 +773,33 @@ def jit(f, **static):
 # => [Array(0.0, dtype=float32), Array(2.0, dtype=float32), Array(4.0, dtype=float32)]
 
 # === 10 Reduce, multiply, move ========================================================================================
-# Nine more primitives, and most of numpy can be said. Each is one paragraph: what it computes, its type, its text.
+# Nine more primitives express most of numpy. Each is one paragraph: what it computes, its type, its text.
 
 
 def define(name, run, type_, lowering):
-    """A primitive, with all that is known of it so far."""
+    """Define a primitive with all the rules that exist so far."""
     p = Primitive(name)
     impl[p], types[p], lowerings[p] = run, type_, lowering
     return p
 
 
 def primitive(name, by, type_, lowering):
-    """One that numpy can compute, with one result."""
+    """Define a primitive with one result, which numpy can compute."""
     return define(name, by_numpy(by), lambda *avals, **params: [type_(*avals, **params)], lowering)
 
 
 def as_axes(axis, ndim):
-    """All axes for None; one, or several, which may be counted from the end."""
+    """A tuple of axes, from None for all, one axis, or several; negative ones count from the end."""
     return tuple(np.arange(ndim)[slice(None) if axis is None else np.ravel(axis).astype(int)].tolist())
 
 
 def without(shape, axes, ones=False):
-    """What a reduction leaves of a shape; it may leave ones."""
+    """The shape after a reduction; with `keepdims` it has ones."""
     return tuple([1 if i in axes else n for i, n in enumerate(shape) if ones or i not in axes])
 
 
 def reduction(name, by, op, first):
-    """Sums and maxima: XLA wants the operation, and the value to begin with."""
+    """Write a sum or a maximum: XLA wants the operation, and the value to begin with."""
 
     def lowering(text, outs, x, axis):
         begin = text.named(as_value(np.asarray(first(x.dtype), x.dtype)))
@@ -862,7 +869,8 @@ def where(which, yes, no):
     return select_p(truth(which), yes, no)
 
 
-# A window has a corner, which is data, and a size, which is not. It is moved back where it would look over the edge.
+# A window has a corner, which is data, and a size, which is not. A window that would reach over the edge is moved
+# back.
 def window(x, *corner, sizes):
     starts = np.clip(corner, 0, np.subtract(x.shape, sizes))
     return x[tuple(map(slice, starts, starts + sizes))]
@@ -881,7 +889,7 @@ dynamic_update_slice_p = primitive(
 
 
 def getitem(x, index):
-    """`x[i, 2:5, None]`: whole numbers, which may be data; slices of step 1; None makes an axis."""
+    """`x[i, 2:5, None]`: integers, which may be data; slices of step 1; None makes an axis."""
     index = index if isinstance(index, tuple) else (index,)
     rest = x.ndim - sum(i is not None for i in index)
     if rest < 0:
@@ -895,7 +903,8 @@ def getitem(x, index):
 
 
 def place(i, n):
-    """Where an index begins on an axis of n, and how many it takes. Beyond the end stands the last, as in JAX."""
+    """Where an index begins on an axis of size n, and how many elements it takes. Out of range means the last, as in
+    JAX."""
     if i is None or isinstance(i, slice):
         taken = range(n)[i or slice(None)]
         if taken.step != 1:
@@ -906,8 +915,8 @@ def place(i, n):
     return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1
 
 
-# A product of two arrays, with a letter for each axis, as in `einsum`: letters that are missing in the result are
-# summed over. So its derivative and its batches are the same sentence with other letters.
+# A product of two arrays gives each axis a letter, as `einsum` does: letters that are missing from the result are
+# summed over. So its derivative and its batches are products with other letters.
 def dot_type(x, y, letters):
     xs, ys, out = letters
     sizes = dict(zip(xs + ys, x.shape + y.shape, strict=True))
@@ -917,8 +926,9 @@ def dot_type(x, y, letters):
 
 
 def lower_dot(text, outs, x, y, letters):
-    """XLA wants the axes that both have by number: those that are kept come first, then the rest of x and y. For `ij,jk->ik`:
-    batching [] x [], contracting [1] x [0], which has the axes `ik`. For `bij,bjk->bik`: batching [0] x [0], contracting
+    """XLA wants the numbers of the axes that both share; in its result those that are kept come first, then the rest
+    of x and y. For `ij,jk->ik`: batching [] x [], contracting [1] x [0], which has the axes `ik`. For `bij,bjk->bik`:
+    batching [0] x [0], contracting
     [2] x [1], which has `bik`."""
     xs, ys, out = letters
     batch, summed = [[c for c in xs if c in ys and (c in out) == kept] for kept in (True, False)]
@@ -933,7 +943,7 @@ dot_p = primitive("dot_general", lambda x, y, letters: np.einsum("{},{}->{}".for
 
 
 def matmul(x, y):
-    """`x @ y`: k sums, and what stands before the last two axes is a batch."""
+    """`x @ y`: sums over k; the axes before the last two are a batch."""
     x, y = promote([x, y])
     batch = LETTERS[: max(x.ndim, y.ndim, 2) - 2].upper()
     xs, ys = ("k" if z.ndim == 1 else (batch + last)[-z.ndim :] for z, last in ((x, "ik"), (y, "kj")))
@@ -941,7 +951,7 @@ def matmul(x, y):
 
 
 def dot(x, y):
-    """The rows of x with the columns of y, all with all: `@` only where one of them has one axis or both have two."""
+    """All rows of x with all columns of y: this is `@` only if one of them has one axis or both have two."""
     x, y = promote([x, y])
     rows, columns = LETTERS.upper()[: x.ndim - 1], LETTERS.upper()[x.ndim - 1 :][: y.ndim - 1]
     return dot_p(x, y, letters=(rows + "k", columns[:-1] + "k" + columns[-1:], rows + columns))
@@ -959,9 +969,9 @@ Value.__getitem__, Value.reshape, Value.sum, Value.max, Value.mean = getitem, re
 Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
 
 # === 11 Jit in jit ====================================================================================================
-# A jitted function that is called while another one is traced finds somebody else at the door, who writes: the call
-# becomes one equation, whose parameter is a program. What the program closed over of the functions around it is among
-# its arguments already. XLA gets one private function for a program, however often it is called.
+# If a jitted function is called while another one is traced, a JaxprTrace stands at the door: the call becomes one
+# equation, with a program as its parameter. What the program closed over is among its arguments already. XLA gets one
+# private function for each program, however often it is called.
 
 types[jit_p] = lambda *avals, jaxpr, name: jaxpr.out_avals
 
@@ -976,12 +986,12 @@ def lower_jit(text, outs, *xs, jaxpr, name):
 lowerings[jit_p] = lower_jit
 
 # === 12 Choose ========================================================================================================
-# `if` is decided while tracing. For a decision that depends on data both branches are traced, into two programs which
-# must return the same types, and one of them is run.
+# Python decides an `if` while tracing. For a decision that depends on data both branches are traced, into two
+# programs, which must return the same types; one of them runs.
 
 
 def must_agree(what, avals, others, tree, other_tree):
-    """TypeError where types differ, but for weakness, or trees."""
+    """Raise a TypeError if trees differ, or types in more than weakness."""
     if tree != other_tree or [(a.shape, a.dtype) for a in avals] != [(a.shape, a.dtype) for a in others]:
         raise TypeError(f"{what} must have equal types: here are {avals} in {tree}, there {others} in {other_tree}")
 
@@ -995,12 +1005,12 @@ def cond(pred, true_fun, false_fun, *operands):
 
 
 def switch(index, branches, *operands):
-    """`branches[index](*operands)`; an index out of range takes the nearest."""
+    """`branches[index](*operands)`; an index out of range means the nearest branch."""
     return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)
 
 
 def choose(index, branches, operands):
-    """The same, of an index that is in range."""
+    """`switch`, for an index that is in range."""
     leaves, tree = flatten_values(operands)
     jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])
     for jaxpr, out_tree in zip(jaxprs, out_trees, strict=True):
@@ -1013,7 +1023,7 @@ lax.cond, lax.switch = cond, switch
 
 
 def region(text, jaxpr, xs, head=""):
-    """Lines within braces, which see the names around them."""
+    """Write lines within braces, which may use the names around them."""
     return f"{{\n{head}{text.body(jaxpr, xs, 'stablehlo.return')}\n}}"
 
 
@@ -1027,7 +1037,7 @@ def run_cond(index, *args, branches):
     return [convert(x, a.dtype, a.weak_type) for x, a in zip(outs, branches[0].out_avals, strict=True)]
 
 
-# As in JAX, whether a result is weak is what the first branch says, for `cond` the one of False.
+# As in JAX, the first branch decides whether a result is weak; for `cond` that is the branch for False.
 cond_p = define("cond", run_cond, lambda index, *avals, branches: branches[0].out_avals, lower_cond)
 
 # >>> print(make_jaxpr(lambda x: cond(x > 0, lambda: x, lambda: -x))(2.0))
@@ -1041,13 +1051,13 @@ cond_p = define("cond", run_cond, lambda index, *avals, branches: branches[0].ou
 # =>   in (d,) }
 
 # === 13 Repeat ========================================================================================================
-# A loop whose number of turns depends on data. Its body is one program for all turns, so what goes from turn to turn,
-# the carry, has one type. A number that comes in weak and goes out strong is made strong beforehand: the type of a
-# carry is a fixed point.
+# The number of turns of a loop may depend on data. Its body is one program for all turns, so the carry, which goes
+# from turn to turn, has one type. A number that comes in weak and goes out strong is made strong beforehand: the type
+# of a carry is a fixed point.
 
 
 def split_list(xs, *sizes):
-    """Pieces of a list, of these sizes, and the rest."""
+    """Cut a list into pieces of these sizes, and the rest."""
     ends = [0, *itertools.accumulate(sizes), len(xs)]
     return [list(xs[a:b]) for a, b in itertools.pairwise(ends)]
 
@@ -1060,11 +1070,12 @@ def run_while(*args, num_consts, cond_jaxpr, body_jaxpr):
 
 
 def trace_body(name, f, init, row_avals, rows_tree):
-    """The program of a loop's body, `carry, y = f(carry, row)`, the TreeDef of its result, and the first carry."""
+    """Trace a loop's body, `carry, y = f(carry, row)`: its program, the TreeDef of its result, and the first
+    carry."""
     carry, tree = flatten_values(init)
     jaxpr, out_tree = trace_tree(f, TreeDef(tuple, None, (tree, rows_tree)), [*[x.aval for x in carry], *row_avals])
     outs, returned = jaxpr.out_avals[: len(carry)], out_tree.children[:1]
-    # A weak number that comes out with another type goes in with that type: trace again, until no weak one changes.
+    # If a weak number comes out with another type, let it go in with that type, and trace again, until none changes.
     strong = [convert(x, a.dtype, a.weak_type) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]
     if returned == (tree,) and any(x is not y for x, y in zip(carry, strong, strict=True)):
         return trace_body(name, f, unflatten(tree, strong), row_avals, rows_tree)
@@ -1073,7 +1084,7 @@ def trace_body(name, f, init, row_avals, rows_tree):
 
 
 def while_loop(cond_fun, body_fun, init):
-    """The carry after as many turns of `body_fun` as `cond_fun` asks for."""
+    """Run `body_fun` on the carry as long as `cond_fun` is true."""
     body, out_tree, carry = trace_body("body_fun", lambda carry, _: (body_fun(carry), None), init, [], flatten(None)[1])
     test, tree = trace_tree(cond_fun, TreeDef(tuple, None, out_tree.children[:1]), [x.aval for x in carry])
     must_agree("cond_fun output and a boolean scalar", test.out_avals, [Aval((), BOOL)], tree, LEAF)
@@ -1096,11 +1107,11 @@ def lower_while(text, outs, *xs, num_consts, cond_jaxpr, body_jaxpr):
 while_p = define("while", run_while, lambda *avals, body_jaxpr, **params: body_jaxpr.out_avals, lower_while)
 
 # === 14 Scan ==========================================================================================================
-# A loop over the rows of arrays, which also stacks a row of results each turn. For XLA it is a `while` that looks its
-# rows up and writes its results into their places; so we say just that, in our own language: `while_loop` is called
-# with the Text at the door, and what it closes over has names there. The program has the body once, so compiling takes
-# as long for a thousand turns as for two. Why then a primitive? Because the number of turns is known: a scan can be run
-# backward, in section 16.
+# A scan loops over the rows of arrays, and stacks a row of results in each turn. For XLA it is a `while` that reads
+# its rows and writes its results at an index. We write that in our own language: `while_loop` is called with the Text
+# at the door, where closed-over values have names. The program contains the body once, so compiling takes as long for
+# a thousand turns as for two. Why is it a primitive? Because the number of turns is known: section 16 runs a scan
+# backward.
 
 
 def scan_type(*avals, jaxpr, length, num_carry, **params):
@@ -1127,7 +1138,7 @@ scan_p = define("scan", scan_as_while, scan_type, lambda text, outs, *xs, **para
 
 
 def scan(f, init, xs=None, length=None, reverse=False):
-    """`carry, y = f(carry, x)` for each row x of `xs`: the last carry, and the ys as rows of arrays."""
+    """Run `carry, y = f(carry, x)` for each row x of `xs`: the last carry, and the ys as rows of arrays."""
     rows, tree = flatten_values(xs)
     lengths = {len(x) for x in rows} | ({length} - {None})
     if len(lengths) != 1:
@@ -1140,7 +1151,8 @@ def scan(f, init, xs=None, length=None, reverse=False):
 
 
 def fori_loop(lower, upper, body, init):
-    """`for i in range(lower, upper): carry = body(i, carry)`: a scan where Python knows the bounds, else a `while`."""
+    """`for i in range(lower, upper): carry = body(i, carry)`, as a scan if Python knows the bounds, else as a
+    `while`."""
     lower, upper = [convert(x, I32, x.weak_type) for x in map(as_value, (lower, upper))]
     if type(lower) is type(upper) is Array:
         turn = lambda carry, _: ((carry[0] + 1, body(*carry)), None)
@@ -1154,21 +1166,21 @@ lax.scan, lax.fori_loop = scan, fori_loop
 # => (Array(6.0, dtype=float32), Array([0. 0. 2. 9.], dtype=float32))
 
 # === 15 Forward =======================================================================================================
-# A derivative is one more interpretation: with each value goes its tangent, the direction in which it moves. A rule for
-# each primitive says how the result moves when the operands do; the chain rule is that the program is run with these
-# rules. None is the tangent of what does not move.
+# A derivative is one more interpretation. Each value is paired with its tangent, the direction in which it moves. The
+# JVP rule of a primitive says how the result moves when the operands do. Running the program with these rules is the
+# chain rule. The tangent of a value that does not move is None.
 
 jvps = {}  # primitive -> rule(primals, tangents, **params) -> (results, their tangents)
 
 
 def belongs(x, trace):
-    """Whether `x` is a tracer of this trace: of several that are at work, one within the other, each knows its own."""
+    """Whether `x` is a tracer of this trace: several may be nested, and each knows its own tracers."""
     return type(x) is Tracer and x.trace is trace
 
 
 class InFront:
-    """Whoever answers for operations on its own tracers, by asking others of the one behind, who stood at the door before;
-    operations on nothing of its own are for that one, too."""
+    """A trace that handles operations on its own tracers, by other operations for the trace behind it, which stood at
+    the door before. Operations without a tracer of its own go to that trace, too."""
 
     def __init__(self, *args):
         super().__init__(*args)  # whoever it is besides, as in section 16
@@ -1181,7 +1193,7 @@ class InFront:
 
 
 class JVPTrace(InFront):
-    """Whoever computes tangents beside values."""
+    """The trace that computes tangents beside values."""
 
     def interpret(self, primitive, *args, **params):
         primals, tangents = unzip(map(self.apart, args))
@@ -1206,12 +1218,12 @@ def zero_for_none(t, x):
 
 
 def filled(tangents, xs):
-    """Tangents, with zeros for what does not move but could: floats."""
+    """Tangents with zeros for None, where the value is a float."""
     return [zero_for_none(t, x) if x.dtype.kind == "f" else None for t, x in zip(tangents, xs, strict=True)]
 
 
 def jvp(f, primals, tangents):
-    """`f(*primals)`, and how it moves when the arguments move along `tangents`."""
+    """Return `f(*primals)`, and how it moves when the arguments move along `tangents`."""
     (xs, tree), (dots, dots_tree) = flatten_values(tuple(primals)), flatten_values(tuple(tangents))
     if tree != dots_tree:
         raise TypeError("primal and tangent arguments to jvp must have the same tree structure")
@@ -1226,7 +1238,8 @@ def jvp(f, primals, tangents):
 
 
 def by_partials(p, *partials):
-    """The rule of an elementwise operation: how the result moves with each operand; what only jumps does not move."""
+    """Register the JVP rule of an elementwise operation: how the result moves with each operand. A result that only
+    jumps has none."""
 
     def rule(primals, tangents):
         [out] = p.bind(*primals)
@@ -1237,7 +1250,7 @@ def by_partials(p, *partials):
 
 
 def share(x, y, out, t):
-    """Of a maximum, to the operand that has it; half of it where both do."""
+    """The tangent of a maximum: that of the larger operand, and half of each if they are equal."""
     return t * where(x == out, where(y == out, 0.5, 1.0), 0.0)
 
 
@@ -1266,8 +1279,8 @@ by_partials(P.min, share, lambda x, y, out, t: share(y, x, out, t))
 
 
 def moves_alike(p):
-    """The rule of an operation that is linear in its floats together: tangents go the way of the values, and what has none,
-    such as the predicate of `select`, is what it was."""
+    """The JVP rule of an operation that is linear in all its floats together: apply it to the tangents. Operands
+    without a tangent, such as the predicate of `select`, stay as they are."""
 
     def rule(primals, tangents, **params):
         dots = [x if t is None else t for t, x in zip(filled(tangents, primals), primals, strict=True)]
@@ -1298,16 +1311,17 @@ def dot_jvp(primals, tangents, **params):
     return dot_p.bind(x, y, **params), [functools.reduce(numpy.add, moved)]
 
 
-# Programs within equations: values first, and then a program for tangents, which is linear in them. It computes values
-# again, as far as it needs them; within a program, but for its loops, XLA throws out what stands there twice. A loop
-# takes its tangents with it.
+# An equation with an inner program becomes two: one for values, and one for tangents, which is linear in them. The
+# second one recomputes the values that it needs, and XLA removes what is computed twice, except in loops. So a while
+# loop computes both together, and a scan keeps its carries for the second one.
 
 
-# `jit` below remembers by function, and a function that is made anew at each call would be traced and compiled at each
-# call: the lambda in a loop of section 8. So what is made of a program is kept, here and in sections 16 and 17.
+# `jit` below keeps programs by function, and a function that is made anew at each call would be compiled at each
+# call, like the lambda in a loop of section 8. So the functions made of a program are kept, here and in sections 16
+# and 17.
 @functools.lru_cache(256)
 def tangents_of(jaxpr):
-    """The function from values and tangents to the tangents of results."""
+    """Make a function from values and tangents to the tangents of the results."""
 
     def tangents(primals, dots):
         outs, dots = jvp_flat(as_function(jaxpr), primals, dots)
@@ -1336,7 +1350,8 @@ def while_jvp(primals, tangents, num_consts, cond_jaxpr, body_jaxpr):
 
 
 def scan_jvp(primals, tangents, jaxpr, length, reverse, num_consts, num_carry):
-    """Two scans. The first, of values, also says what each turn began with; the second, of tangents, begins there."""
+    """Make two scans. The first, of values, also stacks the carry with which each turn began; the second, of
+    tangents, reads it."""
     consts, carry, rows = split_list(primals, num_consts, num_carry)
     const_dots, dots, row_dots = split_list(tangents, num_consts, num_carry)
 
@@ -1368,16 +1383,16 @@ jvps |= {convert_p: convert_jvp, reduce_max_p: max_jvp, dot_p: dot_jvp, jit_p: j
 # =>   in (f, i) }
 
 # === 16 Backward ======================================================================================================
-# The tangent of the loss is a linear function of the tangents of the parameters. Forward, it answers "what if this one
-# moves?"; for a million parameters we want it read backward: "whence does this come?" So `grad` (1) runs the function
-# with tangents for which there is no value yet: somebody at the door writes down what is done to tangents, and lets
-# everything else be computed; (2) goes through what is written from its end, where each equation hands the cotangent of
-# its result back to its operands. What was used twice gets two, and adds them.
+# The tangent of the loss is a linear function of the tangents of the parameters. Read forward, it says how the loss
+# moves when one parameter moves; read backward, it says how much each of a million parameters matters. So `grad` does
+# two things. (1) It runs the function with tangents that have no value yet: a LinearTrace writes down the operations
+# on tangents, and everything else is computed. (2) It goes through the written equations from the end: each one hands
+# the cotangent of its result on to its operands. A value that was used twice gets two cotangents, which are added.
 
 transposes = {}  # primitive -> rule(cotangents of results, *operands, **params) -> cotangents of the linear operands
 
 
-Linear = namedtuple("Linear", "aval")  # an operand that has no value here: the program is linear in it
+Linear = namedtuple("Linear", "aval")  # an operand without a value: the program is linear in it
 
 
 def rule_for(primitive):
@@ -1388,26 +1403,26 @@ def rule_for(primitive):
 
 
 class LinearTrace(InFront, JaxprTrace):
-    """Whoever writes down what is done to tangents, and has everything else computed at the door behind."""
+    """The trace that writes down operations on tangents, and hands everything else to the trace behind it."""
 
     def interpret(self, primitive, *args, **params):
         rule_for(primitive)
         return JaxprTrace.process(self, primitive, args, params)
 
 
-# Who stands at the door while `x * sin(x)` is linearised? A JVPTrace, and behind it a LinearTrace, and behind that Eager.
-# The JVPTrace asks for values: sin(x), cos(x), x * sin(x). They are not tracers of the LinearTrace, so Eager computes them.
-# It asks for tangents: a = t * sin(x), b = t * cos(x), c = x * b, a + c. Here `t` is a tracer of the LinearTrace, which
-# writes these four down, with the values as constants. Read backward from a + c, whose cotangent is 1: a and c have 1, b has
-# x, and t gets 1 * sin(x) + x * cos(x).
+# Who stands at the door while `x * sin(x)` is linearised? A JVPTrace, behind it a LinearTrace, and behind that Eager.
+# The JVPTrace computes values: sin(x), cos(x), x * sin(x). Their operands are not tracers of the LinearTrace, so
+# Eager computes them. It also computes tangents: a = t * sin(x), b = t * cos(x), c = x * b, a + c. Here `t` is a
+# tracer of the LinearTrace, which writes these four down, with the values as constants. Read them backward from a +
+# c, whose cotangent is 1: a and c have 1, b has x, and t gets 1 * sin(x) + x * cos(x).
 
 
 def linearize(f, primals):
-    """Results of `f`, and the program from tangents of its arguments to tangents of its results."""
+    """The results of `f`, and the linear program from tangents of its arguments to tangents of its results."""
     trace = LinearTrace([x.aval for x in primals])
     tangents = [t if x.dtype.kind == "f" else None for x, t in zip(primals, trace.tracers, strict=True)]
     outs, dots = asked(trace, jvp_flat, f, primals, tangents)
-    return outs, trace.jaxpr([0.0 if t is None else t for t in dots])  # a number, to which `backward` gives nothing
+    return outs, trace.jaxpr([0.0 if t is None else t for t in dots])  # a number, for which `backward` has no cotangent
 
 
 def backward(jaxpr, args, cotangents):
@@ -1420,16 +1435,16 @@ def backward(jaxpr, args, cotangents):
 
     def give(v, ct):
         if ct is not None and type(v) is Var:
-            cts[v] = cts[v] + ct if v in cts else ct  # fan-out: what was used twice has two cotangents
+            cts[v] = cts[v] + ct if v in cts else ct  # fan-out: a value that was used twice has two cotangents
 
-    # Forward: what does not depend on a Linear is computed; the other equations wait.
+    # Forward: compute what does not depend on a Linear; the other equations wait.
     for eqn in jaxpr.eqns:
         operands = list(map(read, eqn.invars))
         if any(type(x) is Linear for x in operands):
             linear.append((eqn, operands))
         else:
             values.update(zip(eqn.outvars, eqn.primitive.bind(*operands, **eqn.params), strict=True))
-    # Backward: results have their cotangents, and each equation that waits hands its own on to its operands.
+    # Backward: each waiting equation hands the cotangents of its results on to its operands.
     for v, ct in zip(jaxpr.outvars, cotangents, strict=True):
         give(v, ct)
     for eqn, operands in reversed(linear):
@@ -1457,7 +1472,8 @@ def vjp(f, *primals):
 
 
 def value_and_grad(f, argnums=0, has_aux=False):
-    """A function that returns `f(*args)`, a number, and its derivatives by one argument, or by several."""
+    """Make a function that returns `f(*args)`, a number, and its derivatives with respect to one argument or
+    several."""
 
     def with_gradient(*args, **kwargs):
         nums = [n if n >= len(args) else range(len(args))[n] for n in np.ravel(argnums).tolist()]
@@ -1483,7 +1499,7 @@ def value_and_grad(f, argnums=0, has_aux=False):
 
 
 def grad(f, argnums=0, has_aux=False):
-    """The derivative of a function that returns a number."""
+    """Make the gradient function of a function that returns a number."""
 
     def gradient(*args, **kwargs):
         value, grads = value_and_grad(f, argnums, has_aux)(*args, **kwargs)
@@ -1493,14 +1509,15 @@ def grad(f, argnums=0, has_aux=False):
 
 
 def gather_up(ct, x):
-    """A cotangent in the shape of its operand: what was broadcast is summed."""
+    """Bring a cotangent to the shape of its operand: sum over the axes that were broadcast."""
     extra = ct.ndim - x.aval.ndim
     axes = [*range(extra), *[i + extra for i, n in enumerate(x.aval.shape) if n != ct.shape[i + extra]]]
     return reshape(numpy.sum(ct, axes) if axes else ct, x.aval.shape)
 
 
 def linear_in(p, *rules):
-    """Register the transpose of a primitive: for each operand `rule(ct, *operands)`, asked if the operand is Linear."""
+    """Register the transpose rule of a primitive: for each operand a `rule(ct, *operands)`, called if the operand is
+    Linear."""
     transposes[p] = lambda cts, *xs, **params: [
         gather_up(rule(cts[0], *xs, **params), x) if type(x) is Linear else None
         for rule, x in itertools.zip_longest(rules, xs)]
@@ -1522,17 +1539,18 @@ linear_in(
     dynamic_update_slice_p,
     lambda ct, x, update, *corner: dynamic_update_slice_p(ct, zeros_of(update.aval), *corner),
     lambda ct, x, update, *corner: dynamic_slice_p(ct, *corner, sizes=update.aval.shape))
-# Of `ij,jk->ik` the cotangent has the letters of the result. Those of x are to come out: `ik,jk->ij`; of y:
-# `ik,ij->jk`.
+# The cotangent of `ij,jk->ik` has the letters `ik`. To get those of x, multiply it by y: `ik,jk->ij`; to get those of
+# y, by x: `ik,ij->jk`.
 linear_in(dot_p, lambda ct, x, y, letters: dot_p(ct, y, letters=letters[::-1]),
           lambda ct, x, y, letters: dot_p(ct, x, letters=(letters[2], *letters[:2])))
 
-# Programs within equations are read backward as a whole.
+# Inner programs of equations are transposed as a whole.
 
 
 @functools.lru_cache(256)
 def transposed(jaxpr):
-    """The function from operands, None for those that are linear, and cotangents of results to cotangents of these."""
+    """Make a function from operands (None for the linear ones) and the cotangents of results to cotangents of the
+    linear ones."""
     return lambda operands, cts: backward(
         jaxpr, [Linear(a) if x is None else x for x, a in zip(operands, jaxpr.in_avals, strict=True)], cts)
 
@@ -1550,14 +1568,14 @@ def cond_transpose(cts, index, *args, branches):
 
 
 def scan_transpose(cts, *args, jaxpr, length, reverse, num_consts, num_carry):
-    """A scan from the last turn to the first. Its carry: the cotangents of the constants, which each turn uses and so adds to,
-    and of the carry. Its rows: those of the forward scan, whose turn is read backward, and the cotangents of the ys."""
+    """Transpose a scan: a scan from the last turn to the first. Its carry has the cotangents of the constants, to
+    which each turn adds, and of the carry. Its rows are those of the forward scan, and the cotangents of the ys."""
     consts, _, rows = split_list(known(args), num_consts, num_carry)
     ct_carry, ct_ys = split_list(cts, num_carry)
 
     def turn(state, row):
         (sums, cts), (row, ct_ys) = state, row
-        # None: the carry is linear, also where it began with zeros, which are values
+        # None: the carry is linear, even if it began with zeros, which are values
         found = transposed(jaxpr)(consts + [None] * num_carry + row, cts + ct_ys)
         ct_consts, cts, ct_rows = split_list(found, num_consts, num_carry)
         return (tree_map(numpy.add, sums, ct_consts), cts), ct_rows
@@ -1581,14 +1599,15 @@ transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transp
 # => [Array(3.0, dtype=float32)]
 
 # === 17 Batch =========================================================================================================
-# `vmap(f)` does for a whole batch what `f` does for one example: not in a loop, but with operations that are larger by
-# one axis. That axis is always the first here. What is not a tracer of the batch is the same for every example.
+# `vmap(f)` does for a whole batch what `f` does for one example: not in a loop, but with operations on arrays with
+# one more axis. Here that axis is always the first. A value that is not a tracer of the batch is the same for every
+# example.
 
 batchers = {}  # primitive -> rule(size, which are batched, *operands, **params) -> results, all of them batched
 
 
 class BatchTrace(InFront):
-    """Whoever does everything for a batch, by asking for larger operations at the door behind."""
+    """The trace that does operations for a whole batch, by larger operations for the trace behind it."""
 
     def __init__(self, size):
         super().__init__()
@@ -1604,15 +1623,15 @@ class BatchTrace(InFront):
 
 
 def vmap_flat(f, size, flags, leaves):
-    """Results of `f` for a batch, and which of them have the batch, as their first axis."""
+    """The results of `f` for a batch, and which of them have the batch axis, as their first axis."""
     trace = BatchTrace(size)
     outs = list(map(as_value, asked(trace, f, *map(trace.wrap, leaves, flags))))
     return unzip([(x.data, True) if belongs(x, trace) else (x, False) for x in outs])
 
 
 def vmap(f, in_axes=0, out_axes=0):
-    """`f` for each example along an axis of the arguments (None: the same for all; of keywords the first), results along an
-    axis, too (None for those that are the same for all)."""
+    """Apply `f` to each example along an axis of each argument (None: the same for all; keyword arguments: the first
+    axis); results are stacked along an axis, too (None: the same for all)."""
 
     def batched(*args, **kwargs):
         leaves, tree = flatten_values((args, kwargs))
@@ -1636,7 +1655,7 @@ def vmap(f, in_axes=0, out_axes=0):
 
 
 def axes_of_leaves(axis, x):
-    """The axis of each leaf, from one for all of them, or a tree of axes like x."""
+    """The axis of each leaf of x, from one axis for all, or a tree of axes like x."""
     if isinstance(axis, (dict, list, tuple)):
         children, parts = (containers[type(tree)][0](tree)[0] for tree in (axis, x))
         return [a for one, other in zip(children, parts, strict=True) for a in axes_of_leaves(one, other)]
@@ -1658,7 +1677,7 @@ def batch_all(size, flags, xs):
 
 
 def aligned(flags, xs, ndim):
-    """Axes of size 1 between the batch and the others, so that numpy's broadcasting finds the others."""
+    """Put axes of size 1 between the batch axis and the others, so that numpy's broadcasting pairs the others."""
     return [reshape(x, (len(x), *[1] * (ndim + 1 - x.ndim), *x.shape[1:])) if b else x
             for x, b in zip(xs, flags, strict=True)]
 
@@ -1676,7 +1695,7 @@ def batch_select(size, flags, *xs):
 
 
 def pick(which, yes, no):
-    """For each example, one or the other."""
+    """Select one or the other for each example."""
     return where(reshape(which, which.shape + (1,) * (no.ndim - which.ndim)), yes, no)
 
 
@@ -1687,7 +1706,8 @@ def batch_dot(size, flags, x, y, letters):
 
 
 def batch_window(p, arrays, size, flags, *xs, **params):
-    """Windows with a corner for each example are taken one after the other, by a scan; else the window is larger."""
+    """If each example has its own corner, a scan takes the windows one after the other; otherwise the window gets one
+    more axis."""
     if any(flags[arrays:]):
         return scan(lambda _, row: (None, p.bind(*row, **params)), None, batch_all(size, flags, xs))[1]
     params = {name: (size, *sizes) for name, sizes in params.items()}  # sizes, if there are
@@ -1708,12 +1728,12 @@ batchers |= {
     select_p: batch_select, dot_p: batch_dot, dynamic_slice_p: functools.partial(batch_window, dynamic_slice_p, 1),
     dynamic_update_slice_p: functools.partial(batch_window, dynamic_update_slice_p, 2)}
 
-# Programs within equations.
+# Equations with inner programs.
 
 
 @functools.lru_cache(256)
 def vmapped(jaxpr, size, flags):
-    """A program as a function of a batch."""
+    """Make a function of a batch of a program."""
     return lambda *xs: batch_all(size, *vmap_flat(as_function(jaxpr), size, flags, xs)[::-1])
 
 
@@ -1722,7 +1742,7 @@ def batch_jit(size, flags, *xs, jaxpr, name):
 
 
 def batch_cond(size, flags, index, *xs, branches):
-    """When the decision differs from example to example, both sides are computed, and each takes its own."""
+    """If the decision differs from example to example, compute both branches, and let each example take its own."""
     functions = [vmapped(branch, size, flags[1:]) for branch in branches]
     if not flags[0]:
         return choose(index, functions, xs)
@@ -1733,7 +1753,7 @@ def batch_cond(size, flags, index, *xs, branches):
 
 
 def batch_while(size, flags, *xs, num_consts, cond_jaxpr, body_jaxpr):
-    """The loop goes on as long as one example wants it; those that are done stay as they are."""
+    """The loop goes on as long as any example needs it; examples that are done stay as they are."""
     (consts, carry), (const_flags, carry_flags) = split_list(xs, num_consts), split_list(flags, num_consts)
     whole = (*const_flags, *[True] * len(carry))
     test, body = vmapped(cond_jaxpr, size, whole), vmapped(body_jaxpr, size, whole)
@@ -1746,7 +1766,7 @@ def batch_while(size, flags, *xs, num_consts, cond_jaxpr, body_jaxpr):
 
 
 def batch_scan(size, flags, *xs, jaxpr, length, reverse, num_consts, num_carry):
-    """Rows come with the batch inside: the loop's axis stays first."""
+    """Rows contain the batch: the loop's axis stays first, and the batch axis comes second."""
     const_flags, carry_flags, row_flags = split_list(flags, num_consts, num_carry)
     consts, carry, rows = split_list(xs, num_consts, num_carry)
     rows = [move_axis(x, 0, 1) if b else x for x, b in zip(rows, row_flags, strict=True)]
@@ -1765,12 +1785,12 @@ batchers |= {jit_p: batch_jit, cond_p: batch_cond, while_p: batch_while, scan_p:
 # =>   in (d,) }
 
 # === 18 All of it =====================================================================================================
-# Nothing is left to build, only to say: the words that programs use cost a line each, written in the language that is
-# there. They are traced, compiled, differentiated and batched without one more rule.
+# Everything is built. The other functions that programs use take a line each, made of what is there. They are traced,
+# compiled, differentiated and batched without one more rule.
 
 nn = SimpleNamespace(
     relu=lambda x: where(x > 0, x, 0),
-    sigmoid=lambda x: 0.5 * (numpy.tanh(0.5 * x) + 1),  # whose derivative is no nan far from 0
+    sigmoid=lambda x: 0.5 * (numpy.tanh(0.5 * x) + 1),  # its derivative is not nan far from 0
     silu=lambda x: x * nn.sigmoid(x),
     softplus=lambda x: numpy.maximum(x, 0) + numpy.log1p(numpy.exp(-numpy.abs(x))),
     selu=lambda x: 1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * numpy.expm1(numpy.minimum(x, 0))),
@@ -1780,7 +1800,7 @@ nn = SimpleNamespace(
 
 
 def concatenate(xs, axis=0):
-    """The arrays one after the other, each written into its place."""
+    """Join arrays, by writing each into its place."""
     xs = promote(list(xs))
     axis, ends = axis % xs[0].ndim, list(itertools.accumulate([x.shape[axis] for x in xs], initial=0))
     out = numpy.zeros([ends[-1] if i == axis else n for i, n in enumerate(xs[0].shape)], xs[0].dtype)
@@ -1806,7 +1826,7 @@ numpy.ravel = lambda x: reshape(x, -1)
 numpy.outer = lambda x, y: reshape(x, (-1, 1)) * reshape(y, -1)
 numpy.linspace = lambda start, stop, num=50: asarray(np.linspace(start, stop, num))
 numpy.clip = lambda x, low, high: numpy.minimum(numpy.maximum(x, low), high)
-# Derivatives of functions from vectors to vectors; `basis` has each number of an array, alone.
+# Derivatives of functions from vectors to vectors; `basis` has the unit vectors of an array.
 basis = lambda x: reshape(asarray(np.eye(x.size)), (x.size, *x.shape))
 by_axes = lambda rows, *shapes: reshape(rows, [n for shape in shapes for n in shape])
 
