@@ -67,7 +67,7 @@ def one_runs(jk, rng):
     return {"text": lowered, "it has a case": has_region, "it has a select": "stablehlo.select" in lowered.text}
 
 
-@program("12", "`switch` chooses among several, and takes the nearest where the index is out of range.",
+@program("12", "`switch` chooses among several; an index out of range means the nearest.",
          against=["an index out of range means the last branch", "an index out of range is an error", "only one branch is traced"])  # fmt: skip
 def several(jk, rng):
     f = lambda i, x: jk.lax.switch(i, [lambda x: x, lambda x: x * 2.0, lambda x: x * 3.0], x)
