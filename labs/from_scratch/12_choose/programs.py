@@ -68,7 +68,7 @@ def one_runs(jk, rng):
 
 
 @program("12", "`switch` chooses among several; an index out of range means the nearest.",
-         against=["an index out of range means the last branch", "an index out of range is an error", "only one branch is traced"])  # fmt: skip
+         against=["an index out of range means the last", "an index out of range is an error", "only one branch is traced"])  # fmt: skip
 def several(jk, rng):
     f = lambda i, x: jk.lax.switch(i, [lambda x: x, lambda x: x * 2.0, lambda x: x * 3.0], x)
     x, g = floats(rng, 2), jk.jit(f)

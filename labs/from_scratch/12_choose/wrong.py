@@ -27,7 +27,7 @@ edit(
     '    if len(branches) == 2:\n        no, yes = [asked(text, as_function(branch), *xs) for branch in branches]\n        return [where(index != 0, y, n) for y, n in zip(yes, no)]\n    regions = ", ".join',
 )
 edit(
-    "an index out of range means the last branch",
+    "an index out of range means the last",
     "switch(-5, ...): which is the nearest?",
     "    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)",
     "    last = len(branches) - 1\n    return choose(convert(where(index < 0, last, numpy.minimum(index, last)), I32), branches, operands)",
