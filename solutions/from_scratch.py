@@ -1435,7 +1435,7 @@ def backward(jaxpr, args, cotangents):
 
     def give(v, ct):
         if ct is not None and type(v) is Var:
-            cts[v] = cts[v] + ct if v in cts else ct  # fan-out: a value that was used twice has two cotangents
+            cts[v] = cts[v] + ct if v in cts else ct  # fan-out: what was used twice has two cotangents
 
     # Forward: compute what does not depend on a Linear; the other equations wait.
     for eqn in jaxpr.eqns:
