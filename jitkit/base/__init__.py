@@ -1,22 +1,22 @@
-"""The ground: options, errors, source positions, reports and printing. Nothing here knows an array.
+"""The bottom room: options, errors, source positions, reports and printing. Nothing here knows arrays.
 
-Comes in: what users set, and where they are in their program. Goes out: the state of the thread (`config.local`), error
+Comes in: users' settings, and positions in their programs. Goes out: the state of the thread (`config.local`), error
 classes, tracebacks that end in the user's code, logs. Read `config` first, the others when something above uses them:
 
     config             the values of options, and what the current thread is doing
-    options            which options there are, and which values they take
-    errors             tracer -> error: what was asked of a value that is not known yet
-    edits              error that many functions raise -> what to write instead
-    jax_version        the installed JAX -> the version whose ways are followed
+    options            the list of options, and their allowed values
+    errors             tracer -> error: why a value that is not known yet cannot be used so
+    edits              error -> what to write instead
+    jax_version        the installed JAX -> the version to behave like
     source_info        where in the user's program a value was made
     traceback_util     tracebacks without our own frames
-    mixed_with_jax     refusal by JAX -> which import to change
-    missing_names      name that is not here -> whether JAX has it, or what was meant; from the table `names_of_jax`
-    switches           what holds in a `with` block: options of the thread, and the name of its operations
-    late_rooms         name of a room -> the room, imported when somebody asks for it
+    mixed_with_jax     JAX's error about our value -> which import to change
+    missing_names      missing name -> whether JAX has it, or what was meant; from the table `names_of_jax`
+    switches           options and names of operations in a `with` block
+    late_rooms         name of a room -> the room, imported on first use
     report             which stages ran, and how long they took
     pretty_printer     document -> text of at most 80 columns
-    whole_file         content -> a file that has all of it, or nothing of it
+    whole_file         content -> a file, written atomically
     rich_display       a program's text -> HTML for notebooks
     util               small helpers on lists
 """

@@ -1,17 +1,17 @@
-"""Options, and what the current thread is doing.
+"""Holds the options, and what the current thread is doing.
 
-Two kinds of state decide what a call means besides its arguments: the *options* (x64, disable_jit, ...) and
-the *current trace*. Both live here, in one thread-local object, because every warm call reads them: one
-attribute read, `local.state.key`, tells whether the thread runs eagerly, and with which options. It is
-the interned options while no trace is active, and None under a trace (or with `disable_jit`), so a dispatch
-table keyed by it can never answer for a call that should have been recorded.
+Besides its arguments, two kinds of state decide what a call does: the *options* (x64, disable_jit, ...) and the
+*current trace*. Both live here, in one thread-local object, because every warm call reads them: one attribute read,
+`local.state.key`, tells whether the thread runs eagerly, and with which options. It is the interned options while no
+trace is active, and None under a trace (or with `disable_jit`), so a dispatch table keyed by it can never answer for a
+call that should have been recorded.
 
 An option has a global value (environment variable, then `config.update`) and may be overridden for a thread
 by a context manager. Options that change what a trace records or what is compiled are part of `Options`, the
 interned tuple in every key; the others only change what is reported.
 
-Nothing that is said to an option is silently nothing: an assignment, a name or a value that it does not know is an
-error. Which options there are is in `options`.
+Nothing is silently ignored: an assignment to this module, an unknown name or a wrong value is an error. `options` lists
+the options.
 
 JAX: jax/_src/config.py:Config
 """
@@ -34,8 +34,8 @@ from .util import NameStack
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Options:
-    """The options that are part of every cache key, because they change what is traced or compiled. Interned:
-    equal means identical.
+    """The options that are part of every cache key, because they change what is traced or compiled. Interned: equal
+    ones are identical.
     """
 
     enable_x64: bool
@@ -46,8 +46,8 @@ class Options:
     debug_nans: bool
     debug_key_reuse: bool
     no_execution: bool
-    axis_env: tuple[tuple[Hashable, int], ...]  # no option: the named axes around
-    default_device: Any  # no option: what a block of `default_device` was told
+    axis_env: tuple[tuple[Hashable, int], ...]  # not an option: the named axes
+    default_device: Any  # not an option: set by a block of `default_device`
 
 
 _KEY_OPTIONS = tuple(
@@ -62,9 +62,7 @@ _lock = threading.Lock()
 
 
 class ThreadState:
-    """What one thread is doing: its current trace, its option overrides, and the key that sums both up for
-    dispatch.
-    """
+    """The state of one thread: its current trace, its option overrides, and the key that combines both for dispatch."""
 
     __slots__ = (
         "__weakref__",
@@ -88,14 +86,14 @@ class ThreadState:
         self.name_stack = NameStack()
         self.source: Any = None  # the SourceInfo of the equation that is being traced anew, if one is
         self.axis_env: tuple[tuple[Hashable, int], ...] = ()
-        self.warned = False  # has the library warned since this was set to False?
+        self.warned = False  # whether the library has warned since this was set to False
         self.default_device: Any = None
         self.refresh()
         with _lock:
             _states.add(self)
 
     def refresh(self) -> None:
-        """Recompute `options`, those that tracing reads, `run_options`, and `key` after an option has changed."""
+        """Recompute `run_options`, `options` (those that tracing reads) and `key` after an option has changed."""
         merged = _globals | self.overrides
         values = (*[merged[name] for name in _KEY_OPTIONS], self.axis_env, self.default_device)
         self.run_options = _interned.setdefault(values, Options(*values))
@@ -108,7 +106,9 @@ class ThreadState:
 
 
 def of_traces(options: Options) -> Options:
-    """The options without those that only runs read: what is traced for one value of `debug_nans` is good for the other."""
+    """Return the options without those that only runs read: a trace for one value of `debug_nans` is valid for the
+    other.
+    """
     if not options.debug_nans:
         return options
     values: tuple[Any, ...] = tuple(
@@ -128,7 +128,7 @@ local = _Local()  # `config.local.state` is the calling thread's ThreadState
 
 
 def _canonical_name(name: str) -> str:
-    """Accept JAX's spelling (`jax_enable_x64`) beside ours (`enable_x64`)."""
+    """Accept JAX's spelling (`jax_enable_x64`) as well as ours (`enable_x64`)."""
     short = name.removeprefix("jax_").removeprefix("jitkit_")
     short = {"platform_name": "platforms"}.get(short, short)
     if short not in OPTIONS:
@@ -137,7 +137,7 @@ def _canonical_name(name: str) -> str:
 
 
 def value(name: str) -> Any:
-    """The option's value for this thread."""
+    """Return the option's value for this thread."""
     overrides = local.state.overrides
     return overrides[name] if name in overrides else _globals[name]
 
@@ -162,9 +162,9 @@ def update(name: str, new_value: Any) -> None:
 
 
 def parse_flags_with_absl() -> None:
-    """Set the options that the program was called with: `--jax_enable_x64`, `--jax_enable_x64=false`, `--nojax_enable_x64`.
+    """Set the options from the command line: `--jax_enable_x64`, `--jax_enable_x64=false`, `--nojax_enable_x64`.
 
-    Where the program has imported absl's flags, these learn the names, which they would refuse otherwise.
+    Where the program has imported absl's flags, register the names there, or absl would refuse them.
     """
     config_with_absl()
     before = itertools.takewhile(lambda word: word != "--", sys.argv[1:])
@@ -177,7 +177,7 @@ def parse_flags_with_absl() -> None:
 
 
 def config_with_absl() -> None:
-    """Let absl's flags have the options, where the program has imported them."""
+    """Let absl's flags set the options, where the program has imported them."""
     flags = sys.modules.get("absl.flags")
     for option in OPTIONS.values():
         if flags is not None and f"jax_{option.name}" not in flags.FLAGS:
@@ -206,8 +206,8 @@ def override(**values: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def named_axis(name: Hashable, size: int) -> Iterator[None]:
-    """In the block, `lax.psum` and its kin know an axis of this name and size, besides those of other names around; no
-    further one, if the name is None.
+    """In the block, `lax.psum` and other collectives know an axis of this name and size, in addition to outer ones;
+    none is added if the name is None.
     """
     if name is None:
         yield
@@ -225,7 +225,7 @@ def named_axis(name: Hashable, size: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def default_device(device: Any) -> Iterator[None]:
-    """In the block, functions are traced for a default device that was named: they may ask for it."""
+    """In the block, functions are traced for a default device given by the user, and may read it."""
     state = local.state
     before, state.default_device = state.default_device, device
     state.refresh()
@@ -244,19 +244,21 @@ def _parsed(option: Option, new_value: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """`config.enable_x64`, `config.jax_enable_x64`: the option's value for this thread."""
+    """Return an option's value for this thread: `config.enable_x64`, `config.jax_enable_x64`."""
     if name.startswith("__"):
         raise AttributeError(name)
     return value(_canonical_name(name))
 
 
 def describe() -> str:
-    """Every option with its value and what it does, a line each."""
+    """List every option with its value and its effect, a line each."""
     return "\n".join(f"{name} = {value(name)!r}  # {option.doc}" for name, option in OPTIONS.items())
 
 
 class _Config(types.ModuleType):
-    """This module, to which nothing new can be assigned: `config.enable_x64 = True` would be an attribute, and no option."""
+    """This module's class: refuses assignments, since `config.enable_x64 = True` would set an attribute, not the
+    option.
+    """
 
     def __setattr__(self, name: str, new_value: Any) -> None:
         if name not in vars(self) and not name.startswith("__"):

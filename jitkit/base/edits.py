@@ -1,6 +1,7 @@
-"""error -> the line below it: what to write instead
+"""error -> the advice below it: what to write instead
 
-Each text begins with a newline: it follows JAX's own line. What depends on the operands is written where the error is raised.
+Each text begins with a newline: it follows JAX's own line. Advice that depends on the operands is written where the
+error is raised.
 
 JAX: jax/_src/errors.py:_JAXErrorMixin
 """

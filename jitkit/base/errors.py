@@ -1,12 +1,12 @@
-"""tracer -> error: what was asked of a value that is not known yet, and what to write instead.
+"""tracer -> error: why a value that is not known yet cannot be used so, and what to write instead
 
-While a function is traced, its values have a shape and a dtype but no content. Code that needs the content
-(`if x > 0`, `int(x)`, `np.sin(x)`, `items[i]`) ends in one of these classes. They have JAX's names, bases and
-first lines, so that what has been written about JAX's errors applies. Below those lines stands why it cannot
-work, and a table of situations, each with its edit. The last line is the address of a page on the error.
+While a function is traced, its values have a shape and a dtype but no content. Code that needs the content (`if x > 0`,
+`int(x)`, `np.sin(x)`, `items[i]`) ends in one of these classes. They have JAX's names, bases and first lines, so that
+texts about JAX's errors apply. Below follow the reason, and a table of situations, each with its edit. The last line is
+the address of a page on the error.
 
-An error takes what it needs from the tracer when it is made, and keeps text only: an exception that somebody
-stores must not keep a trace alive.
+An error copies what it needs from the tracer when it is made, and keeps only text: a stored exception must not keep a
+trace alive.
 
 JAX: jax/_src/errors.py:ConcretizationTypeError
 """
@@ -23,23 +23,23 @@ from typing import Any, Protocol
 from . import config
 
 _PAGE_OF_JAX = "https://docs.jax.dev/en/latest/101/errors.html"
-_OWN_PAGE = pathlib.Path(__file__).parents[2] / "docs" / "errors.md"  # in a clone; an installation has none
+_OWN_PAGE = pathlib.Path(__file__).parents[2] / "docs" / "errors.md"  # in a clone only
 
 
 class TracedValue(Protocol):
-    """What the errors ask a tracer for."""
+    """The part of a tracer that the errors use."""
 
     def _error_repr(self) -> str:
-        """`traced array with shape float32[3]`."""
+        """Return `traced array with shape float32[3]`."""
         ...
 
     def _origin_msg(self) -> str:
-        """Where the value comes from: sentences, each after a newline, or nothing."""
+        """Say where the value comes from: sentences, each after a newline, or nothing."""
         ...
 
 
 def _table(why: str, *rows: tuple[str, str]) -> str:
-    """A paragraph, and below it two columns: the situation, and the edit."""
+    """Write a paragraph, and below it two columns: the situation, and the edit."""
     width = max(len(situation) for situation, _ in rows)
     return "\n".join((why, *(f"  {situation:{width}}  {edit}" for situation, edit in rows)))
 
@@ -48,14 +48,16 @@ def _table(why: str, *rows: tuple[str, str]) -> str:
 
 
 class _LinkedError(Exception):
-    """The message ends with the address of what is written about this class."""
+    """An error whose message ends with the address of a page about its class."""
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}\nSee {_address(type(self).__name__)}")
 
 
 def _address(name: str) -> str:
-    """The section about a class: on the page that the option `errors_page` names, or jitkit's own, or JAX's."""
+    """Return the address of the section about a class: on the page that the option `errors_page` names, or jitkit's
+    own, or JAX's.
+    """
     page = config.value("errors_page")
     if page is None and not _OWN_PAGE.is_file():
         return f"{_PAGE_OF_JAX}#jax.errors.{name}"
@@ -71,11 +73,11 @@ class JAXIndexError(_LinkedError, IndexError):
 
 
 class ConcretizationTypeError(JAXTypeError):
-    """A traced value stands where its content is needed: in `int(x)`, as an axis, as a size.
+    """A traced value was used where its content is needed: in `int(x)`, as an axis, as a size.
 
     Args:
       tracer: the traced value.
-      context: a sentence on who needs it and what for.
+      context: a sentence that says what needs it, and why.
     """
 
     def __init__(self, tracer: TracedValue, context: str = "") -> None:
@@ -98,8 +100,7 @@ _HOW_TO_CONCRETIZE = _table(
 
 
 class TracerBoolConversionError(ConcretizationTypeError):
-    """A traced value stands where Python needs True or False: in `if`, `while`, `and`, `not`, `min`,
-    `assert`."""
+    """A traced value was used where Python needs True or False: in `if`, `while`, `and`, `not`, `min`, `assert`."""
 
     def __init__(self, tracer: TracedValue) -> None:
         JAXTypeError.__init__(
@@ -120,8 +121,7 @@ _HOW_TO_DECIDE = _table(
 
 
 class TracerIntegerConversionError(JAXTypeError):
-    """A traced value stands where Python needs an integer: in `range(n)`, as the index of a list, as an
-    axis."""
+    """A traced value was used where Python needs an integer: in `range(n)`, as the index of a list, as an axis."""
 
     def __init__(self, tracer: TracedValue) -> None:
         super().__init__(
@@ -201,11 +201,13 @@ class JaxprTypeError(TypeError):
 
 
 for _error in [found for found in vars().values() if isinstance(found, type) and issubclass(found, Exception)]:
-    _error.__module__ = "jitkit.errors"  # where users import them from, as tracebacks say
+    _error.__module__ = "jitkit.errors"  # users import them from there; tracebacks show it
 
 
 def about_value_of_jax(x: Any) -> str:
-    """For a tracer or a random key of jax itself, a sentence that says what to do with it, on a line of its own; or nothing."""
+    """Return a sentence that says what to do with a tracer or random key of JAX, on its own line; empty for other
+    values.
+    """
     t = type(x)
     if t.__module__.startswith("jax.") and t.__name__ == "PRNGKeyArray":
         return (
@@ -225,7 +227,7 @@ def about_value_of_jax(x: Any) -> str:
 
 
 def key_for_jax_error(aval: Any) -> TypeError:
-    """For a random key of ours that JAX was given."""
+    """Return the error for a random key of ours that was given to JAX."""
     return TypeError(
         f"A random key of jitkit, {aval.str_short()}, was given to JAX, which knows its own keys only.\nMake it with "
         "`jax.random.key(seed)`, which gives the same numbers; or pass on what it is made of:\n"
@@ -237,14 +239,14 @@ def key_for_jax_error(aval: Any) -> TypeError:
 
 
 def leaked_tracer_error(traced_for: str, tracers: Sequence[Any]) -> Exception:
-    """The error that `checking_leaks` raises where a trace ends and some of its tracers are still referenced.
+    """Return the error that `checking_leaks` raises where a trace ends and some of its tracers are still referenced.
 
     Args:
-      traced_for: what the trace was made for, such as "jit".
+      traced_for: what was traced, such as "jit".
       tracers: the survivors. Their `_origin_msg()` says which function they belong to.
 
     Returns:
-      An `Exception`, of that very class as in JAX.
+      An `Exception`, exactly of this class, as in JAX.
     """
     ours = {id(tracers)}
     lines = [f"Leaked trace {type(tracers[0]._trace).__name__}. Leaked tracer(s):"]
@@ -261,8 +263,7 @@ def leaked_tracer_error(traced_for: str, tracers: Sequence[Any]) -> Exception:
 
 
 def _keeper(value: Any, ours: set[int]) -> str:
-    """Where a value is kept, up to a name that users know: "in item 0 of a list, in the variable `log` of
-    ..."."""
+    """Say where a value is kept, up to a name that users know: "in item 0 of a list, in the variable `log` of ..."."""
     steps: list[str] = []
     while value is not None and len(steps) < 8:
         ours.add(id(value))
@@ -276,13 +277,13 @@ def _keeper(value: Any, ours: set[int]) -> str:
 
 
 def _is_ours(holder: Any, ours: set[int]) -> bool:
-    """Whether a reference is this search's own, or one of our data structures: both tell users nothing."""
+    """Whether a reference is this search's own, or one of our data structures, which users do not know."""
     package = __name__.partition(".")[0]
     return id(holder) in ours or isinstance(holder, FrameType) or type(holder).__module__.startswith(package)
 
 
 def _how_it_holds(holder: Any, value: Any) -> tuple[str, bool]:
-    """In words, how an object refers to `value`, and whether users know that object by a name."""
+    """Say how an object refers to `value`, and whether users know that object by a name."""
     if isinstance(holder, dict):
         name = next((str(key) for key, item in holder.items() if item is value), "?")
         module = next((m for m in list(sys.modules.values()) if getattr(m, "__dict__", None) is holder), None)

@@ -1,12 +1,11 @@
-"""The installed JAX -> the version whose ways are followed.
+"""The installed JAX -> the version to behave like
 
-Releases of JAX change how jaxprs are printed, which equations a function records, and the last bits of what it
-computes. Programs are compared with the JAX that stands beside them, so jitkit does as that one does: where two
-releases differ, both ways are here, and the code asks `since(0, 11)`. What is not followed is listed in
-`docs/parity.md`.
+Releases of JAX change how jaxprs are printed, which equations a function records, and the last bits of results. Users
+compare with the JAX that they have installed, so jitkit behaves like that one: where two releases differ, both
+behaviours are here, and the code checks `since(0, 11)`. `docs/parity.md` lists what is not followed.
 
-The version is read from the name of what is written beside the installed package, not by importing it, and only when it is first
-asked for. Without JAX, the newest release that is known is followed.
+The version is read from the name of the folder with the package's metadata, without importing it, at first use. Without
+JAX, jitkit behaves like the newest release that it knows.
 
 JAX: jax/version.py:__version_info__
 """
@@ -19,25 +18,25 @@ import os
 import re
 
 NEWEST_KNOWN = (0, 12)
-_ORIGINAL = "jax"  # looked for, and not imported
+_ORIGINAL = "jax"  # searched, not imported
 
 
 @functools.cache
 def followed() -> tuple[int, ...]:
-    """Major and minor number of the JAX that is installed, or of the newest that is known."""
+    """Return major and minor number of the installed JAX, or of the newest that is known."""
     return tuple(int(number) for number in re.findall(r"\d+", text())[:2])
 
 
 @functools.cache
 def text() -> str:
-    """The version as JAX writes it: "0.10.2"."""
+    """Return the version as JAX writes it: "0.10.2"."""
     spec = importlib.machinery.PathFinder.find_spec(_ORIGINAL)
     if spec is not None and spec.origin is not None:
         beside = os.listdir(os.path.dirname(os.path.dirname(spec.origin)))
         named = next(filter(None, (re.match(r"jax-([^-]+)\.dist-info$", name) for name in beside)), None)
         if named is not None:
             return named[1]
-    # A JAX in a folder of its own, or none. This import takes a third of what all others of a first call do.
+    # Another kind of installation, or none. This import takes a third as long as all others of a first call.
     metadata = importlib.import_module("importlib.metadata")
     try:
         installed: str = metadata.version(_ORIGINAL)
@@ -47,5 +46,5 @@ def text() -> str:
 
 
 def since(major: int, minor: int) -> bool:
-    """Whether things are done as JAX does them from this release on."""
+    """Whether to behave like JAX from this release on."""
     return followed() >= (major, minor)

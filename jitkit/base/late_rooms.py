@@ -1,12 +1,12 @@
-"""name of a room, or of what a room hands on -> that, imported when somebody asks for it
+"""name of a room, or of something in it -> that, imported on first use
 
-Most programs enter a few rooms only, and each costs at every start: with all of them, `import jitkit` took twice as long. So a
-package says in its stub, `__init__.pyi`, where its names come from, in lines that type checkers and editors read as well
-(https://scientific-python.org/specs/spec-0001), and nothing of it is imported before. `package.name`, `from package import
-name` and `import package.room` work as if everything had been.
+Most programs use only a few rooms, and each costs time at every start: with all of them, `import jitkit` took twice as
+long. So a package's stub, `__init__.pyi`, says where its names come from, for type checkers and editors, too
+(https://scientific-python.org/specs/spec-0001), and each is imported on first use. `package.name`, `from package import
+name` and `import package.room` work as usual.
 
-In the other direction, what stands below may call what stands above through an open slot, which the room above fills when it
-is imported. `jitkit` says which room that is, so a slot that is asked for before is filled then.
+In the other direction, a lower room may call a function of a higher one through a slot, which the higher room fills
+when it is imported. `jitkit` says which room that is, so that using an empty slot imports it.
 
 JAX: jax/_src/lazy_loader.py:attach
 """
@@ -24,7 +24,7 @@ _LINE = r"(?m)^from (\S+) import (\w+) as (\w+)$"
 
 
 def attach(package: str) -> None:
-    """Give a package the names of its stub, and its rooms, when they are asked for; `dir` shows the names before.
+    """Give a package the names of its stub, and its rooms, on first use; `dir` shows them before.
 
     (With a `def __getattr__`, the package would have every name in the eyes of mypy.)
     """
@@ -32,7 +32,7 @@ def attach(package: str) -> None:
 
     @functools.cache
     def places() -> dict[str, tuple[str, str]]:
-        """name -> the module that it comes from, and its name there."""
+        """Return name -> the module that it comes from, and its name there."""
         with open(os.path.join(os.path.dirname(str(module.__file__)), "__init__.pyi"), encoding="utf-8") as stub:
             return {name: (origin, original) for origin, original, name in re.findall(_LINE, stub.read())}
 
@@ -56,7 +56,9 @@ def attach(package: str) -> None:
 
 
 def hand_on(module: str, **places: str) -> None:
-    """Give a module names that it has in JAX, and that are written in rooms above it, `room:name`, when they are asked for."""
+    """Give a module names that it has in JAX, but that are defined in rooms above it, `room:name`; imported on first
+    use.
+    """
 
     def load(name: str) -> Any:
         if name not in places:
@@ -70,7 +72,7 @@ def hand_on(module: str, **places: str) -> None:
 
 
 def import_room(name: str, package: str | None = None) -> Any:
-    """The module. One that fails raises its own error; an AttributeError, which Python would take for a missing name, as an
+    """Import a module. Its own error passes; an AttributeError, which Python would take for a missing name, becomes an
     ImportError.
     """
     try:
@@ -80,7 +82,7 @@ def import_room(name: str, package: str | None = None) -> Any:
 
 
 class Slots:
-    """Base of open slots: attributes that are functions of rooms above, which put them there when they are imported."""
+    """Base of slots: attributes are functions of rooms above, which fill them when they are imported."""
 
     if not TYPE_CHECKING:  # it would have every name in the eyes of mypy
 

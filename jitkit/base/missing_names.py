@@ -1,7 +1,7 @@
-"""What is said of a name that a module of jitkit has not: whether JAX has it, and what was perhaps meant.
+"""Explains a name that a module of jitkit does not have: whether JAX has it, and what was perhaps meant.
 
-Code that was written for JAX asks for names that are not here, and a bare AttributeError leaves open whether the name
-is misspelt, stands in another module, or was never written. `names_of_jax` has the names of the third kind.
+Code written for JAX may use names that are not here, and a bare AttributeError does not say whether the name is
+misspelt, is in another module, or was never implemented. `names_of_jax` has the last kind.
 
 JAX: jax/_src/deprecations.py:deprecation_getattr
 """
@@ -22,7 +22,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] | None = None) -> None:
-    """Make a module, `jitkit.inside` to users, say more of names that it has not; `sentences` has the texts for some of them.
+    """Make a module, `jitkit.inside` to users, explain its missing names; `sentences` has special texts for some.
 
     (With a `def __getattr__`, the module would have every name in the eyes of mypy.)
     """
@@ -31,7 +31,7 @@ def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] 
     explained[inside] = module
 
 
-explained: dict[str, types.ModuleType] = {}  # the public modules, once they are imported: each explains itself
+explained: dict[str, types.ModuleType] = {}  # the public modules, once imported, each with its own name
 _PUBLIC = (
     "debug", "errors",
     "experimental", "experimental.hijax", "experimental.layout", "experimental.ode", "experimental.sparse",
@@ -44,7 +44,7 @@ _PUBLIC = (
 
 
 def public_modules() -> dict[str, types.ModuleType]:
-    """All of them, under their names for users."""
+    """Return all public modules, under their names for users."""
     for name in _PUBLIC:
         importlib.import_module(f"{_PACKAGE}.{name}")
     return explained
@@ -53,10 +53,10 @@ def public_modules() -> dict[str, types.ModuleType]:
 def _look_up(
     inside: str, module: types.ModuleType, before: Callable[[str], Any] | None, sentences: Mapping[str, str], name: str
 ) -> Any:
-    """A module's attribute that is made when it is asked for: by `before`, where there is that function.
+    """Make a module's attribute on first use: by `before`, where there is that function.
 
-    Otherwise raise AttributeError; or ImportError with the same text where the user's line is `from module import name`.
-    (Of an AttributeError, Python would make an ImportError of its own there, and forget the text.)
+    Otherwise raise AttributeError; or ImportError with the same text where the user's line is `from module import
+    name`. (Python would replace an AttributeError there by its own ImportError, without the text.)
     """
     if before is not None:
         try:
@@ -68,7 +68,7 @@ def _look_up(
     if name not in sentences and not name.startswith("_"):
         text = "\n".join(filter(None, [text, _about(inside, module, name)]))
     is_import = is_import_from(sys._getframe(1))
-    # With a name and an object, and no name in it that is near, Python adds no guess of its own behind ours.
+    # With a name and an object that has no similar names, Python does not append its own guess.
     raise (ImportError(text, name=public) if is_import else AttributeError(text, name=name, obj=None))
 
 
@@ -78,7 +78,7 @@ def is_import_from(frame: types.FrameType) -> bool:
 
 
 class _MissingRooms:
-    """Asked last for a module: where JAX has it and jitkit has not, `import` says so, as it does for names in a module."""
+    """An import hook, called last: for a module that JAX has and jitkit does not, `import` says so."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
@@ -96,7 +96,7 @@ _ONLY_JAX = "JAX has `{}`, and jitkit has not: docs/parity.md lists what is miss
 
 
 def sentence(name: str) -> str:
-    """What is said of a name of JAX's that is not here: `jax.numpy.sin` with all its modules."""
+    """Explain a name of JAX's that is not here: `jax.numpy.sin` with all its modules."""
     return _ONLY_JAX.format(name)
 
 

@@ -1,8 +1,7 @@
-"""What is said where a function of JAX's is called on values that jitkit traces: which import to change.
+"""Says which import to change, where a function of JAX is called on values that jitkit traces.
 
-JAX's functions do not know our tracers, and refuse them in words about types. The mistake behind it is nearly always
-an import that was left as it was. The traceback has the line of the user's that called JAX, and that line's names
-say which import it is.
+JAX's functions do not know our tracers, and refuse them with a TypeError. The cause is nearly always an import that was
+not changed. The traceback has the user's line that called JAX, and the names in it show which import it is.
 
 JAX: jax/_src/core.py:shaped_abstractify
 """
@@ -19,11 +18,11 @@ from typing import Any
 from . import late_rooms, missing_names
 
 _PACKAGE = __name__.partition(".")[0]
-_OUR_VALUE = rf"\b{_PACKAGE}\.[\w.]*(Tracer|Array)\b|\bJitTracer\("  # as JAX names what it refuses
+_OUR_VALUE = rf"\b{_PACKAGE}\.[\w.]*(Tracer|Array)\b|\bJitTracer\("  # how JAX names what it refuses
 
 
 def amend_refusal(error: BaseException) -> None:
-    """Where `error` says that JAX does not take a value of ours, add to its message what to import instead."""
+    """If `error` says that JAX does not take a value of ours, add to its message what to import instead."""
     text = error.args[0] if error.args else None
     if not isinstance(text, str) or "jax" not in sys.modules or _SUMMARY in text or OF_JAX in text:
         return
@@ -45,21 +44,21 @@ def amend_refusal(error: BaseException) -> None:
 
 
 def _library_of(frame: types.FrameType) -> str:
-    """The name of the installed package that a frame is of: its imports are not the user's to change. Nothing for others."""
+    """Return the installed package that a frame belongs to, whose imports the user cannot change; empty for other code."""
     installed = {"site-packages", "dist-packages"} & {*re.split(r"[\\/]", frame.f_code.co_filename)}
     module: str = frame.f_globals.get("__name__", "")
     return module.partition(".")[0] if installed else ""
 
 
 def is_of_jax(module: object) -> bool:
-    """Whether a name of a module is one of JAX's."""
+    """Whether a module's name is one of JAX's."""
     return isinstance(module, str) and module.partition(".")[0] in ("jax", "jaxlib")
 
 
 def _line_that_called_jax(traceback: types.TracebackType | None) -> tuple[types.TracebackType | None, bool]:
-    """The last place in a traceback where something else called JAX, and whether that call is to be seen there.
+    """Return the last place in a traceback where other code called JAX, and whether that call is visible there.
 
-    JAX has often taken its own frames out. Then it is the last line of a program that is not ours.
+    JAX often removes its own frames. Then it is the last line of a program that is not ours.
     """
     found = last = None
     while traceback is not None:
@@ -73,7 +72,7 @@ def _line_that_called_jax(traceback: types.TracebackType | None) -> tuple[types.
 
 
 def _is_raised_for_jax(traceback: types.TracebackType | None) -> bool:
-    """Whether JAX asked a tracer of ours for something that it refuses: its length, say, of one without axes."""
+    """Whether JAX used our tracer in a way that it refuses: took the length of one without axes, say."""
     is_jax = False
     while traceback is not None:
         frame = traceback.tb_frame
@@ -87,7 +86,7 @@ def _is_raised_for_jax(traceback: types.TracebackType | None) -> bool:
     return False
 
 
-OF_JAX = "of jax itself"  # where we refuse a value of JAX's
+OF_JAX = "of jax itself"  # in our errors about a value of JAX's
 _SUMMARY = (
     "A function of JAX's was called on a value that jitkit traces: neither can JAX compute with it, nor jitkit see "
     "what is computed."
@@ -107,7 +106,7 @@ _GENERAL = (
 
 
 def _names_of_jax(frame: types.FrameType, line: int) -> Iterator[tuple[str, str]]:
-    """The names in a line of a program, or else in the function around it, that stand for something of JAX's."""
+    """Return the names in a line of a program, or else in the function around it, that refer to something of JAX's."""
     code = frame.f_code
     names = dict.fromkeys((*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars))
     text = linecache.getline(code.co_filename, line, frame.f_globals)
@@ -121,7 +120,7 @@ def _names_of_jax(frame: types.FrameType, line: int) -> Iterator[tuple[str, str]
 
 
 def _instead(name: str, value: Any) -> str | None:
-    """What to do about a name that stands for something of JAX's; None for others."""
+    """Say what to do about a name that refers to something of JAX's; None for others."""
     if isinstance(value, types.ModuleType):
         return _import_instead(name, value.__name__) if is_of_jax(value.__name__) else None
     if not callable(value) or isinstance(value, type):
@@ -137,7 +136,7 @@ def _instead(name: str, value: Any) -> str | None:
 
 
 def _places(name: str) -> str:
-    """`sin` from jitkit.numpy or jitkit.lax: the public modules of ours that have a name."""
+    """Return `sin` from jitkit.numpy or jitkit.lax: our public modules that have a name."""
     modules = missing_names.public_modules()
     public = ("", "numpy", "lax", "nn", "random", "tree_util", "numpy.linalg", "numpy.fft", "scipy.special")
     having = [f"{_PACKAGE}.{each}".rstrip(".") for each in public if name in dir(modules[each])]
@@ -145,7 +144,7 @@ def _places(name: str) -> str:
 
 
 def _import_instead(name: str, module: str) -> str:
-    """The import of the same module of ours, as that name, for an import of one of JAX's."""
+    """Return the import of our corresponding module, under that name, for an import of one of JAX's."""
     ours = ".".join([_PACKAGE, *module.split(".")[1:]])
     try:
         late_rooms.import_room(ours)

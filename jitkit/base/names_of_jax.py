@@ -1,7 +1,6 @@
-"""The public names of JAX that jitkit has not, by module. The table is written by `python tests/parity.py --write`.
+"""The public names of JAX that jitkit does not have, by module. `python tests/parity.py --write` writes the table.
 
-`missing_names` tells from it, to who asks for a name, whether JAX has it. A name that has come to jitkit meanwhile does no
-harm here: nobody is refused it.
+`missing_names` uses it to say whether JAX has a missing name. A name that jitkit has got since does no harm here.
 
 JAX: jax/__init__.py:__getattr__
 """
@@ -118,7 +117,7 @@ ffi: abstract_token build_ffi_lowering_function ffi_call ffi_lowering include_di
 register_ffi_target_as_batch_partitionable register_ffi_type register_ffi_type_id
 """
 
-# The module's path below `jax` ("" for itself), and its names. A line that is too long goes on in the next.
+# The module's path below `jax` ("" for itself), and its names. A long line continues in the next.
 BY_MODULE: dict[str, frozenset[str]] = {
     line.partition(":")[0]: frozenset(line.partition(":")[2].split())
     for line in re.sub(r"\n(?!\S*:)", " ", _TABLE).splitlines()
@@ -126,11 +125,11 @@ BY_MODULE: dict[str, frozenset[str]] = {
 
 
 def is_in_jax(inside: str, name: str) -> bool:
-    """Whether a module of JAX's has a name that ours has not, or a module below it (which may not be imported yet)."""
+    """Whether a module of JAX has a name that ours does not, or a submodule (which may not be imported yet)."""
     below = f"{inside}.{name}".lstrip(".")
     return name in missing(inside) or any(f"{module}.".startswith(f"{below}.") for module in BY_MODULE)
 
 
 def missing(inside: str) -> frozenset[str]:
-    """The names of a module of JAX's that ours has not; `inside` is its path below `jax`."""
+    """Return the names of a JAX module that ours does not have; `inside` is its path below `jax`."""
     return BY_MODULE.get(inside, frozenset())

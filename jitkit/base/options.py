@@ -1,6 +1,6 @@
-"""The options that there are: name, usual value, which values are taken, and what it is about; and what the environment says of them.
+"""Lists the options: name, default, allowed values and meaning; and reads the environment.
 
-A variable of the environment that looks like one of ours, and is not, is a warning.
+An environment variable that looks like one of ours, but is not, causes a warning.
 
 JAX: jax/_src/config.py:bool_state
 """
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 
 class Option(NamedTuple):
-    """An option; `parse` makes a value of what was given, and raises ValueError for what the option does not take."""
+    """An option; `parse` converts a given value, and raises ValueError for one that the option does not allow."""
 
     name: str
     default: Any
@@ -26,13 +26,13 @@ class Option(NamedTuple):
 
 
 def boolean(value: Any) -> bool:
-    """True or False: of a bool, 0, 1, or text."""
+    """Parse True or False: a bool, 0, 1, or text."""
     if isinstance(value, str):
         if value.lower() in ("1", "true", "on", "yes", "y", "t"):
             return True
         if value.lower() in ("0", "false", "off", "no", "n", "f", ""):
             return False
-    elif value in (0, 1):  # also False, and numpy's
+    elif value in (0, 1):  # also numpy's False
         return bool(value)
     raise ValueError(f"expected a boolean such as 1 or 0, got {value!r}")
 
@@ -44,7 +44,7 @@ def _optional_text(value: Any) -> str | None:
 
 
 def _count(value: Any) -> int:
-    """A whole number from 1 on: an int, or text."""
+    """Parse an integer from 1 on: an int, or text."""
     try:
         number = int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):
@@ -58,7 +58,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def _only(allowed: Any, why: str) -> Callable[[Any], Any]:
-    """For options that JAX has, and we have with one value."""
+    """Make the parser of an option that JAX has, and for which we allow one value."""
 
     def parse(value: Any) -> Any:
         if str(value).lower() != str(allowed).lower():
@@ -69,7 +69,7 @@ def _only(allowed: Any, why: str) -> Callable[[Any], Any]:
 
 
 def _bytes(value: Any) -> int:
-    """A number of bytes: an int, or text such as 1000000, 512M or "1 GiB"."""
+    """Parse a number of bytes: an int, or text such as 1000000, 512M or "1 GiB"."""
     match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:I?B)?", str(value).strip().upper())
     if match is None:
         raise ValueError(f"expected a number of bytes such as 1000000, 512M or 1GiB, got {value!r}")
@@ -77,7 +77,9 @@ def _bytes(value: Any) -> int:
 
 
 def _one_of(*allowed: str | None) -> Callable[[Any], str | None]:
-    """For an option with a few values; where None is one of them, a variable of the environment says so by being empty."""
+    """Make the parser of an option with a few values; where None is one of them, an empty environment variable means
+    None.
+    """
     texts, or_none = [text for text in allowed if text is not None], "None or " if None in allowed else ""
 
     def parse(value: Any) -> str | None:
@@ -88,7 +90,7 @@ def _one_of(*allowed: str | None) -> Callable[[Any], str | None]:
     return parse
 
 
-# As in JAX: those of `lax.Precision` that are written alike everywhere, and the algorithms.
+# As in JAX: the names of `lax.Precision` with one spelling everywhere, and the algorithms.
 PRECISIONS = (
     "default", "high", "highest", "bfloat16", "tensorfloat32", "float32",
     "ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM",
@@ -135,12 +137,12 @@ OPTIONS = {
 }
 
 
-# The environment's name for an option: JITKIT_ and the option in capitals, but for the ones with an
-# established shorter name.
+# An option's environment variable: JITKIT_ and the option in capitals, except for some with an established shorter
+# name.
 ENVIRONMENT = {"compilation_cache_dir": "JITKIT_CACHE_DIR", "compilation_cache_max_size": "JITKIT_CACHE_MAX_SIZE"}
 
 
-_OF_OTHERS = ("JITKIT_LABS", "JITKIT_FUZZ_EXAMPLES")  # what the course and the tests read
+_OF_OTHERS = ("JITKIT_LABS", "JITKIT_FUZZ_EXAMPLES")  # read by the course and the tests
 
 
 def _variable_of(name: str) -> str:
@@ -148,11 +150,11 @@ def _variable_of(name: str) -> str:
 
 
 def _warn_of_unknown_variables() -> None:
-    """Warn of variables of the environment that begin like ours, once a process: when this is imported."""
+    """Warn of unknown environment variables that begin like ours; once a process, at import."""
     known = [*map(_variable_of, OPTIONS), *_OF_OTHERS]
     for variable in sorted(name for name in os.environ if name.startswith("JITKIT_") and name not in known):
         by_option = {"JITKIT_" + name.upper(): _variable_of(name) for name in OPTIONS}
-        # Imported for the few who need it: it takes as long as all of this module.
+        # Rarely needed, and slow to import: it takes as long as all of this module.
         matches = importlib.import_module("difflib").get_close_matches(variable, [*by_option, *known], 1, 0.7)
         near = [by_option.get(name, name) for name in matches]
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}."
@@ -160,7 +162,7 @@ def _warn_of_unknown_variables() -> None:
 
 
 def from_environment(option: Option) -> Any:
-    """The value that the environment gives an option, or else its usual one. ValueError for a value that it does not take."""
+    """Return an option's value from the environment, or else its default. ValueError for a value that is not allowed."""
     variable = _variable_of(option.name)
     text = os.environ.get(variable)
     if text is None:

@@ -1,17 +1,16 @@
-"""document -> text: a tree of words and possible line breaks becomes lines of at most 80 columns.
+"""document -> text: a tree of words and possible line breaks becomes lines of at most 80 columns
 
-A document says where a line *may* be broken, not where it is. A `group` is printed on one line if all of it
-fits on what is left of the current line; otherwise its own breaks become newlines, and the groups inside it
-are asked the same question again. `nest` moves the lines that begin inside it to the right.
+A document says where a line *may* be broken, not where it is. A `group` is printed on one line if all of it fits on the
+rest of the current line; otherwise its own breaks become newlines, and the groups inside it are tried in the same way.
+`nest` indents the lines that begin inside it.
 
-Lindig's algorithm asks each group whether it fits by walking through it, which is quadratic in deep
-documents. Here every document knows how many columns it takes on one line from the moment it is made, so the
-question is one comparison, and formatting is one loop over an explicit stack: linear, and as deep as you
-like.
+Lindig's algorithm asks each group whether it fits by walking through it, which is quadratic in deep documents. Here
+every document knows its width on one line from the start, so the test is one comparison, and formatting is one loop
+over an explicit stack: linear, and of any depth.
 
-The work is done in two steps, so that a form other than text for terminals is a second painter and no second
-layout: `Doc.lines` yields lines of pieces, and `_paint` turns the pieces into a string. For other painters (HTML in
-notebooks), a piece also says what it is `about`.
+The work is done in two steps, so that other output than terminal text needs only another painter, not another layout:
+`Doc.lines` yields lines of pieces, and `_paint` turns the pieces into a string. For other painters (HTML in notebooks),
+a piece also says what it is `about`.
 
 Sources: Wadler, "A prettier printer" (1998); Lindig, "Strictly Pretty" (2000); Hafiz, "Strictly Annotated"
 (2021).
@@ -80,7 +79,7 @@ class Doc:
         return self.format()
 
     def format(self, width: int = 80, *, use_color: bool | None = None, annotation_prefix: str = " # ") -> str:
-        """The document as text, in lines of at most `width` columns where its breaks allow it.
+        """Return the document as text, in lines of at most `width` columns where its breaks allow it.
 
         `use_color=None` colours when standard output is a terminal or a notebook and the environment has no
         NO_COLOR.
@@ -89,7 +88,7 @@ class Doc:
         return _paint(lines, annotation_prefix, can_use_color() if use_color is None else use_color)
 
     def lines(self, width: int = 80) -> Iterator[Line]:
-        """The same lines before they are painted, one after the other."""
+        """Yield the same lines before they are painted."""
         return _layout(self, width)
 
 
@@ -149,14 +148,14 @@ class _Color(Doc):
         self.width = child.width
 
     def over(self, style: Style) -> Style:
-        """The style inside, where the one around is `style`."""
+        """Combine the style inside with the outer one, `style`."""
         return Style(
             self.foreground or style.foreground, self.background or style.background, self.intensity or style.intensity
         )
 
 
 def _columns(text: str) -> int:
-    # JAX counts the bytes of UTF-8. Terminals do not, but line breaks have to fall where JAX's fall.
+    # JAX counts UTF-8 bytes. Terminals do not, but line breaks must be where JAX's are.
     return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
@@ -164,56 +163,56 @@ _NIL = _Concat(())
 
 
 def nil() -> Doc:
-    """The empty document."""
+    """Return the empty document."""
     return _NIL
 
 
 def text(text: str, annotation: str | None = None, about: object = None) -> Doc:
-    """Words. The annotation, a remark, goes to the end of the line, in one column with those of the other
-    lines. What the words are `about` is for painters that show more than words."""
+    """Return words. The annotation, a remark, goes to the end of the line, in one column with those of other lines.
+    `about` is for painters that show more than words.
+    """
     return _Text(text, annotation, about)
 
 
 def concat(children: Iterable[Doc]) -> Doc:
-    """Documents one after the other."""
+    """Concatenate documents."""
     return _Concat(tuple(children))
 
 
 def brk(text: str = " ") -> Doc:
-    """A newline, or `text`: the innermost group around it decides. Outside of any group it is a newline."""
+    """Return a break: a newline or `text`, as the innermost group decides. Outside of any group it is a newline."""
     return _Break(text)
 
 
 def group(doc: Doc) -> Doc:
-    """`doc` with all of its breaks as their text if it fits on the line like that, else with its own breaks
-    as newlines."""
+    """Return `doc` with all breaks as their text if it fits on the line, else with its own breaks as newlines."""
     return _Group(doc)
 
 
 def nest(n: int, doc: Doc) -> Doc:
-    """`doc` with the lines that begin inside it moved `n` columns to the right."""
+    """Return `doc` with the lines that begin inside it indented by `n` columns."""
     return _Nest(n, doc)
 
 
 def color(
     child: Doc, foreground: Color | None = None, background: Color | None = None, intensity: Intensity | None = None
 ) -> Doc:
-    """`child` in another style; what is None stays as it is around it."""
+    """Return `child` in another style; None keeps the outer one."""
     return _Color(child, foreground, background, intensity)
 
 
 def keyword(doc: Doc) -> Doc:
-    """`doc` in the style of a keyword."""
+    """Return `doc` in the style of a keyword."""
     return color(doc, foreground=Color.BLUE, intensity=Intensity.BRIGHT)
 
 
 def type_annotation(doc: Doc) -> Doc:
-    """`doc` in the style of a type."""
+    """Return `doc` in the style of a type."""
     return color(doc, foreground=Color.MAGENTA, intensity=Intensity.NORMAL)
 
 
 def join(sep: Doc, docs: Iterable[Doc]) -> Doc:
-    """`docs` one after the other, with `sep` between each two."""
+    """Concatenate `docs`, with `sep` between each two."""
     parts: list[Doc] = []
     for doc in docs:
         parts.append(doc)
@@ -237,7 +236,7 @@ def _layout(doc: Doc, width: int) -> Iterator[Line]:
     start = column = 0
     pieces: list[tuple[str, Style, object]] = []
     annotations: list[str] = []
-    # What is still to be printed, the next on top: (indentation, are breaks flat?, style, document).
+    # Still to be printed, the next on top: (indentation, are breaks flat?, style, document).
     stack = [(0, False, _PLAIN, doc)]
     while stack:
         indent, flat, style, doc = stack.pop()
@@ -270,7 +269,7 @@ def _layout(doc: Doc, width: int) -> Iterator[Line]:
 
 
 def can_use_color() -> bool:
-    """Whether standard output shows colours and the user has not asked for none (https://no-color.org)."""
+    """Whether standard output shows colours and the user has not disabled them (https://no-color.org)."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     get_ipython = getattr(builtins, "get_ipython", None)
@@ -308,7 +307,7 @@ def _paint(lines: Sequence[Line], annotation_prefix: str, use_color: bool) -> st
 
 
 def _escape(old: Style, new: Style) -> str:
-    """The escape sequence that turns one style into another; JAX too mentions only what differs."""
+    """Return the escape sequence that changes one style into another; like JAX, only for what differs."""
     codes = (new.foreground, new.background + 10, new.intensity)
     changed = [str(int(code)) for code, before, after in zip(codes, old, new, strict=True) if before != after]
     return f"\x1b[{';'.join(changed)}m" if changed else ""

@@ -1,7 +1,7 @@
-"""What happened in the pipeline: stages that ran and how long they took, for logs and for whoever listens.
+"""Reports what happened in the pipeline: stages that ran and how long they took, for logs and listeners.
 
-Each stage reports here. With `log_compiles` a line is logged, as JAX does it; listeners (the tour,
-benchmarks, tests) get every event and count them.
+Each stage reports here. With `log_compiles` a line is logged, as in JAX; listeners (the tour, benchmarks, tests) get
+every event.
 
 JAX: jax/_src/dispatch.py:log_elapsed_time
 """
@@ -40,7 +40,7 @@ def log_stage(stage: str, function: str, seconds: float) -> None:
         for listener in _listeners:
             listener(event)
     if stage == "tracing" and config.local.state.trace is not None:
-        return  # part of an outer trace, which is logged with it
+        return  # part of an outer trace, whose log line includes it
     text = _TEXTS.get(stage, stage + ": {function} in {seconds:.9f} sec")
     _log(lambda: text.format(function=function, seconds=seconds))
 
@@ -53,9 +53,7 @@ _TEXTS = {
 
 
 def log_compiling(function: str, avals: Sequence[Any], sharding: Any) -> None:
-    """Log that a program is about to be lowered: the types of its arguments, and where they have to be, when
-    that is prescribed.
-    """
+    """Log that a program is about to be lowered: the types of its arguments, and their shardings, if any are given."""
     places = ["UnspecifiedValue" if sharding is None else repr(sharding)] * len(avals)
     types, mapping = tuple(avals), _tuple_text(places)
     _log(lambda: f"Compiling jit({function}) with global shapes and types {types}. Argument mapping: {mapping}.")
@@ -66,16 +64,16 @@ def _tuple_text(items: Sequence[str]) -> str:
 
 
 def logger() -> logging.Logger:
-    """The logger `jitkit`. Only who has something to say imports `logging`, which takes as long as ten of our modules."""
+    """Return the logger `jitkit`. `logging` is imported only here: it takes as long as ten of our modules."""
     found: logging.Logger = importlib.import_module("logging").getLogger("jitkit")
     return found
 
 
 def _log(text: Callable[[], str]) -> None:
-    """As JAX does it: with `log_compiles` a warning, because somebody asked for it; else a debug message."""
+    """Log as JAX does: with `log_compiles` a warning, because the user asked for it; else a debug message."""
     asked = config.value("log_compiles")
     if not asked and "logging" not in sys.modules:
-        return  # nobody can have asked for debug messages
+        return  # `logging` is not imported, so no debug messages are wanted
     level = 30 if asked else 10  # logging.WARNING, logging.DEBUG
     if logger().isEnabledFor(level):
         logger().log(level, "%s", text())

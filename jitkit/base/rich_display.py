@@ -1,16 +1,15 @@
 """A program's text -> HTML for notebooks: highlighted, in a frame that scrolls, with remarks under the pointer.
 
-A notebook asks an object for `_repr_mimebundle_`, and shows the richest form that it can. `RichDisplay` is that
-protocol: the HTML, and beside it the `repr`, which stands alone wherever HTML is not shown. This module knows text
-only: StableHLO and HLO are split into tokens by regular expressions, good enough for colours; jaxprs come already
-split, from their printer (see `html`, beside it).
+A notebook calls an object's `_repr_mimebundle_`, and shows the richest form that it can. `RichDisplay` implements it:
+the HTML, and the `repr` for where HTML is not shown. This module handles text only: regular expressions split StableHLO
+and HLO into tokens, well enough for colours; the printer of jaxprs splits those (see `html`, beside it).
 
-The output belongs into somebody else's page. So it brings its own style and no scripts, keeps the page's font and
-background, and escapes all words. What keeps lines whole is `!important`: the page has rules of its own for the texts
-of programs, and JupyterLab's break them in the middle of a word. Its colours come from Okabe and Ito's palette, which
-colour-blind readers tell apart. Where the theme is known (JupyterLab, VS Code) they have at least 4.5 times the
-luminance of the background or the other way round; where it is not, tones in the middle have 4.3 against black and
-white alike. Operations are bold and parameters slanted, so that nothing is said by colour alone.
+The output goes into another page. So it has its own style and no scripts, keeps the page's font and background, and
+escapes all words. The rule that keeps lines whole is `!important`: JupyterLab's rules would break program texts in the
+middle of a word. Its colours come from Okabe and Ito's palette, which colour-blind readers tell apart. Where the theme
+is known (JupyterLab, VS Code) they have at least 4.5 times the luminance of the background or the other way round;
+where it is not, tones in the middle have 4.3 against black and white alike. Operations are bold and parameters slanted,
+so that nothing depends on colour alone.
 
 Long programs are cut, and the last line says so, with the way to the rest.
 
@@ -27,12 +26,12 @@ from typing import NamedTuple
 from . import source_info
 
 MAX_LINES = 500
-MAX_COLUMNS = 2000  # of one piece of text, such as a long constant
-_MAX_REMARK = 300  # characters of a line that is quoted in a remark
+MAX_COLUMNS = 2000  # for one piece of text, such as a long constant
+_MAX_REMARK = 300  # characters of a quoted line in a remark
 
 
 class RichDisplay:
-    """A class whose objects notebooks show as HTML, and everything else as their `repr`."""
+    """A class whose objects notebooks show as HTML, and other displays as their `repr`."""
 
     __slots__ = ()
 
@@ -42,7 +41,7 @@ class RichDisplay:
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
-        """IPython's protocol: the forms by MIME type, only those in `include`, without those in `exclude`."""
+        """Return the forms by MIME type (IPython's protocol), only those in `include`, without those in `exclude`."""
         forms = {"text/plain": lambda: repr(self), "text/html": self._repr_html_}
         return {
             mime: form()
@@ -52,7 +51,7 @@ class RichDisplay:
 
 
 def escape(text: str) -> str:
-    """Words as they stand in HTML. (The module `html` would take 1.3 ms to import.)"""
+    """Escape words for HTML. (The module `html` would take 1.3 ms to import.)"""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
@@ -64,7 +63,7 @@ class Piece(NamedTuple):
     remark: str = ""
 
 
-# What a piece can be, and how it looks: a colour, by its name in `_THEMES`, and what remains without colours.
+# The kinds of pieces and their look: a colour, by its name in `_THEMES`, and a style that works without colours.
 KINDS = {
     "keyword": "color:var(--jk-keyword)",
     "operation": "color:var(--jk-operation);font-weight:bold",
@@ -75,7 +74,7 @@ KINDS = {
     "aside": "opacity:.7",
 }
 
-# keyword, operation, type, parameter: green, blue, vermilion, purple. The first theme is for pages that tell nothing.
+# keyword, operation, type, parameter: green, blue, vermilion, purple. The first theme is for unknown pages.
 _THEMES = {
     ".jitkit-code": ("#008a66", "#007ec7", "#c85800", "#b25b93"),
     "[data-jp-theme-light=true] .jitkit-code,.vscode-light .jitkit-code": ("#007a5a", "#0072b2", "#b34e00", "#a3507f"),
@@ -89,7 +88,7 @@ def _style() -> str:
         ".jitkit-code pre{white-space:pre!important;word-break:normal!important;overflow-wrap:normal!important}",
         ".jitkit-code pre{max-height:36em!important;overflow:auto!important;scrollbar-color:auto}",
         ".jitkit-code pre{margin:.3em 0;line-height:1.35;color:inherit;background:none}",
-        # Styled bars do not fade away, as those of some systems do: there is more text than can be seen.
+        # Styled bars do not fade away, as some systems' do: so it is visible that there is more text.
         ".jitkit-code pre::-webkit-scrollbar{width:11px;height:11px}",
         ".jitkit-code pre::-webkit-scrollbar-track,.jitkit-code pre::-webkit-scrollbar-corner{background:#8883}",
         ".jitkit-code pre::-webkit-scrollbar-thumb{background:#888;border-radius:5px}",
@@ -106,10 +105,10 @@ def _style() -> str:
 
 
 def frame(title: str, lines: Iterable[Iterable[Piece]], whole: str, note: str = "") -> str:
-    """Lines as HTML: at most `MAX_LINES` of them, and under these how many there are.
+    """Return lines as HTML: at most `MAX_LINES` of them, and below how many there are.
 
-    `title` stands above, and `note` below; `whole` is the code with which the reader gets all of it. `lines` is gone
-    through to the end, so that they are counted, but only what is shown is painted.
+    `title` is above, and `note` below; `whole` is the code that shows everything. All of `lines` is read, to count
+    them, but only what is shown is painted.
     """
     shown: list[str] = []
     count = 0
@@ -124,17 +123,17 @@ def frame(title: str, lines: Iterable[Iterable[Piece]], whole: str, note: str = 
 
 
 def box(markup: str, above: str = "", below: str = "") -> str:
-    """HTML whose lines stay whole, in a frame that scrolls."""
+    """Put HTML whose lines stay whole into a frame that scrolls."""
     return f'<div class="jitkit-code">{_style()}{above}<pre>{markup}</pre>{below}</div>'
 
 
 def cut_sentence(count: int, whole: str) -> str:
-    """What stands below a text of `count` lines that was cut."""
+    """Return the sentence below a text of `count` lines that was cut."""
     return f"These are the first {MAX_LINES} of {count} lines. All of them: {whole}"
 
 
 def plain_text(text: str, whole: str) -> str:
-    """The same cut, for terminals."""
+    """Cut a text in the same way, for terminals."""
     text = text.rstrip("\n")
     lines = text.split("\n", MAX_LINES)
     if len(lines) <= MAX_LINES:
@@ -177,19 +176,19 @@ _HLO = r"""
 
 
 def stablehlo_lines(text: str) -> Iterator[list[Piece]]:
-    """StableHLO in lines of pieces."""
+    """Split StableHLO into lines of pieces."""
     return _lines(text, _STABLEHLO)
 
 
 def hlo_lines(text: str) -> Iterator[list[Piece]]:
-    """HLO in lines of pieces. What is said about an operation at the end of its line (`metadata`, `backend_config`), which
-    is most of the text, becomes the remark on the operation.
+    """Split HLO into lines of pieces. The end of an operation's line (`metadata`, `backend_config`), which is most of
+    the text, becomes the remark on the operation.
     """
     return _lines(text, _HLO, _without_asides)
 
 
 def entry_first(text: str) -> str:
-    """HLO with what runs first at the beginning. XLA writes it last, behind everything that it calls."""
+    """Return HLO with the entry computation first. XLA writes it last, after everything that it calls."""
     head, *computations = text.rstrip("\n").split("\n\n")
     computations.sort(key=lambda computation: not computation.startswith("ENTRY "))
     return "\n\n".join([head, *computations])
@@ -200,7 +199,7 @@ _METADATA = r'metadata=\{op_name="(?P<name>[^"]*)"(?:[^"}]*source_file="(?P<file
 
 
 def _without_asides(line: str) -> tuple[str, str]:
-    """A line of HLO without what is said about its operation, and that, in words."""
+    """Split a line of HLO into the operation, and its metadata in words."""
     found = re.search(_ASIDE, line)
     if found is None:
         return line, ""
@@ -220,14 +219,14 @@ def _whole(line: str) -> tuple[str, str]:
 
 
 def _lines(text: str, language: str, split: Callable[[str], tuple[str, str]] = _whole) -> Iterator[list[Piece]]:
-    """Each line in pieces. The remark on a variable is the line that defined it, where it had its latest value; `split`
-    makes of a line what is shown and the remark on its operation.
+    """Yield each line in pieces. The remark on a variable is the line that last defined it; `split` splits a line into
+    what is shown and the remark on its operation.
     """
     tokens = re.compile(language, re.VERBOSE)
     definitions: dict[str, str] = {}
     for number, line in enumerate(text.rstrip("\n").split("\n")):
         if number >= MAX_LINES:
-            yield []  # counted, and not shown
+            yield []  # counted, not shown
             continue
         shown, about = split(line)
         yield list(_pieces(shown, tokens, definitions.get, about))

@@ -1,5 +1,4 @@
-"""Where in the user's program a value was made: captured cheaply while tracing, resolved only when somebody
-asks.
+"""Finds where in the user's program a value was made: recorded cheaply while tracing, resolved only on demand.
 
 While an equation is recorded we keep two things of the innermost frame that is not ours: its code object and
 the index of its current instruction. Turning them into a file, a line and a column costs microseconds, and
@@ -26,7 +25,7 @@ from .util import NameStack
 
 
 class _HiddenFiles(dict[str, bool]):
-    """`is_hidden_file` of each file that was met: it is asked once a frame, in every equation."""
+    """Caches `is_hidden_file` of each file: it is needed once a frame, for every equation."""
 
     def __missing__(self, filename: str) -> bool:
         self[filename] = is_hidden_file(filename)
@@ -37,12 +36,12 @@ _hidden_file = _HiddenFiles()
 
 
 def forget_files() -> None:
-    """Ask `is_hidden_file` anew: more files may be hidden than before."""
+    """Clear the cache of `is_hidden_file`: more files may be hidden now."""
     _hidden_file.clear()
 
 
 class SourceInfo:
-    """A position in the user's code, plus the names of the scopes (`named_scope`) that were open there."""
+    """A position in the user's code, and the names of the scopes (`named_scope`) that were open there."""
 
     __slots__ = ("code", "instruction", "name_stack")
 
@@ -53,18 +52,18 @@ class SourceInfo:
 
     @property
     def position(self) -> Position | None:
-        """File, line and column, or None when the value was not made by user code."""
+        """Return file, line and column, or None when the value was not made by user code."""
         return None if self.code is None else _resolve(self.code, self.instruction)
 
 
 class Transform(str):
-    """The name of a transformation in a name stack: it is written around the scope that stands behind it."""
+    """The name of a transformation in a name stack: it is written around the scope that follows it."""
 
     __slots__ = ()
 
 
 def scopes_of(stack: tuple[str, ...]) -> list[str]:
-    """The scopes of a name stack as they are written: `["G", "transpose(jvp(B))"]`."""
+    """Return the scopes of a name stack as they are written: `["G", "transpose(jvp(B))"]`."""
     found: list[str] = []
     for name in reversed(stack):
         if isinstance(name, Transform):
@@ -89,7 +88,7 @@ UNKNOWN = SourceInfo(None, 0, NameStack())
 
 
 def user_frame(skip: int = 1) -> FrameType | None:
-    """The innermost frame on the stack that is not jitkit's own. The `skip` innermost ones are known to be."""
+    """Return the innermost frame on the stack that is not jitkit's own. The `skip` innermost ones are known to be."""
     frame: FrameType | None = sys._getframe(skip)
     while frame is not None and _hidden_file[frame.f_code.co_filename]:
         frame = frame.f_back
@@ -97,8 +96,8 @@ def user_frame(skip: int = 1) -> FrameType | None:
 
 
 def in_loop() -> bool:
-    """Whether the user's code that is running now is in a `for`, a `while` or a comprehension: the code that called us, its
-    caller, and so on up to the module, or to a library that called it.
+    """Whether the user's running code is in a `for`, a `while` or a comprehension: our caller, its caller, and so on up
+    to the module, or to a library that called it.
     """
     frame = user_frame(2)
     while frame is not None:
@@ -119,8 +118,8 @@ _JUMPS_BACK = frozenset(code for name, code in dis.opmap.items() if "JUMP_BACKWA
 
 @functools.lru_cache(maxsize=1024)
 def _loops(code: CodeType) -> list[tuple[int, int]]:
-    """The loops of a code object, from the first to the last of their instructions: what jumps back closes one."""
-    if _JUMPS_BACK.isdisjoint(code.co_code[::2]):  # most have none, and to take one apart is slow
+    """Return the loops of a code object, as ranges from the first to the last instruction: a backward jump ends one."""
+    if _JUMPS_BACK.isdisjoint(code.co_code[::2]):  # most have none, and disassembling is slow
         return []
     jumps = (i for i in dis.get_instructions(code) if "JUMP_BACKWARD" in i.opname)
     return [(jump.argval, jump.offset) for jump in jumps if "NO_INTERRUPT" not in jump.opname]  # that is `await`
@@ -128,7 +127,7 @@ def _loops(code: CodeType) -> list[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=1024)
 def _is_of_a_library(file: str) -> bool:
-    """Whether code of a file was installed: it is Python's own, or a package's."""
+    """Whether a file was installed: it is Python's own, or a package's."""
     path = os.path.normcase(os.path.abspath(file))
     return any(path.startswith(folder) for folder in _libraries())
 
@@ -140,8 +139,8 @@ def _libraries() -> tuple[str, ...]:
 
 
 def current(skip: int = 0) -> SourceInfo:
-    """The position of the user's code that is running now; where an equation is traced anew, that of the equation. The `skip`
-    innermost frames, from the caller's on, are known to be jitkit's: a step over one costs 60 ns.
+    """Return the user's position that is running now, or while an equation is traced again, that of the equation. The
+    `skip` innermost frames, from the caller's on, are known to be jitkit's: a step over one costs 60 ns.
     """
     state = config.local.state
     again = state.source
@@ -156,14 +155,16 @@ def current(skip: int = 0) -> SourceInfo:
 
 
 def _joined(stack: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
-    """The scopes of an equation that is traced anew within these. What is transposed has been written within the same ones."""
+    """Join an equation's own scopes with the current ones, where the equation is traced again. A transposed one was
+    recorded within the current ones already.
+    """
     around = stack[:-1]
     return stack + own[len(around) :] if type(stack[-1]) is Transform and own[: len(around)] == around else stack + own
 
 
 @contextlib.contextmanager
 def transform(name: str) -> Iterator[None]:
-    """Name what is recorded in the block by a transformation: `jvp(A)`, where it is in the scope A."""
+    """Name everything recorded in the block after a transformation: `jvp(A)`, where it is in the scope A."""
     state = config.local.state
     before = state.name_stack
     state.name_stack = NameStack((*before, Transform(name)))
@@ -175,7 +176,7 @@ def transform(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def nowhere() -> Iterator[None]:
-    """What is recorded comes from no line: of a program that stands for all its calls, each says where it is."""
+    """Record without source lines: for a program that is shared by all its calls, which have their own."""
     state = config.local.state
     before, state.source = state.source, UNKNOWN
     try:
@@ -199,7 +200,7 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
 
 
 def summarize(source: SourceInfo) -> str:
-    """`/path/file.py:12:8 (function)`, as JAX writes it: columns count from 0, which is left out. In a notebook
+    """Return `/path/file.py:12:8 (function)`, as JAX writes it: columns count from 0, and 0 is left out. In a notebook
     `Cell In[7], line 12 (function)`.
     """
     position = source.position
@@ -212,19 +213,19 @@ def summarize(source: SourceInfo) -> str:
 
 
 def place(file: str, line: int) -> str:
-    """`/path/file.py:12`; for a line of a notebook `Cell In[7], line 12`, as IPython's tracebacks have it."""
+    """Return `/path/file.py:12`; for a line of a notebook `Cell In[7], line 12`, as in IPython's tracebacks."""
     name = cell(file)
     return f"{file}:{line}" if name is None else f"{name}, line {line}"
 
 
 def cell(file: str) -> str | None:
-    """`Cell In[7]` where the code of a file was typed into IPython or a notebook, as IPython knows; else None.
+    """Return `Cell In[7]` for code typed into IPython or a notebook; else None.
 
-    A cell that is run again unchanged keeps its file, and is called by its latest number.
+    A cell that is run again unchanged keeps its file, and gets its latest number.
     """
     ipython: Any = sys.modules.get("IPython")
     shell: Any = None if ipython is None else ipython.get_ipython()
-    with contextlib.suppress(AttributeError):  # no shell, or one of a version that does not tell
+    with contextlib.suppress(AttributeError):  # no shell, or a version without this attribute
         named: tuple[str, str] | None = shell.compile.format_code_name(file)
         return None if named is None else " ".join(named)
     return None

@@ -1,4 +1,4 @@
-"""What holds in a `with` block: options of this thread, and the name of its operations.
+"""Context managers: options of this thread, and names of operations, in a `with` block.
 
 JAX: jax/_src/config.py:debug_nans
 """
@@ -32,7 +32,7 @@ def checking_leaks() -> AbstractContextManager[None]:
 
 
 def check_tracer_leaks(new_val: bool = True) -> AbstractContextManager[None]:
-    """`checking_leaks`, by the name of the option."""
+    """The same as `checking_leaks`, by the name of the option."""
     return config.override(check_tracer_leaks=new_val)
 
 
@@ -47,40 +47,42 @@ def debug_key_reuse(new_val: bool = True) -> AbstractContextManager[None]:
 
 
 def no_execution(new_val: bool = True) -> AbstractContextManager[None]:
-    """Raise RuntimeError in the block where a compiled program would run, eager operations included. Tracing, lowering and
-    compiling go on: it shows what computes while it should only trace.
+    """Raise RuntimeError in the block where a compiled program would run, also an eager operation. Tracing, lowering
+    and compiling still work: it finds computations in code that should only trace.
     """
     return config.override(no_execution=new_val)
 
 
 def no_tracing(new_val: bool = True) -> AbstractContextManager[None]:
-    """Raise RuntimeError in the block where a function made by `jit` would be traced, and so compiled: it shows a call that the
-    cache does not know.
+    """Raise RuntimeError in the block where a function made by `jit` would be traced: it finds calls that miss the
+    cache.
     """
     return config.override(no_tracing=new_val)
 
 
 def default_prng_impl(new_val: str) -> AbstractContextManager[None]:
-    """The implementation of random keys in the block: "threefry2x32". ValueError for others, which are not here."""
+    """Set the implementation of random keys in the block: "threefry2x32". ValueError for others, which do not exist
+    here.
+    """
     return config.override(default_prng_impl=new_val)
 
 
 def default_matmul_precision(new_val: Any) -> AbstractContextManager[None]:
-    """The precision of dot products and convolutions in the block: "highest" or "float32", "high" or "tensorfloat32",
-    "default" or "bfloat16", or the name of an algorithm.
+    """Set the precision of dot products and convolutions in the block: "highest" or "float32", "high" or
+    "tensorfloat32", "default" or "bfloat16", or the name of an algorithm.
     """
     return config.override(default_matmul_precision=new_val)
 
 
 def numpy_dtype_promotion(new_val: str) -> AbstractContextManager[None]:
-    """What operands of different dtypes do in the block: with "standard" they are converted to one, by JAX's rules of promotion;
-    with "strict" only Python's numbers are, and TypePromotionError is raised for all others.
+    """Set how operands of different dtypes are promoted in the block: with "standard" they are converted to one, by
+    JAX's rules; with "strict" only Python's numbers are, and TypePromotionError is raised for all others.
     """
     return config.override(numpy_dtype_promotion=new_val)
 
 
 def numpy_rank_promotion(new_val: str) -> AbstractContextManager[None]:
-    """What broadcasting operands of different ranks does in the block: "allow", "warn" or "raise"."""
+    """Set how operands of different ranks broadcast in the block: "allow", "warn" or "raise"."""
     return config.override(numpy_rank_promotion=new_val)
 
 
@@ -101,7 +103,7 @@ def named_scope(name: str) -> Iterator[None]:
 
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
-    """`fun` in a `named_scope` of this name, or of its own."""
+    """Run `fun` in a `named_scope` of this name, or of its own."""
     scope = fun.__name__ if name is None else name
 
     @functools.wraps(fun)

@@ -1,13 +1,12 @@
-"""Tracebacks that end in the user's code: jitkit's own frames are taken out of them.
+"""Shortens tracebacks so that they end in the user's code: removes jitkit's own frames.
 
-An exception raised while a function is traced passes through a dozen of our frames, between the user's call
-of the jitted function and the user's line that failed. `api_boundary` marks the functions that users call; on
-its way out through one of them, an exception loses the frames that are ours. The whole traceback stays with
-it, as its `__jitkit_traceback__`, and `JITKIT_TRACEBACK_FILTERING=off` (or
-`config.update("traceback_filtering", "off")`) leaves it alone.
+An exception raised while a function is traced passes through a dozen of our frames, between the user's call of the
+jitted function and the user's line that failed. `api_boundary` marks the functions that users call; it removes our
+frames from an exception that passes through. The whole traceback is kept as its `__jitkit_traceback__`, and
+`JITKIT_TRACEBACK_FILTERING=off` (or `config.update("traceback_filtering", "off")`) leaves it alone.
 
-Invariant: a frame is hidden by the file its code comes from, never by who called it. So a learner's function
-that runs in place of one of ours, compiled under the name of the learner's file, is visible.
+Invariant: a frame is hidden by the file of its code, never by its caller. So a learner's function that replaces one of
+ours, compiled under the name of the learner's file, is visible.
 
 Since CPython 3.11 a bare `raise` leaves the traceback as the handler has set it, and does not put the
 handler's frame back; so the boundary itself is hidden too.
@@ -32,19 +31,19 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _PACKAGE = os.path.normcase(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-# Users of the JIT that happen to live in its package: their frames are part of what the user runs.
+# Users of the JIT in its own package: their frames are shown.
 _CALLERS = tuple(_PACKAGE + name + os.sep for name in ("kata", "bench"))
-# But not the stopwatches, which call what the user wrote elsewhere.
+# Except the stopwatches, which call users' code from elsewhere.
 _STOPWATCHES = tuple(os.path.join(_PACKAGE + "bench", name) for name in ("notebook.py", "calls.py", "timing.py"))
 
 _NOTE = "(jitkit hides its own frames; JITKIT_TRACEBACK_FILTERING=off or exc.__jitkit_traceback__ shows them)"
 
-_FRAME = r'  File "([^"\n]*)", line \d+, in (.*)\n'  # in a traceback that is text, without lines of source
+_FRAME = r'  File "([^"\n]*)", line \d+, in (.*)\n'  # a frame in a traceback's text, without source lines
 
 
 @functools.lru_cache(maxsize=4096)
 def is_own_file(filename: str) -> bool:
-    """Whether code of this file is jitkit's own. (Code objects as keys would hash slowly.)"""
+    """Whether a file is jitkit's own. (Code objects would be slower as keys.)"""
     path = os.path.normcase(os.path.abspath(filename))
     if path.startswith(_PACKAGE):
         return not path.startswith(_CALLERS) or path in _STOPWATCHES
@@ -56,13 +55,13 @@ _hidden: list[str] = []  # files and folders of libraries
 
 @functools.lru_cache(maxsize=4096)
 def is_hidden_file(filename: str) -> bool:
-    """Whether frames of this file are left out of what users see: jitkit's own, and those of libraries that asked for it."""
+    """Whether frames of this file are hidden from users: jitkit's own, and those that libraries hide."""
     path = os.path.normcase(os.path.abspath(filename))
     return is_own_file(filename) or any(path == each or path.startswith(each + os.sep) for each in _hidden)
 
 
 def hide_files(path: str) -> None:
-    """Hide the frames of a file, or of all files below a folder: a library asks for it whose frames say nothing to its users."""
+    """Hide the frames of a file, or of all files below a folder: for libraries whose frames do not help their users."""
     _hidden.append(os.path.normcase(os.path.abspath(path)))
     is_hidden_file.cache_clear()
 
@@ -73,8 +72,8 @@ def include_frame(frame: types.FrameType) -> bool:
 
 
 def stacklevel() -> int:
-    """The `stacklevel` with which `warnings.warn`, called by our caller, points at the user's line. That a warning is given is noted:
-    whoever remembers what was done meanwhile is to do it, and warn, each time.
+    """Return the `stacklevel` with which `warnings.warn`, called by our caller, points at the user's line. Note that a
+    warning is given: results computed meanwhile must not be cached, so that it is repeated each time.
     """
     config.local.state.warned = True
     level = 1
@@ -86,9 +85,9 @@ def stacklevel() -> int:
 
 
 def api_boundary(fun: Callable[P, R]) -> Callable[P, R]:
-    """`fun`, as users call it: exceptions leave it without jitkit's frames. Boundaries may be nested.
+    """Decorate a public function: exceptions leave it without jitkit's frames. Boundaries may be nested.
 
-    Where a further Python call is too slow, write these three lines, `except BaseException` and on, in `fun`.
+    Where another Python call is too slow, write these three lines, from `except BaseException` on, in `fun`.
     """
 
     @functools.wraps(fun)
@@ -103,13 +102,13 @@ def api_boundary(fun: Callable[P, R]) -> Callable[P, R]:
 
 
 def filter_traceback(error: BaseException) -> None:
-    """Take jitkit's frames out of the traceback of `error`, and of the exceptions that are printed with it.
+    """Remove jitkit's frames from the traceback of `error`, and of the exceptions that are printed with it.
 
-    Of those, what jitkit itself raised and caught is left out, unless it is named as the cause (`raise ...
-    from`). The whole traceback goes to `error.__jitkit_traceback__`. In mode "auto" a note says so, once;
-    "on" hides without a note; "off" leaves all as it is. To be followed by a bare `raise`.
+    Also remove exceptions that jitkit itself raised and caught, unless one is the cause (`raise ... from`). The whole
+    traceback goes to `error.__jitkit_traceback__`. In mode "auto" a note says so, once; "on" hides without a note;
+    "off" changes nothing. Follow the call with a bare `raise`.
 
-    A refusal by real JAX, of which some function was given one of our values, says then what to import.
+    If real JAX refused one of our values, add to the message what to import.
     """
     try:
         mode = config.value("traceback_filtering")
@@ -121,15 +120,15 @@ def filter_traceback(error: BaseException) -> None:
         if mode == "auto":
             _add_note(error, _NOTE)
     except RecursionError:
-        return  # The stack is used up. A boundary further out has the room.
+        return  # The stack is used up. An outer boundary has room.
 
 
 def filter_text(text: str, entry: str) -> str:
-    """An error's text without jitkit's frames in the tracebacks that it holds, as XLA writes them of what a function
-    that it called has raised.
+    """Remove jitkit's frames from tracebacks inside of an error's text, as XLA writes them for exceptions of a
+    callback.
 
-    XLA begins where the program was called. That is in the traceback of the error itself: here, each begins
-    after our function called `entry`, which XLA calls.
+    XLA's tracebacks begin where the program was called, which the error's own traceback shows, too: here, each begins
+    after our function `entry`, which XLA calls.
     """
 
     def visible(block: re.Match[str]) -> str:
@@ -149,7 +148,7 @@ def _add_note(error: BaseException, note: str) -> None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The exception, and those that are printed before it: its causes, or what was being handled."""
+    """Yield the exception, and those that are printed before it: its causes, or what was being handled."""
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
@@ -159,7 +158,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _unlink_own_contexts(error: BaseException) -> None:
-    """Forget what was being handled when `error` was raised, where only we were: a cache miss, say."""
+    """Remove the context of `error` where only jitkit handled it: a cache miss, say."""
     context = error.__context__
     while context is not None and context is not error and _is_our_own_affair(context):
         context = context.__context__
@@ -168,7 +167,7 @@ def _unlink_own_contexts(error: BaseException) -> None:
 
 
 def _is_our_own_affair(context: BaseException) -> bool:
-    """Whether an exception was raised and caught by jitkit, without a frame of the user's in between."""
+    """Whether an exception was raised and caught by jitkit, without a user's frame in between."""
     traceback = context.__traceback__
     return traceback is not None and _without_own_frames(traceback) is None
 
@@ -181,7 +180,7 @@ def _hide_own_frames(error: BaseException) -> None:
     filtered_before: tuple[types.TracebackType | None, types.TracebackType] | None
     filtered_before = getattr(error, "_jitkit_filtered", None)
     if filtered_before is not None:
-        # An inner boundary has cut it already. What was added since stands in front of what that one left.
+        # An inner boundary has cut it already. Frames added since come before those that it left.
         whole = _splice(whole, *filtered_before)
     error.with_traceback(visible)
     # Not `error.x = ...`: an exception may be a frozen dataclass.
@@ -196,7 +195,7 @@ def _nodes(traceback: types.TracebackType | None) -> Iterator[types.TracebackTyp
 
 
 def _without_own_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback without jitkit's frames; the very same object where it has none."""
+    """Return the traceback without jitkit's frames; the same object where it has none."""
     kept: types.TracebackType | None = None
     for node in reversed(list(_nodes(traceback))):
         if not is_hidden_file(node.tb_frame.f_code.co_filename):
@@ -207,7 +206,7 @@ def _without_own_frames(traceback: types.TracebackType | None) -> types.Tracebac
 def _splice(
     traceback: types.TracebackType | None, tail: types.TracebackType | None, new_tail: types.TracebackType
 ) -> types.TracebackType:
-    """`traceback` with its end, from the node `tail` on, replaced."""
+    """Replace the end of `traceback`, from the node `tail` on."""
     front = []
     for node in _nodes(traceback):
         if node is tail:

@@ -1,4 +1,4 @@
-"""Small helpers on lists that every stage uses.
+"""Provides small helpers on lists that every stage uses.
 
 `safe_map` and `safe_zip` are `map` and `zip` that return lists and refuse arguments of different lengths: a
 lost operand is an error here, not a wrong program three stages later.
@@ -59,7 +59,7 @@ def safe_zip(xs: Iterable[Any], /, *rest: Iterable[Any]) -> Any:
 
 
 def unzip2(pairs: Iterable[tuple[T1, T2]]) -> tuple[tuple[T1, ...], tuple[T2, ...]]:
-    """Split pairs into firsts and seconds. Unlike `zip(*pairs)`, gives two tuples for no pairs too."""
+    """Split pairs into firsts and seconds. Unlike `zip(*pairs)`, returns two tuples even for no pairs."""
     firsts: list[T1] = []
     seconds: list[T2] = []
     for first, second in pairs:
@@ -88,7 +88,7 @@ def merge_lists(mask: Sequence[bool], unchosen: Sequence[T1], chosen: Sequence[T
 
 
 def split_list(items: Sequence[T], sizes: Sequence[int]) -> list[list[T]]:
-    """Cut `items` into lists of the given sizes, and one of what is left."""
+    """Split `items` into lists of the given sizes, and one of the rest."""
     rest = list(items)
     parts = []
     for size in sizes:
@@ -99,8 +99,8 @@ def split_list(items: Sequence[T], sizes: Sequence[int]) -> list[list[T]]:
 
 @contextlib.contextmanager
 def garbage_collection_paused() -> Iterator[None]:
-    """For blocks that make a great many objects and no garbage in cycles, where the collector would walk over all of them
-    again and again: without it the text of 10,000 equations is made four times as fast, and in linear time.
+    """Pause garbage collection in a block that makes many objects and no cycles, where the collector would walk over
+    all of them repeatedly: the text of 10,000 equations takes a quarter of the time, which then grows linearly.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -112,7 +112,9 @@ def garbage_collection_paused() -> Iterator[None]:
 
 
 def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:
-    """`functools.wraps` for what users hand in: a name that is not a text, as an object of a library may have, is left out."""
+    """Apply `functools.wraps` to a user's function; leave out a name that is not a string, as some libraries' objects
+    have.
+    """
 
     def named(wrapper: F) -> F:
         for attribute in functools.WRAPPER_ASSIGNMENTS:
@@ -125,7 +127,7 @@ def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:
 
 
 class NameStack(tuple[str, ...]):
-    """The scopes (`named_scope`) that are open, the outermost first. As a text, they are joined by slashes."""
+    """The open scopes (`named_scope`), the outermost first. As text they are joined by slashes."""
 
     __slots__ = ()
 

@@ -1,9 +1,9 @@
-"""content -> a file that has all of it, or nothing of it
+"""content -> a file, written atomically
 
-Whoever reads the file sees what was there before or what is there now, and never a half; of several writers the last one wins. The
-content is written beside the file, and then renamed. It is not forced onto the disk: after a power failure the file may be empty.
+A reader sees the old content or the new one, never a part; of several writers the last one wins. The content is written
+to another file, which is then renamed. It is not forced onto the disk: after a power failure the file may be empty.
 
-This file imports nothing of jitkit: a process of the ladder, which has no jitkit, loads it by its path.
+This file imports nothing of jitkit: the ladder's processes, which cannot import jitkit, load it by its path.
 
 JAX: jax/_src/lru_cache.py:LRUCache.put
 """
@@ -15,16 +15,16 @@ import os
 import threading
 import time
 
-PART = ".part"  # how the name of a file ends that is still being written, or that a killed process left behind
+PART = ".part"  # suffix of a file that is being written, or that a killed process left behind
 _REPLACE_ATTEMPTS = 20
-_NAP = 0.02  # seconds between two of them
+_NAP = 0.02  # seconds between two attempts
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes, make_folder: bool = False) -> None:
-    """Write a file whole or not at all, with the permissions that `open` gives a new file.
+    """Write a file atomically, with the permissions that `open` gives a new file.
 
     Args:
-      make_folder: make the file's folder where there is none, also if somebody has just removed it.
+      make_folder: make the file's folder where there is none, even if it has just been removed.
 
     Raises:
       OSError: nothing was written, and nothing is left behind. It names the file, or the folder that is not there.
@@ -58,7 +58,7 @@ def _write_new(path: str, content: bytes) -> None:
 
 
 def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Call `os.replace`, again and again for 0.4 s where Windows refuses it because somebody reads the target."""
+    """Call `os.replace`, and repeat it for 0.4 s where Windows refuses because another process reads the target."""
     for attempt in range(_REPLACE_ATTEMPTS):
         try:
             os.replace(source, target)

@@ -1,12 +1,12 @@
-"""Jaxpr: the small typed language that traced functions become.
+"""Defines the jaxpr, the small typed language that traced functions become.
 
 Comes in: equations, from a trace. Goes out: a program as data, which can be run, pruned, checked, printed, and lowered. In the
 order of reading:
 
     language    Var, Literal, JaxprEqn, Jaxpr; `eval_jaxpr`
-    pruning     a jaxpr without what its wanted results do not need: `dce_jaxpr`
-    rearranging jaxprs of jaxprs: other outputs, other orders; each made once
-    check       the law: when a jaxpr is well-formed, and when two are the same program
+    pruning     dead code elimination: `dce_jaxpr`
+    rearranging jaxprs made from jaxprs: other outputs, other orders; each made once
+    check       the rules: when a jaxpr is well-formed, and when two are the same program
     printer     Jaxpr -> text, in JAX's layout
     html        the same for notebooks
 

@@ -1,15 +1,13 @@
-"""The law of jaxprs: when one is well-formed, and when two are the same program.
+"""Checks jaxprs: whether one is well-formed, and whether two are the same program.
 
-The law is `RULES`, a table: each rule has a number, a sentence, and a function that says how the sentence is
-violated at some place of a jaxpr, if it is. A jaxpr has three kinds of places: where its inputs are bound,
-its equations, and where its outputs are read. `check_jaxpr` walks through them in order with the set of
-variables bound so far, and the error names the rule.
+`RULES` is a table: each rule has a number, a sentence, and a function that finds violations at some place of a jaxpr. A
+jaxpr has three kinds of places: where its inputs are bound, its equations, and where its outputs are read.
+`check_jaxpr` walks through them in order with the set of variables bound so far, and the error names the rule.
 
-Everything after tracing builds on this law: `eval_jaxpr` never meets an unbound variable, a lowering never a
-type that it was not told, dead code elimination never a hidden effect, and a jaxpr in a parameter can be
-moved anywhere.
+Everything after tracing relies on these rules: `eval_jaxpr` never meets an unbound variable, a lowering never an
+undeclared type, dead code elimination never a hidden effect, and a jaxpr in a parameter can be moved anywhere.
 
-Weak types are not compared: they steer promotion, and promotion is over when an equation is written.
+Weak types are not compared: they only affect promotion, which is done before an equation is written.
 
 JAX: jax/_src/core.py:check_jaxpr
 """
@@ -42,12 +40,12 @@ class Place(NamedTuple):
     checked: set[Jaxpr]  # the jaxprs known to be well-formed
 
     def name(self, var: Var) -> str:
-        """The name that the printer gives the variable."""
+        """Return the name that the printer gives the variable."""
         return _names(self.jaxpr).name(var)
 
 
 class Rule(NamedTuple):
-    """One law. `violations` yields a message for each violation at a place, JAX's where JAX has the rule."""
+    """One rule. `violations` yields a message for each violation at a place, JAX's where JAX has the rule."""
 
     number: str
     law: str
@@ -55,7 +53,7 @@ class Rule(NamedTuple):
 
 
 def check_jaxpr(jaxpr: Jaxpr, checked: set[Jaxpr] | None = None) -> None:
-    """Raise JaxprTypeError unless the jaxpr and all jaxprs inside obey `RULES`. Those in `checked` do."""
+    """Raise JaxprTypeError unless the jaxpr and all jaxprs inside obey `RULES`. Those in `checked` are known to."""
     checked = set() if checked is None else checked
     bound: set[Var] = set()
     for place in _places(jaxpr, bound, checked):
@@ -77,8 +75,8 @@ def _places(jaxpr: Jaxpr, bound: set[Var], checked: set[Jaxpr]) -> Iterator[Plac
 
 
 def unbound_reads(place: Place) -> Iterator[str]:
-    """`Variable 'x' not defined` for each variable that is read at this place and not bound before it. What is no variable is
-    the business of another rule (R4).
+    """Yield `Variable 'x' not defined` for each variable that is read at this place and not bound before. Another rule
+    (R4) is about atoms that are not variables.
     """
     for atom in place.reads:
         if isinstance(atom, Var) and atom not in place.bound:
@@ -86,7 +84,7 @@ def unbound_reads(place: Place) -> Iterator[str]:
 
 
 def second_bindings(place: Place) -> Iterator[str]:
-    """`Variable 'x' already bound` for each variable bound at this place that was bound before, or twice here."""
+    """Yield `Variable 'x' already bound` for each variable bound at this place that was bound before, or twice here."""
     here: set[Var] = set()
     for var in place.binds:
         if var in place.bound or var in here:
@@ -104,7 +102,7 @@ def _literal_fits(literal: Literal) -> bool:
     val, aval = literal.val, literal.aval
     if aval.shape != ():
         return False
-    if type(val) in _KINDS:  # the width of a Python scalar depends on x64 mode, its kind does not
+    if type(val) in _KINDS:  # x64 mode changes a Python scalar's width, but not its kind
         return dtypes.issubdtype(aval.dtype, _KINDS[type(val)])
     try:
         found = get_aval(val)
@@ -154,7 +152,7 @@ def _ill_formed_jaxpr(place: Place) -> Iterator[str]:
                 yield str(error)
 
 
-# What a shape rule raises by intent, and what it may stumble over when it is given nonsense.
+# What a shape rule raises on purpose, and what it may run into when its input is nonsense.
 _REFUSALS = (TypeError, ValueError, NotImplementedError, LookupError, AttributeError, AssertionError)
 
 
@@ -177,11 +175,11 @@ def _miscounted_results(place: Place) -> Iterator[str]:
 
 
 def ill_typed_results(place: Place) -> Iterator[str]:
-    """For each variable that an equation binds to a result of another type, `Value for variable 'x'
-    inconsistently typed as f32[3] for let-binder of type i32[3]`.
+    """Yield `Value for variable 'x' inconsistently typed as f32[3] for let-binder of type i32[3]` for each variable
+    that an equation binds to a result of another type.
 
-    The types of the results are what the primitive's shape rule says (`result_types`); `pp_aval` prints a type.
-    There are as many variables as results: `R8` comes before. What is no equation has no results.
+    The primitive's shape rule gives the types of the results (`result_types`); `pp_aval` prints a type. There are as
+    many variables as results: `R8` comes before. A place that is not an equation has no results.
     """
     if place.eqn:
         for var, aval in zip(place.binds, result_types(place.eqn), strict=True):
@@ -228,7 +226,7 @@ RULES = (
 
 
 def result_types(eqn: JaxprEqn) -> list[Any]:
-    """The avals of an equation's results, from those of its operands."""
+    """Return the avals of an equation's results, from those of its operands."""
     out = eqn.primitive.abstract_eval(*[atom.aval for atom in eqn.invars], **eqn.params)
     return list(out) if eqn.primitive.multiple_results else [out]
 
@@ -250,14 +248,16 @@ def _set(effects: Effects) -> str:
 
 
 def _names(jaxpr: Jaxpr) -> JaxprPpContext:
-    """The names that variables get when the whole jaxpr is printed."""
+    """Return the names that variables get when the whole jaxpr is printed."""
     context = JaxprPpContext(jaxpr)
     pp_lambda(jaxpr, context, JaxprPpSettings())
     return context
 
 
 def _report(rule: Rule, message: str, place: Place) -> str:
-    """What is wrong, by which rule, and where: the equation, the user's line, and the jaxpr around it."""
+    """Write the report: what is wrong, by which rule, and where: the equation, the user's line, and the jaxpr around
+    it.
+    """
     context, settings = _names(place.jaxpr), JaxprPpSettings()
     parts = [message, f"rule {rule.number}: {rule.law}"]
     if place.eqn:
@@ -274,7 +274,7 @@ def _report(rule: Rule, message: str, place: Place) -> str:
 
 
 def jaxprs_equal(a: Jaxpr, b: Jaxpr) -> bool:
-    """Whether two jaxprs are the same program, up to the identity of variables and where they come from.
+    """Whether two jaxprs are the same program, up to the identity and source lines of variables.
 
     The order of equations counts. Literals and consts are compared bit by bit, primitives by name.
     """
@@ -282,7 +282,7 @@ def jaxprs_equal(a: Jaxpr, b: Jaxpr) -> bool:
         return True
     if len(a.eqns) != len(b.eqns) or a.effects != b.effects:
         return False
-    partner: dict[Var, Var] = {}  # of a's variable, the one that plays its part in b
+    partner: dict[Var, Var] = {}  # a's variable -> b's corresponding one
 
     def bind(ours: list[Var], theirs: list[Var]) -> bool:
         partner.update(zip(ours, theirs, strict=False))
@@ -314,8 +314,7 @@ def jaxprs_equal(a: Jaxpr, b: Jaxpr) -> bool:
 
 
 def _values_equal(x: Any, y: Any) -> bool:
-    """Equality of parameters and constants, where `==` may not be it: jaxprs, arrays and nans, and tuples of
-    them."""
+    """Compare parameters and constants where `==` does not suffice: jaxprs, arrays and nans, and tuples of them."""
     if x is y:
         return True
     if isinstance(x, Jaxpr) or isinstance(y, Jaxpr):

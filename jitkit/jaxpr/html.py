@@ -1,4 +1,4 @@
-"""Jaxpr -> HTML: what the printer prints, in colours, and under the pointer where each variable comes from.
+"""Jaxpr -> HTML: the printer's text in colours; the pointer shows where each variable comes from
 
 JAX prints jaxprs for terminals only.
 
@@ -20,7 +20,7 @@ from .printer import JaxprPpSettings, ParamName, pp_toplevel_jaxpr
 
 
 def jaxpr_to_html(jaxpr: Jaxpr, title: str = "", whole: str = "print(jaxpr)") -> str:
-    """A jaxpr as HTML; `title` stands above it, `whole` is the code that gives all of a long one."""
+    """Return a jaxpr as HTML; `title` is above it, `whole` is the code that shows all of a long one."""
     return frame(title, _lines(jaxpr), whole)
 
 
@@ -46,7 +46,7 @@ def _pieces(line: pp.Line, origins: _Origins) -> Iterator[Piece]:
 
 
 class _Origins:
-    """Where the variables of a jaxpr, and of those inside, come from, in words. The words are made when asked for."""
+    """Says where the variables of a jaxpr, and of those inside, come from. The words are made on demand."""
 
     def __init__(self, jaxpr: Jaxpr) -> None:
         self._makers: dict[Var, JaxprEqn | str] = {}
@@ -64,13 +64,13 @@ class _Origins:
                 waiting += inner
 
     def of(self, var: Var) -> str:
-        """The origin of a variable: an argument, or an equation with its line."""
+        """Return the origin of a variable: an argument, or an equation with its line."""
         maker = self._makers.get(var, "")
         return maker if isinstance(maker, str) else f"{maker.primitive.name}, {_place(maker)}"
 
 
 def _place(eqn: JaxprEqn) -> str:
-    """Where an equation was written, and the words of that line."""
+    """Return an equation's source position, and the text of that line."""
     position = eqn.source_info.position
     if position is None:
         return "not from a line of yours"

@@ -1,4 +1,4 @@
-"""The small typed language that traced functions become, and how its programs run.
+"""Defines the small typed language that traced functions become, and runs its programs.
 
     { lambda ; a:f32[3]. let b:f32[3] = sin a; c:f32[3] = mul b 2.0:f32[] in (c,) }
 
@@ -6,8 +6,8 @@ A jaxpr is a list of equations in order. Each applies one primitive to atoms (va
 binds fresh variables to the results; parameters, such as an axis or an inner jaxpr, are known without
 running. Every variable has one type, its aval, and is bound once.
 
-Variables are objects without names: the printer (`printer`) makes names up as it goes. Which jaxprs are
-well-formed, and which two are the same program, is said in `check`, as rules that run.
+Variables are objects without names: the printer (`printer`) makes up names. `check` has the rules for which jaxprs are
+well-formed, and which two are the same program.
 
 Inputs come in two kinds: `invars` are what the caller passes; `constvars` stand for arrays that the function
 closed over, whose values are `consts`. JAX long had two classes for this, ClosedJaxpr for a Jaxpr with its
@@ -48,7 +48,7 @@ class Var:
 
 
 class DropVar(Var):
-    """A result that nobody reads, in a program of which the trace knew that: printed as `_`."""
+    """A result that the trace knew nobody reads: printed as `_`."""
 
     __slots__ = ()
 
@@ -91,12 +91,12 @@ class JaxprEqn:
         self.source_info = source_info
 
     def replace(self, **changes: Any) -> JaxprEqn:
-        """The same equation with some parts replaced, by name."""
+        """Return the same equation with some parts replaced, by name."""
         return JaxprEqn(**{name: getattr(self, name) for name in JaxprEqn.__slots__} | changes)
 
     def perform(self, rule: Callable[..., Any], *operands: Any) -> Any:
-        """`rule(*operands, **params)`, for example with `primitive.bind`: what it records is said to come from the place in
-        the user's code where the equation does.
+        """Call `rule(*operands, **params)`, for example with `primitive.bind`, and give what it records the source line
+        of this equation.
         """
         state, source = config.local.state, self.source_info
         if state.trace is None or source is UNKNOWN:
@@ -112,8 +112,7 @@ class JaxprEqn:
 
 
 class DebugInfo(NamedTuple):
-    """Where a jaxpr comes from, and what its inputs and outputs are called there; for messages and for
-    printing.
+    """Says where a jaxpr comes from, and names its inputs and outputs; for messages and for printing.
 
     `traced_for` is the transformation ("jit", "scan", ...); `func_src_info` reads "f at /path/file.py:12", or
     only "f"; `arg_names` holds a path per input ("x", "params['w']"), empty where there is none;
@@ -127,26 +126,26 @@ class DebugInfo(NamedTuple):
 
     @property
     def func_name(self) -> str:
-        """The function's name, without where it is."""
+        """The function's name, without its place."""
         return self.func_src_info.split(" ")[0]
 
     def safe_arg_names(self, count: int) -> tuple[str, ...]:
-        """A name for each of `count` inputs: empty strings when they are unknown, or are not that many."""
+        """Return a name for each of `count` inputs: empty strings when they are unknown, or not that many."""
         return self.arg_names if len(self.arg_names) == count else ("",) * count
 
     def safe_result_paths(self, count: int) -> tuple[str, ...]:
-        """A path for each of `count` outputs: empty strings when they are unknown, or are not that many."""
+        """Return a path for each of `count` outputs: empty strings when they are unknown, or not that many."""
         return self.result_paths if len(self.result_paths) == count else ("",) * count
 
     def filter(self, used_inputs: Sequence[bool], used_outputs: Sequence[bool]) -> DebugInfo:
-        """The same for a jaxpr of which only some inputs and outputs are left."""
+        """Return the same for a jaxpr with only some of the inputs and outputs."""
         return self._replace(
             arg_names=tuple(selected(self.safe_arg_names(len(used_inputs)), used_inputs)),
             result_paths=tuple(selected(self.safe_result_paths(len(used_outputs)), used_outputs)),
         )
 
     def with_unknown_names(self) -> DebugInfo:
-        """The same for a jaxpr whose inputs and outputs are others."""
+        """Return the same for a jaxpr with other inputs and outputs."""
         return self._replace(arg_names=(), result_paths=())
 
 
@@ -184,7 +183,7 @@ class Jaxpr(RichDisplay):
 
     @property
     def jaxpr(self) -> Jaxpr:
-        """Itself: for code that expects JAX's ClosedJaxpr."""
+        """The jaxpr itself: for code that expects JAX's ClosedJaxpr."""
         return self
 
     @property
@@ -203,8 +202,9 @@ class Jaxpr(RichDisplay):
         return [v.aval for v in self.outvars]
 
     def replace(self, **changes: Any) -> Jaxpr:
-        """The same jaxpr with some parts replaced, by name. New inputs or outputs have no known names, unless
-        these are given."""
+        """Return the same jaxpr with some parts replaced, by name. New inputs or outputs have no known names, unless
+        these are given.
+        """
         parts = {name: getattr(self, name) for name in _PARTS} | changes
         if "debug_info" not in changes and (parts["invars"], parts["outvars"]) != (self.invars, self.outvars):
             parts["debug_info"] = self.debug_info.with_unknown_names()
@@ -221,7 +221,7 @@ class Jaxpr(RichDisplay):
         width: int = 80,
         use_color: bool | None = None,
     ) -> str:
-        """The jaxpr as text, as JAX writes it.
+        """Return the jaxpr as text, as JAX writes it.
 
         `source_info` and `name_stack` append to each equation where it comes from; `print_shapes=False`
         leaves out types; `custom_pp_eqn_rules=False` shows all parameters; `use_color=None` colours on
@@ -246,7 +246,7 @@ class Jaxpr(RichDisplay):
 
 
 class _Printer(Slots):
-    """Slot for how jaxprs and equations become text. `printer` and `html` fill it."""
+    """Slot for the text of jaxprs and equations. `printer` and `html` fill it."""
 
     jaxpr_to_text: Callable[..., str]
     eqn_to_text: Callable[[JaxprEqn], str]
@@ -255,13 +255,13 @@ class _Printer(Slots):
 
 
 printing = _Printer()
-# A primitive's own way to be printed, in place of `printer.pp_eqn_plain`: equation, context, settings -> Doc.
+# How a primitive is printed, in place of `printer.pp_eqn_plain`: equation, context, settings -> Doc.
 PpEqnRule = Callable[[JaxprEqn, Any, Any], Any]
 pp_eqn_rules: dict[Primitive, PpEqnRule] = {}
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
-    """The jaxprs among the parameters of an equation, bare or in a tuple."""
+    """Return the jaxprs among the parameters of an equation, bare or in a tuple."""
     for value in params.values():
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, Jaxpr):
@@ -269,18 +269,18 @@ def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
-    """The jaxprs in the parameters of all equations, but not those inside of them."""
+    """Return the jaxprs in the parameters of all equations, but not those inside of them."""
     for eqn in jaxpr.eqns:
         yield from jaxprs_in_params(eqn.params)
 
 
 def selected(items: Iterable[_T], keep: Iterable[bool]) -> list[_T]:
-    """The items that are to be kept; `keep` says so of each."""
+    """Return the items for which `keep` is true."""
     return [item for item, is_kept in zip(items, keep, strict=True) if is_kept]
 
 
 def join_effects(eqns: Iterable[JaxprEqn]) -> Effects:
-    """The effects of equations together: what a jaxpr of them has."""
+    """Return the union of the equations' effects: the effects of their jaxpr."""
     return no_effects.union(*[eqn.effects for eqn in eqns])
 
 
@@ -288,15 +288,13 @@ def join_effects(eqns: Iterable[JaxprEqn]) -> Effects:
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
-    """Run a jaxpr, equation by equation, by binding each primitive: so under a trace this records, and
-    without one it computes.
+    """Run a jaxpr, equation by equation, by binding each primitive: under a trace this records, without one it
+    computes.
 
-    `consts` and `args` are the values of `constvars` and `invars`. The value of a literal is what
-    `literal_value` says. The results come as a list. TypeError for a wrong number of values: it says how many
-    there should be.
+    `consts` and `args` are the values of `constvars` and `invars`. `literal_value` gives the value of a literal. Return
+    the results as a list. TypeError for a wrong number of values; say how many there should be.
 
-    A value is let go as soon as nothing reads it any more: `last_uses` has, for each equation, the variables
-    that are not needed after it.
+    Release a value after its last use: `last_uses` has, for each equation, the variables that are not needed after it.
     """
     if len(consts) != len(jaxpr.constvars) or len(args) != len(jaxpr.invars):
         raise TypeError(
@@ -318,15 +316,15 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 
 def literal_value(literal: Literal) -> Any:
-    """The value of a literal, as it has to be passed to keep its type: a weak one is a Python scalar."""
+    """Return the value of a literal in the form that keeps its type: a weak one is a Python scalar."""
     value = literal.val
     return value.item() if literal.aval.weak_type and hasattr(value, "item") else value
 
 
 def last_uses(jaxpr: Jaxpr) -> list[set[Var]]:
-    """For each equation, the variables that neither a later equation nor an output reads."""
+    """Return for each equation the variables that neither a later equation nor an output reads."""
     if len(jaxpr.eqns) == 1:
-        return [set()]  # all are let go when it has run
+        return [set()]  # all are released when it has run
     needed = {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
     dead_after: list[set[Var]] = []
     for eqn in reversed(jaxpr.eqns):
@@ -337,5 +335,5 @@ def last_uses(jaxpr: Jaxpr) -> list[set[Var]]:
 
 
 def jaxpr_as_fun(jaxpr: Jaxpr, *args: Any) -> Callable[..., list[Any]]:
-    """A closed jaxpr as a function of its inputs; the first of them may be given now, in `args`."""
+    """Return a closed jaxpr as a function of its inputs; the first of them may be given now, in `args`."""
     return functools.partial(eval_jaxpr, jaxpr, jaxpr.consts, *args)

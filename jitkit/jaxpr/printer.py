@@ -2,15 +2,14 @@
 
     { lambda ; a:f32[]. let b:f32[] = sin a; _:f32[] = cos a in (b,) }
 
-Variables get their names while they are printed, in the order in which the printer meets them: a to z, ba to
-bz, and on. A variable of an inner jaxpr goes on where the outer ones stopped, so that a name means one thing
-in the whole text; only the jaxpr of a *call* borrows the names of the operands and results it stands for.
-Results of the outermost jaxpr that nobody reads are `_`.
+Variables get their names while they are printed, in the order in which the printer meets them: a to z, ba to bz, and
+on. Variables of an inner jaxpr get the next names, so that a name means one thing in the whole text; only the jaxpr of
+a *call* uses the names of its operands and results. Results of the outermost jaxpr that nobody reads are `_`.
 
 An inner jaxpr that is used twice, or has more than ten equations, is printed once, above the rest, as
 `let name = { ... } in`, and by its name where it is used.
 
-A primitive can have its own way to be printed, in `pp_eqn_rules`: most hide parameters that say nothing new.
+`pp_eqn_rules` has printing rules of primitives: most hide parameters that say nothing new.
 
 JAX: jax/_src/core.py:pp_toplevel_jaxpr
 """
@@ -44,7 +43,7 @@ class JaxprPpSettings(NamedTuple):
 
 
 class ParamName(str):
-    """What the words `axis=` are about, for those who paint them."""
+    """The parameter that the text `axis=` belongs to, for painters in colour."""
 
     __slots__ = ()
 
@@ -62,16 +61,16 @@ class JaxprPpContext:
         self._fresh_names = (name for name in map(_letters, itertools.count()) if name not in taken)
 
     def name(self, var: Var) -> str:
-        """The variable's name, a new one if it has none yet."""
+        """Return the variable's name, a new one if it has none yet."""
         name = self.var_names.get(var)
         if name is None:
             name = self.var_names[var] = "_" if type(var) is DropVar else next(self._fresh_names)
         return name
 
     def suggest_same_var_names(self, for_vars: Sequence[Atom], like_vars: Sequence[Atom]) -> None:
-        """Give variables without a name the names of others that they stand for, one to one."""
+        """Give unnamed variables the names of their counterparts, one to one."""
         if len(for_vars) != len(like_vars):
-            return  # an ill-formed call, which a message is about to show
+            return  # an ill-formed call, to be shown in an error message
         used: set[Var] = set()
         for var, like in zip(for_vars, like_vars, strict=True):
             if not isinstance(var, Var) or not isinstance(like, Var):
@@ -82,7 +81,7 @@ class JaxprPpContext:
 
 
 def _letters(n: int) -> str:
-    """0, 1, 2, ... in base 26 with letters as digits: a ... z, ba, bb, ..."""
+    """Write 0, 1, 2, ... in base 26 with letters as digits: a ... z, ba, bb, ..."""
     rest, digit = divmod(n, 26)
     return (_letters(rest) if rest else "") + chr(ord("a") + digit)
 
@@ -95,7 +94,7 @@ def _unused_results(jaxpr: Jaxpr) -> Iterator[Var]:
 
 
 def name_shared_jaxprs(jaxpr: Jaxpr) -> dict[Jaxpr, str]:
-    """The inner jaxprs that are printed above `jaxpr`, in order, each with the name of its function."""
+    """Return the inner jaxprs that are printed above `jaxpr`, in order, each with the name of its function."""
     uses: Counter[Jaxpr] = Counter()
     visits: Counter[Jaxpr] = Counter()
     names: dict[Jaxpr, str] = {}
@@ -106,13 +105,13 @@ def name_shared_jaxprs(jaxpr: Jaxpr) -> dict[Jaxpr, str]:
         uses[current] += 2 if long else 1
         visits[current] += 1
         if visits[current] > 2:
-            continue  # all that is inside has been counted twice, which is all that matters
+            continue  # everything inside has already been counted twice
         for eqn in current.eqns:
             name = eqn.params.get("name")
             for inner in jaxprs_in_params(eqn.params):
                 queue.append(inner)
                 if name is not None:
-                    names.setdefault(inner, str(name).strip("<>"))  # <lambda> is lambda
+                    names.setdefault(inner, str(name).strip("<>"))  # <lambda> becomes lambda
     shared: dict[Jaxpr, str] = {}
     taken: Counter[str] = Counter()
     for inner, count in uses.items():
@@ -128,31 +127,31 @@ def name_shared_jaxprs(jaxpr: Jaxpr) -> dict[Jaxpr, str]:
 
 
 def pp_atom(atom: Atom, context: JaxprPpContext) -> pp.Doc:
-    """A variable's name, or a literal with its type."""
+    """Return a variable's name, or a literal with its type."""
     if isinstance(atom, Var):
         return pp.text(context.name(atom), about=atom)
     if not isinstance(atom, Literal):
-        return pp.text(repr(atom))  # an ill-formed jaxpr, which a message is about to show
+        return pp.text(repr(atom))  # an ill-formed jaxpr, to be shown in an error message
     value = str(np.asarray(atom.val).item()) if np.shape(atom.val) == () else "[...]"
     typed = getattr(atom.aval, "dtype", None) is not None
     return pp.text(value) + pp.text(":" + pp_aval(atom.aval), about=atom.aval) if typed else pp.text(value)
 
 
 def pp_aval(aval: Any) -> str:
-    """A type in short: f32[3]."""
+    """Return a type in short form: f32[3]."""
     short: str = aval.str_short(short_dtypes=True)
     return short
 
 
 def pp_type(atom: Atom) -> pp.Doc:
-    """The type written behind a variable where it is bound."""
+    """Return the type to write behind a variable where it is bound."""
     if not isinstance(atom, Var):
         return pp.nil()
     return pp.type_annotation(pp.text(":" + pp_aval(atom.aval), about=atom.aval))
 
 
 def pp_vars(atoms: Sequence[Atom], context: JaxprPpContext, *, separator: str = "", types: bool = False) -> pp.Doc:
-    """Variables in a row, with their types where they are bound."""
+    """Return variables in a row, with their types where they are bound."""
     docs = [pp_atom(atom, context) for atom in atoms]
     if types:
         docs = [doc + pp_type(atom) for doc, atom in zip(docs, atoms, strict=True)]
@@ -160,7 +159,7 @@ def pp_vars(atoms: Sequence[Atom], context: JaxprPpContext, *, separator: str = 
 
 
 def pp_param(name: str, value: Any, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
-    """`name=value`; a jaxpr is printed in full, or by name if it is shared."""
+    """Return `name=value`; a jaxpr in full, or by name if it is shared."""
     doc: pp.Doc
     if isinstance(value, Jaxpr):
         doc = pp_jaxpr(value, context, settings)
@@ -175,7 +174,7 @@ def pp_param(name: str, value: Any, context: JaxprPpContext, settings: JaxprPpSe
 
 
 def pp_block(opening: str, docs: Sequence[pp.Doc], closing: str) -> pp.Doc:
-    """Documents in brackets: on one line, or each on its own."""
+    """Put documents in brackets: on one line, or each on its own."""
     inside = pp.concat([pp.text(opening), pp.brk(""), pp.join(pp.brk(), docs)])
     return pp.group(pp.concat([pp.nest(2, inside), pp.brk(""), pp.text(closing)]))
 
@@ -184,7 +183,7 @@ def pp_block(opening: str, docs: Sequence[pp.Doc], closing: str) -> pp.Doc:
 
 
 def pp_eqn(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
-    """An equation, by the rule of its primitive."""
+    """Return an equation, by the printing rule of its primitive."""
     rule = pp_eqn_rules.get(eqn.primitive) if settings.custom_pp_eqn_rules else None
     return (rule or pp_eqn_plain)(eqn, context, settings)
 
@@ -192,12 +191,12 @@ def pp_eqn(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) ->
 def pp_eqn_plain(
     eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings, params: dict[str, Any] | None = None
 ) -> pp.Doc:
-    """`results = primitive[params] operands`: all parameters by name, or those of `params` in their order."""
+    """Return `results = primitive[params] operands`: all parameters by name, or those of `params` in their order."""
     if params is None:
         params = dict(sorted(eqn.params.items()))
     position = _position(eqn) if settings.source_info else None
     scope = f"[{'/'.join(source_info.scopes_of(eqn.source_info.name_stack))}]" if settings.name_stack else None
-    # In this order, for it decides who gets which name.
+    # In this order, which decides who gets which name.
     results = pp_vars(eqn.outvars, context, types=settings.print_shapes)
     brackets = [pp_param(name, value, context, settings) for name, value in params.items()]
     operands = pp_vars(eqn.invars, context)
@@ -214,7 +213,7 @@ def _position(eqn: JaxprEqn) -> str:
 
 
 def hide_params(*always: str, **defaults: Any) -> PpEqnRule:
-    """A rule that leaves out parameters: some always, some where they have the value that is expected."""
+    """Make a printing rule that leaves out parameters: some always, some where they have their usual value."""
 
     def rule(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
         shown = {
@@ -228,7 +227,7 @@ def hide_params(*always: str, **defaults: Any) -> PpEqnRule:
 
 
 def show_params_since(major: int, minor: int, **later: Any) -> PpEqnRule:
-    """A rule that shows parameters that JAX has since a release, and we have not: each has one value here."""
+    """Make a printing rule that adds parameters that JAX has since a release, each with one value here."""
 
     def rule(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
         shown = eqn.params | later if since(major, minor) else eqn.params
@@ -240,7 +239,7 @@ def show_params_since(major: int, minor: int, **later: Any) -> PpEqnRule:
 def pp_call(
     eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings, params: dict[str, Any] | None = None
 ) -> pp.Doc:
-    """A call of the jaxpr in parameter `jaxpr`, whose variables borrow the names of operands and results.
+    """Print a call of the jaxpr in parameter `jaxpr`, whose variables use the names of operands and results.
 
     Parameter `name` comes first, then the others; or only those in `params`, when that is given.
     """
@@ -257,7 +256,7 @@ def pp_call(
 
 
 def pp_toplevel_jaxpr(jaxpr: Jaxpr, settings: JaxprPpSettings) -> pp.Doc:
-    """A jaxpr, below those that it shares."""
+    """Print a jaxpr, below those that it shares."""
     context = JaxprPpContext(jaxpr, name_shared_jaxprs(jaxpr))
     parts: list[pp.Doc] = []
     for shared, name in context.shared_jaxprs.items():
@@ -266,7 +265,7 @@ def pp_toplevel_jaxpr(jaxpr: Jaxpr, settings: JaxprPpSettings) -> pp.Doc:
 
 
 def pp_jaxpr(jaxpr: Jaxpr, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
-    """A jaxpr where it is used: only its name, if it is printed above."""
+    """Print a jaxpr where it is used: only its name, if it is printed above."""
     name = context.shared_jaxprs.get(jaxpr)
     return pp_lambda(jaxpr, context, settings) if name is None else pp.text(name)
 

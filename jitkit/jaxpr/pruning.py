@@ -1,4 +1,4 @@
-"""jaxpr + which results are wanted -> jaxpr: what they do not depend on is left out
+"""jaxpr + used results -> jaxpr: dead code elimination
 
 JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 """
@@ -12,8 +12,8 @@ from typing import Any
 from ..core import Primitive
 from .language import Jaxpr, JaxprEqn, Var, join_effects, selected
 
-# A primitive's rule: given which results of an equation are used, it says which operands are then needed, and
-# what is left of the equation (None when nothing is).
+# A primitive's DCE rule: from which results of an equation are used, return which operands are needed, and what is left
+# of the equation (None when nothing is).
 DCERule = Callable[[list[bool], JaxprEqn], tuple[list[bool], JaxprEqn | None]]
 
 
@@ -26,12 +26,13 @@ _dce_memo: weakref.WeakKeyDictionary[Jaxpr, dict[Any, tuple[Jaxpr, list[bool]]]]
 def dce_jaxpr(
     jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """Leave out what the used outputs do not depend on; return the rest, and which inputs it still takes.
+    """Eliminate dead code: leave out what the used outputs do not depend on; return the rest, and which inputs it still
+    takes.
 
-    `used_outputs` says for each output whether it is used, and `instantiate` for each input whether to keep
-    it in any case; one bool stands for all. Equations with effects stay. Consts that nobody reads go with
-    their constvars; an open jaxpr keeps all of its constvars. The same question gets the same jaxpr as the
-    answer, so that calls which shared a jaxpr go on sharing it.
+    `used_outputs` says for each output whether it is used, and `instantiate` for each input whether to keep it even if
+    it is unused; one bool stands for all. Equations with effects stay. Unused consts are removed with their constvars;
+    an open jaxpr keeps all of its constvars. The same arguments give the same jaxpr, so that calls which shared a jaxpr
+    still share one.
     """
     outputs = (used_outputs,) * len(jaxpr.outvars) if isinstance(used_outputs, bool) else tuple(used_outputs)
     inputs = (instantiate,) * len(jaxpr.invars) if isinstance(instantiate, bool) else tuple(instantiate)
@@ -61,12 +62,12 @@ def prune_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: Sequenc
 
 
 def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[list[JaxprEqn], set[Var]]:
-    """What is left of some equations when only the variables `outputs` are of interest, in their order; and all
-    variables that are live somewhere: the outputs, and what the equations that are left read.
+    """Return what is left of some equations, in order, when only the variables `outputs` are wanted; and all variables
+    that are live anywhere: the outputs, and what the remaining equations read.
 
-    An equation is asked by its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives that have none. The
-    rule is called with a list that says of each result whether it is live, and with the equation. It returns a
-    list that says of each operand whether it is needed, and what is left of the equation, or None.
+    For each equation call its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives without one, with a list
+    that says for each result whether it is live, and with the equation. It returns a list that says for each operand
+    whether it is needed, and what is left of the equation, or None.
     """
     live = set(outputs)
     left: list[JaxprEqn] = []
@@ -75,7 +76,7 @@ def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[li
             for atom in eqn.invars:
                 if type(atom) is Var:
                     live.add(atom)
-            left.append(eqn)  # what nearly every equation is, at a fifth of the price
+            left.append(eqn)  # the usual case, at a fifth of the cost
             continue
         rule = dce_rules.get(eqn.primitive, keep_or_drop)
         needed, rest = rule([var in live for var in eqn.outvars], eqn)
@@ -86,6 +87,6 @@ def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[li
 
 
 def keep_or_drop(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """The rule of primitives that have none of their own."""
+    """The DCE rule of primitives that have none of their own."""
     needed = any(used_results) or bool(eqn.effects)
     return [needed] * len(eqn.invars), eqn if needed else None

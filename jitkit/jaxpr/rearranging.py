@@ -1,7 +1,7 @@
-"""Jaxprs made of jaxprs, each once: with other outputs, inputs in another order, or constants as inputs.
+"""Makes jaxprs from jaxprs: with other outputs, inputs in another order, or constants as inputs.
 
-An equation's jaxpr is what its compiled program and its function in StableHLO are found by. So the same question has
-to get the same jaxpr as the answer, for as long as the jaxpr that was asked about lives: `remembered` sees to that.
+An equation's jaxpr is the cache key of its compiled program and of its function in StableHLO. So the same arguments
+must give the same jaxpr, as long as the original jaxpr lives: `remembered` caches them.
 
 JAX: jax/_src/interpreters/partial_eval.py:prune_jaxpr_outputs
 """
@@ -18,11 +18,11 @@ from .pruning import dce_jaxpr
 
 _T = TypeVar("_T")
 
-_ANSWERS = 256  # remembered of one jaxpr
+_ANSWERS = 256  # results kept for one jaxpr
 
 
 def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
-    """Decorator: `derive(jaxpr, *args)` gives the same answer each time, for as long as the jaxpr lives."""
+    """Decorator: cache `derive(jaxpr, *args)` as long as the jaxpr lives."""
     answers: weakref.WeakKeyDictionary[Jaxpr, dict[Any, _T]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(derive)
@@ -39,21 +39,21 @@ def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
 
 @remembered
 def forwarded_inputs(jaxpr: Jaxpr) -> list[int | None]:
-    """For each output, which input it is; None for one that is computed."""
+    """Return for each output which input it is; None for one that is computed."""
     position = {var: i for i, var in enumerate(jaxpr.invars)}
     return [position.get(atom) if isinstance(atom, Var) else None for atom in jaxpr.outvars]
 
 
 @remembered
 def keep_outputs(jaxpr: Jaxpr, keep: tuple[bool, ...]) -> Jaxpr:
-    """The jaxpr with only some of its outputs. Its equations stay as they are."""
+    """Return the jaxpr with only some of its outputs. Its equations stay as they are."""
     outvars = [atom for atom, kept in zip(jaxpr.outvars, keep, strict=True) if kept]
     return jaxpr.replace(outvars=outvars, debug_info=jaxpr.debug_info.filter([True] * len(jaxpr.invars), keep))
 
 
 @remembered
 def move_inputs_to_front(jaxpr: Jaxpr, move: tuple[bool, ...]) -> Jaxpr:
-    """The jaxpr with some of its inputs before the others."""
+    """Return the jaxpr with some of its inputs before the others."""
     order = sorted(range(len(move)), key=lambda i: not move[i])
     names = jaxpr.debug_info.safe_arg_names(len(move))
     return jaxpr.replace(
@@ -64,13 +64,13 @@ def move_inputs_to_front(jaxpr: Jaxpr, move: tuple[bool, ...]) -> Jaxpr:
 
 @remembered
 def in_order(jaxpr: Jaxpr, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Jaxpr:
-    """The jaxpr with its inputs and outputs in another order: by their old places."""
+    """Return the jaxpr with its inputs and outputs in another order, given by their old positions."""
     return jaxpr.replace(invars=[jaxpr.invars[i] for i in inputs], outvars=[jaxpr.outvars[i] for i in outputs])
 
 
 @remembered
 def drop_unused(jaxpr: Jaxpr) -> Jaxpr:
-    """The jaxpr with a `DropVar` for each result that nobody reads."""
+    """Return the jaxpr with a `DropVar` for each result that nobody reads."""
     used = {x for eqn in jaxpr.eqns for x in eqn.invars if isinstance(x, Var)}
     used.update(x for x in jaxpr.outvars if isinstance(x, Var))
     if all(var in used for eqn in jaxpr.eqns for var in eqn.outvars):
@@ -81,8 +81,8 @@ def drop_unused(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def interleaved(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
-    """The order that puts lists of these sizes, which stand one after the other, in pairs: of `a, b, c, d` with the sizes
-    of a and b, and those of c and d, it makes `a, c, b, d`.
+    """Return the order that pairs up lists of these sizes, which are concatenated: `a, b, c, d`, with the sizes of a
+    and b, and those of c and d, becomes `a, c, b, d`.
     """
     ranges, start = [], 0
     for size in (*first, *second):
@@ -92,7 +92,7 @@ def interleaved(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
 
 
 def known_outputs(jaxpr: Jaxpr, known_inputs: Sequence[bool]) -> list[bool]:
-    """Which outputs can be computed from the inputs that are known."""
+    """Say which outputs can be computed from the known inputs."""
     count = len(jaxpr.outvars)
     needs = [dce_jaxpr(jaxpr, [i == k for k in range(count)])[1] for i in range(count)]
     return [all(known or not used for known, used in zip(known_inputs, each, strict=True)) for each in needs]
@@ -102,7 +102,7 @@ def known_outputs(jaxpr: Jaxpr, known_inputs: Sequence[bool]) -> list[bool]:
 
 
 class _Use:
-    """A constant at one place where it is read: an operand, or an output."""
+    """One use of a constant: as an operand, or an output."""
 
     __slots__ = ("var",)
 
@@ -111,10 +111,10 @@ class _Use:
 
 
 def sort_consts(jaxpr: Jaxpr) -> Jaxpr:
-    """The jaxpr with its constants in the order in which JAX has those of a program that is partly known.
+    """Return the jaxpr with its constants in JAX's order for a partially known program.
 
-    JAX writes such a program from its end: results first, then what they are computed of, an operand when all that read it
-    have been written. Constants come in the order in which they are met so, read backwards; each use of one is met by itself.
+    JAX sorts such a program topologically from its end: results first, an operand when all its readers are done.
+    Constants come in the reverse of this order; each use of one counts by itself.
 
     JAX: jax/_src/interpreters/partial_eval.py:tracers_to_jaxpr
     """
@@ -156,8 +156,7 @@ def sort_consts(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
-    """Make the constvars the first inputs: the caller then passes their values. The same jaxpr gives the same
-    answer each time."""
+    """Make the constvars the first inputs: the caller then passes their values. Cached."""
     return _with_constvars_first(jaxpr) if jaxpr.constvars else jaxpr
 
 
@@ -169,7 +168,7 @@ def _with_constvars_first(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def close_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> Jaxpr:
-    """The jaxpr with values for its constvars; ValueError if they are not as many."""
+    """Return the jaxpr with values for its constvars; ValueError if the numbers differ."""
     if len(consts) != len(jaxpr.constvars):
         raise ValueError(f"the jaxpr has {len(jaxpr.constvars)} constvars, got {len(consts)} consts for them")
     return jaxpr.replace(consts=consts)

@@ -1,7 +1,7 @@
 """`cond`, `while` and `scan` as C
 
-A carry has two places in memory: a turn reads one and writes the other, and then they are exchanged. Results of a scan's turns are
-written where they are to stay.
+A carry has two places in memory: an iteration reads one and writes the other, and then they are swapped. A scan writes
+each iteration's outputs in their final place.
 
 JAX: jax/_src/lax/control_flow/loops.py:while_p
 """
@@ -20,13 +20,13 @@ from .writer import Writer, rule
 
 
 def _settle(writer: Writer, x: Atom) -> None:
-    """Store what each turn would compute anew."""
+    """Store what each iteration would otherwise recompute."""
     if isinstance(x, Value):
         writer.place(x)
 
 
 def _result(writer: Writer, out: Value) -> Place:
-    """Where a result is to be."""
+    """Return the place for a result."""
     place = writer.aims.pop(out, None) or writer.allocate(out.aval)
     place.buffer.pinned = True
     return place
@@ -71,7 +71,7 @@ def _while(writer: Writer, op: Op) -> None:
     at = writer.allocate(cond.outs[0].aval, pinned=True)
     writer.block(cond, [at])
     go_on = at
-    if at.shape:  # a batch of loops: it goes on while one of them does, and those that have ended keep what they have
+    if at.shape:  # a batch of loops: it goes on while one of them does; those that have ended keep their carry
         body, go_on = _batched(writer, body, more, at)
     writer.text(f"if (!{go_on.buffer.name}[0]) break;", go_on, at)
     _enter(writer, body, [*(consts[x] for x in of_body), *now])
@@ -82,7 +82,7 @@ def _while(writer: Writer, op: Op) -> None:
 
 
 def _batched(writer: Writer, body: Block, consts: int, at: Place) -> tuple[Block, Place]:
-    """The body that changes only those carries of a batch whose loop goes on, and whether any does."""
+    """Return the body that changes only the carries of a batch whose loops go on, and whether any does."""
     which, one = Value(ShapedArray(at.shape, np.dtype(bool))), Value(ShapedArray((), np.dtype(bool)))
     writer.where[which] = at
     any_goes_on = Op("reduce_or", {"axes": tuple(range(len(at.shape)))}, [which], [one], UNKNOWN)
@@ -100,7 +100,7 @@ def _batched(writer: Writer, body: Block, consts: int, at: Place) -> tuple[Block
 def _carries(
     writer: Writer, outs: list[Value], begin: list[Atom], ins: list[Value], ends: list[Atom]
 ) -> tuple[list[Place], list[Place]]:
-    """The two places of each carry, the first with what it begins with; one place for a carry that stays as it is."""
+    """Return the two places of each carry, the first with its initial value; one place for a carry that never changes."""
     now = [writer.allocate(out.aval, pinned=True) for out in outs]
     then = [
         a if value is end else writer.allocate(out.aval, pinned=True)
@@ -114,7 +114,7 @@ def _carries(
 
 
 def _turn(writer: Writer, body: Block, now: list[Place], then: list[Place], rows: Sequence[Place] = ()) -> None:
-    """Write one turn: the new carries, what the turn adds to a scan's results, and the exchange."""
+    """Write one iteration: the new carries, a scan's outputs, and the swap."""
     writer.block(body, [*then, *rows])
     for a, b in zip(now, then, strict=True):
         if a != b:
@@ -152,7 +152,7 @@ def _scan(writer: Writer, op: Op) -> None:
 
 
 def _row(place: Place, k: str) -> Place:
-    """Element k of an array along its first axis."""
+    """Return element k of an array along its first axis."""
     size = 1
     for each in place.shape[1:]:
         size *= each

@@ -1,7 +1,8 @@
-"""Reductions and what else goes along an axis: loops with an accumulator
+"""Reductions and other operations along an axis: loops with an accumulator
 
-A sum over the last axis, or over all, has its accumulator in a register; the compiler may keep several of it (`omp simd reduction`) and add
-them up at the end, as XLA does. A sum over other axes adds to its result in memory, row by row, so that memory is read in its order.
+A sum over the last axis, or over all, has its accumulator in a register; the compiler may use several (`omp simd
+reduction`) and add them up at the end, as XLA does. A sum over other axes adds to its result in memory, row by row, so
+that memory is read in order.
 
 JAX: jax/_src/lax/lax.py:reduce_sum
 """
@@ -18,7 +19,7 @@ from .writer import Writer, rule
 
 @rule(*(f"reduce_{kind}" for kind in COMBINE))
 def _reduce(writer: Writer, op: Op) -> None:
-    """`reduce_sum` and its kin."""
+    """Write `reduce_sum` and the other reductions."""
     (x,), (out,) = op.ins, op.outs
     kind, axes, ndim = op.name.removeprefix("reduce_"), sorted(op.params["axes"]), len(x.shape)
     place = writer.aims.pop(out, None) or writer.allocate(out.aval)
@@ -55,7 +56,7 @@ def _reduce(writer: Writer, op: Op) -> None:
 
 
 def _is_flat(writer: Writer, x: Any) -> bool:
-    """Whether a value can be read element after element, whatever its axes."""
+    """Whether a value can be read element after element, ignoring its axes."""
     if len(x.shape) <= 1:
         return True
 
@@ -67,7 +68,7 @@ def _is_flat(writer: Writer, x: Any) -> bool:
 
 
 def _along(writer: Writer, op: Op, axis: int) -> tuple[tuple[int, ...], Any]:
-    """The shape with an axis moved to the end, and the map of such indices to those of the operand."""
+    """Return the shape with an axis moved to the end, and the map from its indices to the operand's."""
     shape = op.ins[0].shape
     axis %= len(shape)
     order = (*shape[:axis], *shape[axis + 1 :], shape[axis])
@@ -80,7 +81,7 @@ def _along(writer: Writer, op: Op, axis: int) -> tuple[tuple[int, ...], Any]:
 
 @rule("argmax", "argmin")
 def _position(writer: Writer, op: Op) -> None:
-    """The place of the extreme: the first one, and that of a nan where there is one."""
+    """Find the position of the extreme: the first one, or the first nan."""
     (x,), (out,) = op.ins, op.outs
     (axis,) = op.params["axes"]
     shape, back = _along(writer, op, axis)
@@ -105,7 +106,7 @@ def _position(writer: Writer, op: Op) -> None:
 
 @rule("cumsum", "cumprod", "cummax", "cummin")
 def _cumulative(writer: Writer, op: Op) -> None:
-    """A result for each turn of the fold."""
+    """Write a result for each step of the fold."""
     (x,), (out,) = op.ins, op.outs
     kind, axis = op.name.removeprefix("cum"), op.params["axis"] % len(op.ins[0].shape)
     shape, back = _along(writer, op, axis)
@@ -130,5 +131,5 @@ def _cumulative(writer: Writer, op: Op) -> None:
 
 
 def with_axes(body: Any) -> Any:
-    """The body of a loop that goes by axes, though there may be one only."""
+    """Adapt a loop body that uses one index per axis to a flat loop over a single axis."""
     return lambda nest, index: body(nest, ("i0",) if index is FLAT else index)

@@ -1,11 +1,11 @@
 """Elementwise operation -> expression of C
 
-One row each: how the result follows from the names of the operands. What is more than an expression is a function of `HELPERS`, which
-stands in the C text where it is called.
+Each row makes the result from the names of the operands. Anything longer than an expression is a function in `HELPERS`,
+which the C text includes if it is called.
 
-Exponential, logarithm and hyperbolic tangent of float32 are polynomials without branches, so that the compiler computes them for
-eight or sixteen numbers at once. The C library's are for one number, and forty times as slow in a loop; with `-ffast-math` a
-compiler takes vectorised ones, and also the right to reorder sums and to forget about nan. That is another meaning, so it is not asked for.
+Exponential, logarithm and hyperbolic tangent of float32 are polynomials without branches, so that the compiler computes
+eight or sixteen numbers at once. The C library's functions take one number, and are forty times as slow in a loop; with
+`-ffast-math` a compiler takes vectorised ones, but may also reorder sums and ignore nan, which would change results.
 Coefficients: S. Moshier, Cephes Mathematical Library, single precision (expf, logf, tanhf), 1984-2000.
 
 JAX: jax/_src/lax/lax.py:standard_naryop
@@ -25,12 +25,12 @@ Formula = Callable[[Op, Sequence[str], str], str]  # the operation, names of the
 
 
 def c_type(aval: Any) -> str:
-    """The C type of an element."""
+    """Return the C type of an element."""
     return ELEMENTS[aval.dtype.name]
 
 
 def literal(number: Any) -> str:
-    """A number in C, exactly."""
+    """Write a number in C, exactly."""
     kind, name = number.dtype.kind, ELEMENTS[number.dtype.name]
     if kind == "f":
         value, suffix = float(number), "f" if name == "f32" else ""
@@ -45,27 +45,27 @@ def literal(number: Any) -> str:
 
 
 def _function(name: str) -> Formula:
-    """A function of C's library, by the compiler's name for it."""
+    """Return a formula that calls a function of C's library, by the compiler's name for it."""
     return lambda op, x, t: f"__builtin_{name}{'f' if t == 'f32' else ''}({', '.join(x)})"
 
 
 def _helper(name: str) -> Formula:
-    """A function of HELPERS for the operand's type."""
+    """Return a formula that calls a function of HELPERS for the operand's type."""
     return lambda op, x, t: f"{name}_{t}({', '.join(x)})"
 
 
 def _either(name: str, library: str) -> Formula:
-    """Ours for float32, the library's for float64."""
+    """Use our function for float32, the library's for float64."""
     return lambda op, x, t: (_helper(name) if t == "f32" else _function(library))(op, x, t)
 
 
 def _text(template: str) -> Formula:
-    """An expression: {0} and {1} are the operands, {t} is the type."""
+    """Return a formula from a template: {0} and {1} are the operands, {t} is the type."""
     return lambda op, x, t: template.format(*x, t=t)
 
 
 def _of_floats(formula: Formula, name: str) -> Formula:
-    """A formula for floats, a helper for integers."""
+    """Use a formula for floats, a helper for integers."""
     return lambda op, x, t: (formula if t[0] == "f" else _helper(name))(op, x, t)
 
 
@@ -74,7 +74,7 @@ def _not(op: Op, x: Sequence[str], t: str) -> str:
 
 
 def _shift(operator: str) -> Formula:
-    """A shift by all bits or more leaves nothing."""
+    """Return a formula for a shift; a shift by all bits or more gives 0."""
 
     def formula(op: Op, x: Sequence[str], t: str) -> str:
         bits = t[1:]
@@ -84,7 +84,7 @@ def _shift(operator: str) -> Formula:
 
 
 def _arithmetic_shift(op: Op, x: Sequence[str], t: str) -> str:
-    """To the right as a signed number, whatever it is; by all bits or more, its sign is left."""
+    """Shift right as a signed number, whatever the type; a shift by all bits or more leaves only the sign."""
     bits = int(t[1:])
     return f"({t})((i{bits}){x[0]} >> ((u{bits}){x[1]} < {bits} ? {x[1]} : {bits - 1}))"
 
@@ -98,7 +98,7 @@ def _power(op: Op, x: Sequence[str], t: str) -> str:
 def _integer_power(op: Op, x: Sequence[str], t: str) -> str:
     exponent = int(op.params["y"])
     power, factor, text = abs(exponent), x[0], ""
-    while power:  # by squaring: x**5 is x * (x*x)*(x*x)
+    while power:  # repeated squaring: x**5 is x * (x*x)*(x*x)
         if power & 1:
             text = f"{text}*{factor}" if text else factor
         power >>= 1
@@ -157,7 +157,7 @@ DEAR = {
 
 
 def cost(name: str) -> int:
-    """About how many additions an operation is worth."""
+    """Estimate how many additions an operation costs."""
     return 20 if name in DEAR else 5 if name in ("div", "sqrt", "rsqrt") else 1
 
 
@@ -170,7 +170,7 @@ COMBINE = {
 
 
 def neutral(kind: str, dtype: np.dtype[Any]) -> str:
-    """The number that a reduction begins with."""
+    """Return the number that a reduction begins with."""
     if kind in ("max", "min"):
         if dtype.kind == "f":
             return literal(dtype.type(-np.inf if kind == "max" else np.inf))
@@ -256,7 +256,7 @@ def _helpers() -> dict[str, str]:
 
 
 def _float_to_integer(to: str, t: str) -> str:
-    """As XLA: what is too large is the largest integer, and nan is 0."""
+    """Convert as XLA does: what is too large is the largest integer, and nan is 0."""
     bits = int(to[1:])
     low, high = (0, 2**bits - 1) if to[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     edge = f"{float(high + 1).hex()}{'f' if t == 'f32' else ''}"
@@ -274,7 +274,7 @@ _CALL = re.compile(r"\b(\w+_[iuf]\d+)\(")
 
 
 def helpers_of(text: str) -> str:
-    """The functions that a text calls, and those that they call, before their callers."""
+    """Return the helpers that a text calls, and those that they call, callees first."""
     wanted: list[str] = []
     waiting = [text]
     while waiting:

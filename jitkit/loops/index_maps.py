@@ -1,4 +1,4 @@
-"""Operations that compute nothing: an element of the result is an element of an operand, at another index
+"""Operations that only move elements: an element of the result is one of the operand, at another index
 
 A broadcast reads with stride 0, a transpose changes the order of the indices, a slice adds to them. None of them is a loop, and none
 stores anything: they are part of the loop that reads them.
@@ -21,11 +21,11 @@ IndexMap = Callable[[Emitter, Nest, Op, Index], str]
 
 
 class NeedsAxes(Exception):
-    """The loop over all elements does not do: an index an axis is needed."""
+    """One flat loop over all elements does not work: one index per axis is needed."""
 
 
 def _by_axes(move: Callable[[Op, Any], Index]) -> IndexMap:
-    """A map from the index of the result to that of the only operand that matters."""
+    """Return a map from the index of the result to that of its only operand."""
 
     def read(writer: Emitter, nest: Nest, op: Op, index: Index) -> str:
         x = op.ins[0]
@@ -37,7 +37,7 @@ def _by_axes(move: Callable[[Op, Any], Index]) -> IndexMap:
 
 
 def plus(index: str, offset: int) -> str:
-    """`index + offset`, short."""
+    """Write `index + offset`, shortened if possible."""
     if index == "0":
         return str(offset)
     return f"({index} {'+' if offset > 0 else '-'} {abs(offset)})" if offset else index
@@ -50,7 +50,7 @@ def _broadcast(op: Op, index: Any) -> Index:
 
 
 def _reshape(op: Op, index: Any) -> Index:
-    """Of a reshape that only adds or takes axes of one element; others are views of memory."""
+    """Map the index of a reshape that only adds or removes axes of size 1; others are views of memory."""
     parts = [part for part, size in zip(index, op.outs[0].shape, strict=True) if size != 1]
     return tuple(parts.pop(0) if size != 1 else "0" for size in op.ins[0].shape)
 
@@ -100,7 +100,7 @@ def _dynamic_slice(writer: Emitter, nest: Nest, op: Op, index: Index) -> str:
 
 
 def clamped(writer: Emitter, nest: Nest, start: Any, most: int) -> str:
-    """A corner, moved so that the window fits."""
+    """Clamp a start so that the window fits."""
     name = writer.emit(nest, start, ())
     known = nest.outer_names.get((name, most))
     low = "" if start.aval.dtype.kind == "u" else f"{name} < 0 ? 0 : "

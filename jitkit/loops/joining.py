@@ -1,4 +1,4 @@
-"""Results that are written piece by piece, and results that are a view of memory
+"""Writes results piece by piece, and results that are a view of memory
 
 JAX: jax/_src/lax/lax.py:concatenate
 """
@@ -21,7 +21,7 @@ Move = Callable[[Nest, Index], Index]
 def write_piece(
     writer: Writer, place: Place, x: Atom, shape: Sequence[int], read: Move | None, write: Move, name: str
 ) -> None:
-    """A loop over `shape` that reads an operand at one index, and writes it at another."""
+    """Write a loop over `shape` that reads an operand at one index, and writes it at another."""
 
     def body(nest: Nest, index: Index) -> None:
         found = writer.emit(nest, x, read(nest, index) if read else index)
@@ -73,7 +73,7 @@ def _pad(writer: Writer, op: Op) -> None:
     begins, sizes, lows, steps = [], [], [], []
     for size, whole, (low, _, interior) in zip(x.shape, place.shape, config, strict=True):
         step = interior + 1
-        first = max(0, -(low // step))  # the first element that is within
+        first = max(0, -(low // step))  # the first element within bounds
         last = min(size, (whole - 1 - low) // step + 1)
         begins.append(first)
         sizes.append(max(last - first, 0))
@@ -116,7 +116,7 @@ def _dynamic_update_slice(writer: Writer, op: Op) -> None:
 
 @rule("reshape")
 def _reshape(writer: Writer, op: Op) -> None:
-    """The same memory with other axes. An operand that is not in memory yet is stored where the result is to be."""
+    """Give the same memory other axes. An operand that is not in memory yet is stored in the result's place."""
     (x,), (out,) = op.ins, op.outs
     if x in writer.where and isinstance(writer.where[x], Later) and out in writer.aims and x not in writer.aims:
         aim = writer.aims.pop(out)
@@ -135,7 +135,7 @@ def _unstack(writer: Writer, op: Op) -> None:
 
 
 def _parts(writer: Writer, op: Op, sizes: Any) -> None:
-    """Several results, each a slice of the operand."""
+    """Write several results, each a slice of the operand."""
     (x,), axis, start = op.ins, op.params["axis"] % len(op.ins[0].shape), 0
     writer.place(x)
     for number, out in enumerate(op.outs):

@@ -1,10 +1,10 @@
-"""Jaxpr -> Block: the program without its calls
+"""Jaxpr -> Block: the program with its calls inlined
 
     { lambda a. let b = jit[jaxpr={ lambda c. let d = sin c in (d,) }] a in (b,) }        block: [sin] a -> b
 
-A call of a jitted function, of one with a derivative of its own, or of a checkpoint is replaced by what is called; control flow keeps
-its jaxprs, as blocks. Arrays that a jaxpr closed over become inputs of the whole program. What the backend cannot compile is
-refused here, by its name and with the line of Python that it came from.
+Calls of a jitted function, of one with its own derivative, or of a checkpoint are inlined; control flow keeps its
+jaxprs, as blocks. Arrays that a jaxpr closed over become inputs of the whole program. What the backend cannot compile
+is refused here, with its name and Python line.
 
 JAX: jax/_src/core.py:eval_jaxpr
 """
@@ -23,7 +23,7 @@ from ..core import ShapedArray
 from ..jaxpr import Jaxpr, JaxprEqn, Literal
 
 CALLS = {"jit", "custom_jvp_call", "custom_vjp_call", "remat2", "closed_call"}
-# Those whose results are their operands.
+# Operations whose results are their operands.
 SAME = {"stop_gradient", "copy", "copy_p", "device_put", "name", "stage", "optimization_barrier", "pvary"}
 CONTROL = {"cond", "while", "scan"}
 ELEMENTS = {
@@ -33,7 +33,7 @@ ELEMENTS = {
 
 
 class Value:
-    """What an operation computes, or an input: its type and its identity."""
+    """A result of an operation, or an input: its type and its identity."""
 
     __slots__ = ("aval",)
 
@@ -62,7 +62,7 @@ Atom = Value | Constant
 
 @dataclasses.dataclass(eq=False)
 class Op:
-    """One operation, `outs = name[params] ins`; `blocks` are the programs of control flow."""
+    """One operation, `outs = name[params] ins`; `blocks` are the programs inside control flow."""
 
     name: str
     params: dict[str, Any]
@@ -73,14 +73,14 @@ class Op:
 
     @property
     def line(self) -> str:
-        """Such as `model.py:12`, or nothing."""
+        """The source line, such as `model.py:12`, or nothing."""
         position = self.source.position
         return f"{os.path.basename(position.file)}:{position.line}" if position else ""
 
 
 @dataclasses.dataclass(eq=False)
 class Block:
-    """A program: operations in order, between inputs and outputs. It may read values of the blocks around."""
+    """A program: operations in order, with inputs and outputs. It may read values of enclosing blocks."""
 
     ins: list[Value]
     ops: list[Op]
@@ -88,15 +88,15 @@ class Block:
 
 
 class Reader:
-    """Reads one jaxpr, and collects the arrays that it, or one inside, closed over: `consts`."""
+    """Reads a jaxpr, and collects the arrays that it, or one inside, closed over: `consts`."""
 
     def __init__(self) -> None:
         self.consts: list[Any] = []
         self.const_values: list[Value] = []
 
     def block(self, jaxpr: Jaxpr, call: SourceInfo | None = None) -> Block:
-        """The block of a jaxpr with inputs of its own. `call` is where it is called, if it is: what is called may have been traced for
-        another call, and then has that one's lines.
+        """Return the block of a jaxpr with its own inputs. `call` is the place of the call, if any: the callee may have
+        been traced for another call, and would have that one's lines.
         """
         ins = [Value(var.aval) for var in jaxpr.invars]
         ops: list[Op] = []
@@ -121,24 +121,24 @@ class Reader:
                 results = operands
             else:
                 outs = [Value(var.aval) for var in eqn.outvars]
-                if "out_dtype" in eqn.params:  # of a product: converted first
+                if "out_dtype" in eqn.params:  # of a product: operands are converted first
                     operands = [self.converted(x, outs[0].aval.dtype, ops, call or eqn.source_info) for x in operands]
                 blocks = tuple(self.block(inner, call) for inner in _inner(eqn))
                 if name == "reshape" and _without_ones(operands[0].shape) == _without_ones(outs[0].shape):
-                    name = "expand"  # no more than a map of indices
+                    name = "expand"  # only a map of indices
                 ops.append(Op(name, eqn.params, operands, outs, call or eqn.source_info, blocks))
                 results = outs
             env.update(zip(eqn.outvars, results, strict=True))
         return [atom(x) for x in jaxpr.outvars]
 
     def converted(self, x: Atom, dtype: Any, ops: list[Op], where: SourceInfo) -> Atom:
-        """The operand in another dtype."""
+        """Return the operand in another dtype."""
         out = Value(ShapedArray(x.shape, dtype))
         ops.append(Op("convert_element_type", {"new_dtype": dtype, "weak_type": False}, [x], [out], where, ()))
         return out
 
     def const(self, value: Any, aval: ShapedArray) -> Value:
-        """The input that stands for an array that was closed over."""
+        """Return the input for an array that was closed over."""
         for known, stands_for in zip(self.consts, self.const_values, strict=True):
             if known is value:
                 return stands_for
@@ -167,7 +167,9 @@ def _inner(eqn: JaxprEqn) -> Sequence[Jaxpr]:
 
 
 def check(function: str, jaxpr: Jaxpr, known: Iterable[str]) -> None:
-    """NotImplementedError for a program with an operation or an element type for which there is no C, with its line."""
+    """Raise NotImplementedError for a program with an operation or an element type for which there is no C, with its
+    line.
+    """
     known = {*known, *CALLS, *SAME, *CONTROL}
     avals = [*jaxpr.in_avals, *(var.aval for var in jaxpr.constvars)]
     _check_types(function, "its arguments", avals, "")
@@ -177,14 +179,14 @@ def check(function: str, jaxpr: Jaxpr, known: Iterable[str]) -> None:
         for eqn in inside.eqns:
             name = eqn.primitive.name
             position = eqn.source_info.position
-            # What is called was perhaps traced for another call, and then has that one's lines.
+            # The callee was perhaps traced for another call, and has that one's lines.
             where = called_at or (f", at {position.file}:{position.line}" if position else "")
             if name not in known:
                 raise NotImplementedError(
                     f'jit({function}, backend="c") has no C for the primitive {name!r}{where}.\n'
                     "Leave `backend` out: XLA compiles it. docs/what_xla_did_for_us.md lists the primitives that have."
                 )
-            if name in CALLS:  # what is called says it of its own equations
+            if name in CALLS:  # its own equations are checked instead
                 waiting.append((_called(eqn), where or None))
                 continue
             _check_types(function, f"the primitive {name!r}", [var.aval for var in eqn.outvars], where)

@@ -1,8 +1,8 @@
-"""C -> machine code in this process: the C compiler of the machine, and what it makes, loaded by ctypes
+"""C -> machine code in this process: runs the machine's C compiler, and loads the library with ctypes
 
-The compiler is the option `cc` (`JITKIT_CC`), else `cc`, `clang` or `gcc`, else the package `ziglang`, which `pip install ziglang`
-brings. `-fno-math-errno` and `-fno-trapping-math` change no number: they say that nobody asks for `errno` or traps. A product may be
-added without rounding in between (`-ffp-contract=fast`), as XLA does it, too. There is no `-ffast-math`.
+The compiler is the option `cc` (`JITKIT_CC`), else `cc`, `clang` or `gcc`, else the package `ziglang`, which `pip
+install ziglang` brings. `-fno-math-errno` and `-fno-trapping-math` change no result: they only give up `errno` and
+traps. A product may be added without rounding in between (`-ffp-contract=fast`), as in XLA. There is no `-ffast-math`.
 
 JAX: jax/_src/compiler.py:backend_compile_and_load
 """
@@ -34,7 +34,7 @@ _COMPLAINT = re.compile(r"program\.c:(\d+)")
 
 
 def command() -> list[str]:
-    """The command of the C compiler. JaxRuntimeError, which says what to install, where there is none."""
+    """Return the command of the C compiler. JaxRuntimeError, which says what to install, where there is none."""
     asked = config.value("cc")
     if asked:
         return shlex.split(asked)
@@ -51,18 +51,20 @@ def command() -> list[str]:
 
 @functools.cache
 def fingerprint(compiler: tuple[str, ...]) -> str:
-    """What machine code depends on besides the text: the compiler's version, and the flags."""
+    """Return what machine code depends on besides the text: the compiler's version, and the flags."""
     version = _run([*compiler, "--version"]).stdout.splitlines()
     return f"{' '.join(compiler)} {version[0] if version else ''} {' '.join(FLAGS)}"
 
 
 def compiled(text: str) -> bytes:
-    """The library that the compiler makes of a program. JaxRuntimeError with its message, the line of C and the line of Python."""
+    """Return the library that the compiler makes of a program. JaxRuntimeError with its message, the line of C and the
+    line of Python.
+    """
     return _compiled(text, ("-shared", "-fPIC"), "program.so", ("-lm",))
 
 
 def assembly(text: str) -> str:
-    """The same program in the processor's language, as text."""
+    """Return the same program in assembly language."""
     return _compiled(text, ("-S",), "program.s", ()).decode()
 
 
@@ -80,7 +82,7 @@ def _compiled(text: str, mode: Sequence[str], result: str, libraries: Sequence[s
 
 
 def _run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    try:  # which ends the compiler, where Ctrl-C ends the wait for it
+    try:  # ends the compiler if Ctrl-C ends the wait for it
         return subprocess.run(
             arguments, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, check=False
         )
@@ -92,7 +94,7 @@ def _run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _failure(compiler: Sequence[str], done: subprocess.CompletedProcess[str], text: str) -> str:
-    """The compiler's message; below, the line of C that it is about, and the line of Python that this one is for."""
+    """Return the compiler's message, the line of C that it is about, and the Python line of that one."""
     said = "\n".join((done.stderr or done.stdout).strip().splitlines()[:20])
     message = f"{' '.join(compiler)} failed with exit status {done.returncode}:\n{said}"
     if match := _COMPLAINT.search(said):
@@ -106,7 +108,7 @@ def _failure(compiler: Sequence[str], done: subprocess.CompletedProcess[str], te
 
 
 def python_line(lines: Sequence[str], number: int) -> str:
-    """The operation and line of Python that a line of C, counted from 1, is for: in its comment, or in the last one before it."""
+    """Return the operation and Python line of a line of C, counted from 1: from its comment, or the last one before it."""
     for line in reversed(lines[:number]):
         if match := re.search(r"// (\w+  \S+:\d+)$", line):
             return " ".join(match[1].split())
@@ -114,7 +116,7 @@ def python_line(lines: Sequence[str], number: int) -> str:
 
 
 def loaded(library: bytes) -> Any:
-    """The function `run` of a library, which is loaded into this process, and stays."""
+    """Load a library into this process for good, and return its function `run`."""
     folder = tempfile.mkdtemp(prefix="jitkit-")
     path = os.path.join(folder, "program.dll" if os.name == "nt" else "program.so")
     try:

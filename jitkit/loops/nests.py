@@ -1,6 +1,6 @@
-"""Loops: what is stored, over which indices, and which loops become one
+"""Loops: what is stored, over which indices, and which loops are fused
 
-A nest is a loop over each axis of a shape, and inside of the outer ones one or several loops over the last axis, one after the other:
+A nest has a loop over each axis of a shape; over the last axis there may be several, one after the other:
 
     for (i0 ...) {                          softmax of rows: three inner loops, one nest
       m = max over i1 of x[i0, i1]
@@ -8,12 +8,13 @@ A nest is a loop over each axis of a shape, and inside of the outer ones one or 
       for (i1 ...) out[i0, i1] = e[i1] / s
     }
 
-Operations between two stores have no loops of their own: they are expressions of the loop that needs them. That is fusion. A further
-loop over the same shape joins the last nest if it may: what it reads of arrays that this nest writes must have been written in the
-same turn of the inner loop (then it is read from a register), or in an inner loop before, of the same outer turn. Else there is a
-`Conflict`, and it begins a nest of its own. `e` above is read within one outer turn only, so one row is all of it that needs memory.
+Operations between two stores have no loops of their own: they are expressions in the loop that needs them. That is
+fusion. The next loop over the same shape joins the last nest if it can: what it reads of arrays that this nest writes
+must be written in the same iteration of the inner loop (then it is in a register), or in an earlier inner loop of the
+same outer iteration. Otherwise there is a `Conflict`, and it begins a new nest. `e` above is read within one outer
+iteration only, so only one row of it needs memory.
 
-A nest over all elements in their order, whatever their shape, is `flat`: one loop.
+A nest over all elements in order, ignoring their shape, is `flat`: one loop.
 
 JAX: jax/_src/interpreters/mlir.py:lower_jaxpr_to_module
 """
@@ -32,7 +33,7 @@ from .language import Atom
 
 Index = tuple[str, ...]
 _WORD = re.compile(r"[a-z]\w*")
-FLAT: Index = ("flat",)  # the index of an element by its number: of every array with this size
+FLAT: Index = ("flat",)  # the index of an element by its number, in every array of this size
 
 
 class Conflict(Exception):
@@ -40,14 +41,14 @@ class Conflict(Exception):
 
 
 class Buffer:
-    """Memory for an array: of an input or an output, or in the workspace, where `plan` gives it a place."""
+    """The memory of an array: an input or an output, or in the workspace, where `plan` places it."""
 
     def __init__(self, name: str, dtype: np.dtype[Any], size: int, pinned: bool) -> None:
         self.name = name
         self.dtype = dtype
         self.size = size
-        self.pinned = pinned  # all of it has to be there
-        self.partners: list[Buffer] = []  # with which it changes places
+        self.pinned = pinned  # the whole array is needed, not one row
+        self.partners: list[Buffer] = []  # buffers that it is swapped with
         self.times: list[int] = []  # when it is used outside of nests
 
     @property
@@ -57,7 +58,7 @@ class Buffer:
 
 
 class Place(NamedTuple):
-    """Where an array is: in a buffer, dense, from the element `base` (an expression) on."""
+    """The place of an array: in a buffer, dense, from element `base` (an expression) on."""
 
     buffer: Buffer
     shape: tuple[int, ...]
@@ -65,7 +66,9 @@ class Place(NamedTuple):
 
 
 class Access(NamedTuple):
-    """A place in a buffer that a nest reads or writes: the expressions of its offset in the outer loops, and in the last one."""
+    """An element of a buffer that a nest reads or writes: the offset's expressions in the outer loops, and in the last
+    one.
+    """
 
     buffer: Buffer
     outer: str
@@ -76,21 +79,21 @@ class Access(NamedTuple):
 
 @dataclasses.dataclass
 class Inner:
-    """One loop over the last axis, with what is done before and after."""
+    """One loop over the last axis, with the code before and after it."""
 
     before: list[str] = dataclasses.field(default_factory=list)
     body: list[str] = dataclasses.field(default_factory=list)
     after: list[str] = dataclasses.field(default_factory=list)
     folds: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)  # kind, accumulator, C type
-    serial: bool = False  # whether a turn needs the one before
+    serial: bool = False  # whether an iteration needs the one before
 
     def copied(self) -> Inner:
-        """The same with lists of its own."""
+        """Return the same with its own lists."""
         return Inner([*self.before], [*self.body], [*self.after], [*self.folds], self.serial)
 
 
 class Nest:
-    """Loops over a shape, and what is written in them."""
+    """Loops over a shape, and the code in them."""
 
     def __init__(self, number: int, shape: tuple[int, ...], flat: bool, time: int) -> None:
         self.number = number
@@ -99,7 +102,7 @@ class Nest:
         self.time = time
         self.closed = False
         self.inner: list[Inner] = []
-        self.names: dict[Any, str] = {}  # what was computed in this turn of the inner loop
+        self.names: dict[Any, str] = {}  # computed in this iteration of the inner loop
         self.outer_names: dict[Any, str] = {}  # and in this one of the outer loops
         # In which inner loop, at which index, from which name, and whether after it.
         self.written: dict[Buffer, tuple[int, Index, str, bool]] = {}
@@ -112,18 +115,18 @@ class Nest:
     _PARTS = ("names", "outer_names", "written", "accesses", "counted", "flops", "dear", "sources", "closed")
 
     def saved(self) -> dict[str, Any]:
-        """What `restore` needs."""
+        """Return the state for `restore`."""
         return {name: copy.copy(getattr(self, name)) for name in self._PARTS} | {
             "inner": [x.copied() for x in self.inner]
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Be as before."""
+        """Restore an earlier state."""
         vars(self).update(state)
 
     @property
     def loop(self) -> Inner:
-        """The inner loop that is written now."""
+        """The current inner loop."""
         return self.inner[-1]
 
     @property
@@ -133,23 +136,25 @@ class Nest:
 
     @property
     def index(self) -> Index:
-        """The index of an element in this turn."""
+        """Return the index of an element in this iteration."""
         return FLAT if self.flat and self.shape else tuple(f"i{k}" for k in range(len(self.shape)))
 
     def begin_inner(self) -> None:
-        """Go on with a new loop over the last axis."""
+        """Begin a new loop over the last axis."""
         self.inner.append(Inner())
         self.names = {}
 
     def is_inner(self, *texts: str) -> bool:
-        """Whether one of the expressions is another one at each turn of the innermost loop."""
+        """Whether one of the expressions changes with each iteration of the innermost loop."""
         return bool(self.shape) and any(self._is_inner(text) for text in texts)
 
     def _is_inner(self, text: str) -> bool:
         return any(word == self.last or word[0] == "w" for word in _WORD.findall(text))
 
     def variable(self, key: Any, ctype: str, expression: str, operands: list[str], note: str) -> str:
-        """A new variable for an expression: `w1` in the innermost loop if it has to be there, `v1` before that one if not."""
+        """Make a new variable for an expression: `w1` inside the innermost loop if it has to be there, else `v1` before
+        it.
+        """
         self.counted += 1
         is_inner = self.is_inner(*operands)
         name = f"{'w' if is_inner else 'v'}{self.counted}"
@@ -165,8 +170,8 @@ class Nest:
     # --- memory -----------------------------------------------------------------------------------------------------
 
     def access(self, place: Place, index: Index, is_write: bool) -> str:
-        """The element of an array at an index, as C: a token, which `source` makes one of when it is known how much of the
-        buffer is kept.
+        """Return the element of an array at an index, as C: a token, which `source` replaces once it is known how much
+        of the buffer is kept.
         """
         shape = place.shape
         if index is FLAT:
@@ -182,8 +187,8 @@ class Nest:
         return f"\x01{place.buffer.name}|{outer}|{inner}\x02"
 
     def forwarded(self, place: Place, index: Index) -> str | None:
-        """For what this nest has written itself: the name that is there, or None where it can be read. Conflict, where it is
-        not there yet.
+        """Return the name that holds what this nest has written itself, or None where it can be read from memory.
+        Conflict, where it is not written yet.
         """
         if place.buffer not in self.written:
             return None
@@ -197,20 +202,20 @@ class Nest:
         if index == where and is_after:
             return name
         if self.flat or len(self.shape) <= 1:
-            return None  # a loop before has written all of it
+            return None  # an earlier loop has written all of it
         if len(index) == len(self.shape) == len(where) and index[:-1] == where[:-1]:
             return None
         raise Conflict
 
     def store(self, place: Place, index: Index, name: str, after: bool = False, whole: bool = True) -> None:
-        """Write an element. With `after`, after the innermost loop; unless `whole`, nobody can read it in this nest."""
+        """Write an element. With `after`, after the innermost loop; unless `whole`, this nest cannot read it."""
         target = self.access(place, index, True)
         (self.loop.after if after else self.loop.body).append(f"{target} = {name};")
         readable = whole and not place.base
         self.written[place.buffer] = (len(self.inner) - 1 if readable else -1, index, name, after)
 
     def fold(self, kind: str, dtype: np.dtype[Any], ctype: str, name: str) -> str:
-        """Combine the numbers of the innermost loop; returns the name of what comes of it."""
+        """Combine the numbers of the innermost loop; return the name of the result."""
         self.counted += 1
         accumulator = f"a{self.counted}"
         self.loop.before.append(f"{ctype} {accumulator} = {neutral(kind, dtype)};")
@@ -220,7 +225,7 @@ class Nest:
 
 
 class Emitter(Protocol):
-    """What writes expressions: the `writer`."""
+    """Writes expressions: the `writer`."""
 
     def emit(self, nest: Nest, x: Atom, index: Index) -> str:
-        """Write what computes an element, and return its name."""
+        """Write the computation of an element, and return its name."""

@@ -1,8 +1,8 @@
-"""Block -> Block: what need not be computed
+"""Block -> Block: removes what need not be computed
 
-Dead operations go, equal ones become one, and what leaves its operand as it is, is left out: `x * 1`, `x + 0` of integers, a
-broadcast to the same shape, a conversion to the same type. Of floats only what is exact is done: `x + 0.0` makes
-0.0 of -0.0, so it stays, and `x - 0.0` goes. Operations on numbers that are known are done now.
+Dead operations are removed, equal ones merged, and those that change nothing left out: `x * 1`, `x + 0` of integers, a
+broadcast to the same shape, a conversion to the same type. For floats only exact changes are made: `x + 0.0` turns -0.0
+into 0.0, so it stays, but `x - 0.0` is removed. Operations on known numbers are folded.
 
 JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 """
@@ -20,12 +20,12 @@ Env = dict[Value, Atom]
 
 
 def optimised(block: Block) -> Block:
-    """The block after all passes."""
+    """Return the block after all passes."""
     return without_dead(simplified(block, {}))
 
 
 def simplified(block: Block, outer: Env) -> Block:
-    """The block with equal operations merged and those that change nothing left out."""
+    """Return the block with equal operations merged and those that change nothing left out."""
     env: Env = dict(outer)
     known: dict[Any, Op] = {}
     ops: list[Op] = []
@@ -52,12 +52,12 @@ def simplified(block: Block, outer: Env) -> Block:
 
 
 def _key(x: Atom) -> Any:
-    """What is the same for operands that are equal: a number by its bytes, which tell 0.0 and -0.0 apart."""
+    """Return a key that equal operands share: a number's bytes, which distinguish 0.0 and -0.0."""
     return id(x) if isinstance(x, Value) else (x.number.dtype, x.number.tobytes())
 
 
 def without_dead(block: Block) -> Block:
-    """The block without operations of which no result is read."""
+    """Return the block without operations whose results nobody reads."""
     live = {x for x in block.outs if isinstance(x, Value)}
     ops: list[Op] = []
     for op in reversed(block.ops):
@@ -69,7 +69,7 @@ def without_dead(block: Block) -> Block:
 
 
 def _free(blocks: tuple[Block, ...]) -> set[Value]:
-    """What blocks read of those around them."""
+    """Return the values of enclosing blocks that these blocks read."""
     found: set[Value] = set()
     for block in blocks:
         made = {*block.ins, *(out for op in block.ops for out in op.outs)}
@@ -85,7 +85,7 @@ def _free(blocks: tuple[Block, ...]) -> set[Value]:
 
 
 def _unchanged(op: Op) -> Atom | None:
-    """What the result of an operation is, where it need not be computed."""
+    """Return the value that an operation's result equals, where it need not be computed."""
     out = op.outs[0].aval
     x = op.ins[0] if op.ins else None
     if x is None:

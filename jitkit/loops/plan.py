@@ -1,8 +1,8 @@
-"""Buffers -> bytes: who lives when, and where in the workspace
+"""Buffers -> bytes: the lifetime of each buffer, and its place in the workspace
 
-A buffer lives from the first step that uses it to the last one; one that a loop of control flow finds there lives to the end of
-that loop. Two that never live at once may have the same bytes. Of a buffer that only one nest uses, and always in one turn of the
-outer loops, one row is kept; one that is written and never read needs no bytes, and is not written.
+A buffer lives from the first step that uses it to the last one; one that a loop of control flow uses from outside lives
+to the end of that loop. Two whose lives do not overlap may share bytes. A buffer that only one nest uses, always within
+one outer iteration, needs one row; one that is written and never read needs no bytes, and is not written.
 
 JAX: jax/_src/interpreters/pxla.py:lower_sharding_computation
 """
@@ -14,12 +14,12 @@ from collections.abc import Sequence
 
 from .nests import Access, Buffer, Nest
 
-LINE = 64  # bytes: each buffer begins a line of the cache
+LINE = 64  # bytes: each buffer starts a cache line
 
 
 @dataclasses.dataclass
 class Plan:
-    """Where buffers are: offsets in the workspace, those of which one row is kept, and those that are never read."""
+    """Where buffers are: offsets in the workspace, which ones keep only one row, and which are never read."""
 
     offsets: dict[Buffer, int]
     size: int
@@ -28,7 +28,7 @@ class Plan:
 
 
 def plan_of(buffers: Sequence[Buffer], nests: Sequence[Nest], regions: Sequence[tuple[int, int]]) -> Plan:
-    """The plan for the buffers of the workspace."""
+    """Plan the buffers of the workspace."""
     uses: dict[Buffer, list[tuple[Nest, Access]]] = {}
     for nest in nests:
         for access in nest.accesses:
@@ -65,7 +65,7 @@ def _rounded(size: int) -> int:
 
 
 def _whole_regions(first: int, last: int, regions: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """A life with the rest of each loop that it enters from outside."""
+    """Extend a life over the rest of each loop that it enters from outside."""
     for begin, end in sorted(regions, key=lambda each: each[1] - each[0]):
         if first < begin <= last < end:
             last = end

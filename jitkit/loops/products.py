@@ -1,8 +1,8 @@
-"""`dot_general`: a product of matrices in tiles, or a plain sum of products
+"""`dot_general` -> a tiled matrix product, or a plain sum of products
 
-Large products of floats go by a function of C, `GEMM`, which keeps a tile of 6 x 16 results in registers while it walks along the
-axis that is summed, and a panel of the right operand, 16 columns wide, in the first cache. What is smaller, or of integers, is a loop
-like others: over all axes, with the operands as expressions.
+Large products of floats use a C function, `GEMM`, which keeps a tile of 6 x 16 results in registers while it runs along
+the summed axis, and a panel of the right operand, 16 columns wide, in the L1 cache. Smaller ones, and those of
+integers, are ordinary loops over all axes, with the operands as expressions.
 
 JAX: jax/_src/lax/lax.py:dot_general
 """
@@ -31,7 +31,7 @@ class View(NamedTuple):
 
 @rule("dot_general")
 def _dot_general(writer: Writer, op: Op) -> None:
-    """Sum over the contracting axes; the results' axes are those of batches, the left operand's, the right one's."""
+    """Sum over the contracting axes; the result's axes are the batch axes, the left operand's, the right one's."""
     left, right = op.ins
     (out,) = op.outs
     (sum_l, sum_r), (batch_l, batch_r) = op.params["dimension_numbers"]
@@ -50,8 +50,8 @@ Axes = tuple[list[int], list[int], list[int]]  # of batches, free, summed
 
 
 def _plain(writer: Writer, op: Op, place: Place, of_left: Axes, of_right: Axes) -> None:
-    """Add up products in the order of loops: batches, left, summed, right; or with the summed axis innermost, where nothing is free
-    on the right.
+    """Add up products in the loop order batch, left, summed, right; or with the summed axis innermost, if the right
+    operand has no free axis.
     """
     left, right = (_settled(writer, x) for x in op.ins)
     ctype, dtype = c_type(op.outs[0].aval), op.outs[0].aval.dtype
@@ -87,7 +87,7 @@ def _plain(writer: Writer, op: Op, place: Place, of_left: Axes, of_right: Axes) 
 
 
 def _settled(writer: Writer, x: Atom) -> Atom:
-    """An operand that can be read again and again: in memory, if it costs anything."""
+    """Return an operand that can be read repeatedly: in memory, unless computing it is free."""
     if isinstance(x, Value) and isinstance(writer.where[x], Later):
         writer.place(x)
     return x
@@ -110,7 +110,7 @@ def _tiled(writer: Writer, op: Op, place: Place, of_left: Axes, of_right: Axes) 
     ]
     in_m, in_n, in_k = _merged(in_m), _merged(in_n), _merged(in_k)
     (m, am, cm), (n, bn, cn), (k, ak, bk) = in_m.pop(), in_n.pop(), in_k.pop()
-    # Axes that cannot be merged with their neighbours are loops around.
+    # Axes that cannot be merged with their neighbours become outer loops.
     around = [*in_b]
     around += [(size, a, 0, c) for size, a, c in in_m]
     around += [(size, 0, b, c) for size, b, c in in_n]
@@ -135,7 +135,7 @@ def _tiled(writer: Writer, op: Op, place: Place, of_left: Axes, of_right: Axes) 
 
 
 def _merged(axes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Size and two strides of each axis, where neighbours that lie like one axis are one; of no axis, one of size 1."""
+    """Return size and two strides of each axis, with neighbours merged that are contiguous; for no axis, one of size 1."""
     merged: list[tuple[int, int, int]] = []
     for size, x, y in axes:
         if size == 1:
@@ -148,14 +148,14 @@ def _merged(axes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
 
 
 def _dense(shape: Sequence[int]) -> list[int]:
-    """The strides of an array whose elements lie in order."""
+    """Return the strides of a dense array."""
     return (
         [int(s) for s in itertools.accumulate((*shape[:0:-1],), lambda a, b: a * b, initial=1)][::-1] if shape else []
     )
 
 
 def _view(writer: Writer, x: Atom) -> View:
-    """An operand in memory: what a transpose, a squeeze, a slice or a broadcast makes of an array is read where that is."""
+    """Return an operand in memory: a transpose, squeeze, slice or broadcast of an array is read in place."""
     if isinstance(x, Constant):
         return View(writer.place(x), ())
     found = writer.where[x]

@@ -1,8 +1,8 @@
 """Machine code + buffers -> buffers
 
-What `runtime` has for programs of XLA's, for ours: `execute_sharded` takes the buffers of the inputs, and returns something that
-gives the buffers of the results. The workspace of a call is kept for the next one; calls of several threads have one each, and
-Python runs others meanwhile.
+Runs our programs through the same interface as XLA's: `execute_sharded` takes the inputs' buffers, and returns an
+object that gives the results' buffers. The workspace of a call is kept for the next one; concurrent threads have one
+each, and the GIL is released meanwhile.
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 """
@@ -33,7 +33,7 @@ class MemoryStats(NamedTuple):
 
 
 class Loaded:
-    """A program in C that was compiled and can be run; `loops` says how many loops it has."""
+    """A compiled C program, ready to run; `loops` is the number of its loops."""
 
     def __init__(
         self,
@@ -77,26 +77,26 @@ class Loaded:
         )
 
     def assembly(self) -> str:
-        """The program in the processor's language."""
+        """Return the program in assembly language."""
         return native.assembly(self.text)
 
     def memory(self) -> MemoryStats:
-        """What the program takes."""
+        """Return the memory that the program takes."""
         ins, outs = (sum(a.size * a.dtype.itemsize for a in avals) for avals in (self._in_avals, self._out_avals))
         return MemoryStats(ins, outs, self._workspace, self._code_size)
 
 
 class Results:
-    """What a run gave."""
+    """The results of a run."""
 
     def __init__(self, buffers: list[runtime.Buffer]) -> None:
         self._buffers = buffers
 
     def consume_with_handlers(self, handlers: Sequence[Any]) -> list[runtime.Buffer]:
-        """The buffers, which need no handlers."""
+        """Return the buffers, which need no handlers."""
         return self._buffers
 
 
 def without_notes(text: str) -> str:
-    """C without comments: the same wherever the function stands in its file."""
+    """Return C without comments: the same wherever the function is in its file."""
     return re.sub(r" *//.*", "", text)

@@ -1,7 +1,8 @@
 """Nests, steps and a plan -> C
 
-Each nest is a function with its buffers as arguments, `restrict`: within one, no two of them share memory, which the plan sees to, and
-between two, the compiler must not move what it reads. `run` takes the pointers of the inputs, those of the outputs and the workspace.
+Each nest is a function whose arguments are its buffers, `restrict`: the plan ensures that no two of them share memory
+within a nest, and the compiler cannot move reads from one function to another. `run` takes the pointers of the inputs,
+those of the outputs and the workspace.
 
 JAX: jax/_src/interpreters/mlir.py:lower_jaxpr_to_module
 """
@@ -25,14 +26,16 @@ from .plan import LINE, Plan, plan_of
 from .products import GEMM
 from .writer import Writer, known_primitives
 
-RULES_OF = (control, folding, joining)  # which fill the writer's table of rules when they are imported
+RULES_OF = (control, folding, joining)  # importing these fills the writer's table of rules
 _TOKEN = re.compile("\x01(\\w+)\\|([^|]*)\\|([^\x02]*)\x02")
 _COUNTER = re.compile(r"\bk\d+\b")
 
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A program in C, and what is known of it: bytes of the workspace, loops, costs; and the arrays that go before the arguments."""
+    """A C program, with the bytes of its workspace, its loops and costs, and the arrays that are passed before the
+    arguments.
+    """
 
     text: str
     workspace: int
@@ -42,12 +45,12 @@ class Source:
 
 
 def refuse_unknown(function: str, jaxpr: Jaxpr) -> None:
-    """NotImplementedError, with a name and a line, for what has no C."""
+    """Raise NotImplementedError, with a name and a line, for what has no C."""
     check(function, jaxpr, known_primitives())
 
 
 def write(function: str, jaxpr: Jaxpr) -> Source:
-    """The C of a traced function. Its inputs are its `consts`, and then those of the jaxpr."""
+    """Write a traced function as C. Its inputs are its `consts`, and then those of the jaxpr."""
     refuse_unknown(function, jaxpr)
     reader = Reader()
     block = reader.block(jaxpr)
@@ -105,7 +108,7 @@ def _is_named(buffer: Buffer, steps: Sequence[str]) -> bool:
 
 
 def _function(nest: Nest, plan: Plan) -> tuple[str, str]:
-    """A nest as a function, and its call."""
+    """Write a nest as a function, and its call."""
     writes = {access.buffer for access in nest.accesses if access.is_write}
     used = {access.buffer.name: access.buffer for access in nest.accesses if access.buffer not in plan.unread}
     rows = {buffer.name for buffer in plan.rows}
@@ -148,7 +151,7 @@ def _head(nest: Nest, depth: int) -> str:
 
 
 def _pragmas(inner: Inner, indent: int) -> list[str]:
-    """What tells the compiler that it may add up in any order: of this loop, and of no other."""
+    """Write the pragma that lets the compiler reorder the sums of this loop only."""
     if inner.serial:
         return []
     folds = []
@@ -163,7 +166,7 @@ def _pragmas(inner: Inner, indent: int) -> list[str]:
 
 
 def _reductions(body: str) -> str:
-    """What `reduction(max_f32:a)` means to the compiler."""
+    """Define what `reduction(max_f32:a)` means to the compiler."""
     lines = []
     for name in sorted(set(re.findall(r"reduction\((\w+_\w+):", body))):
         kind, ctype = name.split("_")
@@ -174,7 +177,7 @@ def _reductions(body: str) -> str:
 
 
 def _costs(writer: Writer, nests: Sequence[Nest], plan: Plan) -> dict[str, float]:
-    """Operations, and bytes that are moved: of each nest those of the arrays that it reads or writes, once."""
+    """Count the operations, and the bytes moved: for each nest, the arrays that it reads or writes, once."""
     costs: dict[str, float] = dict(writer.costs)
     for nest in nests:
         turns, elements = writer.trips_of[nest.number], 1

@@ -1,9 +1,9 @@
 """Block -> nests: each operation is an expression until something has to be stored
 
-The writer goes through the operations in order. One that has a formula, or only moves indices, is remembered (`Later`). What
-needs an array in memory (a result, a reduction, a product of matrices, control flow) writes a nest, and there the expressions that it
-reads.
-An expression that several nests would compute is stored once, where computing costs more than memory does: `stored_values`.
+The writer goes through the operations in order. One that has a formula, or only moves indices, is postponed (`Later`).
+One that needs an array in memory (a result, a reduction, a matrix product, control flow) writes a nest, including the
+expressions that it reads. An expression that several nests would compute is stored once, if computing it costs more
+than memory does: `stored_values`.
 
 JAX: jax/_src/interpreters/mlir.py:jaxpr_subcomp
 """
@@ -22,8 +22,8 @@ from .index_maps import INDEX_MAPS, NeedsAxes
 from .language import Atom, Block, Constant, Op, Value
 from .nests import FLAT, Buffer, Conflict, Index, Nest, Place
 
-RECOMPUTED = 6  # what costs less additions than this is computed in each loop that needs it
-DEEPEST = 100  # expressions in expressions: Python's stack ends, too
+RECOMPUTED = 6  # what costs fewer additions than this is recomputed in each loop that needs it
+DEEPEST = 100  # nesting of expressions: Python's stack is limited
 
 
 @dataclasses.dataclass
@@ -38,37 +38,37 @@ Body = Callable[[Nest, Index], None]
 
 
 class Writer:
-    """Nests, other steps and buffers of a program, in the order in which they come to be."""
+    """The nests, other steps and buffers of a program, in order."""
 
     def __init__(self) -> None:
         self.where: dict[Value, Place | Later] = {}
-        self.aims: dict[Value, Place] = {}  # where a value is to be stored
+        self.aims: dict[Value, Place] = {}  # where a value must be stored
         self.stored: set[Value] = set()
         self.steps: list[Nest | str] = []
         self.buffers: list[Buffer] = []
         self.time = 0
-        self.regions: list[tuple[int, int]] = []  # from when to when a loop of control flow goes
-        self.trips = 1  # of the loops of control flow around
+        self.regions: list[tuple[int, int]] = []  # first and last step of each loop of control flow
+        self.trips = 1  # iterations of the enclosing loops of control flow
         self.trips_of: dict[int, int] = {}  # by number of a nest
         self.counters = 0
-        self.costs = {"flops": 0, "transcendentals": 0, "bytes accessed": 0}  # of steps that are no nests
+        self.costs = {"flops": 0, "transcendentals": 0, "bytes accessed": 0}  # of steps that are not nests
 
     def add_cost(self, flops: int, moved: int) -> None:
-        """Count what a step that is no nest does."""
+        """Count the costs of a step that is not a nest."""
         self.costs["flops"] += flops * self.trips
         self.costs["bytes accessed"] += moved * self.trips
 
     # --- memory -----------------------------------------------------------------------------------------------------
 
     def allocate(self, aval: Any, pinned: bool = False) -> Place:
-        """Memory in the workspace."""
+        """Allocate memory in the workspace."""
         shape = tuple(aval.shape)
         buffer = Buffer(f"t{len(self.buffers)}", aval.dtype, int(np.prod(shape)), pinned)
         self.buffers.append(buffer)
         return Place(buffer, shape)
 
     def text(self, line: str, *used: Place) -> None:
-        """A step that is no loop."""
+        """Add a step that is not a loop."""
         self.time += 1
         self.steps.append(line)
         for place in used:
@@ -76,7 +76,7 @@ class Writer:
             place.buffer.times.append(self.time)
 
     def place(self, x: Atom) -> Place:
-        """Where an operand is in memory; it is stored now if it was not yet."""
+        """Return the place of an operand in memory; store it now if necessary."""
         if isinstance(x, Constant):
             place = self.allocate(x.aval)
             self.nest(x.shape, lambda nest, index: nest.store(place, index, literal(x.number)))
@@ -85,7 +85,7 @@ class Writer:
         return found if isinstance(found, Place) else self.store(x)
 
     def store(self, x: Value) -> Place:
-        """Compute a value into memory: where it is to be, or in the workspace."""
+        """Compute a value into memory: in its aim, or in the workspace."""
         place = self.aims.pop(x, None) or self.allocate(x.aval)
         self.copy(x, place)
         self.where[x] = place
@@ -102,7 +102,9 @@ class Writer:
     # --- nests ------------------------------------------------------------------------------------------------------
 
     def nest(self, shape: tuple[int, ...], body: Body, flat: bool = True, alone: bool = False) -> Nest:
-        """Write a loop over a shape: with the last nest, if it may be, as one loop over all elements, or with a loop an axis."""
+        """Write a loop over a shape: in the last nest, if possible, as one loop over all elements, or with one loop per
+        axis.
+        """
         ways: list[tuple[tuple[int, ...], bool]] = [((math.prod(shape),), True)] if flat and len(shape) > 0 else []
         ways.append((shape, False))
         if len(shape) <= 1:
@@ -124,7 +126,9 @@ class Writer:
         raise AssertionError("a nest of its own can be written for every value")
 
     def attempt(self, nest: Nest, body: Body, with_new_loop: bool) -> bool:
-        """Write a loop into a nest, in its last inner loop or in a new one; leave no trace, and say so, if it cannot be there."""
+        """Try to write a loop into a nest, in its last inner loop or in a new one; if it does not fit, undo and return
+        False.
+        """
         state = nest.saved()
         try:
             if with_new_loop:
@@ -140,7 +144,7 @@ class Writer:
     # --- expressions ------------------------------------------------------------------------------------------------
 
     def emit(self, nest: Nest, x: Atom, index: Index) -> str:
-        """Write what computes an element, and return its name."""
+        """Write the computation of an element, and return its name."""
         if isinstance(x, Constant):
             return literal(x.number)
         if not x.shape:
@@ -188,7 +192,7 @@ class Writer:
             self.copy(out, place)
 
     def write(self, op: Op) -> None:
-        """Write one operation, or remember it for later."""
+        """Write one operation, or postpone it."""
         if op.name not in FORMULAS and op.name not in INDEX_MAPS:
             RULES[op.name](self, op)
             return
@@ -200,7 +204,7 @@ class Writer:
 
 
 def _index_of_operand(operand: Atom, out: Value, index: Index) -> Index:
-    """The index of the same element in an operand, which may have one element along an axis where the result has more."""
+    """Return the index of the same element in an operand, which may have size 1 where the result has more."""
     if operand.shape == out.shape or not operand.shape:
         return index
     if index is FLAT:
@@ -212,7 +216,7 @@ RULES: dict[str, Callable[[Writer, Op], None]] = {}  # operations that write nes
 
 
 def rule(*names: str) -> Callable[[Callable[[Writer, Op], None]], Callable[[Writer, Op], None]]:
-    """Decorator: the rule of these operations."""
+    """Decorator: register the rule of these operations."""
 
     def register(function: Callable[[Writer, Op], None]) -> Callable[[Writer, Op], None]:
         RULES.update(dict.fromkeys(names, function))
@@ -222,13 +226,13 @@ def rule(*names: str) -> Callable[[Callable[[Writer, Op], None]], Callable[[Writ
 
 
 def known_primitives() -> set[str]:
-    """Operations for which there is C."""
+    """Return the operations for which there is C."""
     return {*FORMULAS, *INDEX_MAPS, *RULES}
 
 
 def stored_values(block: Block) -> set[Value]:
-    """The values that are stored though they are expressions: those that several steps read, or a broadcast repeats, if they
-    are dear. What is made of a stored one is not dear for that, so it is asked twice.
+    """Return the expressions to store: those that several steps read, or a broadcast repeats, if they are expensive. An
+    expression of stored values is cheaper, so this takes two passes.
     """
     return _stored(block, _stored(block, set()))
 
@@ -260,7 +264,7 @@ def _stored(block: Block, before: set[Value]) -> set[Value]:
 
 
 def _repeats(op: Op) -> bool:
-    """Whether each element of the operand is needed in several outer turns of a loop over the result."""
+    """Whether each element of the operand is needed in several outer iterations of a loop over the result."""
     if op.name != "broadcast_in_dim":
         return op.name == "tile"
     shape, axes = op.params["shape"], op.params["broadcast_dimensions"]

@@ -98,15 +98,15 @@ def trace_to_jaxpr(
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
-    """Run a jaxpr, equation by equation, by binding each primitive: so under a trace this records,
-    and without one it computes.
+    """Run a jaxpr, equation by equation, by binding each primitive: under a trace this records,
+    without one it computes.
 
-    `consts` and `args` are the values of `constvars` and `invars`. The value of a literal is what
-    `literal_value` says. The results come as a list. TypeError for a wrong number of values: it
-    says how many there should be.
+    `consts` and `args` are the values of `constvars` and `invars`. `literal_value` gives the value
+    of a literal. Return the results as a list. TypeError for a wrong number of values; say how many
+    there should be.
 
-    A value is let go as soon as nothing reads it any more: `last_uses` has, for each equation, the
-    variables that are not needed after it.
+    Release a value after its last use: `last_uses` has, for each equation, the variables that are
+    not needed after it.
     """
     raise NotImplementedError("02.4")
 
@@ -117,25 +117,25 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 
 def unbound_reads(place: Place) -> Iterator[str]:
-    """`Variable 'x' not defined` for each variable that is read at this place and not bound before
-    it. What is no variable is the business of another rule (R4).
+    """Yield `Variable 'x' not defined` for each variable that is read at this place and not bound
+    before. Another rule (R4) is about atoms that are not variables.
     """
     raise NotImplementedError("02.5")
 
 
 def second_bindings(place: Place) -> Iterator[str]:
-    """`Variable 'x' already bound` for each variable bound at this place that was bound before, or
-    twice here.
+    """Yield `Variable 'x' already bound` for each variable bound at this place that was bound
+    before, or twice here.
     """
     raise NotImplementedError("02.5")
 
 
 def ill_typed_results(place: Place) -> Iterator[str]:
-    """For each variable that an equation binds to a result of another type, `Value for variable 'x'
-    inconsistently typed as f32[3] for let-binder of type i32[3]`.
+    """Yield `Value for variable 'x' inconsistently typed as f32[3] for let-binder of type i32[3]`
+    for each variable that an equation binds to a result of another type.
 
-    The types of the results are what the primitive's shape rule says (`result_types`); `pp_aval`
-    prints a type. There are as many variables as results: `R8` comes before. What is no equation
+    The primitive's shape rule gives the types of the results (`result_types`); `pp_aval` prints a
+    type. There are as many variables as results: `R8` comes before. A place that is not an equation
     has no results.
     """
     raise NotImplementedError("02.5")
@@ -148,14 +148,14 @@ def ill_typed_results(place: Place) -> Iterator[str]:
 def live_equations(
     eqns: Sequence[JaxprEqn], outputs: Iterable[Var]
 ) -> tuple[list[JaxprEqn], set[Var]]:
-    """What is left of some equations when only the variables `outputs` are of interest, in their
-    order; and all variables that are live somewhere: the outputs, and what the equations that are
-    left read.
+    """Return what is left of some equations, in order, when only the variables `outputs` are
+    wanted; and all variables that are live anywhere: the outputs, and what the remaining equations
+    read.
 
-    An equation is asked by its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives that
-    have none. The rule is called with a list that says of each result whether it is live, and with
-    the equation. It returns a list that says of each operand whether it is needed, and what is left
-    of the equation, or None.
+    For each equation call its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives
+    without one, with a list that says for each result whether it is live, and with the equation. It
+    returns a list that says for each operand whether it is needed, and what is left of the
+    equation, or None.
     """
     raise NotImplementedError("02.6")
 
