@@ -1,9 +1,9 @@
-"""jitkit: a complete and fast re-implementation of `jax.jit` in plain Python, to be read and to be written again.
+"""jitkit: a complete and fast re-implementation of `jax.jit` in plain Python, to be read and rewritten.
 
 It carries JAX's public names: `import jitkit as jax`, `import jitkit.numpy as jnp`. To read it, follow one
 call:
 
-    pjit                         function -> Wrapped: the dispatcher, and the way of a first call
+    pjit                         function -> Wrapped: the dispatcher, and what a first call does
     signature                    call -> signature + leaves
     tree_util                    value -> leaves + treedef
     interpreters/partial_eval    function + avals -> Jaxpr
@@ -11,16 +11,14 @@ call:
     compiler                     StableHLO -> executable
     pjit/compilation_cache       signature -> executable
 
-From the ground up: `base`, `core`, `tree_util`, `jaxpr`, `runtime`, `signature`, `interpreters`, `loops`, `compiler`, `targets`,
-`misses`, `pjit`, `lax`, `derivatives`, `custom_derivatives`; on them the user's vocabulary, `numpy`, `random`, `nn`, `scipy`, `ops`,
-`debug`, `tree`, `image`, `custom_batching`,
-`experimental`, `example_libraries`, `extend`, `api_util`, `profiler`, `flatten_util`, `test_util`, `explorer`; doors
-with the names of JAX's modules: `ad_checkpoint`, `dtypes`, `errors`, `sharding`, `stages`, `typing`; and what is built on it all,
-`as_jax`, `bench` and `kata`.
+From the ground up: `base`, `core`, `tree_util`, `jaxpr`, `runtime`, `signature`, `interpreters`, `loops`, `compiler`,
+`targets`, `misses`, `pjit`, `lax`, `derivatives`, `custom_derivatives`; above them the user's vocabulary, `numpy`,
+`random`, `nn`, `scipy`, `ops`, `debug`, `tree`, `image`, `custom_batching`, `experimental`, `example_libraries`,
+`extend`, `api_util`, `profiler`, `flatten_util`, `test_util`, `explorer`; modules that re-export under JAX's names:
+`ad_checkpoint`, `dtypes`, `errors`, `sharding`, `stages`, `typing`; and on top of it all `as_jax`, `bench` and `kata`.
 Each folder is a room, and its `__init__` the plate on the door: what comes in, what goes out, in which order to read.
-`import jitkit` imports the options and nothing else. All names that a user has are in `__init__.pyi`, and come, with the rooms
-that they need, when they are asked for. None of them imports jax: the gate to jaxlib (`runtime`) opens with the first array or
-executable.
+`import jitkit` imports only the options. `__init__.pyi` has all public names; each is imported, with the rooms that it
+needs, on first use. None of them imports jax: the gate to jaxlib (`runtime`) opens with the first array or executable.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from .base import late_rooms, missing_names
 
 __version__ = "0.1.0"
 
-# What is called from below, and stands above: slot -> the room that fills it, when somebody first asks.
+# What lower rooms call and higher rooms define: slot -> the room that fills it on first use.
 late_rooms.fillers.update(
     apply="jitkit.pjit.dispatch", aval_function="jitkit.runtime.buffers", node_type="jitkit.runtime.foreign_nodes",
     operators="jitkit.numpy.array_methods", rows="jitkit.lax.joining", unstack="jitkit.lax.joining",

@@ -1,4 +1,4 @@
-"""The names that JAX keeps in `jax.ad_checkpoint`: what a gradient remembers. They are written in `derivatives`.
+"""The names of `jax.ad_checkpoint`: what a gradient saves. They are defined in `derivatives`.
 
 JAX: jax/_src/ad_checkpoint.py:checkpoint_name
 """

@@ -1,4 +1,4 @@
-"""The names of `jax.api_util`: functions of trees as functions of their leaves, for those who write transformations
+"""The names of `jax.api_util`: functions of trees as functions of their leaves, for writing transformations
 
 JAX: jax/_src/api_util.py:flatten_fun
 """
@@ -21,7 +21,9 @@ __all__ = ["argument_name", "debug_info", "flatten_fun", "flatten_fun_nokwargs",
 
 @transformation_with_aux2
 def flatten_fun(inside: Any, store: Store, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
-    """A function of `(args, kwargs)` as one of their leaves, which returns leaves; and a function that gives the tree of these."""
+    """Turn a function of `(args, kwargs)` into one of their leaves, which returns leaves; also return a function that
+    gives their tree.
+    """
     args, kwargs = tree_unflatten(in_tree, leaves)
     out, out_tree = tree_flatten(inside(*args, **kwargs))
     store.store(out_tree)
@@ -30,14 +32,14 @@ def flatten_fun(inside: Any, store: Store, in_tree: PyTreeDef, *leaves: Any) -> 
 
 @transformation_with_aux2
 def flatten_fun_nokwargs(inside: Any, store: Store, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
-    """The same for a function of `args`."""
+    """Do the same for a function of `args`."""
     out, out_tree = tree_flatten(inside(*tree_unflatten(in_tree, leaves)))
     store.store(out_tree)
     return out
 
 
 def debug_info(traced_for: str, fun: Any, args: Any = (), kwargs: Any = None, **more: Any) -> DebugInfo:
-    """What messages say of a function that is traced: for which transformation, and its name."""
+    """Return what messages say of a traced function: for which transformation, and its name."""
     inner = fun.f if isinstance(fun, WrappedFun) else fun
     return DebugInfo(traced_for, getattr(inner, "__name__", type(inner).__name__))
 

@@ -1,14 +1,14 @@
-"""Looking into a compiled program while it runs: `print` and `callback`.
+"""Looks into a compiled program while it runs: `print` and `callback`.
 
-In a traced function Python's `print` runs once, while tracing, and shows tracers. These leave an equation instead,
-which has no results: it has an effect, so nothing drops it. When the program comes there, it calls Python with the
+In a traced function Python's `print` runs once, while tracing, and shows tracers. These record an equation instead,
+without results but with an effect, so that nothing drops it. When the program gets there, it calls Python with the
 values. Neither changes what the program computes.
 
     x:f32[] = ...
     debug_print[fmt=x is {} ordered=False ...] x
 
-Two such equations may happen in any order, unless both say `ordered=True`. Where nothing is traced, the function is
-called at once, as plain Python.
+Two such equations may run in any order, unless both have `ordered=True`. Without a trace the function is called at
+once, as plain Python.
 
 JAX: jax/_src/debugging.py:debug_callback
 """
@@ -37,7 +37,7 @@ from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
 debug_effect = Effect("Debug")
 ordered_debug_effect = Effect("OrderedDebug", ordered=True)
 
-# Of leaves, by position: those that are no arrays, such as texts, and so are known while tracing.
+# Leaves that are not arrays, such as strings, and so are known while tracing; by position.
 _Statics = Mapping[int, Any]
 
 
@@ -48,7 +48,7 @@ def _effect(ordered: bool) -> Effect:
 class _DebugPrimitive(Primitive):
     """A primitive that calls a function of its parameters (`function_of`) on its operands, and returns nothing.
 
-    Without a trace there is nothing to compile: the function is called now.
+    Without a trace there is nothing to compile: call the function now.
     """
 
     __slots__ = ("function_of",)
@@ -57,7 +57,7 @@ class _DebugPrimitive(Primitive):
         super().__init__(name, multiple_results=True, pure_shape_rule=False)
         self.function_of = function_of
         self.def_abstract_eval(lambda *avals, **params: [])
-        # Under a derivative it sees the values, as always.
+        # Under a derivative it gets the primals.
         primitive_jvps[self] = lambda primals, tangents, **params: (self.bind(*primals, **params), [])
         primitive_transposes[self] = lambda cts, *operands, **params: [None] * len(operands)
 
@@ -105,18 +105,18 @@ def debug_callback(
     partitioned: bool = False,
     **kwargs: Any,
 ) -> Callable[..., None] | None:
-    """Call a Python function with the values that a program has when it comes there.
+    """Call a Python function with the values that a program has at this point.
 
     Also in two steps: `callback(ordered=True)(function, *args, **kwargs)`.
 
     Args:
       callback: a function. What it returns is ignored.
-      args, kwargs: trees of arrays, which it gets as Arrays; other leaves, such as texts, it gets as they are.
+      args, kwargs: trees of arrays, which it gets as Arrays; other leaves, such as strings, are passed as they are.
       ordered: in the order of the program, among all calls that are ordered.
-      partitioned: in a program for several devices, once on each of them with what it has, instead of once.
+      partitioned: in a program for several devices, call it once per device with that device's part, instead of once.
 
     Raises:
-      TypeError: `callback` is no function.
+      TypeError: `callback` is not a function.
     """
 
     def _debug_callback(callback: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
@@ -141,7 +141,7 @@ def debug_callback(
 
 
 def _split(args: Any, kwargs: Any) -> tuple[PyTreeDef, list[Any], dict[int, Any]]:
-    """The tree of the arguments, the leaves that are arrays, and the others by position."""
+    """Return the tree of the arguments, the leaves that are arrays, and the others by position."""
     leaves, in_tree = tree_flatten((args, kwargs))
     dynamic, statics = [], {}
     for i, x in enumerate(leaves):
@@ -149,14 +149,14 @@ def _split(args: Any, kwargs: Any) -> tuple[PyTreeDef, list[Any], dict[int, Any]
             core.get_aval(x)
             dynamic.append(x)
         except TypeError:
-            if errors.about_value_of_jax(x):  # is no value that could be shown
+            if errors.about_value_of_jax(x):  # a value that cannot be shown
                 raise
             statics[i] = x
     return in_tree, dynamic, statics
 
 
 def _merge(in_tree: PyTreeDef, dynamic: Sequence[Any], statics: _Statics) -> Any:
-    """The arguments, with values for the leaves that are arrays."""
+    """Return the arguments, with values for the leaves that are arrays."""
     values = iter(dynamic)
     return tree_unflatten(in_tree, [statics[i] if i in statics else next(values) for i in range(in_tree.num_leaves)])
 
@@ -178,7 +178,7 @@ def _printer(
     has_placeholders: bool,
     **params: Any,
 ) -> Callable[..., None]:
-    """The function that prints the values of the leaves."""
+    """Return the function that prints the values of the leaves."""
 
     def write(*leaves: Any) -> None:
         args, kwargs = _merge(in_tree, leaves, dict(static_args))
@@ -193,8 +193,8 @@ def _printer(
 
 
 def _naming(fmt: str, fill_in: Callable[..., str], *args: Any, **kwargs: Any) -> str:
-    """Fill in a format. An error tells which format it is of, instead of the frames of Python's formatter; those of a
-    user's own `__format__` remain.
+    """Fill in a format. An error names the format, instead of showing the frames of Python's formatter; those of a
+    user's `__format__` stay.
     """
     try:
         return fill_in(*args, **kwargs)
@@ -221,7 +221,7 @@ def _(ctx: LoweringContext, *args: str, ordered: bool, partitioned: bool, **para
 
 
 def _call_for_each(primitive: Primitive, axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
-    """Under `vmap`, a call for each element, in their order."""
+    """Batching rule: a call for each element, in order."""
     for i in range(axis.size):
         operands = [
             x if dim is None else index_in_dim(x, i, dim, keepdims=False) for x, dim in zip(vals, dims, strict=True)
@@ -243,21 +243,21 @@ def debug_print(
     skip_format_check: bool = False,
     **kwargs: Any,
 ) -> Callable[..., None] | None:
-    """Print values when the program comes there: `fmt.format(*args, **kwargs)` and a newline.
+    """Print values when the program gets there: `fmt.format(*args, **kwargs)` and a newline.
 
-    The format is filled in then; an f-string would be filled in while tracing. Also in two steps:
+    The format is filled in at run time; an f-string would be filled in while tracing. Also in two steps:
     `print(ordered=True)(fmt, *args, **kwargs)`.
 
     Args:
       fmt: a format as `str.format` takes it: "{}", "{x:.2f}". Without any placeholder, arguments follow it.
-      args, kwargs: trees of arrays, or what else can be formatted.
-      ordered: in the order of the program, among all that is ordered.
-      partitioned: in a program for several devices, once on each of them with what it has, instead of once.
+      args, kwargs: trees of arrays, or of other values that can be formatted.
+      ordered: in the order of the program, among all ordered effects.
+      partitioned: in a program for several devices, print once per device with that device's part, instead of once.
       skip_format_check: do not compare the format with the arguments now.
 
     Raises:
       IndexError, KeyError: a placeholder has no argument.
-      ValueError: an argument has no placeholder, or `fmt` is no format.
+      ValueError: an argument has no placeholder, or `fmt` is not a format.
     """
 
     def _debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:
@@ -284,7 +284,7 @@ def debug_print(
 
 
 class _Checker(string.Formatter):
-    """Formats nothing: sees whether a format and its arguments fit."""
+    """Formats nothing: checks that a format and its arguments fit."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         return ""

@@ -1,4 +1,4 @@
-"""What a program may ask of a dtype, by JAX's names. It is written in `core`: `element_types`, `default_types`, `promotion`.
+"""Functions on dtypes, by JAX's names. They are defined in `core`: `element_types`, `default_types`, `promotion`.
 
 JAX: jax/_src/dtypes.py:canonicalize_dtype
 """

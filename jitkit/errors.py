@@ -1,4 +1,4 @@
-"""The errors that a program may want to catch: those of JAX, by JAX's names. They are written in `base/errors`.
+"""The errors that a program may want to catch, by JAX's names. They are defined in `base/errors`.
 
 JAX: jax/_src/errors.py:TracerBoolConversionError
 """

@@ -1,4 +1,4 @@
-"""tree of arrays -> one long vector, and back
+"""tree of arrays -> one vector, and back
 
 JAX: jax/_src/flatten_util.py:ravel_pytree
 """
@@ -20,12 +20,12 @@ from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The leaves of a tree one after the other, in a vector of the dtype that they promote to.
+    """Concatenate the leaves of a tree to a vector of the dtype that they promote to.
 
     Returns:
-      The vector, float32 and empty where the tree has no leaves; and a function that makes a tree of such a vector, with
-      leaves of the shapes and dtypes that these had. When all dtypes were the same, it takes and gives any other dtype.
-      Two such functions are equal when they do the same, so that one can be a static argument.
+      The vector, float32 and empty where the tree has no leaves; and a function from such a vector to a tree, with
+      leaves of the original shapes and dtypes. When all dtypes were the same, it also accepts and keeps any other
+      dtype. Two such functions are equal when they do the same, so that one can be a static argument.
 
     Raises, in that function:
       TypeError: for a vector of another dtype, where dtypes were different.
@@ -48,7 +48,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 @dataclasses.dataclass(frozen=True)
 class Unravel:
-    """vector -> tree: the way back from `ravel_pytree`. The dtypes are None where the leaves keep the vector's."""
+    """vector -> tree: the inverse of `ravel_pytree`. The dtypes are None where the leaves keep the vector's."""
 
     treedef: PyTreeDef
     shapes: tuple[tuple[int, ...], ...]
@@ -56,7 +56,7 @@ class Unravel:
     common: Any
 
     def __call__(self, flat: Any) -> Any:
-        """The tree with the elements of `flat`."""
+        """Return the tree with the elements of `flat`."""
         if not self.shapes:
             return tree_unflatten(self.treedef, [])
         if self.leaf_dtypes is not None and dtypes.dtype(flat) != self.common:

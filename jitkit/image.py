@@ -1,7 +1,7 @@
-"""`jitkit.image`: images of another size, by weights along each axis
+"""`jitkit.image`: resizes images, by weights along each axis
 
-A pixel of the result is a sum of pixels of the image, weighted by how far their centres are from its own: each axis has a matrix of
-weights, and the result is a product with all of them. What weights are by distance is a *kernel*.
+A pixel of the result is a sum of the image's pixels, weighted by the distance of their centres from its own: each axis
+has a matrix of weights, and the result is a product with all of them. A *kernel* gives the weight for a distance.
 
 JAX: jax/_src/image/scale.py:resize
 """
@@ -56,7 +56,9 @@ def _cubic_of_pytorch(x: Any) -> Any:
 
 
 class ResizeMethod(enum.Enum):
-    """How pixels between pixels are made: the nearest one; by a kernel; or as the mean of the area that a pixel covers."""
+    """How to compute pixels in between: from the nearest one; by a kernel; or as the mean of the area that a pixel
+    covers.
+    """
 
     NEAREST = 0
     LINEAR = 1
@@ -68,7 +70,7 @@ class ResizeMethod(enum.Enum):
 
     @staticmethod
     def from_string(s: str) -> ResizeMethod:
-        """The method of a name. ValueError for another text."""
+        """Return the method with this name. ValueError for another text."""
         if s not in _METHODS:
             raise ValueError(f'Unknown resize method "{s}"')
         return _METHODS[s]
@@ -83,7 +85,7 @@ _METHODS = {
     "lanczos5": ResizeMethod.LANCZOS5,
     "area": ResizeMethod.AREA,
 }
-# Distance up to which there are weights, and the kernel; None where weights are areas.
+# The distance up to which there are weights, and the kernel; None where weights are areas.
 _KERNELS: dict[ResizeMethod, tuple[int, Kernel | None]] = {
     ResizeMethod.LINEAR: (1, _triangle),
     ResizeMethod.LANCZOS3: (3, functools.partial(_lanczos, 3.0)),
@@ -98,7 +100,7 @@ _KERNELS: dict[ResizeMethod, tuple[int, Kernel | None]] = {
 
 
 def _pixels_beyond(radius: int, scale: Any, antialias: bool) -> int:
-    """How many pixels outside of the image have weights, where its edge is repeated."""
+    """Return how many pixels outside of the image have weights, where its edge is repeated."""
     if not antialias:
         return radius
     known: float = concrete_or_error(float, scale, "Antialiasing with edge padding requires a static scale.")
@@ -106,7 +108,7 @@ def _pixels_beyond(radius: int, scale: Any, antialias: bool) -> int:
 
 
 def _normalised(weights: Any) -> Any:
-    """The weights for each pixel of the result, made to have a sum of one; none where they have hardly any sum."""
+    """Scale the weights for each pixel of the result to a sum of one; none where their sum is nearly zero."""
     total = jnp.sum(weights, axis=0, keepdims=True)
     is_large = jnp.abs(total) > 1000.0 * float(np.finfo(np.float32).eps)
     return jnp.where(is_large, jnp.divide(weights, jnp.where(total != 0, total, 1)), 0)
@@ -122,7 +124,7 @@ def _weights(
     antialias: bool,
     repeats_edge: bool,
 ) -> Any:
-    """The matrix that makes `new_size` pixels of `size` pixels."""
+    """Return the matrix that makes `new_size` pixels from `size` pixels."""
     dtype = dtypes.result_type(scale, translation)
     step = 1.0 / scale
     width = jnp.maximum(step, 1.0) if antialias else 1.0
@@ -180,9 +182,9 @@ def scale_and_translate(
     image: Any, shape: Any, spatial_dims: Sequence[int], scale: Any, translation: Any, method: str | ResizeMethod, antialias: bool = True,
     precision: Any = lax.Precision.HIGHEST,
 ) -> Any:  # fmt: skip
-    """The image in another size, with what is at `p` along one of `spatial_dims` at `p * scale + translation` afterwards.
+    """Resize the image so that what is at `p` along one of `spatial_dims` is afterwards at `p * scale + translation`.
 
-    What lies outside of the image is zero. The other arguments are those of `resize`; `shape` is that of the result.
+    Values outside of the image are zero. The other arguments are those of `resize`; `shape` is that of the result.
 
     Raises:
       ValueError: for a shape of another length than the image's, and for an unknown method, or "nearest".
@@ -219,13 +221,13 @@ def _resize(image: Any, shape: Sequence[int], method: str | ResizeMethod, antial
 def resize(
     image: Any, shape: Any, method: str | ResizeMethod, antialias: bool = True, precision: Any = lax.Precision.HIGHEST
 ) -> Any:
-    """The image in another size.
+    """Resize the image.
 
     Args:
-      shape: that of the result, with a size for each axis of the image.
+      shape: the shape of the result, with a size for each axis of the image.
       method: "nearest", "linear", "cubic", "cubic-pytorch", "lanczos3", "lanczos5" or "area", or a ResizeMethod.
-      antialias: whether a pixel of a smaller result is made of all pixels that it covers.
-      precision: that of the products with weights.
+      antialias: whether a pixel of a smaller result uses all pixels that it covers.
+      precision: the precision of the products with weights.
 
     Raises:
       ValueError: for a shape of another length than the image's, and for an unknown method.

@@ -1,4 +1,4 @@
-"""`jitkit.ops`: reductions over groups of rows, which a vector of numbers tells apart.
+"""`jitkit.ops`: reductions over groups of rows, which a vector of group numbers defines.
 
 JAX: jax/_src/ops/scatter.py:segment_sum
 """

@@ -1,4 +1,4 @@
-"""The names of `jax.profiler`: annotations, which name what is in a profile. jitkit takes no profiles, so they name nothing
+"""The names of `jax.profiler`: annotations of profiles. jitkit takes no profiles, so they have no effect
 
 JAX: jax/_src/profiler.py:TraceAnnotation
 """
@@ -14,18 +14,18 @@ from .base import missing_names
 
 
 class TraceAnnotation(contextlib.nullcontext[None]):
-    """A name for what runs in the block, in the profile of whoever takes one."""
+    """Would name what runs in the block in a profile."""
 
     def __init__(self, name: str, **metadata: Any) -> None:
         super().__init__()
 
 
 class StepTraceAnnotation(TraceAnnotation):
-    """The same for a step of a training loop."""
+    """Would name a step of a training loop."""
 
 
 def annotate_function(func: Callable[..., Any], name: str | None = None, **metadata: Any) -> Callable[..., Any]:
-    """A function whose calls have a name in the profile of whoever takes one: the function."""
+    """Would name a function's calls in a profile: returns the function."""
     return func
 
 
@@ -36,17 +36,17 @@ _NO_PROFILES = (
 
 
 def start_trace(log_dir: Any, **options: Any) -> NoReturn:
-    """Would begin a profile. NotImplementedError."""
+    """Raise NotImplementedError; in JAX it begins a profile."""
     raise NotImplementedError(_NO_PROFILES)
 
 
 def stop_trace() -> NoReturn:
-    """Would end a profile. RuntimeError, as in JAX where none was begun."""
+    """Raise RuntimeError, as in JAX where no profile was begun."""
     raise RuntimeError("No profile started")
 
 
 def trace(log_dir: Any, **options: Any) -> NoReturn:
-    """Would take a profile of a block. NotImplementedError."""
+    """Raise NotImplementedError; in JAX it takes a profile of a block."""
     raise NotImplementedError(_NO_PROFILES)
 
 

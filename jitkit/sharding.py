@@ -1,4 +1,4 @@
-"""Meshes and shardings: who holds which part of an array. They are JAX's own classes, which buffers carry
+"""Meshes and shardings: which device holds which part of an array. They are JAX's own classes, which buffers carry
 
     mesh = Mesh(np.array(jitkit.devices()).reshape(4, 2), ("x", "y"))
     x = jitkit.device_put(x, NamedSharding(mesh, PartitionSpec("x")))

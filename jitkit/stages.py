@@ -1,5 +1,4 @@
-"""Wrapped -> Traced -> Lowered -> Compiled: the types that one meets who stops after an arrow. They are written in
-`pjit/stages`.
+"""Wrapped -> Traced -> Lowered -> Compiled: the types to stop at after each arrow. They are defined in `pjit/stages`.
 
 JAX: jax/_src/stages.py:Wrapped
 """

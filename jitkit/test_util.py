@@ -1,9 +1,9 @@
-"""Derivatives beside finite differences: for tests of rules that users write.
+"""Compares derivatives with finite differences, to test users' rules.
 
-A direction is drawn for the arguments, and one for the results. Forward, the tangent must be what two calls of the
-function a small step apart differ by. In reverse, what the cotangents of the arguments count of their direction must be
-what the direction of the results counts of that difference. The numbers that are drawn, the step and the tolerances are
-JAX's: what passes there passes here.
+Random directions are drawn for the arguments and for the results. In forward mode the tangent must equal the difference
+of two calls a small step apart. In reverse mode the inner product of the arguments' cotangents and direction must equal
+that of the results' direction and this difference. The random numbers, the step and the tolerances are JAX's: what
+passes there passes here.
 
 JAX: jax/_src/public_test_util.py:check_grads
 """
@@ -30,7 +30,7 @@ _TOLERANCES = {
     "float16": 1e-2,
     "bfloat16": 1e-1,
 }
-Tolerance = float | Mapping[Any, float] | None  # for all dtypes, or for some; None: the usual ones
+Tolerance = float | Mapping[Any, float] | None  # for all dtypes, or for some; None: the defaults
 
 
 @traceback_util.api_boundary
@@ -46,9 +46,9 @@ def check_grads(
     """Compare the derivatives of `f(*args)` with finite differences, along one direction.
 
     Args:
-      order: 1 for first derivatives, 2 for those of the first derivatives besides, and so on.
+      order: 1 for first derivatives, 2 for second ones as well, and so on.
       modes: "fwd" and "rev", and "lin" for `linearize`.
-      atol, rtol: how far numbers may be apart, for each element that there is: a number, or a dict of them by dtype.
+      atol, rtol: how far numbers may be apart: a number, or a dict of them by dtype.
       eps: the step.
 
     Raises:
@@ -78,7 +78,7 @@ def check_jvp(
     eps: float = EPS,
     err_msg: str = "",
 ) -> None:
-    """Compare what `f_jvp(args, tangents)` returns, a result and its tangent, with what `f` does.
+    """Compare `f_jvp(args, tangents)`, a result and its tangent, with `f`.
 
     Raises:
       AssertionError: where they differ.
@@ -99,7 +99,7 @@ def check_vjp(
     eps: float = EPS,
     err_msg: str = "",
 ) -> None:
-    """Compare what `f_vjp(*args)` returns, a result and a function of cotangents, with what `f` does.
+    """Compare `f_vjp(*args)`, a result and a function of cotangents, with `f`.
 
     Raises:
       AssertionError: where they differ.
@@ -129,7 +129,7 @@ def _twice(derivative: Callable[..., Any], f: Callable[..., Any], args: tuple[An
     return functools.partial(derivative, f), (args, args)
 
 
-# For each mode: its name, how it is compared, what takes the derivative, and the function and arguments of the next order.
+# For each mode: its name, the comparison, the transformation, and the function and arguments of the next order.
 _MODES: dict[str, tuple[str, Callable[..., None], Callable[..., Any], Callable[..., Any]]] = {
     "fwd": ("JVP", check_jvp, jvp, functools.partial(_twice, jvp)),
     "rev": ("VJP", check_vjp, vjp, lambda f, args: (functools.partial(_pull_result, f), args)),
@@ -140,12 +140,12 @@ _MODES: dict[str, tuple[str, Callable[..., None], Callable[..., Any], Callable[.
 
 
 def _dtype(x: Any) -> Any:
-    """Of an array; Python's numbers are as wide as they are."""
+    """Return the dtype of an array; a Python number has Python's width."""
     return getattr(x, "dtype", None) or np.asarray(x).dtype
 
 
 def _like(x: Any, number: Any) -> Any:
-    """A number or a numpy array, as one of Python's where x is one."""
+    """Return `number`, converted to a Python scalar if x is one."""
     return number if hasattr(x, "dtype") or isinstance(x, np.ndarray) else np.asarray(number).item()
 
 
@@ -164,9 +164,7 @@ def _conj_like(x: Any) -> Any:
 
 
 def _difference(f: Callable[..., Any], args: Any, tangents: Any, eps: float) -> Any:
-    """How the result changes when the arguments change along the direction, by two calls. Where it is the same infinity
-    twice it does not change.
-    """
+    """Return how the result changes along the direction, by two calls. The same infinity twice is no change."""
 
     def moved(sign: int) -> Any:
         def move(x: Any, t: Any) -> Any:

@@ -28,7 +28,7 @@ unflatten = tree_util.tree_unflatten
 
 
 def static(**kwargs: Any) -> Any:
-    """`dataclasses.field` for a field that is metadata, not a child: see `tree_util.register_dataclass`."""
+    """Return `dataclasses.field` for a field that is metadata, not a child: see `tree_util.register_dataclass`."""
     metadata = {"static": True, **(kwargs.pop("metadata", None) or {})}
     return dataclasses.field(metadata=metadata, **kwargs)
 

@@ -1,4 +1,4 @@
-"""Types for annotations: what is taken as an array, and what names a dtype.
+"""Types for annotations: what is accepted as an array, and what names a dtype.
 
 JAX: jax/_src/typing.py:DTypeLike
 """
@@ -13,7 +13,7 @@ from .runtime.array import Array
 
 
 class SupportsDType(Protocol):
-    """Something with a `dtype`, such as `jitkit.numpy.float32`."""
+    """A type with a `dtype`, such as `jitkit.numpy.float32`."""
 
     @property
     def dtype(self, /) -> np.dtype[Any]:

@@ -34,12 +34,12 @@ from jitkit.tree_util.treedef import LEAF, make_flat_node, make_node
 
 
 def dict_keys(order: tuple[Any, ...]) -> DictKeys:
-    """The DictKeys of a dict that has these keys, in the order in which it has them.
+    """Return the DictKeys of a dict that has these keys, in this order.
 
     They are sorted, so the order of insertion is forgotten. The same keys always give the same object: the one that
-    `known_keys` has under `(types of the keys, keys)`, both tuples, or else a new one, `DictKeys(keys)`, which is entered
-    there. (The types make a difference: 1 and True are equal, and are not the same key.) The table is weak: what is in it
-    and nowhere else is gone at once. It may be asked and changed only by who holds `intern_lock`.
+    `known_keys` has under `(types of the keys, keys)`, both tuples, or else a new one, `DictKeys(keys)`, which is
+    entered there. (The types matter: 1 and True are equal, but not the same key.) The table is weak: what nothing else
+    refers to is gone at once. Hold `intern_lock` to read or change it.
 
     ValueError, "Comparator raised exception while sorting pytree dictionary keys.", when they cannot be sorted.
     """
@@ -56,12 +56,12 @@ def dict_keys(order: tuple[Any, ...]) -> DictKeys:
 
 class DataclassNode:
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        """The values of the fields named in `data_fields`, as a list, and of those in `meta_fields`, as a tuple."""
+        """Return the values of the fields named in `data_fields`, as a list, and of those in `meta_fields`, as a tuple."""
         data = tuple([getattr(node, name) for name in self.meta_fields])
         return [getattr(node, name) for name in self.data_fields], data
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
-        """`cls`, called with all fields by their names: the inverse of `flatten`."""
+        """Call `cls` with all fields by their names: the inverse of `flatten`."""
         meta_fields = dict(zip(self.meta_fields, data, strict=True))
         return self.cls(**meta_fields, **dict(zip(self.data_fields, children, strict=True)))
 
@@ -80,7 +80,7 @@ class DataclassNode:
 
 
 def find_node_type(cls: type) -> NodeType | None:
-    """What `node_types` has to say of a class that it was not asked about before.
+    """Return what `node_types` should say of a class that it has not seen before.
 
     `registered` has the NodeType of a class: of exactly this one, and not of those that are derived from it. Every class
     of named tuples (`is_namedtuple`) is a node without being registered, by a NamedTupleNode of its own. Instances of
@@ -95,8 +95,8 @@ def find_node_type(cls: type) -> NodeType | None:
 def register(node_type: RegisteredNode) -> None:
     """Make instances of `node_type.cls` nodes, from now on.
 
-    Holding `intern_lock`, enter it in `registered`, and correct what was remembered of the class if it was asked about
-    before: the answer in `node_types`, and that it is one of the `leaf_types`.
+    Holding `intern_lock`, enter it in `registered`, and correct what is cached if the class was looked up before: the
+    answer in `node_types`, and its place among the `leaf_types`.
 
     ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class ...>.", with
     the `kind` of the node type in the place of "custom".
@@ -128,8 +128,8 @@ def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
     """Append the leaves of `tree` to `leaves`, from left to right, and return the structure.
 
     `node_types[type(tree)]` is None for a leaf, whose structure is `LEAF`. Otherwise it is the NodeType, whose method
-    `flatten` gives the children and the metadata; `make_node` makes a structure of it, of the metadata, and of the
-    tuple of the children's structures. (`make_flat_node` does it faster where all children are leaves.)
+    `flatten` gives the children and the metadata; `make_node` makes a structure from it, the metadata, and the tuple of
+    the children's structures. (`make_flat_node` does it faster where all children are leaves.)
     """
     node_type = node_types[type(tree)]
     if node_type is None:
@@ -153,10 +153,10 @@ def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
 
 
 def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
-    """`flatten_into` that stops where the user says so: a subtree for which `is_leaf(subtree)` is true is a leaf.
+    """Do the same as `flatten_into`, but stop where `is_leaf(subtree)` is true: that subtree is a leaf.
 
-    Each subtree that is reached is asked about once, the whole tree and leaves too, before anything below it;
-    `is_stopped_by` makes a bool of the answer.
+    Call `is_leaf` once for each subtree that is reached, the whole tree and leaves too, before anything below it;
+    `is_stopped_by` converts its result to a bool.
     """
     node_type = None if is_stopped_by(is_leaf(tree)) else node_types[type(tree)]
     if node_type is None:
@@ -230,7 +230,7 @@ class PyTreeDef:
 def flatten_fun(
     fun: Callable[..., Any], in_tree: PyTreeDef
 ) -> tuple[Callable[..., list[Any]], Callable[[], PyTreeDef]]:
-    """Make of a function of trees, `fun(*args, **kwargs)`, one of leaves (in JAX `api_util.flatten_fun`).
+    """Turn a function of trees, `fun(*args, **kwargs)`, into one of leaves (in JAX `api_util.flatten_fun`).
 
     `in_tree` is the structure of the pair `(args, kwargs)`. The first result is a function, named like `fun`, that takes
     the leaves of such a pair, one by one, calls `fun`, and returns the list of the leaves of what `fun` returned.
@@ -276,8 +276,8 @@ def flatten_with_paths_into(
     `path` leads from the root to `tree`: to a child it is one key entry longer. The method `flatten_with_keys` of a NodeType
     gives pairs of a key entry and a child, and the metadata; otherwise all is as in `tree_util.flatten_into`.
 
-    If `stops` is a function, a subtree for which `stops(path, subtree)` is true is a leaf. Each subtree that is reached is
-    asked about once, before anything below it; `is_stopped_by` makes a bool of the answer.
+    If `stops` is a function, a subtree for which `stops(path, subtree)` is true is a leaf. Call it once for each
+    subtree that is reached, before anything below it; `is_stopped_by` converts its result to a bool.
     """
     stopped = stops is not None and is_stopped_by(stops(path, tree))
     node_type = None if stopped else node_types[type(tree)]

@@ -1,19 +1,21 @@
-"""Within this process the name `jax` means jitkit: programs and libraries that were written for JAX run on it unmodified.
+"""Makes the name `jax` mean jitkit in this process: programs and libraries written for JAX run on it unmodified.
 
     python -m jitkit.as_jax train.py --lr 0.1       also -m MODULE and -c CODE
-    python -m jitkit.as_jax --explain train.py      and at the end: what each jitted function was traced and compiled for
+    python -m jitkit.as_jax --explain train.py      and report at the end why each jitted function was traced and
+                                                    compiled
     python -m pytest -p jitkit.as_jax tests         other people's tests
     import jitkit.as_jax; jitkit.as_jax.install()   the first line of a notebook
 
-Comes in: a program that says `import jax`. Goes out: what it does, with `sys.modules["jax"] is jitkit`. In the order of reading:
+Comes in: a program that says `import jax`. Goes out: its output, with `sys.modules["jax"] is jitkit`. In the order of
+reading:
 
-    finding         name of a module of JAX's -> our module of that name, one object, executed once
-    set_aside       JAX itself, which the gate imports -> out of the way
-    private_names   the few names of `jax._src` that libraries take, and who takes them
-    refusals        what is said where the name cannot be had: JAX was imported before, or jitkit lacks a module
+    finding         name of a JAX module -> our module of that name, one object, executed once
+    set_aside       keeps JAX itself, which the gate imports, out of `sys.modules`
+    private_names   the few names of `jax._src` that libraries use, and which libraries
+    refusals        errors where `jax` cannot be replaced: JAX was imported before, or jitkit lacks a module
     programs        FILE, -m MODULE or -c CODE -> the program, run as Python runs it
-    arguments       words of the command line -> what is run, and what is told of it at the end
-    explaining      the misses of a run -> a table of jitted functions, the dearest first
+    arguments       command line -> what to run, and what to report at the end
+    explaining      the misses of a run -> a table of jitted functions, the most expensive first
 
 JAX: jax/_src/api.py:jit
 """

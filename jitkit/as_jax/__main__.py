@@ -1,4 +1,4 @@
-"""`python -m jitkit.as_jax`: a program that was written for JAX, run on jitkit
+"""`python -m jitkit.as_jax`: runs a program written for JAX on jitkit
 
 JAX: jax/_src/traceback_util.py:api_boundary
 """

@@ -1,4 +1,4 @@
-"""The words after `python -m jitkit.as_jax` -> what is run, and what is told of it at the end
+"""The arguments of `python -m jitkit.as_jax` -> what to run, and what to report at the end
 
 JAX: jax/_src/config.py:Config.parse_flags_with_absl
 """
@@ -16,7 +16,9 @@ _USAGE = "python -m jitkit.as_jax [--explain] [--explore DIR] (FILE | -m MODULE 
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
-    """Take our own options off the words; what follows the program's name is the program's. Exits with status 2 where they are wrong."""
+    """Parse our own options; what follows the program's name is the program's. Exits with status 2 where they are
+    wrong.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m jitkit.as_jax",
         usage=_USAGE,
@@ -36,7 +38,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
 
 
 def add_reports(parser: argparse.ArgumentParser) -> None:
-    """The options for what is told at the end."""
+    """Add the options for reports at the end."""
     parser.add_argument(
         "--explain",
         action="store_true",
@@ -51,7 +53,9 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What is ours: all up to the program's name. (argparse would take a program's `-m` or `--explain` for ours.)"""
+    """Return our own arguments: everything up to the program's name. (argparse would take a program's `-m` or
+    `--explain` for ours.)
+    """
     place = 0
     while place < len(words):
         word = words[place]
@@ -66,7 +70,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def run(what: argparse.Namespace) -> None:
-    """Install, run the program, and tell what was asked for, whichever way it ends."""
+    """Install, run the program, and report what was asked for, however it ends."""
     finding.install()
     watch = explaining.Watch(with_calls=what.explore is not None) if what.explain or what.explore else None
     try:

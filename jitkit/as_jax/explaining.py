@@ -1,4 +1,4 @@
-"""The misses of a run -> a table of jitted functions, the dearest first; and the Explorer's page of each
+"""The misses of a run -> a table of jitted functions, the most expensive first; and the Explorer's page of each
 
 JAX: jax/_src/interpreters/partial_eval.py:explain
 """
@@ -20,12 +20,12 @@ from ..pjit.jitted import Jitted
 from ..signature.shape_struct import ShapeDtypeStruct
 from ..tree_util import tree_unflatten
 
-_SHOWN = 8  # misses of a function
+_SHOWN = 8  # misses shown for a function
 _KEYWORD = re.compile(r"\w+\['(.+)'\]$")
 
 
 class _Function:
-    """What a run has missed of one function of the program: of one place in it, where it is made again and again."""
+    """The misses of one function of the program: of one place in its source, even if it is made repeatedly."""
 
     def __init__(self) -> None:
         self.misses: list[Miss] = []
@@ -37,7 +37,7 @@ class _Function:
 
 
 class Watch:
-    """Hears each miss of the functions that users have written; `with_calls` keeps the latest call of each, to explore it."""
+    """Records each miss of users' functions; with `with_calls` also the latest call of each, to explore it."""
 
     def __init__(self, with_calls: bool = False) -> None:
         self._functions: dict[str, _Function] = {}
@@ -54,7 +54,7 @@ class Watch:
         return sorted(self._functions.items(), key=lambda each: -each[1].seconds)
 
     def lines(self) -> Iterator[str]:
-        """The report: a line for all, one for each function, and below it the reason of each miss."""
+        """Return the report: a line for all, one for each function, and below it the reason of each miss."""
         functions = self._dearest_first()
         misses = [miss for _, function in functions for miss in function.misses]
         yield f"jitkit: {len(functions)} jitted functions, the dearest first: {_summary(misses)}"
@@ -69,7 +69,7 @@ class Watch:
                 yield f"  and {len(more)} more: {', '.join(f'{reason} ({count})' for reason, count in reasons)}"
 
     def explore(self, folder: pathlib.Path) -> Iterator[str]:
-        """Write the Explorer's page of each function, for this machine; yield where each is."""
+        """Write the Explorer's page of each function, for this machine; yield the path of each."""
         folder.mkdir(parents=True, exist_ok=True)
         used: Counter[str] = Counter()
         for _, function in self._dearest_first():
@@ -84,7 +84,7 @@ class Watch:
 
 
 def _call_again(fun: Callable[..., Any], record: CallRecord) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
-    """The jitted function with the cache that it had, and its arguments of a call: types, and the static values."""
+    """Return the jitted function with its cache, and the arguments of a call: types, and the static values."""
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for argument in record.arguments:

@@ -1,7 +1,8 @@
-"""Name of a module of JAX's -> our module of that name, one object, executed once
+"""Name of a JAX module -> our module of that name, one object, executed once
 
-`import jax.numpy` and `import jitkit.numpy` give the same module, whichever comes first: the finder imports ours, and the loader hands
-it on in the place of a new one. (A finder that fills `sys.modules` itself would have each package executed twice.)
+`import jax.numpy` and `import jitkit.numpy` give the same module, whichever comes first: the finder imports ours, and
+the loader returns it instead of a new one. (A finder that fills `sys.modules` itself would make Python execute each
+package twice.)
 
 JAX: jax/_src/lazy_loader.py:attach
 """
@@ -30,9 +31,10 @@ def is_installed() -> bool:
 
 
 def install() -> None:
-    """Make `import jax`, and the import of each module of JAX's, give jitkit's.
+    """Make `import jax`, and the import of each JAX module, give jitkit's.
 
-    `jitkit.__version__` becomes that of the JAX that is followed, since libraries compare it. A second call does nothing.
+    `jitkit.__version__` becomes the version of JAX that jitkit follows, since libraries compare it. A second call does
+    nothing.
 
     Raises:
       ImportError: JAX itself has been imported in this process; the message says by whom.
@@ -50,7 +52,7 @@ def install() -> None:
 
 
 class _Finder:
-    """Asked first for each module; answers for those of JAX's."""
+    """The first finder in the list; finds the modules of JAX."""
 
     @staticmethod
     def find_spec(
@@ -64,7 +66,7 @@ class _Finder:
 
 
 class _Loader(importlib.abc.Loader):
-    """Gives a module that is there already. Python's import writes its own spec into it, so that is put back."""
+    """Returns a module that already exists. Python's import writes its own spec into it, so the old one is put back."""
 
     def __init__(self, module: types.ModuleType) -> None:
         self.module, self.spec = module, module.__spec__
@@ -77,7 +79,7 @@ class _Loader(importlib.abc.Loader):
 
 
 def _module(name: str) -> types.ModuleType:
-    """Our module for one of JAX's. ModuleNotFoundError, with who asked, where there is none."""
+    """Return our module for one of JAX's. ModuleNotFoundError, with the importer, where there is none."""
     found = private_names.module(name)
     if found is not None:
         return found

@@ -1,7 +1,7 @@
-"""The few names of `jax._src` that libraries take, where ours are, and who takes them
+"""The few names of `jax._src` that libraries use, with ours, and which libraries
 
-A line has a module of JAX's, the names in it, and the library that was seen to ask for them. What is not here is not handed on: a
-private name is no promise of JAX's, and the list is to stay short.
+A line has a JAX module, the names in it, and the library that uses them. Other names are not provided: JAX does not
+promise private names, and the list should stay short.
 
 JAX: jax/version.py:__version__
 """
@@ -16,18 +16,18 @@ from typing import Any
 from ..base import missing_names
 from . import refusals
 
-# module of JAX's: name in it -> our module and name
+# JAX module: name in it -> our module and name
 _NAMES: dict[str, dict[str, str]] = {
     "jax._src": {},
     "jax._src.ad_util": {"stop_gradient_p": "jitkit.lax:stop_gradient_p"},  # lineax
     "jax._src.checkify": {  # flax
         name: f"jitkit.experimental.checkify:{name}" for name in ("Error", "JaxException", "Out", "checkify", "user_checks")
     },
-    "jax._src.compiler": {},  # chex: its `restrict_backends` looks here for a function to restrict, and finds none
+    "jax._src.compiler": {},  # chex: its `restrict_backends` looks for a function to restrict here, and finds none
     "jax._src.core": {  # flax (for floats of 8 bits), numpyro
         name: f"jitkit.core:{name}" for name in ("ShapedArray", "physical_aval", "trace_state_clean")
     },
-    "jax._src.dispatch": {},  # equinox looks for a function that waits at exit, and does without
+    "jax._src.dispatch": {},  # equinox looks for a function that waits at exit, and works without
     "jax._src.dtypes": {  # equinox, flax (for floats of 8 bits)
         "TypePromotionError": "jitkit.dtypes:TypePromotionError",
         "extended": "jitkit.dtypes:extended",
@@ -53,7 +53,7 @@ _made: dict[str, types.ModuleType] = {}
 
 
 def module(name: str) -> types.ModuleType | None:
-    """The module of the listed names; each is looked up when it is asked for. None for a module that is not listed."""
+    """Return a module with the listed names, each looked up on first use. None for a module that is not listed."""
     if name not in _NAMES:
         return None
     if name not in _made:
@@ -66,7 +66,7 @@ def module(name: str) -> types.ModuleType | None:
 
 def _look_up(inside: str) -> Any:
     def look_up(name: str) -> Any:
-        if f"{inside}.{name}" in _NAMES:  # where somebody else has imported it, JAX has it by now
+        if f"{inside}.{name}" in _NAMES:  # another importer may have imported it, so that JAX has it now
             return importlib.import_module(f"{inside}.{name}")
         if name not in _NAMES.get(inside, {}):
             if missing_names.is_import_from(sys._getframe(1)):

@@ -18,7 +18,7 @@ from typing import Any
 
 
 class NoProgram(Exception):
-    """There is nothing to run: the words, and the exit status, are Python's."""
+    """There is nothing to run: the message and the exit status are Python's."""
 
     def __init__(self, text: str, status: int = 1) -> None:
         super().__init__(text)
@@ -72,7 +72,7 @@ def _run_spec(spec: importlib.machinery.ModuleSpec) -> None:
 
 
 def run_code(code: str, arguments: Sequence[str]) -> None:
-    """Run a text, as `python -c CODE ARGUMENTS` does."""
+    """Run source text, as `python -c CODE ARGUMENTS` does."""
     sys.argv = ["-c", *arguments]
     _first_on_path("")
     program = _as_main(None, None, importlib.machinery.BuiltinImporter)
@@ -80,7 +80,7 @@ def run_code(code: str, arguments: Sequence[str]) -> None:
 
 
 def run_input(arguments: Sequence[str]) -> None:
-    """Run what stands in the standard input, as `python - ARGUMENTS` does."""
+    """Run the standard input, as `python - ARGUMENTS` does."""
     sys.argv = ["-", *arguments]
     _first_on_path("")
     program = _as_main(None, None, importlib.machinery.BuiltinImporter)
@@ -89,13 +89,13 @@ def run_input(arguments: Sequence[str]) -> None:
 
 
 def _first_on_path(folder: str) -> None:
-    """The folder that the program's own modules are in, in the place of the one of `python -m jitkit.as_jax`."""
+    """Put the folder of the program's own modules in place of the one of `python -m jitkit.as_jax` on the path."""
     if not sys.flags.safe_path:
         sys.path[0] = folder
 
 
 def _as_main(file: str | None, spec: Any, loader: Any) -> types.ModuleType:
-    """A new `__main__`, which pickle and multiprocessing find under that name, too."""
+    """Make a new `__main__`, which pickle and multiprocessing find under that name, too."""
     program = sys.modules["__main__"] = types.ModuleType("__main__")
     vars(program).update(__spec__=spec, __loader__=loader, __builtins__=sys.modules["builtins"])
     if file is not None:
@@ -104,8 +104,8 @@ def _as_main(file: str | None, spec: Any, loader: Any) -> types.ModuleType:
 
 
 def _run(program: Callable[[], Any]) -> None:
-    """Run it. What it raises goes on to the interpreter, which ends the process as it would without us; its traceback, when it is
-    printed, begins in the program.
+    """Run it. An exception goes on to the interpreter, which ends the process as usual; its printed traceback begins in
+    the program.
     """
     try:
         program()
@@ -124,7 +124,7 @@ def _run(program: Callable[[], Any]) -> None:
 
 
 def _in_program(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """A traceback without the frames of this room: those around the program, and those of the finder."""
+    """Return a traceback without the frames of this room: those around the program, and those of the finder."""
     kept = []
     while trace is not None:
         if os.path.dirname(trace.tb_frame.f_code.co_filename) != _HERE:

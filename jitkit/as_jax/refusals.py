@@ -1,4 +1,5 @@
-"""What is said where `jax` cannot be had: JAX itself was imported before, or jitkit lacks a module; with who asked for it
+"""Makes the errors where `jax` cannot be replaced: JAX itself was imported before, or jitkit lacks a module; with the
+importer
 
 JAX: jax/_src/deprecations.py:deprecation_getattr
 """
@@ -24,7 +25,7 @@ _UNKNOWN = "Neither JAX nor jitkit has it, as far as jitkit knows."
 
 
 def imported_before() -> str:
-    """The sentence for a process that has imported JAX, with the modules that did."""
+    """Return the sentence for a process that has imported JAX, with the modules that did."""
     importers = _importers()
     more = f" and {len(importers) - _NAMED} more" if len(importers) > _NAMED else ""
     return _IMPORTED_BEFORE.format(f" by {', '.join(importers[:_NAMED])}{more}" if importers else "")
@@ -34,9 +35,10 @@ _NAMED = 3
 
 
 def _importers() -> list[str]:
-    """The modules that hold something of JAX's, with their files: the program, then the others in the order in which they were done.
+    """Return the modules that refer to something of JAX's, with their files: the program, then the others in the order
+    in which they were imported.
 
-    That is the order of `sys.modules`. Who imported JAX first was done soon after it.
+    That is the order of `sys.modules`: the first importer of JAX is soon after it.
     """
     modules = list(sys.modules.items())
     done = [name for name, _ in modules].index("jax")
@@ -62,7 +64,7 @@ def _is_of_jax(name: object) -> bool:
 
 
 def no_module(name: str) -> str:
-    """The sentence for a module of JAX's that is not here, with the line that asked for it."""
+    """Return the sentence for a JAX module that is not here, with the line that imported it."""
     inside = name.partition(".")[2]
     parent, _, last = inside.rpartition(".")
     is_known = names_of_jax.is_in_jax(parent, last)
@@ -72,7 +74,7 @@ def no_module(name: str) -> str:
 
 
 def _asker() -> str:
-    """Who is importing: `module (file:line)`, the first frame that is neither of Python's import nor of this room."""
+    """Return who is importing: `module (file:line)`, the first frame that is neither Python's import nor this room's."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")

@@ -1,7 +1,8 @@
-"""JAX itself, where the gate to jaxlib asks it -> beside `sys.modules`, where `jax` is jitkit
+"""Keeps JAX itself, when the gate to jaxlib imports it, out of `sys.modules`, where `jax` is jitkit
 
-What the gate imports of JAX (for several devices, or an accelerator) is kept in a table of its own. JAX's functions import further
-modules of JAX's when they are called. So its modules have an `import` of their own, during which `sys.modules` has what is in the table.
+What the gate imports of JAX (for several devices, or an accelerator) is kept in a separate table. JAX's functions
+import more JAX modules when they are called. So its modules get their own `import`, during which `sys.modules` has the
+entries of the table.
 
 JAX: jax/_src/xla_bridge.py:backends
 """
@@ -24,13 +25,13 @@ _lock = threading.RLock()
 
 
 def set_jax_aside() -> None:
-    """Have the gate import JAX, if it has to, beside `sys.modules`."""
+    """Make the gate import JAX, if it has to, outside of `sys.modules`."""
     runtime.keep_apart(jax_itself)
 
 
 @contextlib.contextmanager
 def jax_itself() -> Iterator[None]:
-    """Within the block, which other threads wait for, the modules of JAX's are JAX's."""
+    """Within the block, which other threads wait for, the name `jax` means JAX."""
     with _lock:
         if _Finder in sys.meta_path:
             yield
@@ -51,7 +52,7 @@ def _taken_out() -> dict[str, types.ModuleType]:
 
 
 class _Finder:
-    """Finds modules of JAX's where they are installed, and gives them their `import`."""
+    """Finds JAX's modules where they are installed, and gives them their `import`."""
 
     @staticmethod
     def find_spec(

@@ -1,11 +1,11 @@
-"""The names that JAX keeps in `jax.experimental`: `io_callback` and `enable_x64` stand here, the rest in modules
+"""The names of `jax.experimental`: `io_callback` and `enable_x64` are here, the rest in modules
 
     checkify     checks of known values; those within traced code are not here yet
-    hijax        names for types of libraries' own that have state, which are not here
-    layout       names for how arrays lie in memory, which XLA chooses here
+    hijax        names for libraries' own types with state, which jitkit does not support
+    layout       names for the memory layout of arrays, which XLA chooses here
     ode          ordinary differential equations
     shard_map    `shard_map` under its older name
-    sparse       names for sparse matrices, which are not here
+    sparse       names for sparse matrices, which jitkit does not have
 
 JAX: jax/_src/callback.py:io_callback
 """

@@ -1,4 +1,5 @@
-"""The names of `jax.experimental.checkify`. A check of a known value is made at once; checks within traced code are not here yet
+"""The names of `jax.experimental.checkify`. Known values are checked at once; checks within traced code are not
+implemented yet
 
 JAX: jax/_src/checkify.py:check
 """
@@ -20,7 +21,7 @@ _NOT_YET = (
 
 
 class JaxException(Exception):
-    """What a check looks for."""
+    """What a check found."""
 
 
 Out = TypeVar("Out")
@@ -28,7 +29,7 @@ ErrorCategory = type[JaxException]
 
 
 class FailedCheckError(JaxException):
-    """A `check` of the user's."""
+    """A user's `check` failed."""
 
 
 class NaNError(JaxException):
@@ -54,10 +55,10 @@ all_checks: ErrorSet = automatic_checks | user_checks
 
 
 class Error:
-    """What a checked function found. Nothing makes one here."""
+    """What a checked function found. Nothing creates one here."""
 
     def get(self) -> str | None:
-        """The first error in words; None where there is none."""
+        """Return the first error in words; None where there is none."""
         return None
 
     def throw(self) -> None:
@@ -65,7 +66,7 @@ class Error:
 
 
 def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
-    """Raise JaxRuntimeError with a message, which is formatted with the arguments, where a known value is false.
+    """Raise JaxRuntimeError with a formatted message, where a known value is false.
 
     Raises:
       NotImplementedError: the value is traced.
@@ -82,7 +83,7 @@ def check_error(error: Error) -> None:
 
 
 def checkify(f: Callable[..., Any], errors: ErrorSet = user_checks) -> Callable[..., NoReturn]:
-    """Would return a function that also returns an `Error`.
+    """Raise NotImplementedError when the result is called; in JAX it returns a function that also returns an `Error`.
 
     Raises:
       NotImplementedError: when that function is called.

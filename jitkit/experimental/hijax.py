@@ -1,6 +1,7 @@
-"""The names of `jax.experimental.hijax`, for libraries that ask at import: types and operations of their own that are state. None work here
+"""The names of `jax.experimental.hijax`, for libraries that import them: their own types and operations with state.
+None work here
 
-flax defines such operations at import, and uses them only where it is told to.
+flax defines such operations at import, and uses them only on request.
 
 JAX: jax/_src/hijax.py:HiType
 """
@@ -24,7 +25,7 @@ _NOT_HERE = "`{}` is not here: jitkit's arrays and operations have no state. Pas
 
 
 class HiPrimitive:
-    """An operation on values of a library's own types. It can be defined, and not applied."""
+    """An operation on a library's own types. It can be defined, but not applied."""
 
     multiple_results = False
 
@@ -32,16 +33,16 @@ class HiPrimitive:
         self.name = name
 
     def bind(self, *args: Any, **params: Any) -> NoReturn:
-        """NotImplementedError."""
+        """Raise NotImplementedError."""
         raise NotImplementedError(_NOT_HERE.format(f"jax.experimental.hijax.HiPrimitive {self.name}"))
 
 
 class HiType(AbstractValue):
-    """The type of a value of a library's own."""
+    """The type of a library's own value."""
 
 
 class MutableHiType(HiType):
-    """The type of one that has state."""
+    """The type of a value with state."""
 
 
 class AvalQDD(AbstractValue):
@@ -56,35 +57,35 @@ class AvalMutableQDD(AvalQDD):
 
 
 class aval_method:
-    """Marks a function that tracers of a library's type have as a method."""
+    """Marks a function as a method of tracers of a library's type."""
 
     def __init__(self, fun: Any) -> None:
         self.fun = fun
 
 
 class aval_property:
-    """The same for a property."""
+    """Marks a function as a property of them."""
 
     def __init__(self, fget: Any) -> None:
         self.fget = fget
 
 
 class _AllowedEffects:
-    """The effects that control flow may have: an entry of a library's is not read, since its operations cannot be applied."""
+    """The effects that control flow may have: a library's entry is ignored, since its operations cannot be applied."""
 
     def add_type(self, effect: type) -> None:
-        """Take an entry."""
+        """Ignore an entry."""
 
 
 control_flow_allowed_effects = _AllowedEffects()
 
 
 def register_hitype(cls: type, type_of: Any) -> None:
-    """Take a class of values and the function that gives the type of one. No operation asks for it."""
+    """Ignore a class of values and the function that gives the type of one: no operation uses it."""
 
 
 def cur_qdd(x: Any) -> NoReturn:
-    """Would return the state of a value. NotImplementedError."""
+    """Raise NotImplementedError; in JAX it returns the state of a value."""
     raise NotImplementedError(_NOT_HERE.format("jax.experimental.cur_qdd"))
 
 

@@ -1,4 +1,5 @@
-"""The names of `jax.experimental.layout`: how an array lies in memory. XLA chooses that here, and nothing can be asked of it
+"""The names of `jax.experimental.layout`, for the memory layout of arrays. XLA chooses that here; it cannot be read or
+set
 
 JAX: jax/_src/layout.py:Format
 """
@@ -16,15 +17,15 @@ _NOT_HERE = (
 
 
 class Format:
-    """A layout and a sharding. Libraries ask whether something is one; none can be made."""
+    """A layout and a sharding. Libraries test for instances; there are none."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        """NotImplementedError."""
+        """Raise NotImplementedError."""
         raise NotImplementedError(_NOT_HERE.format(f"jax.experimental.layout.{cls.__name__}"))
 
 
 class Layout(Format):
-    """The order of axes in memory. None can be made."""
+    """The order of axes in memory. There are no instances."""
 
 
 missing_names.explain("experimental.layout", sys.modules[__name__])

@@ -1,9 +1,11 @@
-"""`jitkit.experimental.ode`: ordinary differential equations, by a pair of Runge-Kutta methods, with steps as the error asks
+"""`jitkit.experimental.ode`: solves ordinary differential equations by a pair of Runge-Kutta methods, with adaptive
+steps
 
-A step evaluates the derivative at seven places, and gives the state by a formula of order 5 and its error by one of order 4. It is kept
-where the error is within the tolerance; the next step is longer or shorter for it either way. Between the ends of a step, the state is read
-off a polynomial of degree 4. Reverse derivatives do not go through the steps: the cotangents follow a differential equation of their own,
-which is solved backwards in time (R. Chen et al., Neural Ordinary Differential Equations, 2018).
+A step evaluates the derivative at seven places, and gives the state by a formula of order 5 and its error by one of
+order 4. It is accepted if the error is within the tolerance; in any case the error determines the size of the next
+step. Between the ends of a step, a polynomial of degree 4 gives the state. The reverse pass does not go through the
+steps: the cotangents follow their own differential equation, which is solved backwards in time (R. Chen et al., Neural
+Ordinary Differential Equations, 2018).
 
 JAX: jax/experimental/ode.py:odeint
 """
@@ -46,14 +48,14 @@ _ERROR = [
     35 / 384 - 1951 / 21600, 0, 500 / 1113 - 22642 / 50085, 125 / 192 - 451 / 720, -2187 / 6784 - -12231 / 42400, 11 / 84 - 649 / 6300,
     -1.0 / 60.0,
 ]  # fmt: skip
-_MIDDLE = [  # of the state in the middle of a step
+_MIDDLE = [  # for the state in the middle of a step
     6025192743 / 30085553152 / 2, 0, 51252292925 / 65400821598 / 2, -2691868925 / 45128329728 / 2, 187940372067 / 1594534317056 / 2,
     -1776094331 / 19743644256 / 2, 11237099 / 235043384 / 2,
 ]  # fmt: skip
 
 
 def _step(func: Callable[..., Any], y0: Any, f0: Any, t0: Any, dt: Any) -> tuple[Any, Any, Any, Any]:
-    """The state after a step, the derivative there, the error, and the derivatives at all seven places."""
+    """Return the state after a step, the derivative there, the error, and the derivatives at all seven places."""
     times = jnp.array(_TIMES, dtype=dt.dtype)
     stages = jnp.array(_STAGES, dtype=f0.dtype)
     solution = jnp.array(_SOLUTION, dtype=f0.dtype)
@@ -73,7 +75,9 @@ def _step(func: Callable[..., Any], y0: Any, f0: Any, t0: Any, dt: Any) -> tuple
 
 
 def _polynomial(y0: Any, y1: Any, k: Any, dt: Any) -> Any:
-    """The polynomial, highest power first, that has the states and derivatives at the ends of a step, and the state in its middle."""
+    """Return the polynomial, highest power first, with the states and derivatives at the ends of a step, and the state
+    in its middle.
+    """
     middle = jnp.array(_MIDDLE, dtype=y0.dtype)
     y_mid = y0 + dt.astype(y0.dtype) * jnp.dot(middle, k)
     dy0, dy1 = k[0], k[-1]
@@ -89,7 +93,9 @@ def _polynomial(y0: Any, y1: Any, k: Any, dt: Any) -> Any:
 
 
 def _first_step(func: Callable[..., Any], t0: Any, y0: Any, order: int, rtol: Any, atol: Any, f0: Any) -> Any:
-    """The size of the first step: E. Hairer, S. Norsett, G. Wanner, Solving Ordinary Differential Equations I, II.4."""
+    """Return the size of the first step: E. Hairer, S. Norsett, G. Wanner, Solving Ordinary Differential Equations I,
+    II.4.
+    """
     y0, f0 = promote_dtypes_inexact(y0, f0)
     scale = atol + jnp.abs(y0) * rtol
     d0 = jnp.linalg.norm(y0 / scale.astype(y0.dtype))
@@ -104,7 +110,7 @@ def _first_step(func: Callable[..., Any], t0: Any, y0: Any, order: int, rtol: An
 
 
 def _error_ratio(error: Any, rtol: Any, atol: Any, y0: Any, y1: Any) -> Any:
-    """The error over what is tolerated, as a mean over the state: a step is good up to 1."""
+    """Return the error relative to the tolerance, as a mean over the state: a step is good up to 1."""
     tolerated = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
     ratio = error / tolerated.astype(error.dtype)
     square = ratio.real**2 + ratio.imag**2 if jnp.iscomplexobj(ratio) else ratio**2
@@ -112,7 +118,9 @@ def _error_ratio(error: Any, rtol: Any, atol: Any, y0: Any, y1: Any) -> Any:
 
 
 def _next_step(last: Any, ratio: Any) -> Any:
-    """The size of the next step: a tenth less than the error allows, at most ten times the last; never shorter after a good one."""
+    """Return the size of the next step: a tenth less than the error allows, at most ten times the last; never shorter
+    after a good one.
+    """
     least = jnp.where(ratio < 1, 1.0, 0.2)
     factor = jnp.minimum(10.0, jnp.maximum(ratio ** (-1.0 / 5.0) * 0.9, least))
     return jnp.where(ratio == 0, last * 10.0, last * factor)
@@ -124,17 +132,18 @@ def _next_step(last: Any, ratio: Any) -> Any:
 def odeint(
     func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: Any = 1.4e-8, atol: Any = 1.4e-8, mxstep: Any = np.inf, hmax: Any = np.inf
 ) -> Any:  # fmt: skip
-    """The state at each of the times `t`, of a system whose derivative is `func(y, t, *args)`, with `y0` at the first of them.
+    """Return the state at each of the times `t`, of a system whose derivative is `func(y, t, *args)`, with `y0` at the
+    first of them.
 
     Args:
       y0: an array, or a tree of arrays; `func` returns the like, and so does this, with one axis more for the times.
       t: an array of floats, each larger than the one before.
-      rtol, atol: the error of a step that is tolerated: as a share of the state, and beside it.
-      mxstep: the number of steps from one time to the next, at most.
-      hmax: the size of a step, at most.
+      rtol, atol: the tolerated error of a step, relative to the state and absolute.
+      mxstep: the maximum number of steps from one time to the next.
+      hmax: the maximum size of a step.
 
     Raises:
-      TypeError: for times that are no floats, and for `args` that are no arrays.
+      TypeError: for times that are not floats, and for `args` that are not arrays.
     """
     for arg in tree_leaves(args):
         if not is_array_value(arg):
@@ -203,7 +212,9 @@ def _odeint_fwd(
 
 
 def _odeint_rev(func: Callable[..., Any], rtol: Any, atol: Any, mxstep: Any, hmax: Any, res: Any, g: Any) -> Any:
-    """Cotangents, from the last time to the first. Time runs backwards in the equation that they follow, so it is negative there."""
+    """Return the cotangents, from the last time to the first. Time runs backwards in their equation, so it is negated
+    there.
+    """
     ys, ts, args = res
 
     def backwards(state: Any, t: Any, *args: Any) -> Any:
@@ -213,7 +224,7 @@ def _odeint_rev(func: Callable[..., Any], rtol: Any, atol: Any, mxstep: Any, hma
 
     def one_time_back(carry: Any, i: Any) -> Any:
         y_bar, t0_bar, args_bar = carry
-        t_bar = jnp.dot(func(ys[i], ts[i], *args), g[i]).real  # what a change of the time of this result does
+        t_bar = jnp.dot(func(ys[i], ts[i], *args), g[i]).real  # the cotangent of this result's time
         t0_bar = t0_bar - t_bar
         state = (ys[i], y_bar, t0_bar, args_bar)
         between = jnp.array([-ts[i], -ts[i - 1]])

@@ -1,4 +1,4 @@
-"""`shard_map` where it was before: in a module of that name
+"""`shard_map` under its older name, in a module of that name
 
 JAX: jax/experimental/shard_map.py:shard_map
 """
@@ -14,7 +14,7 @@ from ..pjit import several_devices
 
 
 def shard_map(f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any, check_rep: bool = True) -> Any:
-    """`jitkit.shard_map` with the parameters that it had in this module."""
+    """Call `jitkit.shard_map` with the parameters that it had in this module."""
     return several_devices.shard_map(f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_rep)
 
 

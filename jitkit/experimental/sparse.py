@@ -1,4 +1,4 @@
-"""The names of `jax.experimental.sparse` that libraries ask for at import. jitkit has no sparse matrices: none can be made
+"""The names of `jax.experimental.sparse` that libraries import. jitkit has no sparse matrices: creating one raises
 
 JAX: jax/experimental/sparse/bcoo.py:BCOO
 """
@@ -12,10 +12,10 @@ from ..base import missing_names
 
 
 class JAXSparse:
-    """A sparse matrix. Libraries ask whether something is one; none can be made."""
+    """A sparse matrix. Libraries test for instances; there are none."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        """NotImplementedError."""
+        """Raise NotImplementedError."""
         raise NotImplementedError(
             f"`jax.experimental.sparse.{cls.__name__}` is not here: jitkit has no sparse matrices. Use a dense array, or a function of "
             "vectors, which `jax.scipy.sparse.linalg.cg` takes, too."
@@ -23,16 +23,16 @@ class JAXSparse:
 
     @classmethod
     def fromdense(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        """NotImplementedError."""
+        """Raise NotImplementedError."""
         cls(*args, **kwargs)
 
 
 class BCOO(JAXSparse):
-    """Entries and their coordinates. None can be made."""
+    """Entries and their coordinates. There are no instances."""
 
 
 class BCSR(JAXSparse):
-    """Entries by rows. None can be made."""
+    """Entries by rows. There are no instances."""
 
 
 missing_names.explain("experimental.sparse", sys.modules[__name__])

@@ -1,8 +1,8 @@
-"""The names of `jax.extend`: what libraries take that write transformations of their own. They hand on our own classes.
+"""The names of `jax.extend`, for libraries with their own transformations. They refer to our own classes.
 
-    core                Jaxpr, Var, Primitive and what else a jaxpr is made of
-    linear_util         functions that are wrapped in transformations, layer by layer
-    random              implementations of random keys, and the hash of the one that is here
+    core                Jaxpr, Var, Primitive and the other parts of a jaxpr
+    linear_util         functions wrapped in layers of transformations
+    random              implementations of random keys, and the hash of ours
     source_info_util    where in the user's program an equation comes from
 
 JAX: jax/_src/core.py:Jaxpr

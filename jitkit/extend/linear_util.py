@@ -1,7 +1,7 @@
-"""Functions that are wrapped in transformations, layer by layer, each of which may hand something out beside the result
+"""Functions wrapped in layers of transformations, each of which may return something beside the result
 
-A layer is a generator: it is called with the arguments, yields those of the function inside, is sent its result, and yields its own. Or,
-in the newer form, a function that is given the one inside.
+A layer is a generator: it is called with the arguments, yields those for the inner function, is sent its result, and
+yields its own. In the newer form it is a function that takes the inner one.
 
 JAX: jax/_src/linear_util.py:WrappedFun
 """
@@ -18,11 +18,11 @@ from ..base import missing_names
 
 
 class StoreException(Exception):
-    """Something was asked for that no call has handed out yet, or was handed out twice."""
+    """A value was read before any call stored it, or was stored twice."""
 
 
 class Store:
-    """One value, which a layer hands out when it is called."""
+    """Holds one value, which a layer stores when it is called."""
 
     __slots__ = ("_values",)
 
@@ -30,14 +30,14 @@ class Store:
         self._values: list[Any] = []
 
     def store(self, value: Any) -> None:
-        """Put the value in. StoreException where there is one."""
+        """Store the value. StoreException where there is one."""
         if self._values:
             raise StoreException("Store occupied")
         self._values.append(value)
 
     @property
     def val(self) -> Any:
-        """The value. StoreException where there is none yet."""
+        """Return the value. StoreException where there is none yet."""
         if not self._values:
             raise StoreException("Store empty: the wrapped function has not been called")
         return self._values[0]
@@ -47,7 +47,7 @@ class Store:
 
 
 class WrappedFun:
-    """A function, and the layers around it. `f` is the innermost function, `params` keywords that it gets."""
+    """A function, and the layers around it. `f` is the innermost function, `params` its keyword arguments."""
 
     __slots__ = ("__weakref__", "_call", "debug_info", "f", "params")
 
@@ -65,7 +65,7 @@ class WrappedFun:
         return self._call(*args, **kwargs)
 
     def wrap(self, layer: Callable[..., Any]) -> WrappedFun:
-        """The same with one layer more: a function of the one inside and of the arguments."""
+        """Return the same with one more layer: a function of the inner one and of the arguments."""
         return WrappedFun(self.f, functools.partial(layer, self._call), self.params, self.debug_info)
 
     def __repr__(self) -> str:
@@ -73,13 +73,13 @@ class WrappedFun:
 
 
 def wrap_init(f: Callable[..., Any], params: dict[str, Any] | None = None, *, debug_info: Any = None) -> WrappedFun:
-    """A function without layers."""
+    """Return a function without layers."""
     given = params or {}
     return WrappedFun(f, functools.partial(f, **given) if given else f, given, debug_info)
 
 
 def transformation(generator: Callable[..., Iterator[Any]], fun: WrappedFun | None = None, *given: Any) -> Any:
-    """Wrap a layer, a generator, around a function; without the function, for use as a decorator, something that does so."""
+    """Wrap a layer, a generator, around a function; without the function, return a decorator that does so."""
     if fun is None:
         return functools.partial(transformation, generator)
 
@@ -92,7 +92,9 @@ def transformation(generator: Callable[..., Iterator[Any]], fun: WrappedFun | No
 
 
 def transformation_with_aux(generator: Callable[..., Iterator[Any]], fun: WrappedFun | None = None, *given: Any) -> Any:
-    """The same for a generator that yields its result and something beside it; returns the function, and one that gives the latter."""
+    """Do the same for a generator that yields its result and another value; return the function, and one that returns
+    that value.
+    """
     if fun is None:
         return functools.partial(transformation_with_aux, generator)
     store = Store()
@@ -108,21 +110,23 @@ def transformation_with_aux(generator: Callable[..., Iterator[Any]], fun: Wrappe
 
 
 def _sent(running: Any, value: Any) -> Any:
-    """What a generator yields for a value, its last; it is closed then."""
+    """Return what a generator yields last for a value, and close it."""
     out = running.send(value)
     running.close()
     return out
 
 
 def transformation2(function: Callable[..., Any], fun: WrappedFun | None = None, *given: Any) -> Any:
-    """Wrap a layer, `function(inside, *given, *args)`, around a function; without the function, for use as a decorator."""
+    """Wrap a layer, `function(inside, *given, *args)`, around a function; without the function, return a decorator."""
     if fun is None:
         return functools.partial(transformation2, function)
     return fun.wrap(lambda inside, *args, **kwargs: function(inside, *given, *args, **kwargs))
 
 
 def transformation_with_aux2(function: Callable[..., Any], fun: WrappedFun | None = None, *given: Any) -> Any:
-    """The same for `function(inside, store, *given, *args)`; returns the function, and one that gives what was stored."""
+    """Do the same for `function(inside, store, *given, *args)`; return the function, and one that returns what was
+    stored.
+    """
     if fun is None:
         return functools.partial(transformation_with_aux2, function)
     store = Store()
@@ -130,7 +134,9 @@ def transformation_with_aux2(function: Callable[..., Any], fun: WrappedFun | Non
 
 
 def merge_linear_aux(one: Callable[[], Any], other: Callable[[], Any]) -> tuple[bool, Any]:
-    """What one of two layers has handed out, and whether it was the first. StoreException where it was neither, or both."""
+    """Return the value that one of two layers has stored, and whether it was the first. StoreException if neither or
+    both have.
+    """
     try:
         first = one()
     except StoreException:
@@ -143,7 +149,7 @@ def merge_linear_aux(one: Callable[[], Any], other: Callable[[], Any]) -> tuple[
 
 
 def cache(call: Callable[..., Any], **how: Any) -> Callable[..., Any]:
-    """Remember the results of `call(fun, *args)`, for as long as the wrapped function lives."""
+    """Cache the results of `call(fun, *args)` as long as the wrapped function lives."""
     kept: weakref.WeakKeyDictionary[WrappedFun, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(call)

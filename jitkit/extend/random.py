@@ -1,4 +1,5 @@
-"""Implementations of random keys: the one that is here, its hash, and a new one's definition, under the names of `jax.extend.random`
+"""Implementations of random keys: ours, its hash, and the definition of new ones, under the names of
+`jax.extend.random`
 
 JAX: jax/_src/random/threefry2x32.py:threefry_2x32
 """
@@ -26,12 +27,12 @@ def define_prng_impl(
     name: str = "<unnamed>",
     tag: str = "?",
 ) -> PRNGImpl:
-    """An implementation for `jax.random.key(seed, impl=...)`, of five facts about it; see `PRNGImpl`."""
+    """Define an implementation for `jax.random.key(seed, impl=...)` by five parts; see `PRNGImpl`."""
     return PRNGImpl(key_shape, seed, split, random_bits, fold_in, name, tag)
 
 
 def seed_with_impl(impl: PRNGImpl, seed: Any) -> Any:
-    """A key of an implementation for a seed, or an array of keys for an array of them."""
+    """Return a key of an implementation for a seed, or an array of keys for an array of seeds."""
     return random_seed(seed, impl=impl)
 
 

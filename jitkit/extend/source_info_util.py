@@ -17,18 +17,18 @@ __all__ = ["SourceInfo", "current", "extend_name_stack", "new_source_info", "reg
 
 
 def new_source_info() -> SourceInfo:
-    """The source of what no user's code has made."""
+    """Return the source of an equation that no user code has made."""
     return source_info.UNKNOWN
 
 
 def register_exclusion(path: str) -> None:
-    """Leave a file, or those below a folder, out of tracebacks, and of the places that equations are said to come from."""
+    """Hide a file, or those below a folder, in tracebacks and in the sources of equations."""
     hide_files(path)
     source_info.forget_files()
 
 
 def extend_name_stack(name: str) -> contextlib.AbstractContextManager[None]:
-    """Name what is recorded in the block, as `named_scope` does."""
+    """Name the equations recorded in the block, as `named_scope` does."""
     return named_scope(name)
 
 

@@ -5,7 +5,7 @@ others, for keys and for errors. In the order of reading:
 
     argument_spec      jit's options + a function's signature -> ArgumentSpec
     api_util           call -> signature + leaves
-    argument_errors    what is said of arguments that cannot be taken
+    argument_errors    errors for arguments that cannot be used
     shape_struct       arguments without values
 
 JAX: jax/_src/api_util.py:infer_argnums_and_argnames

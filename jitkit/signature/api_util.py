@@ -1,7 +1,8 @@
 """call -> signature + leaves
 
-What `jit` knows of a call before it looks at any value: which arguments are static, which may be donated, what each leaf is
-called in error messages. `argument_spec` says, once for each function, what is static; here a call is taken apart by it.
+Finds what `jit` needs of a call before it looks at any value: which arguments are static, which may be donated, and
+names of leaves for error messages. `argument_spec` says, once for each function, what is static; this module splits
+calls by it.
 
 A static value is part of the cache key by hash and equality (and exact type: 1, 1.0 and True are three keys),
 so it must be hashable and must not change; everything else about a call is its tree of arguments and the aval
@@ -46,7 +47,7 @@ __all__ = [
 class Static:
     """A static value as part of a key: equal when type and value are equal.
 
-    The hash is taken once and remembered: a value whose hash is another one later has been mutated.
+    The hash is computed once and kept: if it differs later, the value has been mutated.
     """
 
     __slots__ = ("hash", "value")
@@ -54,7 +55,7 @@ class Static:
     def __init__(self, value: Any) -> None:
         """Keep the value, as `value`, and its hash, as `hash`.
 
-        Where `hash(value)` ends in a TypeError, `argument_errors.unhashable_static(value, error)` is the one to raise.
+        If `hash(value)` raises a TypeError, raise `argument_errors.unhashable_static(value, error)` instead.
         """
         self.value = value
         try:
@@ -63,11 +64,11 @@ class Static:
             raise argument_errors.unhashable_static(value, error) from None
 
     def __hash__(self) -> int:
-        """The hash that the value had."""
+        """Return the hash that the value had at first."""
         return self.hash
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other is a Static too, whose value is equal to this one's and of the same type, exactly."""
+        """Whether the other is a Static too, whose value is equal to this one's and of exactly the same type."""
         if not isinstance(other, Static) or type(self.value) is not type(other.value):
             return False
         return bool(self.value == other.value)
@@ -77,27 +78,27 @@ class Static:
 
     @property
     def mutated(self) -> bool:
-        """Whether the value hashes otherwise than when it was first seen."""
+        """Whether the value's hash has changed since it was first seen."""
         return hash(self.value) != self.hash
 
 
 class Arguments(NamedTuple):
-    """A call taken apart: the dynamic arguments, and the static ones with where they belong."""
+    """A call, split into dynamic arguments, and static ones with their positions or names."""
 
-    args: tuple[Any, ...]  # the dynamic ones by place
-    kwargs: dict[str, Any]  # those by name
-    statics: tuple[tuple[int | str, Static], ...]  # each with its place, or its name
+    args: tuple[Any, ...]  # the dynamic positional ones
+    kwargs: dict[str, Any]  # the dynamic keyword ones
+    statics: tuple[tuple[int | str, Static], ...]  # each with its position, or its name
     arity: int  # how many positional arguments there were, static ones included
 
     @property
     def dynamic_positions(self) -> list[int]:
-        """For each of `args`, where it stood in the call."""
+        """Return for each of `args` its position in the call."""
         static = {where for where, _ in self.statics}
         return [i for i in range(self.arity) if i not in static]
 
     def merged_with(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The positional and the keyword arguments to call the function with: the static ones in their places, and `args`
-        and `kwargs` for the dynamic ones.
+        """Return the positional and the keyword arguments to call the function with: the static ones in their places,
+        and `args` and `kwargs` for the dynamic ones.
         """
         static = {where: value.value for where, value in self.statics}
         dynamic = iter(args)
@@ -106,9 +107,7 @@ class Arguments(NamedTuple):
 
 
 class CallForm(NamedTuple):
-    """How a call with static arguments looks from outside: which of its arguments are static, and which are
-    not.
-    """
+    """Says which arguments of a call are static and which are dynamic."""
 
     positions: tuple[int, ...]
     names: tuple[str, ...]
@@ -118,7 +117,7 @@ class CallForm(NamedTuple):
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]:
-        """The dynamic arguments as `(args, kwargs)`, and the static ones as part of a cache key; see
+        """Return the dynamic arguments as `(args, kwargs)`, and the static ones as part of a cache key; see
         `static_key`.
         """
         key: list[Any] = []
@@ -131,14 +130,14 @@ class CallForm(NamedTuple):
 
 
 def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]:
-    """Static arguments as part of a cache key: where, exact type and value of the first, of the second, and so on, in
-    one flat tuple. Such tuples compare faster than `Static`s, which is what a warm call needs.
+    """Return static arguments as part of a cache key: place, exact type and value of each, in one flat tuple. Such
+    tuples compare faster than `Static`s, which a warm call needs.
     """
     return tuple([part for where, static in statics for part in (where, type(static.value), static.value)])
 
 
 def check_callable(fun: Any) -> None:
-    """TypeError unless `fun` is something that `jit` can call, and whose result is there when it returns."""
+    """Raise TypeError unless `fun` is a function that `jit` can call, and whose result is there when it returns."""
     if isinstance(fun, staticmethod):
         raise TypeError(f"staticmethod arguments are not supported, got {fun}\nWrite @staticmethod above @jit.")
     if not callable(fun):
@@ -154,15 +153,15 @@ def check_callable(fun: Any) -> None:
 def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Separate the static arguments of a call from the dynamic ones, which stay in their order.
 
-    The result has a tuple `args` and a dict `kwargs` of the dynamic ones; `statics`, a tuple; and `arity`, how many positional
-    arguments the call has, static ones included. The statics are pairs of a place and a Static: first positions, from left
-    to right, counted from 0, then keywords in the order of the alphabet.
+    The result has a tuple `args` and a dict `kwargs` of the dynamic ones; `statics`, a tuple; and `arity`, how many
+    positional arguments the call has, static ones included. The statics are pairs of a place and a Static: first
+    positions, from left to right, counted from 0, then keywords in alphabetical order.
 
-    What `spec` says of arguments that the call does not have (they were left out, or passed
-    in the other way) has no effect, with one exception: of negative positions, which count from the end of this call's `args`,
-    one before the first argument is a ValueError: "Positional argument indices, e.g. for `static_argnums`, must have value
-    greater than or equal to -len(args) and less than len(args), but got value -2 for len(args) == 1.". `Static` raises
-    another for a value without a hash.
+    Ignore what `spec` says about arguments that the call does not have (they were left out, or passed in the other
+    way), with one exception: a negative position, which counts from the end of this call's `args`, before the first
+    argument is a ValueError: "Positional argument indices, e.g. for `static_argnums`, must have value greater than or
+    equal to -len(args) and less than len(args), but got value -2 for len(args) == 1.". `Static` raises another for a
+    value without a hash.
     """
     count = len(args)
     if spec.static_argnums and min(spec.static_argnums) < -count:
@@ -180,7 +179,7 @@ def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def form_of(spec: ArgumentSpec, arity: int, names: Sequence[str]) -> CallForm:
-    """The form of a call with `arity` positional arguments and these keywords."""
+    """Return the form of a call with `arity` positional arguments and these keywords."""
     static_positions = tuple(sorted({i % arity for i in spec.static_argnums if -arity <= i < arity}))
     static_names = tuple(sorted(name for name in names if name in spec.static_argnames))
     positions = tuple(i for i in range(arity) if i not in static_positions)
@@ -189,7 +188,7 @@ def form_of(spec: ArgumentSpec, arity: int, names: Sequence[str]) -> CallForm:
 
 
 def donated_leaves(spec: ArgumentSpec, arguments: Arguments) -> tuple[bool, ...]:
-    """For each leaf of the dynamic arguments, in order, whether its buffer is given away."""
+    """Say for each leaf of the dynamic arguments, in order, whether it is donated."""
     if not spec.donate_argnums and not spec.donate_argnames:
         return ()
     count = arguments.arity
@@ -209,7 +208,7 @@ def donated_leaves(spec: ArgumentSpec, arguments: Arguments) -> tuple[bool, ...]
 
 
 def source_of(fun: Callable[..., Any]) -> str:
-    """`f at /path/file.py:12`, or only the name when there is no source."""
+    """Return `f at /path/file.py:12`, or only the name when there is no source."""
     inner = fun
     while isinstance(inner, functools.partial):
         inner = inner.func
@@ -222,10 +221,10 @@ def source_of(fun: Callable[..., Any]) -> str:
 
 
 def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, ...]:
-    """A name for each leaf of the dynamic arguments, in order: `x`, or `params['w'][0]` for a leaf of a tree.
+    """Return a name for each leaf of the dynamic arguments, in order: `x`, or `params['w'][0]` for a leaf of a tree.
 
-    What the parameters are called, `positional_names` and `keyword_name` know. The dynamic positional arguments need not
-    have been the first ones of the call: see `Arguments.dynamic_positions`. The key paths of the leaves of `(args, kwargs)` begin
+    `positional_names` and `keyword_name` give the parameters' names. The dynamic positional arguments need not be the
+    first ones of the call: see `Arguments.dynamic_positions`. The key paths of the leaves of `(args, kwargs)` begin
     with two entries, one for the pair and one for the argument; `keystr` prints the rest.
     """
     signature = signature_of(fun)
@@ -240,9 +239,10 @@ def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, 
 
 
 def positional_names(signature: inspect.Signature | None, count: int) -> list[str]:
-    """What the first `count` positional arguments of a call are called: `x`, `n`, and `args[0]` for what `*args` collects.
+    """Return the names of the first `count` positional arguments of a call: `x`, `n`, and `args[0]` for what `*args`
+    collects.
 
-    A function without a signature (None) is taken for one of `(*args, **kwargs)`.
+    Treat a function without a signature (None) as one of `(*args, **kwargs)`.
     """
     parameters = list(signature.parameters.values()) if signature is not None else []
     names = [p.name for p in parameters if p.kind in POSITIONAL][:count]
@@ -251,9 +251,9 @@ def positional_names(signature: inspect.Signature | None, count: int) -> list[st
 
 
 def keyword_name(signature: inspect.Signature | None, key: str) -> str:
-    """What a keyword argument is called: its name, or `kwargs['n']` for what `**kwargs` collects.
+    """Return the name of a keyword argument: its own, or `kwargs['n']` for what `**kwargs` collects.
 
-    A function without a signature (None) is taken for one of `(*args, **kwargs)`.
+    Treat a function without a signature (None) as one of `(*args, **kwargs)`.
     """
     parameters = signature.parameters if signature is not None else {}
     if key in parameters and parameters[key].kind in KEYWORD:
@@ -263,5 +263,5 @@ def keyword_name(signature: inspect.Signature | None, key: str) -> str:
 
 
 def argument_name(fun: Callable[..., Any], arguments: Arguments, index: int) -> str:
-    """The name of one leaf."""
+    """Return the name of one leaf."""
     return argument_names(fun, arguments)[index]

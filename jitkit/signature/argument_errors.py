@@ -1,4 +1,4 @@
-"""What is said of arguments that cannot be taken: which one, why, and the edit that mends it.
+"""Makes the errors for arguments that cannot be used: which one, why, and the edit that fixes it.
 
 JAX: jax/_src/pjit.py:_infer_input_type
 """
@@ -14,7 +14,7 @@ from ..base import errors, traceback_util
 
 
 def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -> Exception:
-    """The error for an argument, called `name`, of a type that cannot be traced, or an int that does not fit."""
+    """Return the error for an argument, called `name`, of a type that cannot be traced, or an int that does not fit."""
     if isinstance(error, OverflowError):
         return OverflowError(
             "An overflow was encountered while parsing an argument to a jitted computation, whose argument "
@@ -70,7 +70,7 @@ def _made_static(name: str) -> str:
 
 
 def unhashable_static(value: Any, error: Exception) -> ValueError:
-    """The error for a static argument without a hash."""
+    """Return the error for a static argument without a hash."""
     return ValueError(
         "Non-hashable static arguments are not supported. An error occurred while trying to hash an object "
         "of type "
@@ -81,7 +81,7 @@ def unhashable_static(value: Any, error: Exception) -> ValueError:
 
 
 def incomparable_static(values: Iterable[Any], error: Exception) -> Exception:
-    """The error for static arguments of which one cannot be compared; `error` itself when all can be."""
+    """Return the error for static arguments if one of them cannot be compared; `error` itself if all can be."""
     for value in values:
         try:
             bool(value == value)
@@ -101,7 +101,7 @@ def _incomparable(kind: type, error: Exception) -> ValueError:
 
 
 def mutated_static(function: str, where: int | str, value: Any) -> ValueError:
-    """The error for a static argument that has another hash than when it was first passed."""
+    """Return the error for a static argument whose hash has changed since it was first passed."""
     return ValueError(
         f"Static argument {where!r} of {function} was mutated: {value!r} has another hash than when it was "
         "first "

@@ -1,8 +1,8 @@
 """jit's options + a function's signature -> ArgumentSpec
 
-Which arguments of a function are static, and which may be donated: worked out once, when `jit` is applied. Users name
-them by position or by keyword, and each form is inferred from the other by the function's signature, so that `f(x, n=3)`
-and `f(x, 3)` agree on what is static. What does not fit the signature is an error here, and not in some later call.
+When `jit` is applied, decide once which arguments of a function are static, and which may be donated. Users give
+positions or names, and each is inferred from the other by the function's signature, so that `f(x, n=3)` and `f(x, 3)`
+agree on what is static. What does not fit the signature is an error here, not in a later call.
 
 JAX: jax/_src/api_util.py:infer_argnums_and_argnames
 """
@@ -16,14 +16,14 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-# The kinds of parameters that can be passed by position.
+# Kinds of parameters that can be passed by position.
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-# The kinds of parameters that can be passed by name.
+# Kinds of parameters that can be passed by name.
 KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class ArgumentSpec(NamedTuple):
-    """Which arguments of a function are static and which are donated, both by position and by name.
+    """The arguments of a function that are static, and those that are donated, both by position and by name.
 
     Positions are negative, counted from the end of the call's positional arguments, only for functions that
     take any number of them (`*args`).
@@ -47,13 +47,13 @@ def resolve_spec(
     donate_argnums: int | Sequence[int] | None,
     donate_argnames: str | Iterable[str] | None,
 ) -> ArgumentSpec:
-    """Complete positions by names and names by positions, and check both against the signature.
+    """Infer names from positions and positions from names, and check both against the signature.
 
     ValueError for a position out of range, an unknown or positional-only name, one given twice, or one that
     is both static and donated; TypeError for values of a wrong type.
     """
     if static_argnums is None and static_argnames is None and donate_argnums is None and donate_argnames is None:
-        return ArgumentSpec((), (), (), ())  # without a look at the signature, which takes 50 us
+        return ArgumentSpec((), (), (), ())  # avoids reading the signature, which takes 50 us
     signature = signature_of(fun)
     static_nums, static_names = _complete(fun, signature, static_argnums, static_argnames, "static")
     donate_nums, donate_names = _complete(fun, signature, donate_argnums, donate_argnames, "donate")
@@ -95,11 +95,11 @@ def _complete(
 def infer_missing(
     signature: inspect.Signature, nums: tuple[int, ...] | None, names: tuple[str, ...] | None
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The arguments that were chosen, by position and by name: where one of the two is None, it follows from the other.
+    """Return the chosen arguments by position and by name: where one of the two is None, infer it from the other.
 
-    Only parameters that can be passed in both ways (POSITIONAL_OR_KEYWORD) have a position and a name to infer. What is given
-    stays as it is, but for negative positions: they count from the last parameter that takes a position, and become those
-    that are counted from 0. In a function with `*args` they stay, too: only a call can tell where they are.
+    Only parameters that can be passed in both ways (POSITIONAL_OR_KEYWORD) have a position and a name to infer. What is
+    given stays as it is, except for negative positions: they count from the last positional parameter, and are
+    converted to positions from 0. In a function with `*args` they stay, too: only a call decides what they mean.
     """
     parameters = list(signature.parameters.values())
     both_ways = {i: p.name for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD}
@@ -125,7 +125,9 @@ def _as_positions(argnums: Any, what: str) -> tuple[int, ...]:
 
 
 def counted_from_zero(positions: Sequence[int], count: int) -> tuple[int, ...]:
-    """Positions among `count` arguments, of which negative ones count from the end. ValueError for one that is beyond them."""
+    """Convert positions among `count` arguments, of which negative ones count from the end. ValueError for one out of
+    range.
+    """
     for i in positions:
         if not -count <= i < count:
             raise ValueError(
@@ -144,9 +146,10 @@ def _as_names(argnames: str | Iterable[str], what: str) -> tuple[str, ...]:
 
 
 def check_positions(fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str) -> None:
-    """ValueError for a position that no parameter of the function takes; negative ones count from the last that does.
+    """Raise ValueError for a position that no parameter of the function takes; negative ones count from the last that
+    does.
 
-    A function with `*args` takes all. `what` is the name of the option. The error has two lines:
+    A function with `*args` takes all positions. `what` is the name of the option. The error has two lines:
 
         Jitted function has static_argnums=(3,), but only accepts 2 positional arguments.
         The function is f(x, n).
@@ -163,13 +166,13 @@ def check_positions(fun: Callable[..., Any], signature: inspect.Signature, nums:
 
 
 def check_names(fun: Callable[..., Any], signature: inspect.Signature, names: tuple[str, ...], what: str) -> None:
-    """ValueError for a name by which the function takes no argument.
+    """Raise ValueError for a name by which the function takes no argument.
 
     First, the names of positional-only parameters and of `*args`, even if there is a `**kwargs`, and all of them in one error:
 
         Jitted function has invalid argnames {'x'} in static_argnames. These are positional-only
 
-    Then those that no parameter has which is passed by name (its kind is in `KEYWORD`), unless a `**kwargs` takes them:
+    Then the names that no parameter with a kind in `KEYWORD` has, unless a `**kwargs` takes them:
 
         Jitted function has invalid argnames {'m'} in static_argnames. Function does not take these args.
         The function is f(x, n).
@@ -191,10 +194,10 @@ def check_names(fun: Callable[..., Any], signature: inspect.Signature, names: tu
 
 
 def name_of(fun: Callable[..., Any]) -> str:
-    """What a function is called in jaxprs and messages; a partial is called after its function."""
+    """Return a function's name for jaxprs and messages; a partial is named after its function."""
     while isinstance(fun, functools.partial):
         fun = fun.func
-    name = getattr(fun, "__name__", None)  # an object of a library may have another there
+    name = getattr(fun, "__name__", None)  # a library's object may have something else there
     return name if isinstance(name, str) else "<unnamed function>"
 
 
@@ -202,7 +205,7 @@ _signatures: weakref.WeakKeyDictionary[Any, inspect.Signature] = weakref.WeakKey
 
 
 def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
-    """The function's signature, or None for callables that have none (some builtins). Remembered: it takes 50 us."""
+    """Return the function's signature, or None for callables that have none (some builtins). Cached: it takes 50 us."""
     try:
         known = _signatures.get(fun)
         if known is None:

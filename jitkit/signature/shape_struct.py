@@ -1,4 +1,4 @@
-"""Arrays without values: arguments for `trace`, `lower`, `eval_shape` and `make_jaxpr`.
+"""Defines arrays without values: arguments for `trace`, `lower`, `eval_shape` and `make_jaxpr`.
 
 JAX: jax/_src/core.py:ShapeDtypeStruct
 """
@@ -14,11 +14,11 @@ from ..core import ShapedArray, dtypes
 
 
 class ShapeDtypeStruct:
-    """The shape and dtype of an array without its values: an argument for `trace`, `eval_shape`,
-    `make_jaxpr`; what they return.
+    """The shape and dtype of an array without its values: an argument for `trace`, `eval_shape`, `make_jaxpr`, and what
+    they return.
     """
 
-    __module__ = "jitkit"  # where users find it, as the errors say
+    __module__ = "jitkit"  # its public place, which errors show
     __slots__ = ("dtype", "shape", "sharding", "weak_type")
 
     def __init__(self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False) -> None:
@@ -32,9 +32,9 @@ class ShapeDtypeStruct:
 
     @classmethod
     def like(cls, x: Any) -> ShapeDtypeStruct:
-        """What is known of an array, a number or a tracer without its values; its sharding, if it was put there on purpose."""
+        """Return the shape and dtype of an array, a number or a tracer; its sharding, if it is committed."""
         aval = aval_of_argument(x)
-        # A tracer is on no device yet, and refuses to be asked.
+        # A tracer is on no device yet, and refuses to answer.
         on_purpose = not isinstance(x, core.Tracer) and getattr(x, "committed", True)
         return cls(
             aval.shape,
@@ -68,7 +68,7 @@ class ShapeDtypeStruct:
         return self.shape, self.dtype, self.sharding, self.weak_type
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
-        """The same with some parts replaced: `shape`, `dtype`, `sharding`, `weak_type`."""
+        """Return the same with some parts replaced: `shape`, `dtype`, `sharding`, `weak_type`."""
         parts = {name: getattr(self, name) for name in ShapeDtypeStruct.__slots__} | changes
         return ShapeDtypeStruct(parts.pop("shape"), parts.pop("dtype"), **parts)
 
@@ -79,8 +79,8 @@ class ShapeDtypeStruct:
 
 
 def aval_of_argument(x: Any) -> Any:
-    """The aval of an argument where no value is needed: a `ShapeDtypeStruct`, or whatever has a shape and a
-    dtype, will do. An aval is itself, of whatever dtype.
+    """Return the aval of an argument whose value is not needed: a `ShapeDtypeStruct`, or anything with a shape and a
+    dtype. An aval is returned as it is.
     """
     if isinstance(x, ShapedArray):
         return x
@@ -97,7 +97,7 @@ dtypes.asking_types.add(ShapeDtypeStruct)
 
 
 def key_of_argument(x: Any) -> Any:
-    """What is known of the place of an argument, which may be without a value."""
+    """Return the cache key of an argument, which may have no value."""
     if isinstance(x, ShapeDtypeStruct) and x.sharding is not None:
         return runtime.placed(aval_of_argument(x), x.sharding)
     return runtime.key_of_buffer(x) if runtime.is_buffer(x) else getattr(x, "_key", None)

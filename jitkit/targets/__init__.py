@@ -2,17 +2,17 @@
 
     jit(f).trace(x).lower().compile(target="tpu:v5e")
 
-One StableHLO text, and the real compilers of CPU, GPU and TPU: what each makes of it can be read, and cannot be
-run. The compilers are libraries of their own (the extras `tpu` and `gpu`) which take over the
-process that loads them, and end it when something is wrong. So they run in a process of their own:
+The real compilers of CPU, GPU and TPU compile one StableHLO text: what each makes of it can be read, but not run. The
+compilers are separate libraries (the extras `tpu` and `gpu`) which take over the process that loads them, and end it
+when something is wrong. So they run in their own process:
 
-    table      name -> Target: which compilers there are, and what each needs to be installed
-    process    program -> answer: the other process, its environment, and the time that it is given
-    worker     what runs there, and the only module besides `runtime` that talks to jaxlib
+    table      name -> Target: which compilers there are, and what must be installed for each
+    process    program -> answer: the other process, its environment, and its time limit
+    worker     what runs there; besides `runtime` the only module that uses jaxlib
     hlo        HLO text -> kernels, loops, and the Python lines that each came from
-    program    answer -> TargetProgram: what can be asked of the result
+    program    answer -> TargetProgram: the compiled program, to be read
 
-Two rules hold throughout. Every number says who counted it, and what a compiler does not tell is said to be
+Two rules hold throughout. Every number says who counted it, and numbers that a compiler does not give are marked as
 missing. And nothing ranks targets: their compilers count differently.
 """
 

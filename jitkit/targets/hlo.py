@@ -1,9 +1,9 @@
 """HLO text -> what runs: kernels, loops, and the lines of Python that each came from
 
-Optimised HLO is a set of computations. One is the entry; some are the bodies of loops, branches and calls, which
-run as they are written; the others are what a fusion does inside, all of it in one pass over memory. So what is
-launched is found by walking from the entry into everything but fusions, and the Python lines of a fusion are those
-of everything that is inside of it.
+Optimised HLO is a set of computations. One is the entry; some are the bodies of loops, branches and calls, whose
+instructions run one by one; the others are the insides of fusions, each one pass over memory. So we find what is
+launched by walking from the entry into everything but fusions, and the Python lines of a fusion are those of everything
+inside it.
 
 JAX: jax/_src/stages.py:Compiled.as_text
 """
@@ -25,8 +25,8 @@ class Line(NamedTuple):
 class Kernel(NamedTuple):
     """An instruction that runs on its own: a fusion, or an operation that was left alone.
 
-    `kind` is how a fusion is run ("loop", "input", "output", "custom", ...), "" for what is none; `operations` are the
-    names of the equations that went into it, and `lines` where they were written, each once, in order.
+    `kind` is how a fusion is run ("loop", "input", "output", "custom", ...), "" for other instructions; `operations`
+    are the names of the equations that went into it, and `lines` their source lines, each once, in order.
     """
 
     name: str
@@ -37,12 +37,12 @@ class Kernel(NamedTuple):
 
     @property
     def fused(self) -> bool:
-        """Whether it is several operations in one."""
+        """Whether it fuses several operations."""
         return self.opcode == "fusion"
 
 
 class Loop(NamedTuple):
-    """A `while`: its name, and how often it runs, where the compiler knows."""
+    """A `while`: its name, and how often it runs, if the compiler knows."""
 
     name: str
     trips: int | None
@@ -58,14 +58,14 @@ class Instruction(NamedTuple):
     is_root: bool
 
 
-# What costs nothing, or is the end, or the beginning, of what another instruction does.
+# Instructions that cost nothing, or are the end or the beginning of another one's work.
 _FREE = frozenset({
     "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "add-dependency", "opt-barrier",
     "domain", "partition-id", "replica-id", "copy-start", "slice-start",
 })  # fmt: skip
-# What runs other computations as they are written.
+# Instructions that run other computations as they are written.
 _WALKED = frozenset({"while", "conditional", "call", "async-start"})
-# Equations that apply a function: what they do is what the equations in it do.
+# Equations that apply a function: their work is that of the equations inside.
 _CALLS = frozenset({"jit", "custom_jvp_call", "custom_vjp_call", "checkpoint"})
 
 _HEAD = re.compile(r"^(?P<entry>ENTRY )?%?(?P<name>[\w.<>-]+) \(.*\{$")
@@ -78,23 +78,23 @@ _CALLED = re.compile(
 _KIND = re.compile(r"kind=k(\w+)")
 _SOURCE = re.compile(r'source_file="((?:[^"\\]|\\.)*)" source_line=(\d+)')
 _OPERATION = re.compile(r'op_name="([^"]*)"')
-# How often a loop runs, in its attributes, where the compiler knows.
+# How often a loop runs, from its attributes, if the compiler knows.
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 
 
 class Program:
     """An optimised program, read from its HLO text.
 
-    `computations` are all of them by name, `entry` is the name of the first one that runs; `kernels` and `loops` are what
-    is found by walking from there.
+    `computations` has all computations by name, `entry` is the name of the first to run; walking from there gives
+    `kernels` and `loops`.
     """
 
     def __init__(self, text: str) -> None:
         self.computations: dict[str, list[Instruction]] = {}  # by name, each with its instructions in order
         self.entry = ""
         self._read(text)
-        self.kernels: list[Kernel] = []  # what `walk` found, in order
-        self.loops: list[Loop] = []  # the same of loops
+        self.kernels: list[Kernel] = []  # found by `walk`, in order
+        self.loops: list[Loop] = []  # found by `walk`, in order
         if self.entry:
             self.walk(self.entry, set())
 
@@ -117,12 +117,13 @@ class Program:
                 body.append(Instruction(match["name"], its_type, found["opcode"], found["rest"], bool(match["root"])))
 
     def walk(self, computation: str, seen: set[str]) -> None:
-        """Add the kernels and loops of a computation, in its order, with those of what it runs as it is written.
+        """Add the kernels and loops of a computation, in order, and of the computations that it runs as written.
 
-        A `while` is a loop: how often it runs stands in its attributes (`rest`), as `"known_trip_count":{"n":"10"}`, or does not.
-        What an instruction of `_WALKED` refers to (`called`) runs as it is written; a name that no computation has is passed over.
-        All other instructions are kernels (`self._kernel(instruction)`), but for those that cost nothing (`_FREE`) and the ends of
-        what another one began (`...-update`, `...-done`). A computation that was seen is not walked again: it is counted once.
+        A `while` is a loop: its attributes (`rest`) say how often it runs, as `"known_trip_count":{"n":"10"}`, or do
+        not. What an instruction of `_WALKED` refers to (`called`) runs as it is written; ignore a name that no
+        computation has. All other instructions are kernels (`self._kernel(instruction)`), except those that cost
+        nothing (`_FREE`) and the ends of what another one began (`...-update`, `...-done`). Do not walk a computation
+        twice: it is counted once.
 
         Args:
           seen: names of computations that were walked. This one is added.
@@ -141,9 +142,9 @@ class Program:
                 self.kernels.append(self._kernel(instruction))
 
     def _kernel(self, instruction: Instruction) -> Kernel:
-        """An instruction as a kernel: with how it is fused, and the operations and lines that went into it."""
+        """Return an instruction as a kernel: how it is fused, and the operations and lines that went into it."""
         kind = _KIND.search(instruction.rest)
-        operations: dict[str, None] = {}  # as ordered sets
+        operations: dict[str, None] = {}  # ordered sets
         lines: dict[Line, None] = {}
         for inner in self._inside(instruction, set()):
             operations.update(dict.fromkeys(_operations(inner)))
@@ -159,7 +160,7 @@ class Program:
         )
 
     def _inside(self, instruction: Instruction, seen: set[str]) -> Iterator[Instruction]:
-        """An instruction, and all that it is made of."""
+        """Yield an instruction, and all instructions inside of it."""
         inner = [name for name in called(instruction) if name not in seen]
         seen.update(inner)
         for name in inner:
@@ -169,9 +170,8 @@ class Program:
 
 
 def _operations(instruction: Instruction) -> Iterator[str]:
-    """The equations that an instruction came from: `jit(f)/jit(g)/mul` from a `mul`, and where XLA has merged several,
-    their names stand one behind the other. What has the name of an argument, or one that the compiler made up, came
-    from none.
+    """Return the equations that an instruction came from: `jit(f)/jit(g)/mul` from a `mul`; where XLA has merged
+    several, their names follow one another. An instruction named after an argument, or by the compiler, came from none.
     """
     found = _OPERATION.search(instruction.rest)
     for path in found[1].split(";") if found else ():
@@ -181,7 +181,7 @@ def _operations(instruction: Instruction) -> Iterator[str]:
 
 
 def called(instruction: Instruction) -> list[str]:
-    """The computations that an instruction refers to."""
+    """Return the computations that an instruction refers to."""
     found = []
     for one, several in _CALLED.findall(instruction.rest):
         found += [one] if one else [name.strip().lstrip("%") for name in several.split(",") if name.strip()]
@@ -189,7 +189,7 @@ def called(instruction: Instruction) -> list[str]:
 
 
 def _after_type(text: str) -> str:
-    """What follows the type that an instruction's right side begins with: `f32[3]{0}`, or a tuple of such."""
+    """Return what follows the type that an instruction's right side begins with: `f32[3]{0}`, or a tuple of such."""
     if not text.startswith("("):
         return text[text.find(" ") :]
     depth = 0

@@ -1,10 +1,9 @@
-"""program -> answer: a compiler in a process of its own, which can be waited for, and be outlived
+"""program -> answer: runs a compiler in a process of its own, with a time limit
 
-A compiler for another machine is a guest with habits. It starts threads, takes over signals, writes to the
-terminal, refuses to be loaded twice, and when a program confuses it, it ends the process that it is in. None of
-this may happen to the user's process. So each platform gets one of its own, with an environment made for it, which
-reads programs from its standard input, a line of JSON each, and answers with a line each. An answer that does not
-come in time, or a process that is gone, is an error like every other one, and the next program gets a new process.
+A compiler for another machine starts threads, takes over signals, writes to the terminal, refuses to be loaded twice,
+and may end its process. None of this may happen to the user's process. So each platform gets its own process, with its
+own environment, which reads programs from its standard input, a line of JSON each, and answers with a line each. A
+timeout, or a process that has ended, is an ordinary error, and the next program gets a new process.
 
 JAX: jax/_src/compiler.py:backend_compile_and_load
 """
@@ -27,7 +26,7 @@ from .program import TargetProgram
 from .table import Target, TargetError
 
 PROGRAM = ["-m", "jitkit.targets.worker"]
-TIME_LIMIT = 300.0  # seconds for one program; what this takes is stuck, or too large to be waited for by default
+TIME_LIMIT = 300.0  # seconds for one program; a longer one is stuck, or too large to wait for by default
 
 
 class Compilers:
@@ -51,7 +50,7 @@ class Compilers:
         self._workers.clear()
 
     def abandon(self) -> None:
-        """For another thread: end what `compile` waits for, now and from now on. It takes its compiler for crashed."""
+        """For another thread: end what `compile` waits for, now and later. To `compile` it looks like a crash."""
         self._abandoned = True
         for worker in list(self._workers.values()):
             worker.kill()
@@ -59,7 +58,7 @@ class Compilers:
     def compile(self, name: str, text: str, target: Target, options: Sequence[tuple[str, Any]] = ()) -> TargetProgram:
         """Compile StableHLO text for a target; `options` are XLA's own debug options.
 
-        TargetError when the compiler is not there, refuses, takes too long or ends.
+        TargetError when the compiler is missing, refuses, takes too long or crashes.
         """
         obstacle = table.obstacle(target)
         if obstacle is not None:
@@ -67,7 +66,7 @@ class Compilers:
         worker = self._workers.get(target.platform)
         if worker is None:
             worker = self._workers[target.platform] = _Worker(target)
-        if self._abandoned:  # asked after the worker is known: either this kills it, or `abandon` does
+        if self._abandoned:  # checked once the worker is stored: either this kills it, or `abandon` does
             worker.kill()
         try:
             answer = worker.ask({"target": target.name, "text": text, "options": list(options)}, self.time_limit)
@@ -116,7 +115,7 @@ class _Worker:
     """One process that runs `jitkit.targets.worker` for a platform."""
 
     def __init__(self, target: Target) -> None:
-        # These two cost more to import than all of jitkit's own modules that a first call needs.
+        # Importing these two costs more than all of jitkit's modules that a first call needs.
         subprocess, tempfile = importlib.import_module("subprocess"), importlib.import_module("tempfile")
         self._folder = tempfile.TemporaryDirectory(prefix="jitkit-", ignore_cleanup_errors=True)
         folder = pathlib.Path(self._folder.name)
@@ -143,8 +142,8 @@ class _Worker:
         self._answers.put("")  # the end
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """The answer to one request. _Timeout, _Ended."""
-        with contextlib.suppress(OSError):  # a process that is gone is noticed below
+        """Return the answer to one request. Raises _Timeout or _Ended."""
+        with contextlib.suppress(OSError):  # a process that has ended is noticed below
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
         try:
@@ -157,11 +156,11 @@ class _Worker:
         return answer
 
     def kill(self) -> None:
-        """End the process, which whoever waits for its answer notices."""
+        """Kill the process; a thread that waits for its answer notices."""
         self._process.kill()
 
     def stop(self) -> str:
-        """End the process. Returns the end of what it wrote to its standard error."""
+        """Stop the process. Returns the end of its standard error."""
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         self.kill()
@@ -174,7 +173,7 @@ class _Worker:
 
 
 def environment(target: Target, dumps: pathlib.Path, ours: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a worker: ours, without what is meant for accelerators of this machine.
+    """Return a worker's environment: ours, without settings for accelerators of this machine.
 
     The child imports jitkit and jaxlib from where this process does.
     """
@@ -187,12 +186,12 @@ def environment(target: Target, dumps: pathlib.Path, ours: Mapping[str, str]) ->
         "CUDA_VISIBLE_DEVICES": "",
         **dict.fromkeys(
             ("TMPDIR", "TEMP", "TMP"), str(dumps.parent)
-        ),  # goes with the process, which may be ended at any time
+        ),  # deleted with the process, which may be ended at any time
     }
     if target.platform == "tpu":
         env |= {
-            "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # or else one process of this machine at a time
-            "TPU_SKIP_MDS_QUERY": "1",  # do not look for a data centre around us
+            "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # otherwise one process of this machine at a time
+            "TPU_SKIP_MDS_QUERY": "1",  # do not look for a data centre
             "TPU_WORKER_HOSTNAMES": "localhost",
             "TPU_STDERR_LOG_LEVEL": "3",
             "LIBTPU_INIT_ARGS": (
@@ -200,6 +199,6 @@ def environment(target: Target, dumps: pathlib.Path, ours: Mapping[str, str]) ->
             ),
         }
     if target.platform == "gpu":
-        # Another CUDA toolkit on the PATH would be asked instead of the one that was installed with the plugin.
+        # Otherwise another CUDA toolkit on the PATH would be used instead of the one installed with the plugin.
         env["PATH"] = f"{table.toolkit()}{os.sep}bin"
     return env

@@ -1,4 +1,4 @@
-"""answer -> TargetProgram: what a compiler made of a program, to be read and not to be run
+"""answer -> TargetProgram: what a compiler made of a program, to be read, not run
 
 JAX: jax/_src/stages.py:Compiled
 """
@@ -17,7 +17,7 @@ NOT_AVAILABLE = "not available from this compiler"
 
 
 class Analysis(Mapping[str, float]):
-    """Numbers about a program, with `source`: who counted them, and how. Empty where nobody did.
+    """Numbers about a program; `source` says who counted them, and how. Empty where nobody did.
 
     Numbers of different sources are counted differently, and cannot be compared.
     """
@@ -45,9 +45,9 @@ class Analysis(Mapping[str, float]):
 class TargetProgram:
     """A program compiled ahead of time for a target: HLO, costs, memory and code. It cannot be called.
 
-    `name` is the function's, `target` the chip, `compiler` the packages that compiled, with versions; `seconds` is
-    the time from StableHLO to the finished program, in a process that had not compiled before or had, as it came. `passes` are the
-    compiler's own that changed the program, each with the program after it, where XLA was asked to write them down.
+    `name` is the function's, `target` the chip, `compiler` the packages that compiled, with versions; `seconds` is the
+    time from StableHLO to the finished program, whether or not the process had compiled before. `passes` are the
+    compiler's passes that changed the program, each with the program after it, if XLA was asked to dump them.
     """
 
     def __init__(self, name: str, target: Target, answer: Mapping[str, Any]) -> None:
@@ -65,39 +65,39 @@ class TargetProgram:
         self._read: Program | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """TypeError: there is no such chip here."""
+        """Raise TypeError: there is no such chip here."""
         raise TypeError(
             f"{self.name!r} was compiled for {self.target.name}, ahead of time, and cannot be called here.\n"
             "To run it on this machine, call the jitted function, or `.compile()` without a target."
         )
 
     def as_text(self) -> str:
-        """The HLO text after the compiler's optimisation. `metadata` of a line has the Python line it came from."""
+        """Return the HLO text after the compiler's optimisation. `metadata` of a line has the Python line it came from."""
         return self._hlo
 
     def cost_analysis(self) -> Analysis:
-        """Estimates: flops, bytes accessed, transcendentals, and more where the compiler tells."""
+        """Return estimates: flops, bytes accessed, transcendentals, and more where the compiler has them."""
         return self._cost
 
     def memory_analysis(self) -> Analysis:
-        """Bytes of arguments, results, temporaries, memory that both share, and code."""
+        """Return the bytes of arguments, results, temporaries, memory that both share, and code."""
         return self._memory
 
     # --- read from the HLO ----------------------------------------------------------------------------------
 
     @property
     def kernels(self) -> list[Kernel]:
-        """What runs on its own, fused or not, each once, whether it stands in a loop or not."""
+        """The kernels, fused or not, each once, whether in a loop or not."""
         return self._program.kernels
 
     @property
     def fusions(self) -> list[Kernel]:
-        """The kernels that are several operations in one."""
+        """The kernels that fuse several operations."""
         return [kernel for kernel in self.kernels if kernel.fused]
 
     @property
     def loops(self) -> list[Loop]:
-        """The loops that are left in the program; others were unrolled, or became part of a kernel."""
+        """The loops left in the program; others were unrolled, or became part of a kernel."""
         return self._program.loops
 
     @property
@@ -109,23 +109,23 @@ class TargetProgram:
     # --- the code -------------------------------------------------------------------------------------------
 
     def ptx(self) -> dict[str, str]:
-        """NVIDIA's assembly, by kernel. TargetError for targets that are no GPUs."""
+        """Return NVIDIA's assembly, by kernel. TargetError for targets that are not GPUs."""
         return self._code_in("PTX")
 
     def llvm_ir(self) -> dict[str, str]:
-        """LLVM's code after its optimisation, by module. TargetError for targets that are no CPUs."""
+        """Return LLVM's code after its optimisation, by module. TargetError for targets that are not CPUs."""
         return self._code_in("LLVM IR")
 
     def bundles(self) -> dict[str, int]:
-        """How many instruction words (bundles, each of several instructions that begin together) a kernel has on
-        a TPU: the length of its schedule, by libtpu's own count. Bundles in a loop are counted once, however often
-        they run. TargetError for other targets.
+        """Return how many bundles (instruction words, each of several instructions that start together) a kernel has on
+        a TPU: the length of its schedule, as libtpu counts it. Bundles in a loop count once, however often they run.
+        TargetError for other targets.
         """
         code = self._code_in("VLIW bundles")
         return {kernel: self._bundles.get(kernel, count_bundles(text)) for kernel, text in code.items()}
 
     def launches(self) -> list[str]:
-        """What a GPU is told to do, in order: kernels with their grids and threads, copies, library calls.
+        """Return what a GPU is told to do, in order: kernels with their grids and threads, copies, library calls.
         TargetError for other targets.
         """
         if self.target.platform != "gpu":
@@ -133,7 +133,7 @@ class TargetProgram:
         return self._launches
 
     def code(self) -> dict[str, str]:
-        """The last stage that can be read, whatever its language is: by kernel or module; empty where there is none."""
+        """Return the last readable stage, whatever its language: by kernel or module; empty where there is none."""
         return self._code
 
     def _code_in(self, language: str) -> dict[str, str]:
@@ -149,8 +149,8 @@ class TargetProgram:
         return self._code
 
     def code_size(self) -> tuple[int, str] | None:
-        """How much code there is, and of what: lines of assembly or of LLVM IR, or bundles; None where the compiler
-        does not show it. Only sizes of one kind can be compared.
+        """Return the amount of code and its unit: lines of assembly or of LLVM IR, or bundles; None where the compiler
+        does not show it. Only sizes with one unit can be compared.
         """
         if not self._code:
             return None
@@ -167,10 +167,10 @@ class TargetProgram:
         )
 
 
-# `0x4 LB: > { ... }`: the address, what begins or ends there, a `>` for each loop and branch around, instructions.
+# `0x4 LB: > { ... }`: the address, what begins or ends there, a `>` for each enclosing loop and branch, instructions.
 _BUNDLE = re.compile(r"^\s*(?:0x)?[0-9a-f]+\s+(?:[A-Z]{2})?\s*:\s+(?:>\s*)*\{", re.MULTILINE)
 
 
 def count_bundles(text: str) -> int:
-    """The bundles in the code of a kernel, as libtpu writes it, with those of its loops and branches."""
+    """Count the bundles in a kernel's code, as libtpu writes it, with those of its loops and branches."""
     return len(_BUNDLE.findall(text))

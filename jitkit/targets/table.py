@@ -1,4 +1,4 @@
-"""name -> Target: the chips that can be compiled for, and what has to be installed for each
+"""name -> Target: the chips that can be compiled for, and what must be installed for each
 
 JAX: jax/experimental/topologies.py:get_topology_desc
 """
@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 
 class TargetError(RuntimeError):
-    """A program that could not be compiled for a target. The text says why, and what to do about it.
+    """A program could not be compiled for a target. The text says why, and what to do about it.
 
-    `reason` is "missing" (the compiler is not installed), "refused" (it has an objection to the program),
-    "timeout", "crashed", or "unavailable" (something was asked of the result that its compiler does not give).
+    `reason` is "missing" (the compiler is not installed), "refused" (it has an objection to the program), "timeout",
+    "crashed", or "unavailable" (the compiler does not give what was asked of the result).
     """
 
     def __init__(self, reason: str, text: str) -> None:
@@ -28,10 +28,10 @@ class TargetError(RuntimeError):
 class Target(NamedTuple):
     """A chip to compile for.
 
-    `platform` is what lowering rules ask for; `package` is the distribution that holds the compiler, with a module that is
-    there when it is (of a GPU, see `cuda`); `extra` is the extra of jitkit that brings it; `code` is what the compiler's
-    last stage that can be read is called. `description` is what the compiler is told of the chip: of a GPU, XLA's
-    `GpuTargetConfigProto` as text; of a TPU, the name of a topology.
+    `platform` selects lowering rules; `package` is the distribution that holds the compiler, and a module that is there
+    when it is (for a GPU, see `cuda`); `extra` is the extra of jitkit that installs it; `code` names the compiler's
+    last readable stage. `description` describes the chip to the compiler: for a GPU, XLA's `GpuTargetConfigProto` as
+    text; for a TPU, the name of a topology.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Target(NamedTuple):
     description: str
 
 
-# What the descriptions of NVIDIA's GPUs have in common. They are XLA's own: openxla/xla,
+# The common part of the descriptions of NVIDIA's GPUs. They are XLA's own: openxla/xla,
 # xla/backends/gpu/target_config/specs/*.txtpb
 _GPU = """
 platform_name: "CUDA"
@@ -65,12 +65,12 @@ gpu_device_info {{
 
 
 def _gpu(name: str, chip: str, device: str, limits: str) -> Target:
-    """An NVIDIA GPU; `limits` are the lines of its description in which GPUs differ."""
+    """Return an NVIDIA GPU; `limits` are the lines of its description in which GPUs differ."""
     return Target(name, chip, "gpu", "gpu", None, "PTX", _GPU.format(device=device, limits=limits))
 
 
 def _tpu(name: str, chip: str, topology: str) -> Target:
-    """A TPU, by the name that libtpu has for a machine with one such chip."""
+    """Return a TPU, by libtpu's name for a machine with one such chip."""
     return Target(name, chip, "tpu", "tpu", ("libtpu", "libtpu"), "VLIW bundles", topology)
 
 
@@ -95,7 +95,7 @@ TARGETS = {
 
 
 def find(name: str) -> Target:
-    """The target of a name. ValueError for one that does not exist."""
+    """Return the target with this name. ValueError for one that does not exist."""
     try:
         return TARGETS[name]
     except KeyError:
@@ -103,8 +103,8 @@ def find(name: str) -> Target:
 
 
 class Cuda(NamedTuple):
-    """A generation of NVIDIA's CUDA. It takes two distributions to compile for its GPUs, XLA's `plugin` and NVIDIA's
-    `toolkit` (with the assembler, `ptxas`), each named with the module that is there when it is.
+    """A generation of NVIDIA's CUDA. Compiling for its GPUs takes two distributions, XLA's `plugin` and NVIDIA's
+    `toolkit` (with the assembler, `ptxas`), each with the name of a module that is there when it is.
     """
 
     plugin: tuple[str, str]
@@ -118,13 +118,13 @@ CUDAS = (
 
 
 def cuda() -> Cuda:
-    """The generation whose plugin is installed; the first, where there is none."""
+    """Return the generation whose plugin is installed; the first, where there is none."""
     return next((each for each in CUDAS if _is_there(each.plugin[1])), CUDAS[0])
 
 
 def toolkit() -> pathlib.Path | None:
-    """The folder of NVIDIA's toolkit: the one that was installed beside the plugin, else this machine's own, by `ptxas` on the
-    PATH. None where there is neither.
+    """Return the folder of NVIDIA's toolkit: the one installed with the plugin, else this machine's own, by `ptxas` on
+    the PATH. None where there is neither.
     """
     _, module = cuda().toolkit
     if _is_there(module):
@@ -136,7 +136,7 @@ def toolkit() -> pathlib.Path | None:
 
 
 def obstacle(target: Target) -> TargetError | None:
-    """What keeps us from compiling for a target, with the command that mends it."""
+    """Say what prevents compiling for a target, with the command that fixes it."""
     absent = _absent(target)
     if absent:
         are = "is" if len(absent) == 1 else "are"
@@ -148,7 +148,7 @@ def obstacle(target: Target) -> TargetError | None:
     if target.package is None:
         package = cuda().plugin[0]
         plugin, ours = version_of(package), version_of("jaxlib")
-        if plugin != ours:  # they share an interface that is private to them
+        if plugin != ours:  # they share a private interface
             return TargetError(
                 "missing",
                 f"The compiler for {target.name} is {package} {plugin}, and has to be of jaxlib's version, {ours}. "
@@ -158,19 +158,19 @@ def obstacle(target: Target) -> TargetError | None:
 
 
 def _absent(target: Target) -> list[str]:
-    """The distributions that a target misses."""
+    """Return the distributions that are missing for a target."""
     if target.package is not None:
         return [] if _is_there(target.package[1]) else [target.package[0]]
     plugin = [] if _is_there(cuda().plugin[1]) else [cuda().plugin[0]]
     return plugin + ([] if toolkit() else [cuda().toolkit[0]])
 
 
-# What the extras of the same names consist of. In words of JAX's, since jitkit is in no package index.
+# What the extras of the same names consist of. Written with JAX's names, since jitkit is in no package index.
 EXTRAS = {"tpu": ("jax[tpu]",), "gpu": ("jax[cuda12-local]", "nvidia-cuda-nvcc-cu12>=12.6")}
 
 
 def how_to_install(*extras: str) -> str:
-    """The commands that bring extras, for each kind of installation."""
+    """Return the commands that install extras, for each kind of installation."""
     if not any(extras):
         return "    pip install jax"
     if sys.platform != "linux":
@@ -180,10 +180,10 @@ def how_to_install(*extras: str) -> str:
 
 
 def _is_there(module: str) -> bool:
-    """Whether a module can be imported, without importing it: that would start the compiler here."""
+    """Whether a module can be imported; does not import it, since that would start the compiler here."""
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # a package above it
+    except ModuleNotFoundError:  # a parent package
         return False
 
 
@@ -191,7 +191,7 @@ UNKNOWN = "unknown"
 
 
 def version_of(package: str) -> str:
-    """The version of an installed distribution; UNKNOWN when it is not installed as one."""
+    """Return the version of an installed distribution; UNKNOWN when it is not installed as one."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -199,7 +199,7 @@ def version_of(package: str) -> str:
 
 
 def compiler_of(target: Target) -> str:
-    """The packages that compile for a target, with their versions: `libtpu 0.0.51`."""
+    """Return the packages that compile for a target, with their versions: `libtpu 0.0.51`."""
     needed = cuda() if target.package is None else [target.package]
     versions = [(package, version_of(package)) for package, _ in needed]
     return ", ".join(
@@ -208,7 +208,7 @@ def compiler_of(target: Target) -> str:
 
 
 def folder_of(module: str) -> pathlib.Path:
-    """The folder that a package is installed in."""
+    """Return the folder that a package is installed in."""
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError(f"No module named {module!r}", name=module)

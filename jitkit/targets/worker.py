@@ -1,14 +1,13 @@
-"""stdin -> stdout: a compiler that reads programs, a line of JSON each, and answers with a line each
+"""stdin -> stdout: runs a compiler that reads programs, a line of JSON each, and answers with a line each
 
     python -m jitkit.targets.worker PLATFORM FOLDER
 
-Started by `process`, which makes the environment; not to be imported. FOLDER is where the compiler writes what it
-writes besides its results; it is emptied for each program. jaxlib does what the answers say; jax is not imported,
-so that it does not look for plugins itself.
+Started by `process`, which makes the environment; not to be imported. The compiler writes its dumps into FOLDER, which
+is emptied for each program. jaxlib does the work; jax is not imported, so that it does not look for plugins itself.
 
-The three compilers are reached in two ways. The CPU's is part of jaxlib. Those of GPU and TPU are PJRT plugins:
-shared libraries with one table of C functions, which can describe a machine that is not there (a topology), and
-compile for it. What each tells about its result differs; whatever is passed on has its source beside it.
+The three compilers are reached in two ways. The CPU's is part of jaxlib. Those of GPU and TPU are PJRT plugins: shared
+libraries with one table of C functions, which can describe a machine that is not there (a topology), and compile for
+it. Each reports different facts about its result; every number is passed on with its source.
 
 JAX: jax/_src/interpreters/mlir.py:make_ir_context
 """
@@ -40,55 +39,57 @@ _GENERIC = (
 
 
 class Compiler:
-    """The CPU's compiler, and what the others share with it."""
+    """The CPU's compiler, and the base of the others."""
 
     def __init__(self, dumps: pathlib.Path) -> None:
         self.dumps = dumps
         self.host = _xla_client.make_cpu_client()
 
     def device(self, target: Target) -> Any:
-        """The device to compile for; one that is only described, for the chips of other machines."""
+        """Return the device to compile for; for the chips of other machines, one that is only described."""
         return self.host.local_devices()[0]
 
     def options(self) -> list[tuple[str, Any]]:
-        """XLA's options that make it write its code into the folder."""
+        """Return XLA's options that make it write its code into the folder."""
         return [
             ("xla_dump_to", str(self.dumps)),
             ("xla_dump_hlo_as_text", True),
-            # jaxlib 0.12 writes LLVM IR on request only, and 0.11 PTX. With MLIR's logs, as by ".*", it ends now and then: they are
-            # written by several threads at once.
+            # jaxlib 0.12 writes LLVM IR on request only, and 0.11 PTX. Asking for MLIR's logs as well, as by ".*",
+            # sometimes crashes it: several threads write them at once.
             ("xla_dump_emitter_re", "llvm|ptx"),
         ]
 
     def compile(self, device: Any, text: str, options: Any) -> Any:
-        """The compiled program."""
+        """Compile the text."""
         runtime.prepare_lapack("@lapack_" in text)
         return self.host.compile_and_load(text, [device], options)
 
     def hlo(self, executable: Any) -> str:
-        """The optimised program."""
+        """Return the optimised program."""
         return "\n\n".join(module.to_string() for module in executable.hlo_modules())
 
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
-        """Estimates, and who made them."""
+        """Return estimates, and who made them."""
         return _plain(executable.cost_analysis()), "XLA's cost model for CPUs, on the optimised HLO"
 
     def code(self) -> dict[str, str]:
-        """The code that the compiler wrote into the folder, by kernel."""
+        """Return the code that the compiler wrote into the folder, by kernel."""
         return self._files(r"module_\d+\.[^.]*\.(?P<name>.*)\.ir-with-opt\.ll")
 
     def bundles(self) -> dict[str, int]:
-        """The compiler's own count of a kernel's instruction words, where it writes it down."""
+        """Return the compiler's own count of a kernel's instruction words, if it writes one."""
         return {}
 
     def launches(self) -> list[str]:
-        """What the device is told to do, where the compiler writes it down."""
+        """Return what the device is told to do, if the compiler writes it."""
         return []
 
     def passes(self) -> list[tuple[str, str]]:
-        """The passes that changed the program, each with the program after it, where the compiler was asked to write them down."""
+        """Return the passes that changed the program, each with the program after it, if the compiler was asked to dump
+        them.
+        """
         first = self._files(r"(?P<name>module_\d+\.[^.]*)\.before_optimizations\.txt")
-        module = min(first, default="")  # a compiler that tries variants out compiles these, too
+        module = min(first, default="")  # a compiler that tries out variants compiles these, too
         steps = self._files(rf"{re.escape(module)}\.(?P<name>\d{{4}}\..*)\.txt") if module else {}
         named = [("before XLA's passes", first[module])] if steps else []
         for name, text in sorted(steps.items()):
@@ -116,22 +117,22 @@ class Plugin(Compiler):
         self.context = runtime.mlir_context()
 
     def load(self) -> Any:
-        """The plugin's table of functions."""
+        """Return the plugin's table of functions."""
         raise NotImplementedError
 
     def topology(self, target: Target) -> tuple[str, dict[str, Any]]:
-        """The name and the options that describe a machine with one such chip: all that the compiler gets to see of it."""
+        """Return the name and the options that describe a machine with one such chip to the compiler."""
         raise NotImplementedError
 
     def device(self, target: Target) -> Any:
-        """The device to compile for, made once for each chip."""
+        """Return the device to compile for, made once for each chip."""
         if target.name not in self.devices:
             machine = _ext.get_c_api_topology(self.api, *self.topology(target))
             self.devices[target.name] = machine._make_compile_only_devices()[0]
         return self.devices[target.name]
 
     def compile(self, device: Any, text: str, options: Any) -> Any:
-        """The compiled program. These compilers take MLIR, so the text is parsed here."""
+        """Compile the text. These compilers take MLIR, so it is parsed here."""
         with self.context:
             module = importlib.import_module("jaxlib.mlir.ir").Module.parse(text)
             return device.client.compile(module, _xla_client.DeviceList((device,)), options)
@@ -141,31 +142,31 @@ class Cuda(Plugin):
     """XLA's compiler for NVIDIA GPUs, and NVIDIA's assembler."""
 
     def load(self) -> Any:
-        """The plugin, from the folder in which JAX would look for it."""
+        """Load the plugin, from the folder in which JAX would look for it."""
         library = str(table.folder_of(table.cuda().plugin[1]) / "xla_cuda_plugin.so")
         return _load_plugin("cuda", library)
 
     def topology(self, target: Target) -> tuple[str, dict[str, Any]]:
-        """One GPU, as XLA describes it; the name is not read."""
+        """Describe one GPU as XLA does; the name is not read."""
         return target.name, {"topology": "1x1x1", "target_config": target.description}
 
     def options(self) -> list[tuple[str, Any]]:
-        """And where the assembler and NVIDIA's own library of functions (libdevice) are."""
+        """Add the places of the assembler and of NVIDIA's library of functions (libdevice)."""
         return [*super().options(), ("xla_gpu_cuda_data_dir", str(table.toolkit()))]
 
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
-        """This plugin does not implement an estimate."""
+        """Return nothing: this plugin does not implement an estimate."""
         [module] = executable.hlo_modules()
         return _plain(_ext.hlo_module_cost_analysis(self.host, module)), _GENERIC
 
     def code(self) -> dict[str, str]:
-        """PTX, under the name of the kernel in it. What has no kernel holds constants."""
+        """Return PTX, under the name of its kernel. PTX without a kernel holds constants."""
         texts = self._files(r"module_\d+\.[^.]*\.(?P<name>.*)\.ptx").values()
         entries = [(re.search(r"\.entry\s+(\w+)", text), text) for text in texts]
         return {entry[1]: text for entry, text in entries if entry}
 
     def launches(self) -> list[str]:
-        """XLA calls them thunks."""
+        """Return what XLA calls thunks."""
         lines = "".join(self._files(r"(?P<name>module_.*\.thunk_sequence)\.txt").values()).splitlines()
         bare = [re.sub(r"^\s*\d+: |\[(?:source|prev)[^\]]*\]", "", line) for line in lines]
         return [" ".join(line.split()) for line in bare if line.strip()]
@@ -175,20 +176,22 @@ class Tpu(Plugin):
     """The TPU's compiler."""
 
     def load(self) -> Any:
-        """libtpu, which insists on being the only one of its kind in a process."""
+        """Load libtpu, which insists on being the only one in a process."""
         library = importlib.import_module("libtpu").get_library_path()
         return _load_plugin("tpu", library)
 
     def topology(self, target: Target) -> tuple[str, dict[str, Any]]:
-        """One chip of a kind, which libtpu knows by name."""
+        """Describe one chip of a kind, which libtpu knows by name."""
         return target.description, {"chips_per_host_bounds": [1, 1, 1]}
 
     def options(self) -> list[tuple[str, Any]]:
-        """libtpu is told by its environment where to write."""
+        """Return no options: libtpu's environment says where to write."""
         return []
 
     def hlo(self, executable: Any) -> str:
-        """From the executable; where a newer libtpu puts into it what jaxlib cannot read, as it was dumped."""
+        """Return the program from the executable; if a newer libtpu puts something into it that jaxlib cannot read,
+        from the dump.
+        """
         try:
             return super().hlo(executable)
         except _ext.JaxRuntimeError:
@@ -198,18 +201,18 @@ class Tpu(Plugin):
             return "\n\n".join(texts.values())
 
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
-        """With an estimate of the time, where it is one: negative means that libtpu does not know."""
+        """Add an estimate of the time, if there is one: a negative one means that libtpu does not know."""
         numbers = _plain(executable.cost_analysis())
         if numbers.get("optimal_seconds", 0.0) < 0:
             del numbers["optimal_seconds"]
         return numbers, "libtpu's cost model, on the optimised HLO with its padded layouts"
 
     def code(self) -> dict[str, str]:
-        """Bundles by kernel; "TLP" is the program around them."""
+        """Return bundles by kernel; "TLP" is the program around them."""
         return self._files(r"\d+-(?P<name>.*)-\d+-final_bundles\.txt")
 
     def bundles(self) -> dict[str, int]:
-        """From libtpu's analysis of the schedule that it has found."""
+        """Read libtpu's analysis of its schedule."""
         analyses = self._files(r"\d+-(?P<name>.*)-\d+-schedule-analysis_final_bundles\.txt")
         totals = {name: re.search(r"total scheduled bundles:\s*(\d+)", text) for name, text in analyses.items()}
         return {name: int(total[1]) for name, total in totals.items() if total}
@@ -225,26 +228,26 @@ def _load_plugin(name: str, library: str) -> Any:
 
 
 def _plain(costs: Any) -> dict[str, float]:
-    """The totals among the numbers of a cost analysis; those of single operands have braces in their names."""
+    """Return the totals among the numbers of a cost analysis; those of single operands have braces in their names."""
     numbers = costs[0] if isinstance(costs, (list, tuple)) else costs
     return {key: float(value) for key, value in numbers.items() if "{" not in key}
 
 
 def _memory(executable: Any) -> tuple[dict[str, float], str]:
-    """Bytes, as the compiler planned them."""
+    """Return bytes as planned by the compiler."""
     try:
         stats = executable.get_compiled_memory_stats()
     except _ext.JaxRuntimeError:
         return {}, NOT_AVAILABLE
     parts = {"arguments": "argument", "results": "output", "aliased": "alias", "temporaries": "temp"}
     numbers = {name: float(getattr(stats, f"{part}_size_in_bytes")) for name, part in parts.items()}
-    if stats.generated_code_size_in_bytes:  # 0 where the compiler does not count it
+    if stats.generated_code_size_in_bytes:  # 0 if the compiler does not count it
         numbers["code"] = float(stats.generated_code_size_in_bytes)
     return numbers, "the compiler's own assignment of buffers (CompiledMemoryStats)"
 
 
 def answer(compiler: Compiler, request: dict[str, Any]) -> dict[str, Any]:
-    """Compile one program, and tell what is known of it."""
+    """Compile one program, and return what is known about it."""
     for path in compiler.dumps.iterdir():
         path.unlink()
     device = compiler.device(table.find(request["target"]))
@@ -270,8 +273,8 @@ def answer(compiler: Compiler, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer until there is nothing more to read."""
-    # The compilers write to the standard output as they please. What goes back is written to a copy of it.
+    """Answer until the input ends."""
+    # The compilers write to the standard output as they like, so answers are written to a copy of it.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     platform, folder = sys.argv[1:]
@@ -280,7 +283,7 @@ def main() -> None:
         try:
             reply = answer(compiler, json.loads(line))
         except Exception as error:
-            # What a compiler or a parser objects to is for the user to read.
+            # The user should read the error of a compiler or a parser.
             reply = {"error": f"{type(error).__name__}: {error}"}
         answers.write(json.dumps(reply) + "\n")
         answers.flush()

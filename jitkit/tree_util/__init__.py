@@ -1,17 +1,17 @@
 """value -> leaves + treedef
 
-Comes in: arguments and results, in dicts, lists, tuples, classes. Goes out: a flat list of leaves, and a treedef that puts them
-together again. In the order of reading:
+Comes in: arguments and results, in dicts, lists, tuples, classes. Goes out: a flat list of leaves, and a treedef that
+rebuilds the tree from them. In the order of reading:
 
-    nodes        how one node comes apart: a dict, a list, a namedtuple; `registered_nodes`: a class that was registered
-    key_entries  the way from a node to its children: `[0]`, `['a']`, `.name`
+    nodes        how to flatten one node: a dict, a list, a namedtuple; `registered_nodes`: a registered class
+    key_entries  the step from a node to a child: `[0]`, `['a']`, `.name`
     registry     which types are nodes, and how a class becomes one
-    treedef      leaves + treedef -> value; trees that are equal are one object
-    skeletons    a tree to look at, of a structure and without the user's nodes
-    functions    `tree_flatten`, `tree_map` and the others that users call
-    paths        the way to each leaf, and how two trees differ, in words
-    guessing     structures that come again, known by their roots
-    compiled     a treedef as Python code, for trees that come often
+    treedef      leaves + treedef -> value; equal treedefs are one object
+    skeletons    a tree of a given structure, without the user's classes
+    functions    `tree_flatten`, `tree_map` and the other public functions
+    paths        key paths, and the differences of two trees in words
+    guessing     recognises repeated structures by their roots
+    compiled     a treedef as Python code, for frequent structures
 
 JAX: jax/_src/tree_util.py:tree_flatten
 """

@@ -1,6 +1,6 @@
-"""treedef -> Python functions that take such trees apart, and put them together
+"""treedef -> Python functions that flatten such trees, and rebuild them
 
-For the structure `({'a': *, 'b': None}, [(*, *), (*, *)])` this is written:
+For the structure `({'a': *, 'b': None}, [(*, *), (*, *)])` we write:
 
     def f0(t):
         if type(t) is not c0 or len(t) != 2: raise Other
@@ -15,11 +15,11 @@ For the structure `({'a': *, 'b': None}, [(*, *), (*, *)])` this is written:
         except (KeyError, Other): return None
         return leaves if leaf_types.issuperset(map(type, leaves)) else None
 
-That is what `jit` does to functions, done to a treedef: specialise for what was seen, guard it, and fall back where the guard
-fails. What comes more than once, such as the layer of a model, has a function of its own, and leaves side by side are taken in
-one piece. So the text is as long as what is different in a structure. To compile a line takes Python 20 us, so what is longer than
-`_MANY_LINES` is written only for a structure that has come so often that it has taken as much time without, and what is longer
-than `_MOST_LINES` never.
+This does to a treedef what `jit` does to functions: specialise for what was seen, guard it, and fall back where the
+guard fails. A repeated part, such as a model's layer, has its own function, and neighbouring leaves are unpacked
+together. So the text only grows with the differences in a structure. Python compiles a line in 20 us, so a text longer
+than `_MANY_LINES` is written only for a structure that has already cost that much time without it, and one longer than
+`_MOST_LINES` never.
 
 JAX: jax/_src/tree_util.py:tree_flatten
 """
@@ -37,30 +37,30 @@ from .registry import leaf_types
 from .treedef import LEAF, PyTreeDef, fingerprint
 
 PutTogether = Callable[[Iterable[Any]], Any]
-_MANY_LINES = 512  # of one text, that are written at once
+_MANY_LINES = 512  # lines up to which a text is written at once
 _MOST_LINES = 16384
-_LINES_A_USE = 100  # that are compiled in the time that they save at one use
-_MOST_PATHS = 16384  # that are kept for a structure
-_MANY = 24  # leaves side by side that are taken in one piece
-_SEVERAL = 3  # nodes of one structure side by side that are gone through in a loop
-_DEEPEST = 24  # nodes in each other in one function: Python's parser takes no more than 200 brackets
+_LINES_A_USE = 100  # lines that compile in the time that they save per use
+_MOST_PATHS = 16384  # key paths kept for a structure
+_MANY = 24  # neighbouring leaves from which on they are unpacked together
+_SEVERAL = 3  # neighbouring nodes of one structure from which on they are handled in a loop
+_DEEPEST = 24  # nested nodes in one function: Python's parser allows at most 200 brackets
 _MOST_LEVELS = 256
-_SMALL = 8  # nodes that are written again where they come again
+_SMALL = 8  # nodes up to which a repeated part is written inline
 
 
 class Other(Exception):
-    """What a written function raises for a tree of another structure."""
+    """Raised by a written function for a tree of another structure."""
 
 
 class Shape:
-    """What there is to write for some structures: how many lines, and which parts come more than once. Trees are large, and made
-    of few parts: each is looked at once.
+    """What to write for some structures: how many lines, and which parts are repeated. Trees are large, but made of few
+    parts: each is analysed once.
     """
 
     def __init__(self, *treedefs: PyTreeDef) -> None:
         self.lines = 0
-        self.repeated: set[int] = set()  # addresses: metadata may have an equality of their own
-        self.has_plain_keys = True  # strings: of others, a tree may have one that equals the treedef's and is another
+        self.repeated: set[int] = set()  # by address: metadata may have their own equality
+        self.has_plain_keys = True  # all keys are strings; other keys may equal the treedef's and still differ
         self.depth = 0
         met: set[int] = set()
         waiting = [(treedef, 0) for treedef in treedefs]
@@ -86,28 +86,26 @@ class Shape:
 
     @property
     def is_too_long(self) -> bool:
-        """Whether the text would be longer than it is worth, or is about a tree that is too deep for who writes it."""
+        """Whether the text would be longer than it is worth, or the tree is too deep."""
         return self.lines > _MOST_LINES or self.depth > _MOST_LEVELS
 
 
 def is_uniform(children: Sequence[PyTreeDef]) -> bool:
-    """Whether children are so many of one structure that a loop goes through them."""
+    """Whether the children are enough nodes of one structure to handle them in a loop."""
     if len(children) <= _SEVERAL or (children[0] is LEAF and len(children) <= _MANY):
         return False
     return all(child is children[0] for child in children)
 
 
 class Source:
-    """The text of functions, while it is written: lines of the one that is begun, expressions for the leaves (`*n4` for several),
-    and the constants that it refers to.
+    """The text of functions while it is written: the lines of the current one, expressions for the leaves (`*n4` for
+    several), and the constants that it refers to.
     """
 
     def __init__(self, shape: Shape, constants: dict[str, Any], looks_at_keys: bool = False) -> None:
         self.shape = shape
         self.constants = constants
-        self.looks_at_keys = (
-            looks_at_keys  # a dict may have keys of a subclass of str, which are equal to the treedef's
-        )
+        self.looks_at_keys = looks_at_keys  # a dict may have keys of a subclass of str, equal to the treedef's
         self.lines: list[str] = []
         self.leaves: list[str] = []
         self._texts: list[str] = []  # of the functions that it calls
@@ -115,17 +113,17 @@ class Source:
         self._variables = 0
 
     def constant(self, value: Any) -> str:
-        """A name for a value in the text."""
+        """Return a name for a value in the text."""
         name = f"c{len(self.constants)}"
         self.constants[name] = value
         return name
 
     def function(self, name: str, parameters: str) -> Any:
-        """The function that is begun, compiled."""
+        """Compile the current function."""
         self.constants["Other"] = Other
         text = "".join([*self._texts, self._definition(name, parameters)])
         exec(compile(text, "<jitkit.tree_util.compiled>", "exec"), self.constants)
-        return self.constants.pop(name)  # which would otherwise hold itself
+        return self.constants.pop(name)  # the function would otherwise hold itself
 
     def _definition(self, name: str, parameters: str) -> str:
         body = "".join(f"    {line}\n" for line in self.lines) or "    pass\n"
@@ -138,7 +136,7 @@ class Source:
         return name
 
     def _function_for(self, treedef: PyTreeDef, kind: str, write: Callable[[Source, PyTreeDef], str]) -> str:
-        """The name of a function for a part of the structure, which is written if it was not before."""
+        """Return the name of the function for a part of the structure; write it if it is not written yet."""
         name = self._functions.get((kind, id(treedef)))
         if name is None:
             inner = Source(self.shape, self.constants, self.looks_at_keys)
@@ -151,8 +149,8 @@ class Source:
     # --- taking apart ---
 
     def take_apart(self, treedef: PyTreeDef, name: str, depth: int = 0) -> None:
-        """Write the lines that take the value of variable `name` apart, or raise `Other` (or KeyError) if it is not of this
-        structure. Leaves are not looked at.
+        """Write the lines that take the value of variable `name` apart, or raise `Other` (or KeyError) if it has
+        another structure. They do not check leaves.
         """
         node_type, children = treedef.node_type, treedef.children()
         if node_type is None:
@@ -179,7 +177,7 @@ class Source:
             if isinstance(node_type, DictNode):
                 sequence = f"{self.constant(treedef.data.take)}({name})"
                 items = [f"{name}[{self._key(key)}]" for key in treedef.data.keys]
-                if self.looks_at_keys and items:  # one is enough: mixed ones are not met
+                if self.looks_at_keys and items:  # checking one is enough: mixed keys do not occur
                     self.lines += [f"for key in {name}: break", "if type(key) is not str: raise Other"]
         if is_uniform(children):
             child = children[0]
@@ -206,7 +204,7 @@ class Source:
     # --- putting together ---
 
     def put_together(self, treedef: PyTreeDef, start: int, depth: int = 0) -> str:
-        """The Python expression that makes the tree of `leaves[start:]`; the leaf at i is in variable `xi`, where it is alone."""
+        """Return the Python expression that makes the tree of `leaves[start:]`; a single leaf at i is in variable `xi`."""
         node_type, children = treedef.node_type, treedef.children()
         if node_type is None:
             self.leaves.append(f"x{start}")
@@ -222,7 +220,7 @@ class Source:
             inner = Source(self.shape, self.constants, self.looks_at_keys)
             inner._texts, inner._functions = self._texts, self._functions
             tree = inner.put_together(children[0], 0, depth + 1) if 0 < size <= _MANY else ""
-            if tree and len(inner.leaves) == size:  # a call less for each of them
+            if tree and len(inner.leaves) == size:  # saves a call for each
                 each = f"({', '.join(inner.leaves)},) in zip(*[iter({of_leaves})] * {size})"
                 return self._node_of_sequence(treedef, f"[{tree} for {each}]")
             sequence = f"[{self._putter(children[0])}({part}) for i in range({len(children)})]"
@@ -271,8 +269,8 @@ def _tree_of(source: Source, treedef: PyTreeDef) -> str:
 
 
 def compile_take_apart(treedef: PyTreeDef) -> TakeApart:
-    """A function that returns the leaves of a tree that has this structure, and None for any other tree. It always returns None
-    where the text would be too long.
+    """Return a function that returns the leaves of a tree of this structure, and None for any other tree. It always
+    returns None if the text would be too long.
     """
     shape = Shape(treedef)
     return _nothing_fits if shape.is_too_long else _take_apart(treedef, Source(shape, {"leaf_types": leaf_types}))
@@ -299,7 +297,7 @@ def _guess(treedef: PyTreeDef) -> TakeApart | None:
 
 
 def _children_if_same(node_type: NodeType, data: Any, count: int) -> Callable[[Any], Sequence[Any] | None]:
-    """A function that returns the children of a node of this type and metadata, and None for others."""
+    """Return a function that returns the children of a node of this type and metadata, and None for others."""
     expected = _fingerprint_or_none(data)
 
     def children_of(node: Any) -> Sequence[Any] | None:
@@ -322,14 +320,14 @@ def _fingerprint_or_none(data: Any) -> tuple[Any] | None:
 
 
 def patience(treedef: PyTreeDef) -> int:
-    """How often a structure has to come before functions are written for it."""
+    """Return how often a structure must occur before functions are written for it."""
     lines = Shape(treedef).lines
     return 0 if lines <= _MANY_LINES else lines // _LINES_A_USE
 
 
 def compile_put_together(treedef: PyTreeDef) -> PutTogether:
-    """`treedef.unflatten` as a function that is three times as fast: at once, or after some calls, where it is long. The number of
-    leaves must be right.
+    """Return `treedef.unflatten` as a function that is three times as fast: at once, or after some calls, if it is
+    long. It does not check the number of leaves.
     """
     if not patience(treedef):
         return _put_together(treedef)
@@ -355,7 +353,7 @@ def _put_together(treedef: PyTreeDef) -> PutTogether:
 
 
 def key_paths(treedef: PyTreeDef) -> list[KeyPath] | None:
-    """The key paths of the leaves; None where there are too many, or nodes of the user's have a say in them."""
+    """Return the key paths of the leaves; None where there are too many, or where the user's nodes define their own."""
     paths: list[KeyPath] = []
     is_known = treedef.num_nodes <= _MOST_PATHS and _paths_into(paths, (), treedef)
     return paths if is_known else None

@@ -1,16 +1,15 @@
 """value -> leaves + treedef
 
-Flattening takes a tree of tuples, lists, dicts and other nodes apart into the list of its leaves, from left
-to right, and its structure. Everything inside `jit` works on the leaves; the structure puts the result
-together at the end. So what a user writes as `params["layers"][3].bias` is a number in a list to all later
-stages.
+Flattening turns a tree of tuples, lists, dicts and other nodes into the list of its leaves, from left to right, and its
+structure. Everything inside `jit` works on the leaves; the structure rebuilds the result at the end. So what a user
+writes as `params["layers"][3].bias` is a number in a list to all later stages.
 
     leaves, treedef = tree_flatten({"b": 1, "a": (2, None)})    # [2, 1], PyTreeDef({'a': (*, None), 'b': *})
     tree_unflatten(treedef, leaves)                             # {'a': (2, None), 'b': 1}
 
-The parts: `nodes` takes one node apart, `registry` says what is a node, `treedef` what a structure is, `paths` names leaves
-and puts the differences of two trees in words. For structures that come again and again there are functions written for
-each (`guessing`, `compiled`). All public names are here.
+`nodes` flattens one node, `registry` says what is a node, `treedef` defines structures, `paths` names leaves and
+describes differences of two trees. `guessing` and `compiled` write functions for frequent structures. All public names
+are here.
 
 JAX: jax/_src/tree_util.py:tree_flatten
 """
@@ -116,7 +115,7 @@ IsLeaf = Callable[[Any], bool]
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
-    """The leaves of a tree, from left to right, and its structure.
+    """Return the leaves of a tree, from left to right, and its structure.
 
     Where `is_leaf(subtree)` is true, the whole subtree counts as a leaf. ValueError for a dict whose keys
     cannot be sorted.
@@ -132,8 +131,8 @@ def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
     """Append the leaves of `tree` to `leaves`, from left to right, and return the structure.
 
     `node_types[type(tree)]` is None for a leaf, whose structure is `LEAF`. Otherwise it is the NodeType, whose method
-    `flatten` gives the children and the metadata; `make_node` makes a structure of it, of the metadata, and of the
-    tuple of the children's structures. (`make_flat_node` does it faster where all children are leaves.)
+    `flatten` gives the children and the metadata; `make_node` makes a structure from it, the metadata, and the tuple of
+    the children's structures. (`make_flat_node` does it faster where all children are leaves.)
     """
     node_type = node_types[type(tree)]
     if node_type is None:
@@ -157,10 +156,10 @@ def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
 
 
 def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
-    """`flatten_into` that stops where the user says so: a subtree for which `is_leaf(subtree)` is true is a leaf.
+    """Do the same as `flatten_into`, but stop where `is_leaf(subtree)` is true: that subtree is a leaf.
 
-    Each subtree that is reached is asked about once, the whole tree and leaves too, before anything below it;
-    `is_stopped_by` makes a bool of the answer.
+    Call `is_leaf` once for each subtree that is reached, the whole tree and leaves too, before anything below it;
+    `is_stopped_by` converts its result to a bool.
     """
     node_type = None if is_stopped_by(is_leaf(tree)) else node_types[type(tree)]
     if node_type is None:
@@ -172,7 +171,7 @@ def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
 
 
 def flatten_by(guesses: Guesses, tree: Any) -> tuple[list[Any], PyTreeDef]:
-    """`tree_flatten` for trees of which some come again and again."""
+    """Do `tree_flatten` for trees whose structures are often the same."""
     found = guesses.flatten(tree)
     if found is not None:
         return found
@@ -183,7 +182,7 @@ def flatten_by(guesses: Guesses, tree: Any) -> tuple[list[Any], PyTreeDef]:
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    """The tree with this structure and these leaves; ValueError when they are too many or too few."""
+    """Return the tree with this structure and these leaves; ValueError when they are too many or too few."""
     put_together = written("put_together", treedef) if isinstance(treedef, PyTreeDef) else None
     values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)
     if put_together is None or len(values) != treedef.num_leaves:
@@ -192,19 +191,19 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
-    """The leaves of a tree, from left to right."""
+    """Return the leaves of a tree, from left to right."""
     return tree_flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
-    """The structure of a tree."""
+    """Return the structure of a tree."""
     return tree_flatten(tree, is_leaf)[1]
 
 
 def flatten_fun(
     fun: Callable[..., Any], in_tree: PyTreeDef
 ) -> tuple[Callable[..., list[Any]], Callable[[], PyTreeDef]]:
-    """Make of a function of trees, `fun(*args, **kwargs)`, one of leaves (in JAX `api_util.flatten_fun`).
+    """Turn a function of trees, `fun(*args, **kwargs)`, into one of leaves (in JAX `api_util.flatten_fun`).
 
     `in_tree` is the structure of the pair `(args, kwargs)`. The first result is a function, named like `fun`, that takes
     the leaves of such a pair, one by one, calls `fun`, and returns the list of the leaves of what `fun` returned.
@@ -233,9 +232,10 @@ def flatten_fun(
 
 
 def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
-    """Apply `f` to each leaf of `tree` and to what is in its place in the other trees; a tree like the first.
+    """Apply `f` to each leaf of `tree` and to the subtrees at its place in the other trees; return a tree like the
+    first.
 
-    ValueError where the first tree is no prefix of another, with the key path and both sides.
+    ValueError where the first tree is not a prefix of another, with the key path and both sides.
     """
     leaves, treedef = tree_flatten(tree, is_leaf)
     if not rest:
@@ -258,9 +258,9 @@ def tree_map_with_path(
 
 
 def _flatten_up_to(treedef: PyTreeDef, tree: Any, other: Any, name: str, is_leaf: IsLeaf | None) -> list[Any]:
-    """The parts of `other` at the leaves of `tree`; the error says in words where and how they differ."""
+    """Return the parts of `other` at the leaves of `tree`; the error says in words where and how they differ."""
     take_apart = written("guess", treedef)
-    parts = None if take_apart is None else take_apart(other)  # a tree of the same structure, in most calls
+    parts = None if take_apart is None else take_apart(other)  # in most calls, a tree of the same structure
     if parts is not None:
         return list(parts)
     try:
@@ -271,7 +271,7 @@ def _flatten_up_to(treedef: PyTreeDef, tree: Any, other: Any, name: str, is_leaf
 
 
 class Unspecified:
-    """No value was given, where None is one."""
+    """Default of an argument that was not given, where None is a value."""
 
 
 _UNSPECIFIED = Unspecified()
@@ -280,7 +280,7 @@ _UNSPECIFIED = Unspecified()
 def tree_reduce(
     function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _UNSPECIFIED, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """`functools.reduce` over the leaves, from left to right; TypeError for no leaves and no initializer."""
+    """Fold the leaves with `functools.reduce`, from left to right; TypeError for no leaves and no initializer."""
     leaves = tree_leaves(tree, is_leaf)
     if isinstance(initializer, Unspecified):
         return functools.reduce(function, leaves)
@@ -290,7 +290,7 @@ def tree_reduce(
 def tree_reduce_associative(
     operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = _UNSPECIFIED, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """Reduce the leaves in halves: each passes through log2 of their number of operations.
+    """Reduce the leaves in halves: each takes part in about log2(number of leaves) operations.
 
     TypeError for no leaves and no identity.
     """
@@ -339,19 +339,19 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
 
 
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
-    """A tree like `full_tree`, with the leaves of the prefix above its own; ValueError for no prefix."""
+    """Return a tree like `full_tree`, with the leaves of the prefix repeated below; ValueError if it is not a prefix."""
     return tree_structure(full_tree).unflatten(broadcast_prefix(prefix_tree, full_tree, is_leaf))
 
 
 def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
-    """Each leaf of the prefix as often as the full tree has leaves below it; ValueError for no prefix."""
+    """Repeat each leaf of the prefix as often as the full tree has leaves below it; ValueError if it is not a prefix."""
     leaves, treedef = tree_flatten(prefix_tree, is_leaf)
     subtrees = _flatten_up_to(treedef, prefix_tree, full_tree, "broadcast_prefix prefix_tree", is_leaf)
     return [leaf for leaf, subtree in zip(leaves, subtrees, strict=True) for _ in tree_leaves(subtree)]
 
 
 def broadcast_over(prefix_tree: Any, full: PyTreeDef, is_leaf: IsLeaf | None = None) -> list[Any]:
-    """`broadcast_prefix` for the structure of a tree alone."""
+    """`broadcast_prefix` over a structure instead of a tree."""
     leaves, prefix = tree_flatten(prefix_tree, is_leaf)
     counts: list[int] = []
     if not _count_below(prefix, full, counts):
@@ -361,7 +361,7 @@ def broadcast_over(prefix_tree: Any, full: PyTreeDef, is_leaf: IsLeaf | None = N
 
 
 def _count_below(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
-    """Whether a structure is a prefix of another, and into `counts`, how many leaves there are below each of its own."""
+    """Whether a structure is a prefix of another; append to `counts` how many leaves are below each of its own."""
     if prefix is LEAF:
         counts.append(full.num_leaves)
         return True
@@ -373,12 +373,12 @@ def _count_below(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """The structure of the tuple of trees with these structures."""
+    """Return the structure of the tuple of trees with these structures."""
     return PyTreeDef.from_node_data_and_children(default_registry, (tuple, None), treedefs)
 
 
 class _Registry:
-    """The one registry as an object, for code that asks JAX's `default_registry`."""
+    """The registry as an object, for code that uses JAX's `default_registry`."""
 
     flatten = staticmethod(tree_flatten)
     is_node = staticmethod(is_tree_node)
@@ -386,12 +386,12 @@ class _Registry:
 
     @staticmethod
     def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any] | None:
-        """`flatten_one_level`, but None for a leaf."""
+        """Call `flatten_one_level`, but return None for a leaf."""
         return flatten_one_level(tree) if is_tree_node(type(tree)) else None
 
     @staticmethod
     def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[KeyEntry, Any]], Any] | None:
-        """`flatten_one_level_with_keys`, but None for a leaf."""
+        """Call `flatten_one_level_with_keys`, but return None for a leaf."""
         return flatten_one_level_with_keys(tree) if is_tree_node(type(tree)) else None
 
 

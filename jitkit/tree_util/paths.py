@@ -1,12 +1,10 @@
-"""The way to each leaf, and how two trees differ, in words.
+"""Names each leaf by its path, and describes how two trees differ.
 
-A *key path* is the tuple of key entries from the root to a leaf; `keystr` prints it as the code that one
-would write: `['layers'][0].bias`.
+A *key path* is the tuple of key entries from the root to a leaf; `keystr` prints it as code: `['layers'][0].bias`.
 
-Trees are compared for three reasons. `prefix_errors`: one must be a prefix of the other, as the arguments of
-`tree_map`. `equality_errors`: both must have the same structure, as the carry that goes into a loop and the
-one that comes out. `explain_difference`: an argument is not what it was in an earlier call, and `jit` says
-how it changed. The first two look at trees, the last at treedefs, since a cache keeps no values.
+Three functions compare trees. `prefix_errors`: one must be a prefix of the other, as for `tree_map`. `equality_errors`:
+both must have the same structure, as a loop's input and output carry. `explain_difference`: `jit` says how an argument
+differs from an earlier call's. The first two compare trees, the last treedefs, since a cache does not keep values.
 
 JAX: jax/_src/tree_util.py:keystr
 """
@@ -30,7 +28,7 @@ IsLeaf = Callable[[Any], bool]
 
 
 def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
-    """A key path as text: `['a'][0].b`, or with `simple=True, separator="/"` as `a/0/b`."""
+    """Write a key path as text: `['a'][0].b`, or with `simple=True, separator="/"` as `a/0/b`."""
     return separator.join(_simple(key) if simple else str(key) for key in keys)
 
 
@@ -46,7 +44,7 @@ def _simple(key: KeyEntry) -> str:
 
 
 def is_stopped_by(verdict: Any) -> bool:
-    """The answer of an `is_leaf` function as a bool. ValueError if it is neither a bool nor None."""
+    """Return the result of an `is_leaf` function as a bool. ValueError if it is neither a bool nor None."""
     if verdict is not None and not isinstance(verdict, bool):
         raise ValueError(f"is_leaf predicate returned a non-boolean value {verdict!r}; expected a boolean")
     return bool(verdict)
@@ -55,7 +53,7 @@ def is_stopped_by(verdict: Any) -> bool:
 def tree_flatten_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
-    """The leaves of a tree, each after its key path, and the structure.
+    """Return the leaves of a tree, each after its key path, and the structure.
 
     With `is_leaf_takes_path`, `is_leaf` is called with the path and the subtree.
     """
@@ -85,8 +83,8 @@ def flatten_with_paths_into(
     `path` leads from the root to `tree`: to a child it is one key entry longer. The method `flatten_with_keys` of a NodeType
     gives pairs of a key entry and a child, and the metadata; otherwise all is as in `tree_util.flatten_into`.
 
-    If `stops` is a function, a subtree for which `stops(path, subtree)` is true is a leaf. Each subtree that is reached is
-    asked about once, before anything below it; `is_stopped_by` makes a bool of the answer.
+    If `stops` is a function, a subtree for which `stops(path, subtree)` is true is a leaf. Call it once for each
+    subtree that is reached, before anything below it; `is_stopped_by` converts its result to a bool.
     """
     stopped = stops is not None and is_stopped_by(stops(path, tree))
     node_type = None if stopped else node_types[type(tree)]
@@ -103,7 +101,7 @@ def flatten_with_paths_into(
 def tree_leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Any]]:
-    """The leaves of a tree, each after its key path."""
+    """Return the leaves of a tree, each after its key path."""
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
@@ -118,13 +116,13 @@ def _is_leaf(tree: Any, is_leaf: IsLeaf | None) -> bool:
 
 
 def _class(tree: Any) -> type:
-    """The type of a tree, or that of the node that a Skeleton stands for."""
+    """Return the type of a tree, or of the node that a Skeleton stands for."""
     node_type = tree.treedef.node_type if isinstance(tree, Skeleton) else None
     return node_type.cls if node_type else type(tree)
 
 
 def _open(tree: Any) -> tuple[list[KeyEntry], list[Any], Any]:
-    """The key entries and the children of a node, and its metadata."""
+    """Return the key entries and the children of a node, and its metadata."""
     pairs, data = flatten_one_level_with_keys(tree)
     pairs = list(pairs)
     return [key for key, _ in pairs], [child for _, child in pairs], data
@@ -139,14 +137,14 @@ def _join(keys: Sequence[KeyEntry]) -> str:
 
 
 def prefix_errors(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Callable[[str], ValueError]]:
-    """Why `prefix_tree` is no prefix of `full_tree`: for each place, a function from its name to an error."""
+    """Say why `prefix_tree` is not a prefix of `full_tree`: for each place, a function from its name to an error."""
     return list(_prefix_errors((), prefix_tree, full_tree, is_leaf))
 
 
 def _prefix_errors(
     path: KeyPath, prefix: Any, full: Any, is_leaf: IsLeaf | None
 ) -> Iterator[Callable[[str], ValueError]]:
-    if _is_leaf(prefix, is_leaf):  # and so a prefix of whatever is there
+    if _is_leaf(prefix, is_leaf):  # a leaf is a prefix of anything
         return
     difference = _difference_of_nodes(prefix, full)
     if difference is not None:
@@ -160,7 +158,7 @@ def _prefix_errors(
 
 
 def _difference_of_nodes(prefix: Any, full: Any) -> tuple[str, str] | None:
-    """What is different at the roots, and the details; None if nothing is."""
+    """Return how the roots differ, and the details; None if they do not."""
     cls, other = _class(prefix), _class(full)
     if other is not cls:
         details = f"There the prefix is a\n    {cls}\nand the full tree is a\n    {other}"
@@ -190,9 +188,9 @@ def _difference_of_nodes(prefix: Any, full: Any) -> tuple[str, str] | None:
 
 
 def equality_errors(tree1: Any, tree2: Any, is_leaf: IsLeaf | None = None) -> Iterator[tuple[KeyPath, str, str, str]]:
-    """Where the structures of two trees differ: the key path, and three texts.
+    """Yield where the structures of two trees differ: the key path, and three texts.
 
-    They are meant for "... is a {first} in one tree and a {second} in the other, so {third}".
+    The texts fit into "... is a {first} in one tree and a {second} in the other, so {third}".
     """
     return _equality_errors((), tree1, tree2, is_leaf)
 
@@ -250,7 +248,7 @@ def _count(children: Sequence[Any]) -> str:
 
 
 def explain_difference(before: PyTreeDef, after: PyTreeDef, root_name: str) -> list[str]:
-    """Sentences that say how a structure changed, each beginning with a path from `root_name`.
+    """Return sentences that say how a structure changed, each beginning with a path from `root_name`.
 
     `params['b'] is missing`, `xs was a list of 3 and is a list of 4`, `state.mode was 'train' and is 'eval'`.
     """
@@ -258,8 +256,8 @@ def explain_difference(before: PyTreeDef, after: PyTreeDef, root_name: str) -> l
 
 
 def nodes_apart(before: PyTreeDef, after: PyTreeDef) -> int:
-    """How far two structures are apart, node by node: 1 where a list has become a tuple, or a dict has lost a key, 2 where both
-    has happened, as where a dict with another key was an OrderedDict.
+    """Return how far two structures are apart, node by node: 1 where a list has become a tuple, or a dict has lost a
+    key, 2 where both happened, as where an OrderedDict has become a dict with another key.
     """
     if before is after:
         return 0
@@ -312,11 +310,11 @@ def _equal(one: Any, two: Any) -> bool:
     """Whether metadata are the same for a cache: 1, True and 1.0 are not."""
     try:
         return bool(fingerprint(one) == fingerprint(two))
-    except TypeError:  # a class with an equality of its own
+    except TypeError:  # a class with its own equality
         pass
     try:
         return bool(type(one) is type(two) and one == two)
-    except Exception:  # arrays and the like have no plain answer, and are no metadata
+    except Exception:  # arrays and the like have no bool for `==`, and are not usable as metadata
         return False
 
 
@@ -325,7 +323,7 @@ def _is_position(key: KeyEntry) -> bool:
 
 
 def _descriptions(one: PyTreeDef, two: PyTreeDef) -> tuple[str, str]:
-    """Both in words, which are longer if the short ones are the same."""
+    """Describe both in words, at more length if the short descriptions are the same."""
     first, second = _description(one), _description(two)
     if first == second:
         return _description(one, qualified=True), _description(two, qualified=True)

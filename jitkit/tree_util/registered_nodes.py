@@ -1,4 +1,4 @@
-"""Nodes of classes that users registered: with functions of their own, or by the names of a dataclass's fields.
+"""Nodes of classes that users registered: with their own functions, or by the names of a dataclass's fields.
 
 JAX: jax/_src/tree_util.py:register_pytree_node
 """
@@ -25,7 +25,7 @@ _EXPECTED_KEYS = (
 
 
 class RegisteredNode(NodeType):
-    """A class of the user's."""
+    """A class of the user."""
 
     __slots__ = ()
     is_builtin = False
@@ -33,15 +33,15 @@ class RegisteredNode(NodeType):
     kind = "custom"
 
     def format(self, data: Any, children: Sequence[str]) -> str:
-        """`CustomNode(Name[metadata], [*, *])`."""
+        """Write `CustomNode(Name[metadata], [*, *])`."""
         return f"CustomNode({self.cls.__name__}[{data}], [{', '.join(children)}])"
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """Positions: what else a class calls its children, it says of a node (see `skeletons`)."""
+        """Return positions: a class's own names for its children depend on the node (see `skeletons`)."""
         return [FlattenedIndexKey(i) for i in range(count)]
 
     def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
-        """The type, the metadata and the number of children must be right."""
+        """Return the children; type, metadata and number of children must be right."""
         cls = type(node)
         if cls is not self.cls:
             kind = self.kind.capitalize()
@@ -55,7 +55,7 @@ class RegisteredNode(NodeType):
 
 
 class CustomNode(RegisteredNode):
-    """A class that was registered, with functions that take its instances apart and make them."""
+    """A class that was registered with functions to flatten and unflatten its instances."""
 
     __slots__ = ("_flatten", "_flatten_with_keys", "_unflatten", "keys_are_fixed")
 
@@ -69,7 +69,7 @@ class CustomNode(RegisteredNode):
         self.keys_are_fixed = flatten_with_keys is None
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        """What the user's function returns; ValueError if that is not children and metadata."""
+        """Return what the user's function returns; ValueError unless that is children and metadata."""
         parts: Any = self._flatten(node)
         if not isinstance(parts, tuple) or len(parts) != 2:
             raise ValueError(f"{_EXPECTED}, got {parts!r}")
@@ -81,7 +81,7 @@ class CustomNode(RegisteredNode):
         return tuple(children), data
 
     def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
-        """What the user's function with keys returns, or the positions of the children if there is none."""
+        """Return what the user's function with keys returns, or the positions of the children if there is none."""
         if self._flatten_with_keys is None:
             children, data = self.flatten(node)
             return [(FlattenedIndexKey(i), child) for i, child in enumerate(children)], data
@@ -97,11 +97,11 @@ class CustomNode(RegisteredNode):
         return pairs, parts[1]
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """Positions, or what the user's function with keys says."""
+        """Return positions, or the keys from the user's function."""
         return [FlattenedIndexKey(i) for i in range(count)] if self.keys_are_fixed else super().keys(data, count)
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
-        """What the user's function makes of them; the children come as a tuple."""
+        """Call the user's function; the children are a tuple."""
         return self._unflatten(data, tuple(children))
 
 
@@ -114,19 +114,19 @@ class DataclassNode(RegisteredNode):
 
     def __init__(self, cls: Any, data_fields: tuple[str, ...], meta_fields: tuple[str, ...]) -> None:
         super().__init__(cls)
-        self.data_fields = data_fields  # names of fields
-        self.meta_fields = meta_fields  # the same
+        self.data_fields = data_fields  # names of fields; the same
+        self.meta_fields = meta_fields
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        """The values of the fields named in `data_fields`, as a list, and of those in `meta_fields`, as a tuple."""
+        """Return the values of the fields named in `data_fields`, as a list, and of those in `meta_fields`, as a tuple."""
         data = tuple([getattr(node, name) for name in self.meta_fields])
         return [getattr(node, name) for name in self.data_fields], data
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
-        """`cls`, called with all fields by their names: the inverse of `flatten`."""
+        """Call `cls` with all fields by their names: the inverse of `flatten`."""
         meta_fields = dict(zip(self.meta_fields, data, strict=True))
         return self.cls(**meta_fields, **dict(zip(self.data_fields, children, strict=True)))
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """Names of fields."""
+        """Return the names of the fields."""
         return [GetAttrKey(name) for name in self.data_fields]

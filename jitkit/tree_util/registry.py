@@ -1,4 +1,4 @@
-"""Which Python types are nodes, and how a class becomes one.
+"""Says which Python types are nodes, and registers classes as nodes.
 
 A *pytree* is made of nodes, and everything that is not a node is a leaf. Nodes are None, tuples, lists,
 dicts, named tuples, and instances of registered classes. Only the exact type counts: an instance of a
@@ -34,11 +34,11 @@ registered: dict[type, NodeType] = {
     dict: DictNode(dict),
     type(None): NoneNode(type(None)),
 }
-leaf_types: set[type] = set()  # the types in `node_types` that are known to be leaves
+leaf_types: set[type] = set()  # the types in `node_types` known to be leaves
 _MOST_TYPES = 4096
 
 
-# What gives its items once, or is a view of them, and was probably meant to be a tuple.
+# Iterators and views of collections, which were probably meant to be tuples.
 _GONE_OVER: tuple[Any, ...] = ([], (), {1}, {}, {}.values(), {}.items())
 _ITERATED: tuple[type, ...] = (
     *(types.GeneratorType, map, zip, filter, enumerate, reversed, type({}.values())),
@@ -47,12 +47,12 @@ _ITERATED: tuple[type, ...] = (
 
 
 class _NodeTypes(dict[type, NodeType | None]):
-    """The NodeType of a type, or None. Remembers all answers, for named tuples and leaves too; but not those for iterators,
+    """The NodeType of a type, or None. Caches all answers, for named tuples and leaves too, except those for iterators,
     since it warns of each.
     """
 
     def __missing__(self, cls: type) -> NodeType | None:
-        if len(self) >= _MOST_TYPES:  # classes made on the fly must not be held for ever
+        if len(self) >= _MOST_TYPES:  # classes made on the fly must not be kept alive
             self.clear()
             leaf_types.clear()
         node_type = find_node_type(cls)
@@ -81,7 +81,7 @@ node_types = _NodeTypes()
 
 
 class _Foreign(Slots):
-    """Slot for what is asked about classes that are not registered here: `runtime` knows JAX's registry."""
+    """Slot for classes that are not registered here: `runtime` asks JAX's registry."""
 
     node_type: Callable[[type], NodeType | None]
 
@@ -90,7 +90,7 @@ foreign = _Foreign()
 
 
 def find_node_type(cls: type) -> NodeType | None:
-    """What `node_types` has to say of a class that it was not asked about before.
+    """Return what `node_types` should say of a class that it has not seen before.
 
     `registered` has the NodeType of a class: of exactly this one, and not of those that are derived from it. Every class
     of named tuples (`is_namedtuple`) is a node without being registered, by a NamedTupleNode of its own. Instances of
@@ -108,8 +108,8 @@ def find_node_type(cls: type) -> NodeType | None:
 def register(node_type: RegisteredNode) -> None:
     """Make instances of `node_type.cls` nodes, from now on.
 
-    Holding `intern_lock`, enter it in `registered`, and correct what was remembered of the class if it was asked about
-    before: the answer in `node_types`, and that it is one of the `leaf_types`.
+    Holding `intern_lock`, enter it in `registered`, and correct what is cached if the class was looked up before: the
+    answer in `node_types`, and its place among the `leaf_types`.
 
     ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class ...>.", with
     the `kind` of the node type in the place of "custom".
@@ -183,10 +183,10 @@ def register_dataclass(
     """Make instances nodes with the `data_fields` as children and the `meta_fields` as metadata. Returns the
     class.
 
-    For a dataclass both may be left out: then the fields with `metadata={"static": True}` are metadata. Each
-    field that `__init__` takes must be in one of the two or in `drop_fields`. TypeError for one of the two
-    without the other, or for none where the class is no dataclass; ValueError for missing, unknown or doubled
-    fields, and for a class that is registered.
+    For a dataclass both may be left out: then the fields with `metadata={"static": True}` are metadata. Each field that
+    `__init__` takes must be in one of the two or in `drop_fields`. TypeError for one of the two without the other, or
+    for none where the class is not a dataclass; ValueError for missing, unknown or doubled fields, and for a class that
+    is registered.
     """
     if (data_fields is None) != (meta_fields is None):
         raise TypeError(
@@ -223,27 +223,27 @@ def _check_fields(required: set[str], given: set[str]) -> None:
 
 
 class _OrderedDictNode(CustomNode):
-    """OrderedDicts, whose metadata are their keys."""
+    """OrderedDicts: their metadata are the keys."""
 
     __slots__ = ()
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """The keys."""
+        """Return the keys."""
         return [DictKey(key) for key in data]
 
     def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
-        """The children, each after its key."""
+        """Return the children, each after its key."""
         children, data = self.flatten(node)
         return list(zip(self.keys(data, len(children)), children, strict=True)), data
 
 
 class _DefaultDictNode(_OrderedDictNode):
-    """Defaultdicts, whose metadata are what makes their defaults, and their keys."""
+    """Defaultdicts: their metadata are the default factory and the keys."""
 
     __slots__ = ()
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """The keys."""
+        """Return the keys."""
         return [DictKey(key) for key in data[1]]
 
 
@@ -272,7 +272,7 @@ register(
 
 
 class _HashableCallableShim:
-    """A callable in a box, for `functools.partial` not to look inside; calls and equality go through."""
+    """Wraps a callable, so that `functools.partial` does not merge with it; calls and equality go through."""
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         self.fun = fun
@@ -297,7 +297,7 @@ class Partial(functools.partial[Any]):
     """
 
     def __new__(cls, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Self:
-        """Box a `func` that is a partial itself: merged into one, its arguments would be children, too."""
+        """Wrap a `func` that is itself a partial: if the two were merged, its arguments would be children, too."""
         boxed = _HashableCallableShim(func) if isinstance(func, functools.partial) else func
         return super().__new__(cls, boxed, *args, **kwargs)
 
@@ -318,14 +318,14 @@ def is_tree_node(typ: type) -> bool:
 
 
 def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
-    """The children and the metadata of a node; ValueError for a leaf."""
+    """Return the children and the metadata of a node; ValueError for a leaf."""
     node_type = _node_type_of(tree)
     children, data = node_type.flatten(tree)
     return children, node_type.visible_data(data)
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[KeyEntry, Any]], Any]:
-    """The children of a node, each after its key entry, and the metadata; ValueError for a leaf."""
+    """Return the children of a node, each after its key entry, and the metadata; ValueError for a leaf."""
     node_type = _node_type_of(tree)
     pairs, data = node_type.flatten_with_keys(tree)
     return pairs, node_type.visible_data(data)

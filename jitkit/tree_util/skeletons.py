@@ -1,9 +1,9 @@
-"""treedef + anything -> a tree to look at
+"""treedef + leaves -> a tree without the user's classes
 
-To find the names of leaves, the axis of each, or where two structures differ, one walks through a tree whose leaves
-do not matter. The constructor of a user's class may insist on arrays, or compute with them, so such a tree is not
-built by `unflatten`. A *skeleton* is a tree in which a `Skeleton` stands for each node of a class of the user's:
-it says the class, the metadata and the children. Tuples, lists and dicts are themselves.
+To find the names of leaves, the axis of each, or where two structures differ, we walk through a tree whose leaves do
+not matter. A user's constructor may require arrays, or compute with them, so `unflatten` cannot build such a tree. In a
+*skeleton* a `Skeleton` replaces each node of a user's class: it has the class, the metadata and the children. Tuples,
+lists and dicts stay.
 
 JAX: jax/_src/tree_util.py:treedef_children
 """
@@ -21,7 +21,7 @@ from .treedef import LEAF, PyTreeDef, make_node
 
 
 class Skeleton:
-    """What stands for a node of a user's class: its structure, and its children, which are trees again."""
+    """Replaces a node of a user's class: its structure, and its children, which are trees again."""
 
     __slots__ = ("children", "treedef")
 
@@ -35,20 +35,20 @@ class Skeleton:
 
 
 class _SkeletonNode(RegisteredNode):
-    """How a Skeleton comes apart: as the node would that it stands for."""
+    """Flattens a Skeleton like the node that it replaces."""
 
     __slots__ = ()
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        """The children, and the structure."""
+        """Return the children, and the structure."""
         return node.children, node.treedef
 
     def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
-        """The children after their key entries, and the structure."""
+        """Return the children after their key entries, and the structure."""
         return list(zip(child_keys(node.treedef), node.children, strict=True)), node.treedef
 
     def visible_data(self, data: Any) -> Any:
-        """The metadata of the node."""
+        """Return the metadata of the node."""
         return data.node_type.visible_data(data.data)
 
 
@@ -56,7 +56,7 @@ registered[Skeleton] = _SkeletonNode(Skeleton)
 
 
 def skeleton(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    """The tree of this structure that has these leaves, with a Skeleton for each node of a user's class."""
+    """Return the tree of this structure that has these leaves, with a Skeleton for each node of a user's class."""
     return _skeleton(treedef, iter(leaves))
 
 
@@ -71,8 +71,8 @@ def _skeleton(treedef: PyTreeDef, leaves: Iterator[Any]) -> Any:
 
 
 def as_built(treedef: PyTreeDef, leaves: Sequence[Any]) -> Any:
-    """The tree of this structure that has these leaves, for a message that shows it; where a user's class does not take
-    them, its skeleton.
+    """Return the tree of this structure that has these leaves, for a message; its skeleton where a user's class does
+    not accept them.
     """
     try:
         return treedef.unflatten(leaves)
@@ -82,19 +82,21 @@ def as_built(treedef: PyTreeDef, leaves: Sequence[Any]) -> Any:
 
 # --- keys -----------------------------------------------------------------------------------------------------
 
-# The key entries that nodes of classes with keys of their own had, by structure.
+# The key entries of nodes whose classes define their own, by structure.
 _noted: weakref.WeakKeyDictionary[PyTreeDef, tuple[KeyEntry, ...]] = weakref.WeakKeyDictionary()
 
 
 def child_keys(treedef: PyTreeDef) -> Sequence[KeyEntry]:
-    """The key entries of the children of a structure's root: of a class with keys of its own, as noted (`note_keys`)."""
+    """Return the key entries of the children of a structure's root; for a class with its own keys, those noted
+    (`note_keys`).
+    """
     if treedef.node_type is None:
         return ()
     return _noted.get(treedef) or treedef.node_type.keys(treedef.data, len(treedef.children()))
 
 
 def note_keys(tree: Any) -> PyTreeDef:
-    """Note the key entries of all nodes of a tree whose classes have keys of their own; the structure."""
+    """Note the key entries of all nodes of a tree whose classes define their own; return the structure."""
     node_type = node_types[type(tree)]
     if node_type is None:
         return LEAF

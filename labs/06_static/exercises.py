@@ -25,13 +25,13 @@ from jitkit.tree_util import keystr, tree_flatten_with_path
 def infer_missing(
     signature: inspect.Signature, nums: tuple[int, ...] | None, names: tuple[str, ...] | None
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The arguments that were chosen, by position and by name: where one of the two is None, it
-    follows from the other.
+    """Return the chosen arguments by position and by name: where one of the two is None, infer it
+    from the other.
 
     Only parameters that can be passed in both ways (POSITIONAL_OR_KEYWORD) have a position and a
-    name to infer. What is given stays as it is, but for negative positions: they count from the
-    last parameter that takes a position, and become those that are counted from 0. In a function
-    with `*args` they stay, too: only a call can tell where they are.
+    name to infer. What is given stays as it is, except for negative positions: they count from the
+    last positional parameter, and are converted to positions from 0. In a function with `*args`
+    they stay, too: only a call decides what they mean.
     """
     raise NotImplementedError("06.1")
 
@@ -44,10 +44,11 @@ def infer_missing(
 def check_positions(
     fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str
 ) -> None:
-    """ValueError for a position that no parameter of the function takes; negative ones count from
-    the last that does.
+    """Raise ValueError for a position that no parameter of the function takes; negative ones count
+    from the last that does.
 
-    A function with `*args` takes all. `what` is the name of the option. The error has two lines:
+    A function with `*args` takes all positions. `what` is the name of the option. The error has two
+    lines:
 
         Jitted function has static_argnums=(3,), but only accepts 2 positional arguments.
         The function is f(x, n).
@@ -58,15 +59,14 @@ def check_positions(
 def check_names(
     fun: Callable[..., Any], signature: inspect.Signature, names: tuple[str, ...], what: str
 ) -> None:
-    """ValueError for a name by which the function takes no argument.
+    """Raise ValueError for a name by which the function takes no argument.
 
     First, the names of positional-only parameters and of `*args`, even if there is a `**kwargs`,
     and all of them in one error:
 
         Jitted function has invalid argnames {'x'} in static_argnames. These are positional-only
 
-    Then those that no parameter has which is passed by name (its kind is in `KEYWORD`), unless a
-    `**kwargs` takes them:
+    Then the names that no parameter with a kind in `KEYWORD` has, unless a `**kwargs` takes them:
 
         Jitted function has invalid argnames {'m'} in static_argnames. Function does not take these args.
         The function is f(x, n).
@@ -85,11 +85,11 @@ def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]
     The result has a tuple `args` and a dict `kwargs` of the dynamic ones; `statics`, a tuple; and
     `arity`, how many positional arguments the call has, static ones included. The statics are pairs
     of a place and a Static: first positions, from left to right, counted from 0, then keywords in
-    the order of the alphabet.
+    alphabetical order.
 
-    What `spec` says of arguments that the call does not have (they were left out, or passed in the
-    other way) has no effect, with one exception: of negative positions, which count from the end of
-    this call's `args`, one before the first argument is a ValueError: "Positional argument indices,
+    Ignore what `spec` says about arguments that the call does not have (they were left out, or
+    passed in the other way), with one exception: a negative position, which counts from the end of
+    this call's `args`, before the first argument is a ValueError: "Positional argument indices,
     e.g. for `static_argnums`, must have value greater than or equal to -len(args) and less than
     len(args), but got value -2 for len(args) == 1.". `Static` raises another for a value without a
     hash.
@@ -101,8 +101,8 @@ class Arguments:
     def merged_with(
         self, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> tuple[list[Any], dict[str, Any]]:
-        """The positional and the keyword arguments to call the function with: the static ones in
-        their places, and `args` and `kwargs` for the dynamic ones.
+        """Return the positional and the keyword arguments to call the function with: the static
+        ones in their places, and `args` and `kwargs` for the dynamic ones.
         """
         raise NotImplementedError("06.3")
 
@@ -116,26 +116,25 @@ class Static:
     def __init__(self, value: Any) -> None:
         """Keep the value, as `value`, and its hash, as `hash`.
 
-        Where `hash(value)` ends in a TypeError, `argument_errors.unhashable_static(value, error)`
-        is the one to raise.
+        If `hash(value)` raises a TypeError, raise `argument_errors.unhashable_static(value, error)`
+        instead.
         """
         raise NotImplementedError("06.4")
 
     def __hash__(self) -> int:
-        """The hash that the value had."""
+        """Return the hash that the value had at first."""
         raise NotImplementedError("06.4")
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other is a Static too, whose value is equal to this one's and of the same
-        type, exactly.
+        """Whether the other is a Static too, whose value is equal to this one's and of exactly the
+        same type.
         """
         raise NotImplementedError("06.4")
 
 
 def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]:
-    """Static arguments as part of a cache key: where, exact type and value of the first, of the
-    second, and so on, in one flat tuple. Such tuples compare faster than `Static`s, which is what a
-    warm call needs.
+    """Return static arguments as part of a cache key: place, exact type and value of each, in one
+    flat tuple. Such tuples compare faster than `Static`s, which a warm call needs.
     """
     raise NotImplementedError("06.4")
 
@@ -145,29 +144,30 @@ def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]
 
 
 def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, ...]:
-    """A name for each leaf of the dynamic arguments, in order: `x`, or `params['w'][0]` for a leaf
-    of a tree.
+    """Return a name for each leaf of the dynamic arguments, in order: `x`, or `params['w'][0]` for
+    a leaf of a tree.
 
-    What the parameters are called, `positional_names` and `keyword_name` know. The dynamic
-    positional arguments need not have been the first ones of the call: see
-    `Arguments.dynamic_positions`. The key paths of the leaves of `(args, kwargs)` begin with two
-    entries, one for the pair and one for the argument; `keystr` prints the rest.
+    `positional_names` and `keyword_name` give the parameters' names. The dynamic positional
+    arguments need not be the first ones of the call: see `Arguments.dynamic_positions`. The key
+    paths of the leaves of `(args, kwargs)` begin with two entries, one for the pair and one for the
+    argument; `keystr` prints the rest.
     """
     raise NotImplementedError("06.5")
 
 
 def positional_names(signature: inspect.Signature | None, count: int) -> list[str]:
-    """What the first `count` positional arguments of a call are called: `x`, `n`, and `args[0]` for
-    what `*args` collects.
+    """Return the names of the first `count` positional arguments of a call: `x`, `n`, and `args[0]`
+    for what `*args` collects.
 
-    A function without a signature (None) is taken for one of `(*args, **kwargs)`.
+    Treat a function without a signature (None) as one of `(*args, **kwargs)`.
     """
     raise NotImplementedError("06.5")
 
 
 def keyword_name(signature: inspect.Signature | None, key: str) -> str:
-    """What a keyword argument is called: its name, or `kwargs['n']` for what `**kwargs` collects.
+    """Return the name of a keyword argument: its own, or `kwargs['n']` for what `**kwargs`
+    collects.
 
-    A function without a signature (None) is taken for one of `(*args, **kwargs)`.
+    Treat a function without a signature (None) as one of `(*args, **kwargs)`.
     """
     raise NotImplementedError("06.5")

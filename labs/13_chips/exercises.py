@@ -26,15 +26,15 @@ from jitkit.tree_util import tree_leaves
 
 class Program:
     def walk(self, computation: str, seen: set[str]) -> None:
-        """Add the kernels and loops of a computation, in its order, with those of what it runs as
-        it is written.
+        """Add the kernels and loops of a computation, in order, and of the computations that it
+        runs as written.
 
-        A `while` is a loop: how often it runs stands in its attributes (`rest`), as
-        `"known_trip_count":{"n":"10"}`, or does not. What an instruction of `_WALKED` refers to
-        (`called`) runs as it is written; a name that no computation has is passed over. All other
-        instructions are kernels (`self._kernel(instruction)`), but for those that cost nothing
-        (`_FREE`) and the ends of what another one began (`...-update`, `...-done`). A computation
-        that was seen is not walked again: it is counted once.
+        A `while` is a loop: its attributes (`rest`) say how often it runs, as
+        `"known_trip_count":{"n":"10"}`, or do not. What an instruction of `_WALKED` refers to
+        (`called`) runs as it is written; ignore a name that no computation has. All other
+        instructions are kernels (`self._kernel(instruction)`), except those that cost nothing
+        (`_FREE`) and the ends of what another one began (`...-update`, `...-done`). Do not walk a
+        computation twice: it is counted once.
 
         Args:
           seen: names of computations that were walked. This one is added.

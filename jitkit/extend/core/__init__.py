@@ -1,8 +1,8 @@
-"""What a jaxpr is made of, and primitives: our own classes under the names of `jax.extend.core`
+"""The parts of a jaxpr, and primitives: our own classes under the names of `jax.extend.core`
 
-A Jaxpr of ours has its constants with it, so it is a ClosedJaxpr as well.
+Our Jaxpr includes its constants, so it is a ClosedJaxpr as well.
 
-    primitives    `add_p`, `jit_p` and the others: each is looked for in the rooms that define primitives
+    primitives    `add_p`, `jit_p` and the others: each is found in the rooms that define primitives
 
 JAX: jax/_src/core.py:get_opaque_trace_state
 """
@@ -41,27 +41,31 @@ from . import primitives as primitives
 
 ClosedJaxpr = Jaxpr
 
-# What an array argument may be, by type.
+# Types of array arguments.
 array_types = frozenset({Array, np.ndarray, *dtypes.numpy_scalar_types})
 
 
 class DropVar(Var):
-    """A result that nobody reads. In our jaxprs it is a Var like others, which is printed as `_`: nothing is an instance of this."""
+    """A result that nobody reads. Our jaxprs use an ordinary Var for it, printed as `_`: nothing is an instance of
+    this.
+    """
 
 
 class OpaqueTraceState(NamedTuple):
-    """What `get_opaque_trace_state` returns: two are equal while the same trace is current."""
+    """The result of `get_opaque_trace_state`: two are equal while the same trace is current."""
 
     trace: Trace | None
 
 
 def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
-    """Something that compares equal as long as the thread is in the same trace. `convention` is for JAX's older versions."""
+    """Return a value that compares equal as long as the thread is in the same trace. `convention` is for JAX's older
+    versions.
+    """
     return OpaqueTraceState(_current_trace())
 
 
 def find_top_trace(values: Any) -> Trace | None:
-    """The thread's current trace, whatever the values; None where there is none."""
+    """Return the thread's current trace, whatever the values; None where there is none."""
     return _current_trace()
 
 
@@ -72,40 +76,46 @@ def valid_jaxtype(x: Any) -> bool:
 
 @contextlib.contextmanager
 def take_current_trace() -> Iterator[Trace | None]:
-    """Give the thread's trace, None where there is none, and run the block outside of it."""
+    """Yield the thread's trace, None where there is none, and run the block outside of it."""
     trace = _current_trace()
     with set_current_trace(None):
         yield trace
 
 
 class TraceTag:
-    """Marks the tracers of one transformation: each is equal to itself only."""
+    """Marks the tracers of one transformation: equal only to itself."""
 
 
 def new_jaxpr_eqn(
     invars: list[Any], outvars: list[Var], primitive: Primitive, params: dict[str, Any], effects: Effects = no_effects
 ) -> JaxprEqn:
-    """An equation of these parts, without a place in anybody's program."""
+    """Return an equation with these parts, without a source line."""
     return JaxprEqn(list(invars), list(outvars), primitive, params, effects)
 
 
 def gensym(suffix: str = "") -> Callable[[Any], Var]:
-    """A function that makes a new variable for each aval. Ours are named when they are printed, so a suffix is not kept."""
+    """Return a function that makes a new variable for each aval. Ours get names when they are printed, so the suffix is
+    ignored.
+    """
     return Var
 
 
 def primal_dtype_to_tangent_dtype(dtype: Any) -> Any:
-    """The dtype of a tangent for a primal of this dtype: itself for floats and complex numbers, `float0` for others."""
+    """Return the dtype of a tangent for a primal of this dtype: the same for floats and complex numbers, `float0` for
+    others.
+    """
     return dtype if dtypes.issubdtype(dtype, np.inexact) else dtypes.float0
 
 
 def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
-    """The aval of one element of an array that is mapped over an axis of `size` elements; None for one that is not."""
+    """Return the aval of one element of an array that is mapped over an axis of `size` elements; for None, the aval
+    itself.
+    """
     return aval if axis is None else aval.update(shape=(*aval.shape[:axis], *aval.shape[axis + 1 :]))
 
 
 def unmapped_aval(size: int, axis: int | None, aval: Any) -> Any:
-    """The aval with an axis of `size` elements more, at this place; None leaves it."""
+    """Return the aval with an axis of `size` elements added at this place; for None, the aval itself."""
     return aval if axis is None else aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
 
 

@@ -1,4 +1,4 @@
-"""`add_p`, `jit_p` and the others: each is looked for in the rooms that define primitives
+"""`add_p`, `jit_p` and the others: each is found in the rooms that define primitives
 
 JAX: jax/_src/core.py:Primitive
 """
@@ -12,7 +12,7 @@ from typing import Any
 from ...base import missing_names
 from ...core import Primitive
 
-# Where primitives are that `jitkit.lax` does not hand on: name -> module and name there.
+# Primitives that `jitkit.lax` does not re-export: name -> module and name there.
 _ELSEWHERE = {
     "jit_p": "jitkit.pjit.jit_call:jit_p",
     "remat_p": "jitkit.derivatives.checkpoint:remat_p",
@@ -30,7 +30,7 @@ _ELSEWHERE = {
     "threefry2x32_p": "jitkit.random.threefry2x32:threefry2x32_p",
 }  # fmt: skip
 
-# JAX's older call of a function. Libraries ask whether an equation has it: in our jaxprs none has.
+# JAX's older call of a function. Libraries check for it; none of our equations has it.
 call_p = Primitive("call", multiple_results=True)
 
 
