@@ -1,18 +1,15 @@
 """leaves + treedef -> value
 
-A PyTreeDef is a tree without its leaves: the type of each node, its metadata, and the treedefs of its
-children. `jit` compiles for a treedef (and the types of the leaves), so it is a dict key in every call.
-Therefore treedefs are *interned*: made again from the same parts, a treedef is the same object, and to
-compare two is to compare addresses. The table knows them weakly.
+A PyTreeDef is a tree without its leaves: the type of each node, its metadata, and the treedefs of its children. `jit`
+compiles for a treedef (and the types of the leaves), so it is a dict key in every call. Therefore treedefs are
+*interned*: the same parts give the same object, so two are compared by address. The table holds them weakly.
 
-Which metadata are the same? 1, True and 1.0 are equal in Python, but whoever unflattens must get back what was
-flattened. So the table tells metadata apart by type and value, or by address where a class leaves equality at
-that (`fingerprint`). What remains are metadata with an equality of their own, and those without a hash. Their
-treedefs are `_ComparedTreeDef`s: one object only for the very same metadata.
+Which metadata are the same? 1, True and 1.0 are equal in Python, but unflattening must return what was flattened. So
+the table compares metadata by type and value, or by address where the class does so, too (`fingerprint`). Metadata with
+their own equality, or without a hash, have `_ComparedTreeDef`s: one object only for the same metadata object.
 
-`==` asks the metadata, as in JAX: the structures of `{1: x}` and `{True: x}` are equal, and a dict takes them for one.
-`jit` compiles for each: its keys have `treedef.exact` in the treedef's place, which is equal to that of the same object
-only.
+`==` compares metadata with `==`, as in JAX: the structures of `{1: x}` and `{True: x}` are equal, and one key of a
+dict. But `jit` compiles for each: its keys have `treedef.exact` in place of the treedef, which differs for the two.
 
 JAX: jax/_src/tree_util.py:PyTreeDef
 """
@@ -31,7 +28,7 @@ from .registry import node_types
 
 
 class PyTreeDef:
-    """The structure of a tree. Equal ones are one object, unless their metadata forbid it.
+    """The structure of a tree. Equal ones are one object, unless their metadata prevent it.
 
     `num_leaves` says how many leaves there are, `num_nodes` how many nodes, leaves included.
     """
@@ -43,25 +40,25 @@ class PyTreeDef:
 
     def __init__(self, node_type: NodeType | None, data: Any, children: tuple[PyTreeDef, ...]) -> None:
         self.node_type = node_type  # None for a leaf
-        self.data = data  # what the node is beside its children, as its `flatten` gave it
+        self.data = data  # the node's metadata, from its `flatten`
         self._children = children  # their structures
         # a leaf is one
         self.num_leaves: int = 1 if node_type is None else sum([child.num_leaves for child in children])
         self.num_nodes: int = 1 + sum([child.num_nodes for child in children])  # leaves count, too
-        self.is_plain: bool = node_type is None or (  # it holds nothing of the user's
+        self.is_plain: bool = node_type is None or (  # whether it holds no values of the user
             (node_type.is_builtin or _is_plain(data)) and all(child.is_plain for child in children)
         )
-        self.uses = 0  # how often somebody would have liked a function that is written for it,
+        self.uses = 0  # how often a function written for it would have been useful,
         self.written: dict[str, Any] | None = None  # and those that were (`guessing`)
         self._hash: int | None = None
         self._exact: weakref.ref[ExactTreeDef] | None = None
 
     def children(self) -> list[PyTreeDef]:
-        """The treedefs of the children."""
+        """Return the treedefs of the children."""
         return list(self._children)
 
     def node_data(self) -> tuple[type, Any] | None:
-        """The type and the metadata of the root (for a dict its keys), or None for a leaf."""
+        """Return the type and the metadata of the root (for a dict its keys), or None for a leaf."""
         if self.node_type is None:
             return None
         return self.node_type.cls, list(self.data.keys) if isinstance(self.data, DictKeys) else self.data
@@ -69,7 +66,7 @@ class PyTreeDef:
     # --- putting together ---
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The tree of this structure that has these leaves.
+        """Return the tree of this structure that has these leaves.
 
         There must be `num_leaves` of them; otherwise ValueError: "Too few leaves for PyTreeDef; expected 3, got 2", or
         "Too many leaves for PyTreeDef; expected 3.". `leaves` may be a generator.
@@ -84,10 +81,10 @@ class PyTreeDef:
         return self.build(values, 0)
 
     def build(self, leaves: Sequence[Any], start: int) -> Any:
-        """The tree of this structure whose leaves are `leaves[start : start + self.num_leaves]`.
+        """Return the tree of this structure whose leaves are `leaves[start : start + self.num_leaves]`.
 
-        There may be more in `leaves`, which belong to other parts of a tree. `node_type` is None for the structure of
-        a leaf; the method `unflatten` of other node types makes a node of the metadata, `data`, and of the children, a
+        There may be more in `leaves`, which belong to other parts of a tree. `node_type` is None for the structure of a
+        leaf; the method `unflatten` of other node types makes a node from the metadata, `data`, and the children, a
         list or a tuple, whose structures are in `_children`.
         """
         if self.node_type is None:
@@ -103,7 +100,7 @@ class PyTreeDef:
     def walk(
         self, f_node: Callable[[tuple[Any, ...], Any], Any], f_leaf: Callable[[Any], Any] | None, leaves: Iterable[Any]
     ) -> Any:
-        """Fold the tree with these leaves: `f_leaf(leaf)`, and `f_node(what the children gave, metadata)`."""
+        """Fold the tree with these leaves: `f_leaf(leaf)`, and `f_node(results of the children, metadata)`."""
         values = list(leaves)
         if len(values) != self.num_leaves:
             raise ValueError(f"Too {'few' if len(values) < self.num_leaves else 'many'} leaves for PyTreeDef")
@@ -120,7 +117,7 @@ class PyTreeDef:
         return f_node(results, list(data) if isinstance(self.data, DictKeys) else data)
 
     def compose(self, inner: PyTreeDef) -> PyTreeDef:
-        """This structure with `inner` in place of each leaf."""
+        """Return this structure with `inner` in place of each leaf."""
         if self.node_type is None:
             return inner
         return make_node(self.node_type, self.data, tuple([child.compose(inner) for child in self._children]))
@@ -128,14 +125,14 @@ class PyTreeDef:
     # --- taking apart ---
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """The subtrees of `tree` in the places of the leaves; ValueError if this is no prefix of the tree."""
+        """Return the subtrees of `tree` at the positions of the leaves; ValueError if this is not a prefix of the tree."""
         subtrees: list[Any] = []
         self._flatten_up_to(tree, subtrees)
         subtrees.reverse()
         return subtrees
 
     def _flatten_up_to(self, tree: Any, subtrees: list[Any]) -> None:
-        # From the right, as in JAX, so that of several mismatches the same one is reported.
+        # From the right, as in JAX, so that the same one of several mismatches is reported.
         if self.node_type is None:
             subtrees.append(tree)
             return
@@ -146,7 +143,9 @@ class PyTreeDef:
     # --- as an object ---
 
     def __hash__(self) -> int:
-        """Of types, keys of dicts and children. Metadata of the user's may be equal and have unequal hashes, or none."""
+        """Hash the types, the keys of dicts and the children. Other metadata may be equal with unequal hashes, or have
+        none.
+        """
         if self._hash is None:
             keys = self.data.keys if isinstance(self.data, DictKeys) else None
             self._hash = hash((self.node_type and self.node_type.cls, keys, self._children))
@@ -159,11 +158,13 @@ class PyTreeDef:
             return NotImplemented
         return same_node(self, other) and self._children == other._children
 
-    plain = property(lambda self: self)  # what users see of it
+    plain = property(lambda self: self)  # the treedef itself, for users
 
     @property
     def exact(self) -> PyTreeDef:
-        """The same structure as a part of keys: it is equal to another `exact` only if nobody can tell the metadata apart."""
+        """The same structure as a part of cache keys: equal to another `exact` only if their metadata are
+        indistinguishable.
+        """
         exact = None if self._exact is None else self._exact()
         if exact is not None:
             return exact
@@ -178,7 +179,7 @@ class PyTreeDef:
         return ExactTreeDef(self)
 
     def exact_hash(self) -> int:
-        """The hash of metadata and their types. That of an interned treedef is its address."""
+        """Return the hash of metadata and their types; for an interned treedef, its address."""
         return object.__hash__(self)
 
     def __repr__(self) -> str:
@@ -193,7 +194,7 @@ class PyTreeDef:
     def from_node_data_and_children(
         registry: Any, node_data: tuple[type, Any] | None, children: Iterable[PyTreeDef]
     ) -> PyTreeDef:
-        """The inverse of `node_data()` and `children()`. There is one registry: the argument is not used."""
+        """Do the inverse of `node_data()` and `children()`. There is one registry: the argument is not used."""
         if node_data is None:
             return LEAF
         cls, data = node_data
@@ -212,15 +213,15 @@ class PyTreeDef:
 
 
 class ExactTreeDef(PyTreeDef):
-    """A treedef in the keys of `jit`, which lives as long as a key has it. Of an interned treedef there is one."""
+    """A treedef as a part of `jit`'s keys; lives as long as such a key. An interned treedef has one."""
 
     __slots__ = ("_plain",)
 
     def __init__(self, plain: PyTreeDef) -> None:
         super().__init__(plain.node_type, plain.data, plain._children)
-        self._plain = plain  # so that it is found again by who makes it of the same parts
+        self._plain = plain  # keeps it alive, so that the same parts find it again
 
-    __hash__ = object.__hash__  # by address: the keys of `jit` look no further
+    __hash__ = object.__hash__  # by address: `jit`'s keys need no more
 
     def __eq__(self, other: object) -> bool:
         return self is other if isinstance(other, ExactTreeDef) else super().__eq__(other)
@@ -229,12 +230,12 @@ class ExactTreeDef(PyTreeDef):
     plain = property(lambda self: self._plain)
 
     def exact_hash(self) -> int:
-        """That of the treedef that it stands for."""
+        """Return the hash of the treedef that it stands for."""
         return self._plain.exact_hash()
 
 
 class _ComparedTreeDef(PyTreeDef):
-    """A treedef that holds metadata with an equality of their own or without a hash, here or further down."""
+    """A treedef with metadata, here or further down, that have their own equality or no hash."""
 
     __slots__ = ("_exact_hash",)
 
@@ -250,12 +251,12 @@ class _ComparedTreeDef(PyTreeDef):
         return _ComparedExactTreeDef(self)
 
     def exact_hash(self) -> int:
-        """The hash of metadata and their types, where they have one."""
+        """Return the hash of metadata and their types, where they have one."""
         return self._exact_hash
 
 
 class _ComparedExactTreeDef(ExactTreeDef):
-    """The same of a `_ComparedTreeDef`: there may be several that are equal."""
+    """The same for a `_ComparedTreeDef`, of which several may be equal."""
 
     __slots__ = ()
 
@@ -267,13 +268,13 @@ class _ComparedExactTreeDef(ExactTreeDef):
 
 
 def _types(data: Any) -> Any:
-    """The type of metadata, for the hash: of a tuple, those of its items."""
+    """Return the type of metadata, for the hash: for a tuple, those of its items."""
     return (tuple, *map(_types, data)) if type(data) is tuple else type(data)
 
 
 def same_node(one: PyTreeDef, two: PyTreeDef) -> bool:
-    """Whether the roots of two structures are of one type, with equal metadata and as many children. ValueError where the
-    metadata have no plain equality.
+    """Whether the roots of two structures have one type, equal metadata and as many children. ValueError where
+    comparing the metadata gives no bool.
     """
     if one.node_type is None or two.node_type is None:
         return one is two
@@ -298,7 +299,7 @@ def same_key(one: PyTreeDef, two: PyTreeDef) -> bool:
     """Whether `jit` takes two structures for one: not those of `{1: x}` and `{True: x}`."""
     try:
         return one is two or (one.exact_hash() == two.exact_hash() and PyTreeDef.__eq__(one, two))
-    except ValueError:  # metadata without a plain equality
+    except ValueError:  # comparing the metadata gives no bool
         return False
 
 
@@ -308,8 +309,8 @@ LEAF = PyTreeDef(None, None, ())
 _known: weakref.WeakValueDictionary[Any, PyTreeDef] = weakref.WeakValueDictionary()
 _flat: dict[tuple[NodeType, Any, int], PyTreeDef] = {}
 _FLAT_SIZE = 1024
-# Structures that nobody holds would be made anew at each use. So some are held here: small ones, with nothing
-# of the user's.
+# Structures that nothing refers to would be made again at each use. So keep some: small ones, without values of the
+# user.
 _recent: collections.deque[PyTreeDef] = collections.deque(maxlen=1024)
 _MOST_NODES = 256
 
@@ -324,9 +325,9 @@ _PLAIN = frozenset({str, bool, int, float})
 
 
 def fingerprint(data: Any) -> Any:
-    """What stands for metadata in the table: equal only for metadata that nobody can tell apart.
+    """Return a stand-in for metadata in the table: equal only for metadata that are indistinguishable.
 
-    TypeError for metadata that have an equality of their own.
+    TypeError for metadata with their own equality.
     """
     cls: Any = type(data)
     if data is None or cls is str:
@@ -340,17 +341,17 @@ def fingerprint(data: Any) -> Any:
     if cls.__eq__ is object.__eq__:
         return data
     if cls is PyTreeDef:
-        return cls, id(data)  # who remembers the fingerprint has the data
+        return cls, id(data)  # a holder of the fingerprint also holds the data
     raise TypeError(f"{cls} has an equality of its own")
 
 
 def make_node(node_type: NodeType, data: Any, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
-    """The treedef with this root and these children."""
+    """Return the treedef with this root and these children."""
     key: Any = None
     try:
         key = (node_type, data if node_type.is_builtin else fingerprint(data), tuple(map(id, children)))
         found = _known.get(key)
-    except TypeError:  # no hash
+    except TypeError:  # cannot be hashed
         key = found = None
     if found is not None:
         return found
@@ -364,14 +365,15 @@ def make_node(node_type: NodeType, data: Any, children: tuple[PyTreeDef, ...]) -
 
 
 def _make_compared_node(node_type: NodeType, data: Any, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
-    # By the addresses of the parts: while the treedef lives it holds them, and nothing else can have them.
+    # By the addresses of the parts: as long as the treedef lives, it keeps them alive, so no other object gets these
+    # addresses.
     key = (node_type, id(data), *map(id, children))
     with intern_lock:
         return _known.setdefault(key, _ComparedTreeDef(node_type, data, children))
 
 
 def make_flat_node(node_type: NodeType, data: Any, count: int) -> PyTreeDef:
-    """The treedef with this root and `count` leaves."""
+    """Return the treedef with this root and `count` leaves."""
     if not node_type.is_builtin or count > _MOST_NODES:
         return make_node(node_type, data, (LEAF,) * count)
     found = _flat.get((node_type, data, count))  # for 20 leaves 0.1 us, by `make_node` 0.5 us
@@ -383,7 +385,7 @@ def make_flat_node(node_type: NodeType, data: Any, count: int) -> PyTreeDef:
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """The structures of the children."""
+    """Return the structures of the children."""
     return treedef.children()
 
 

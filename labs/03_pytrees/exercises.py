@@ -116,7 +116,7 @@ def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
 
 class PyTreeDef:
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The tree of this structure that has these leaves.
+        """Return the tree of this structure that has these leaves.
 
         There must be `num_leaves` of them; otherwise ValueError: "Too few leaves for PyTreeDef;
         expected 3, got 2", or "Too many leaves for PyTreeDef; expected 3.". `leaves` may be a
@@ -125,11 +125,12 @@ class PyTreeDef:
         raise NotImplementedError("03.4")
 
     def build(self, leaves: Sequence[Any], start: int) -> Any:
-        """The tree of this structure whose leaves are `leaves[start : start + self.num_leaves]`.
+        """Return the tree of this structure whose leaves are
+        `leaves[start : start + self.num_leaves]`.
 
         There may be more in `leaves`, which belong to other parts of a tree. `node_type` is None
-        for the structure of a leaf; the method `unflatten` of other node types makes a node of the
-        metadata, `data`, and of the children, a list or a tuple, whose structures are in
+        for the structure of a leaf; the method `unflatten` of other node types makes a node from
+        the metadata, `data`, and the children, a list or a tuple, whose structures are in
         `_children`.
         """
         raise NotImplementedError("03.4")
