@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import datetime
+import io
 import json
 import os
 import shutil
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -267,6 +269,33 @@ def test_times_in_a_zip_are_the_courses_and_never_the_machines(tmp_path, monkeyp
     assert set(read) == {"ann", "bob", "cyd", "dan"}, "an odd date leaves nobody out"
     monkeypatch.undo()
     time.tzset()
+
+
+@pytest.mark.parametrize("said", ["-1e15", "nan", "-inf", "inf", "-62135596805", "315532800", "1e11"])
+def test_a_time_that_cannot_be_is_that_of_the_archive(tmp_path, said):
+    """A page and a table have to write it as a date; and nobody is early since an archive says 1980."""
+    text = b"def relu(x):\n    return x\n"
+    info = tarfile.TarInfo("00_hello.py")
+    info.size, info.pax_headers = len(text), {"mtime": said}
+    with tarfile.open(tmp_path / "ann.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(info, io.BytesIO(text))
+    os.utime(tmp_path / "ann.tar", (THEN, THEN))
+    assert read_submission(tmp_path / "ann.tar", LABS)["labs"]["00"]["handed_in"] == THEN
+
+
+def test_a_file_whose_clock_was_ahead_is_of_now(tmp_path):
+    (tmp_path / "00_hello.py").write_text("def relu(x):\n    return x\n", encoding="utf-8")
+    os.utime(tmp_path / "00_hello.py", (1 << 33, 1 << 33))
+    before = time.time()
+    assert before <= read_submission(tmp_path, LABS)["labs"]["00"]["handed_in"] <= time.time()
+
+
+def test_an_archive_with_a_password_is_a_sentence(tmp_path):
+    zipped(tmp_path / "ann.zip", "00_hello.py", (2026, 11, 10, 23, 30, 0))
+    data = bytearray((tmp_path / "ann.zip").read_bytes())
+    data[data.rindex(b"PK\1\2") + 8] |= 1
+    (tmp_path / "ann.zip").write_bytes(data)
+    assert "has a password" in read_submission(tmp_path / "ann.zip", LABS)["sentence"]
 
 
 def test_a_labs_time_is_that_of_its_files_that_were_taken(tmp_path):

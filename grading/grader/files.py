@@ -14,10 +14,12 @@ import re
 import stat
 import struct
 import tarfile
+import time
 import zipfile
 from collections.abc import Iterator
 from typing import IO, NamedTuple
 
+FIRST = 946_684_800.0  # the year 2000: what says that it is older says nothing; tools that make archives alike write 1980, or 1970
 _MOST_FILES = 5_000
 _LONGEST = {".py": 4 << 20, ".ipynb": 32 << 20}  # bytes of a file that is read; a notebook brings its pictures along
 _MOST_BYTES = 64 << 20  # of all of them, unpacked
@@ -175,7 +177,7 @@ def _of_folder(folder: pathlib.Path, budget: _Budget) -> Iterator[Found]:
 
 
 def _of_file(path: pathlib.Path, name: str, budget: _Budget, depth: int) -> Iterator[Found]:
-    size, written = path.stat().st_size, path.stat().st_mtime
+    size, written = path.stat().st_size, time_of_file(path.stat())
     if is_archive(name):
         if size > _LONGEST_ARCHIVE:
             raise Invalid(f"{shown(name)} has {size:,} bytes; an archive may have {_LONGEST_ARCHIVE:,}.")
@@ -197,7 +199,7 @@ def _opened(path: pathlib.Path) -> IO[bytes]:
 
 
 def _of_archive(data: bytes, name: str, budget: _Budget, depth: int, newest: float) -> Iterator[Found]:
-    """The files of an archive. None of them is newer than the archive, whatever it says."""
+    """The files of an archive. What says of itself that it is newer than the archive, or from before this century, is as old as that."""
     if depth > 1:
         raise Invalid(f"{shown(name)} is an archive in an archive in an archive.")
     prefix = stem(name) + "/" if depth or "/" in name else ""
@@ -206,7 +208,7 @@ def _of_archive(data: bytes, name: str, budget: _Budget, depth: int, newest: flo
         skipped: set[str] = set()
         for member, content, said in members:
             path = safe_path(member)
-            written = min(said, newest) if said else newest
+            written = said if FIRST <= said <= newest else newest
             if _SKIPPED.intersection(path.parts):
                 inside = next(i for i, part in enumerate(path.parts) if part in _SKIPPED)
                 skipped.add("/".join(path.parts[: inside + 1]))
@@ -253,9 +255,16 @@ def _zip(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content, float]]:
             safe_path(info.filename)
             if info.is_dir():
                 continue
+            if info.flag_bits & 1:
+                raise Invalid(f"{shown(info.filename)} in the archive has a password. Hand in an archive without one.")
             budget.count(info.filename, info.file_size)
             with archive.open(info) as stream:
                 yield info.filename, _Content(stream, info.filename, info.file_size), time_of(info, budget.zone)
+
+
+def time_of_file(status: os.stat_result) -> float:
+    """When a file was written, in seconds since 1970; now, where its clock was ahead."""
+    return max(0.0, min(status.st_mtime, time.time()))
 
 
 def time_of(info: zipfile.ZipInfo, zone: datetime.tzinfo) -> float:

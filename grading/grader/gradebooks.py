@@ -56,10 +56,13 @@ def to_moodle(standing: Standing, folder: pathlib.Path) -> str:
         most = max(found[lab][1] for found in sums.values() if lab in found)
         rows: list[Sequence[Any]] = [_MOODLE]
         for id, s in standing.students.items():
-            own = [r for r in by_student.get(id, ()) if r.grade.lab == lab]
+            own = [
+                r for r in by_student.get(id, ()) if r.grade.lab in (lab, None)
+            ]  # None: of a submission that was not run
             points = sums.get(id, {}).get(lab, (None, 0.0))[0]
             number = s.moodle_id.removeprefix("Participant ")
-            comments = [standing.warning, *(f"{r.grade.exercise}: {_in_short(r)}" for r in own)]
+            comments = [standing.warning]
+            comments += [f"{r.grade.exercise}: {_in_short(r)}" if r.grade.exercise else r.grade.sentence for r in own]
             said = "; ".join(c for c in comments if c)
             rows.append([f"Participant {number}" if number else id, s.name or id, s.email, points, most, said])
         (folder / f"lab_{lab}.csv").write_text(table(rows), encoding="utf-8")

@@ -301,5 +301,7 @@ def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Pat
         except BaseException:
             place.unlink()
             raise
-    if then := files.time_of(info, zone):
-        os.utime(place, (then, then))
+    then = files.time_of(info, zone)
+    if then < files.FIRST:  # no time: a file of the zip is no newer than that
+        then = pathlib.Path(archive.filename or ".").stat().st_mtime
+    os.utime(place, (then, then))

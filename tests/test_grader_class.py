@@ -1,0 +1,181 @@
+"""A class with a tenth hostile, whose grader is killed twice: everybody has the grade that he has alone, in any order."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from xml.etree import ElementTree
+
+import pytest
+from grader_class import write_class
+
+from grading.__main__ import main
+from grading.grader import handed_over, leftovers
+from grading.grader.bubblewrap import JailError
+from grading.grader.files import file_name
+from grading.grader.grade import Grader
+from grading.grader.policy import read_policy
+from grading.grader.selftest import self_test
+from grading.grader.standing import Standing
+from grading.grader.store import Store, StoreError
+from grading.grader.trials import Settings
+from grading.shared import ROOT
+from jitkit.kata.engine.manifest import all_labs
+
+LABS = [lab for lab in all_labs() if lab.number == "00"]
+COUNT = int(os.environ.get("JITKIT_CLASS", "40"))
+# of ten; three days have begun for who is late
+POINTS = {"right": 10.0, "late": 7.0, "partly": 8.0, "stub": 0.0, "wrong": 0.0, "unreadable": 0.0}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    try:
+        assert self_test() == []
+    except JailError as error:
+        pytest.skip(f"needs bubblewrap: {error}")
+    return tmp_path_factory.mktemp("class")
+
+
+def verdict(grade, checks, hostile):
+    """What must be the same. How a hostile one fails may depend on what else the machine does: a bomb meets one limit or another."""
+    return grade.outcome, grade.points, None if hostile else [c["status"] for c in checks]
+
+
+def alone(path, settings, kinds):
+    """The verdicts, one student after the other, the last one first, with nothing known of the others."""
+    grader = Grader(LABS, settings)
+    workers, found = grader.workers(), {}
+    try:
+        for entry in reversed(handed_over.entries(path)):
+            graded = grader.grade(workers, entry.student, entry.path, ["00"])
+            (grade,) = graded.grades
+            checks = graded.results[0][1].checks if graded.results else ()
+            found[entry.student] = verdict(grade, checks, kinds[entry.student].startswith("hostile"))
+    finally:
+        workers.close()
+    return found
+
+
+def descendants(pid):
+    """The processes that a process has started, with all that these have started."""
+    parents = {}
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(path.parent.name)] = int(path.read_bytes().rpartition(b")")[2].split()[1])
+    family = {pid}
+    while grown := {child for child, parent in parents.items() if parent in family} - family:
+        family |= grown
+    return family - {pid}
+
+
+def count_of(out):
+    with contextlib.suppress(StoreError, sqlite3.Error), Store(out) as store:
+        return len({g.student for g in store.grades()})
+    return 0
+
+
+def graded_until(words, out, wanted, tmp):
+    """Grade in a process of its own, which is killed when so many have a grade. Nothing that it started goes on."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "grading", *words],
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(tmp)},
+        stderr=subprocess.DEVNULL,
+    )
+    while process.poll() is None and count_of(out) < wanted:
+        time.sleep(0.05)
+    started = descendants(process.pid)
+    process.kill()
+    process.wait()
+    assert started, "it was killed in the middle"
+    deadline = time.monotonic() + 20
+    while alive := {pid for pid in started if pathlib.Path(f"/proc/{pid}").exists()}:
+        assert time.monotonic() < deadline, alive
+        time.sleep(0.05)
+    return process.pid
+
+
+@pytest.mark.tail
+def test_a_class_with_hostile_students_and_a_grader_that_is_killed_twice_has_the_grades_of_each_alone(
+    folder, monkeypatch, capsys
+):
+    kinds = write_class(folder / "in", COUNT)
+    tmp = folder / "tmp"
+    tmp.mkdir()
+    out = folder / "out"
+    words = ["grade", str(folder / "in"), "--out", str(out), "--lab", "00", "--quiet"]
+    killed = [graded_until(words, out, COUNT * part // 3, tmp) for part in (1, 2)]
+    assert COUNT // 3 <= count_of(out) < COUNT
+    monkeypatch.setattr(leftovers, "_AGE", -1.0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp))
+    assert main(words) == 0
+    assert list(tmp.iterdir()) == [], "what the killed ones left was swept"
+    groups = [p.name for pid in killed for p in leftovers.GROUPS.glob(f"**/jitkit-{pid}-*")]
+    assert groups == []
+    with Store(out) as store:
+        standing = Standing.of(store)
+        settings = Settings(
+            int(store.meta("seed")), "alone", read_policy(folder / "in" / "course.toml", all_labs()).limits
+        )
+    together = {r.grade.student: r for r in standing.records}
+    assert len(standing.records) == len(together) == COUNT
+    expected = alone(folder / "in", settings, kinds)
+    assert {
+        name: verdict(r.grade, r.grade.checks, kinds[name].startswith("hostile")) for name, r in together.items()
+    } == expected
+    for name, r in together.items():
+        assert r.points == POINTS.get(kinds[name], 0.0), (name, kinds[name])
+    assert [s.id for s in standing.missing] == ["never"]
+    every_format_sums_to(standing, out, capsys)
+
+
+def as_number(text):
+    return float(text) if text else ""
+
+
+def every_format_sums_to(standing, out, capsys):
+    """What each student has in all formats is the same number, to the cent."""
+    own = {r.grade.student: r.points for r in standing.records}
+
+    def exported(kind, *more):
+        assert main(["export", str(out), "--to", kind, *map(str, more)]) == 0
+        return capsys.readouterr().out
+
+    capsys.readouterr()
+    data = json.loads(exported("json"))["grades"]
+    assert {g["student"]: g["points"] for g in data} == own
+    for g in data:
+        if g["checks"]:
+            assert round(sum(c["points"] for c in g["checks"]), 2) == g["points"]
+    rows = list(csv.DictReader(io.StringIO(exported("csv"))))
+    assert {r["student"]: float(r["points"]) for r in rows if r["student"] != "never"} == own
+    canvas = list(csv.DictReader(io.StringIO(exported("canvas"))))[1:]
+    # nothing of an INVALID one was run: a person looks, and no cell says 0
+    invalid = {r.grade.student for r in standing.records if r.grade.outcome == "INVALID"}
+    by_name = {f"Student {name[1:]}": "" if name in invalid else points for name, points in own.items()}
+    assert {r["Student"]: as_number(r["Lab 00"]) for r in canvas if r["Student"] in by_name} == by_name
+    exported("moodle", "--output", out / "moodle")
+    (sheet,) = (out / "moodle").iterdir()
+    with sheet.open(encoding="utf-8", newline="") as stream:
+        moodle = {r["Full name"]: r for r in csv.DictReader(stream)}
+    assert {name: as_number(moodle[name]["Grade"]) for name in by_name} == by_name
+    assert all("is not in UTF-8" in moodle[f"Student {name[1:]}"]["Feedback comments"] for name in invalid)
+    exported("gradescope", "--output", out / "gradescope")
+    for name, points in own.items():
+        result = json.loads((out / "gradescope" / f"{file_name(name)}.json").read_text(encoding="utf-8"))
+        assert result["score"] == points, name
+        assert round(sum(t["score"] for t in result["tests"]), 2) == points
+    students = ElementTree.fromstring(exported("junit-students"))
+    assert len(list(students.iter("testsuite"))) == len(own)
+    exported("statistics")
+    assert main(["report", str(out)]) == 0
