@@ -30,7 +30,7 @@ def add_parsers(commands: Any) -> None:
     """Adds the commands of authors; each has the function that runs it as `run`."""
     generate = commands.add_parser("generate", help="write what is made from the labs' manifests")
     generate.add_argument("labs", nargs="*", default=[], metavar="LAB", help="a number (02); all labs without it")
-    generate.add_argument("--check", action="store_true", help="write nothing; 1 if something is not fresh")
+    generate.add_argument("--check", action="store_true", help="write nothing; exit with 1 if something is not fresh")
     generate.set_defaults(run=_generate)
     proofs = commands.add_parser("verify", help="prove the exercises: stubs, solutions, mutants")
     proofs.add_argument(
@@ -47,10 +47,12 @@ def add_parsers(commands: Any) -> None:
     proofs.add_argument("--sample", type=int, default=0, metavar="N", help="with --mutate: N of each exercise (0: all)")
     proofs.set_defaults(run=_verify_or_mutate)
     build = commands.add_parser("build", help="write a course for nbgrader")
-    build.add_argument("folder", type=pathlib.Path, metavar="DIR", help="the course's folder; again later, renews it")
+    build.add_argument(
+        "folder", type=pathlib.Path, metavar="DIR", help="the course's folder; run again later to renew it"
+    )
     build.add_argument("labs", nargs="*", default=[], metavar="LAB", help="a number (02); all labs without it")
     build.add_argument(
-        "--release", action="store_true", help="make what students get, too, and see that no answer is in it"
+        "--release", action="store_true", help="also make the students' version, and check that it contains no answer"
     )
     build.set_defaults(run=_build)
     new = commands.add_parser("new", help="write the skeleton of a lab of your own")

@@ -47,34 +47,36 @@ def add_parsers(commands: Any) -> None:
         "submissions",
         type=pathlib.Path,
         metavar="SUBMISSIONS",
-        help="a folder with one folder, archive or file a student; or a zip of it",
+        help="a folder with one folder, archive or file for each student; or a zip of it",
     )
     grade.add_argument("--out", type=pathlib.Path, required=True, metavar="DIR", help="where the grades are kept")
     _how(grade)
     grade.set_defaults(run=_grade)
-    report = commands.add_parser("report", help="write pages to look at: the class, each student, feedback")
+    report = commands.add_parser("report", help="write pages about the class and each student, and feedback")
     report.add_argument("grades", type=pathlib.Path, metavar="DIR")
     report.add_argument(
         "--explain", nargs=2, metavar=("STUDENT", "EXERCISE"), help="replay one verdict instead: ann 05.3"
     )
     report.add_argument(
-        "--anonymous", action="store_true", help="without names, into report-anonymous/; anonymous.csv has them"
+        "--anonymous",
+        action="store_true",
+        help="write pages without names to report-anonymous/; anonymous.csv says who is who",
     )
     report.set_defaults(run=_report)
     mark = commands.add_parser("mark", help="change a mark by hand, or comment on it; what was graded stays beside it")
     mark.add_argument("grades", type=pathlib.Path, metavar="DIR")
     mark.add_argument("student", metavar="STUDENT")
     mark.add_argument("exercise", metavar="EXERCISE", help="05.3; a rung of the ladder is 05")
-    mark.add_argument("--points", type=float, metavar="P", help="what it counts now, lateness and all")
+    mark.add_argument("--points", type=float, metavar="P", help="the new points, final whatever the lateness")
     mark.add_argument(
         "--reason", default="", metavar="TEXT", help="why: needed with --points and --withdraw; students see it"
     )
-    mark.add_argument("--comment", metavar="TEXT", help="a sentence for the student; the last one stays")
-    mark.add_argument("--withdraw", action="store_true", help="what was graded counts again")
+    mark.add_argument("--comment", metavar="TEXT", help="a sentence for the student; it replaces an earlier one")
+    mark.add_argument("--withdraw", action="store_true", help="let the graded points count again")
     mark.set_defaults(run=_mark)
     export = commands.add_parser(
         "export",
-        help="write the grades for other programs",
+        help="export the grades for other programs",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="\n".join(["formats:", *(f"  {line}" for line in exports.lines_of_formats())]),
     )
@@ -84,31 +86,35 @@ def add_parsers(commands: Any) -> None:
         "--output", type=pathlib.Path, metavar="PATH", help="where; without it, where the format's line says"
     )
     export.set_defaults(run=_export)
-    regrade = commands.add_parser("regrade", help="grade again what a mended check touches")
+    regrade = commands.add_parser("regrade", help="grade again what a corrected check affects")
     regrade.add_argument("grades", type=pathlib.Path, metavar="DIR")
     regrade.add_argument(
         "--changed",
         action="store_true",
-        help="only what has changed; it is so in any case, since equal verdicts are kept",
+        help="regrade only what has changed (the default, since equal verdicts are kept)",
     )
     _how(regrade)
     regrade.set_defaults(run=_regrade)
-    serve = commands.add_parser("serve-gradescope", help="write the files of an autograder of Gradescope's")
+    serve = commands.add_parser("serve-gradescope", help="write an autograder for Gradescope")
     serve.add_argument("folder", type=pathlib.Path, metavar="DIR")
     serve.add_argument("--lab", action="append", default=[], metavar="NN")
-    serve.add_argument("--unsandboxed", action="store_true", help="the container that Gradescope runs is the only wall")
+    serve.add_argument(
+        "--unsandboxed", action="store_true", help="grade without a jail: only Gradescope's container protects you"
+    )
     serve.set_defaults(run=_serve_gradescope)
-    image = commands.add_parser("image", help="write the recipe of an image in which the grader runs")
+    image = commands.add_parser("image", help="write a Dockerfile for an image in which the grader runs")
     image.add_argument("folder", type=pathlib.Path, metavar="DIR")
     image.set_defaults(run=_image)
 
 
 def _how(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--lab", action="append", default=[], metavar="NN", help="only this lab; may be said again")
-    parser.add_argument("--course", type=pathlib.Path, metavar="course.toml", help="who, until when, how points count")
+    parser.add_argument("--lab", action="append", default=[], metavar="NN", help="only this lab; may be repeated")
+    parser.add_argument(
+        "--course", type=pathlib.Path, metavar="course.toml", help="the course's roster, due dates, points and limits"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="submissions at the same time")
-    parser.add_argument("--quiet", action="store_true", help="say nothing while it goes well")
-    parser.add_argument("--unsandboxed", action="store_true", help="run submissions as you, with no wall around them")
+    parser.add_argument("--quiet", action="store_true", help="print nothing unless something fails")
+    parser.add_argument("--unsandboxed", action="store_true", help="run submissions as you, without a jail")
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",

@@ -44,7 +44,7 @@ BENCHMARKS = {
     "seeds": "what five tutorials on jit claim, measured again",
     "peers": "jitkit beside JAX, in one process",
     "eager": "six programs op by op and jitted, with numpy and numba",
-    "pitfalls": "what recompiles and why, each beside its mend",
+    "pitfalls": "what recompiles and why, each beside its fix",
     "scaling": "cost against size, with fitted slopes",
     "growth": "jitkit beside JAX, as things grow",
     "loops": "our own compiler beside XLA, six programs",
@@ -73,7 +73,7 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "benchmarks:\n" + "\n".join(f"  {name:10}{text}" for name, text in BENCHMARKS.items())
     parser.add_argument("what", metavar="BENCHMARK", type=_benchmark, help="one of those below")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="of pitfalls: the one to be shown and measured")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="with pitfalls: which one to show and measure")
     parser.add_argument("--quick", action="store_true", help="fewer rounds: rougher figures, sooner")
     parser.add_argument("--only", metavar="WORD", help="only rows whose name contains this")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
@@ -96,7 +96,9 @@ def _targets_arguments(parser: argparse.ArgumentParser) -> None:
         "--shapes", metavar="TYPES", nargs="+", help="the types of its arguments, such as f32[1024,1024],f32[8]"
     )
     _add_target(parser)
-    parser.add_argument("--time-limit", metavar="SECONDS", type=_seconds, help="of one compilation (default: 300)")
+    parser.add_argument(
+        "--time-limit", metavar="SECONDS", type=_seconds, help="limit of one compilation (default: 300)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
 
 
@@ -118,7 +120,7 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="an argument that is a value, such as n=3; may be repeated",
+        help="a static argument and its value, such as n=3; may be repeated",
     )
     _add_target(parser)
     parser.add_argument(
@@ -132,13 +134,13 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against",
         metavar="[FILE:]FUNCTION",
-        help="another version of it, for the same arguments: one page with both, and what is different in figures and jaxprs",
+        help="another version of the function, for the same arguments: one page shows both, and how their figures and jaxprs differ",
     )
     parser.add_argument("--jax", action="store_true", help="a function that uses JAX itself, traced by JAX")
     parser.add_argument(
         "--watch",
         action="store_true",
-        help="show the page in a browser, made anew whenever a file of the program is saved",
+        help="show the page in a browser, and make it anew whenever a file of the program is saved",
     )
     parser.add_argument("--report", metavar="FILE", type=Path, help=argparse.SUPPRESS)  # of one time of --watch
     parser.add_argument(
@@ -149,7 +151,9 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
         help="the page, or a folder for it (default: FUNCTION.html; of a file alone, the folder FILE-explored)",
     )
     parser.add_argument("--json", action="store_true", help="print the page's data (docs/explorer.md) instead")
-    parser.add_argument("--time-limit", metavar="SECONDS", type=_seconds, help="of one compilation (default: 100)")
+    parser.add_argument(
+        "--time-limit", metavar="SECONDS", type=_seconds, help="limit of one compilation (default: 100)"
+    )
 
 
 def _no_arguments(parser: argparse.ArgumentParser) -> None:
@@ -158,21 +162,27 @@ def _no_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _start_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folder", metavar="DIR", type=Path, nargs="?", help="where (default: the workspace we are in, or jitkit-labs)"
+        "folder",
+        metavar="DIR",
+        type=Path,
+        nargs="?",
+        help="the folder to make (default: the current workspace, or jitkit-labs)",
     )
     parser.add_argument(
         "--into-existing",
         action="store_true",
-        help="also into a folder that has other things in it: the labs come beside them, and nothing is overwritten",
+        help="use a folder that has other files in it: the labs are put beside them, and nothing is overwritten",
     )
     parser.add_argument(
-        "--from-scratch", action="store_true", help="no labs: an empty package, and a ladder to your own JAX"
+        "--from-scratch",
+        action="store_true",
+        help="instead of labs, begin an empty package with a ladder to your own JAX",
     )
 
 
 def _check_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "what", metavar="WHAT", nargs="?", help="02, 02.3, or a lab's file (default: all that is written)"
+        "what", metavar="WHAT", nargs="?", help="02, 02.3, or a lab's file (default: everything that you have written)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--junit", metavar="FILE", type=Path, help="also write a JUnit report")
@@ -180,14 +190,14 @@ def _check_arguments(parser: argparse.ArgumentParser) -> None:
         "--hidden",
         metavar="FILE",
         default="never",
-        help="for instructors: the checks of this file, too (default: %(default)s)",
+        help="for instructors: run the checks of this file, too (default: %(default)s)",
     )
 
 
 def _hint_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", nargs="?", help="02.3 (default: the exercise you are at)")
     parser.add_argument(
-        "--step", type=int, choices=range(1, 5), help="one of the four (on the ladder three), to be read again"
+        "--step", type=int, choices=range(1, 5), help="read one of the four (on the ladder: three) again"
     )
 
 
@@ -200,8 +210,10 @@ def _show_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--jaxpr", action="store_true", help="the jaxprs in its checks, expected and yours")
     parser.add_argument("--hlo", action="store_true", help="the StableHLO in its checks")
-    parser.add_argument("--solution", action="store_true", help="the reference's, why, and where JAX does it")
-    parser.add_argument("--give-up", action="store_true", help="with --solution: before yours passes")
+    parser.add_argument(
+        "--solution", action="store_true", help="the reference's function, why it is so, and where JAX does it"
+    )
+    parser.add_argument("--give-up", action="store_true", help="with --solution: show it before yours passes")
     parser.add_argument("--plot", action="store_true", help="the lab's experiment, with your functions")
     parser.add_argument("--guess", metavar="N", type=int, help="with --plot: which option you expect")
     parser.add_argument("--quick", action="store_true", help="with --plot: fewer and smaller measurements")
@@ -213,25 +225,27 @@ def _reset_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--as-jax", action="store_true", help="where the program imports jax, it gets jitkit")
+    parser.add_argument("--as-jax", action="store_true", help="let the program get jitkit where it imports jax")
     parser.add_argument(
-        "--explain", action="store_true", help="with --as-jax: at the end, what each jitted function was compiled for"
+        "--explain",
+        action="store_true",
+        help="with --as-jax: at the end, say what each jitted function was compiled for",
     )
     parser.add_argument(
-        "--explore", metavar="DIR", type=Path, help="with --as-jax: at the end, the Explorer's page of each, in DIR"
+        "--explore",
+        metavar="DIR",
+        type=Path,
+        help="with --as-jax: at the end, write the Explorer's page of each to DIR",
     )
     parser.add_argument(
-        "--with",
-        metavar="ID",
-        dest="unfinished",
-        help="an exercise whose functions are in place though they do not pass",
+        "--with", metavar="ID", dest="unfinished", help="use the functions of this exercise though they do not pass"
     )
-    parser.add_argument("file", metavar="FILE", type=Path, help="a program of Python")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a Python program")
     parser.add_argument("arguments", metavar="ARGUMENTS", nargs=argparse.REMAINDER, help="its arguments")
 
 
 def _export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that is not there yet, or is empty")
+    parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that does not exist yet, or is empty")
 
 
 VERBS = {
@@ -243,13 +257,13 @@ VERBS = {
     ),
     "watch": Verb("check an exercise whenever it is saved", _no_arguments, "jitkit.kata.verbs.watch:run"),
     "check": Verb("check an exercise, a lab, or all that is written", _check_arguments, "jitkit.kata.verbs.check:run"),
-    "hint": Verb("a hint: one step further each time", _hint_arguments, "jitkit.kata.verbs.hint:run"),
+    "hint": Verb("one more hint each time", _hint_arguments, "jitkit.kata.verbs.hint:run"),
     "show": Verb("the task; a helper; programs, the plot, the solution", _show_arguments, "jitkit.kata.verbs.show:run"),
     "run": Verb("run a program with your finished functions in place", _run_arguments, "jitkit.kata.verbs.run:run"),
     "python": Verb(
         "a Python prompt with your finished functions in place", _no_arguments, "jitkit.kata.verbs.run:python"
     ),
-    "reset": Verb("the stub again; yours goes to a backup", _reset_arguments, "jitkit.kata.verbs.reset:run"),
+    "reset": Verb("restore the stub; keep a backup of yours", _reset_arguments, "jitkit.kata.verbs.reset:run"),
     "status": Verb("where you are, a line a lab", _no_arguments, "jitkit.kata.verbs.status:run"),
     "export": Verb("your own jitkit, complete", _export_arguments, "jitkit.kata.verbs.export:run"),
     "targets": Verb(
