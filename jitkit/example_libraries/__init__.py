@@ -1,4 +1,4 @@
-"""The names of `jax.example_libraries`, with which small programs train networks
+"""The names of `jax.example_libraries`, for small programs that train networks
 
     stax          layers: pairs of a function that makes parameters and one that applies them
     optimizers    triples of functions: state from parameters, the next state, parameters from a state

@@ -5,8 +5,8 @@
     state = update(step, grads, state)
     params = get_params(state)
 
-Each is written for one array, in `_Rule`s: what is kept beside it, and the next array with what is kept next. `optimizer` makes functions
-of trees of arrays of that.
+Each is written for one array, as a `_Rule` that returns the next array and the state to keep. `optimizer` turns these
+into functions of trees of arrays.
 
 JAX: jax/example_libraries/optimizers.py:adam
 """
@@ -33,7 +33,7 @@ class Optimizer(NamedTuple):
 
 
 class OptimizerState(NamedTuple):
-    """What is kept for all arrays: the leaves for each of them, the tree of arrays, and the tree of what is kept for each."""
+    """The state of all arrays: its leaves for each, the tree of arrays, and the tree of each array's state."""
 
     packed_state: Sequence[Any]
     tree_def: Any
@@ -57,7 +57,7 @@ def _packed(subtrees: Sequence[Any], tree: Any) -> OptimizerState:
 
 
 def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
-    """Make a function that returns the three functions for one array return them for trees of arrays.
+    """Turn a function that returns the three functions for one array into one that returns them for trees of arrays.
 
     Raises:
       TypeError: from `update`, for gradients of another tree than the parameters, and for a state of another tree than before.
@@ -105,7 +105,7 @@ _Rule = Callable[..., tuple[Any, ...]]
 
 
 def _keeping(kept: int, rule: _Rule) -> tuple[Callable[..., Any], ...]:
-    """The three functions for one array, of a rule that keeps this number of arrays beside it."""
+    """Return the three functions for one array, of a rule that keeps this number of arrays beside it."""
     return (
         lambda x: (x, *[jnp.zeros_like(x) for _ in range(kept)]),
         lambda step, g, state: rule(step, g, *state),
@@ -115,14 +115,14 @@ def _keeping(kept: int, rule: _Rule) -> tuple[Callable[..., Any], ...]:
 
 @optimizer
 def sgd(step_size: Any) -> Any:
-    """Gradient descent. `step_size` is a number, or a function of the number of a step."""
+    """Return gradient descent. `step_size` is a number, or a function of the step's number."""
     size = make_schedule(step_size)
     return Optimizer(lambda x: x, lambda step, g, x: x - size(step) * g, lambda x: x)
 
 
 @optimizer
 def momentum(step_size: Any, mass: Any) -> Any:
-    """Gradient descent with a velocity, which keeps the share `mass` of itself."""
+    """Return gradient descent with a velocity, of which each step keeps the share `mass`."""
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, velocity: Any) -> tuple[Any, ...]:
@@ -134,7 +134,7 @@ def momentum(step_size: Any, mass: Any) -> Any:
 
 @optimizer
 def nesterov(step_size: Any, mass: Any) -> Any:
-    """The same with Nesterov's look ahead."""
+    """Return the same with Nesterov's look ahead."""
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, velocity: Any) -> tuple[Any, ...]:
@@ -146,7 +146,7 @@ def nesterov(step_size: Any, mass: Any) -> Any:
 
 @optimizer
 def adagrad(step_size: Any, momentum: Any = 0.9) -> Any:
-    """Adagrad: steps are divided by the root of the sum of squares so far (J. Duchi et al., 2011)."""
+    """Return Adagrad: steps are divided by the root of the sum of squares so far (J. Duchi et al., 2011)."""
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, squares: Any, mean: Any) -> tuple[Any, ...]:
@@ -160,7 +160,7 @@ def adagrad(step_size: Any, momentum: Any = 0.9) -> Any:
 
 @optimizer
 def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
-    """RMSProp: steps are divided by the root of a running mean of squares."""
+    """Return RMSProp: steps are divided by the root of a running mean of squares."""
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, squares: Any) -> tuple[Any, ...]:
@@ -172,7 +172,7 @@ def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
 
 @optimizer
 def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum: Any = 0.9) -> Any:
-    """RMSProp with a velocity."""
+    """Return RMSProp with a velocity."""
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, squares: Any, velocity: Any) -> tuple[Any, ...]:
@@ -185,7 +185,9 @@ def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum
 
 @optimizer
 def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any:
-    """Adam: a running mean of gradients over the root of one of their squares, both corrected for their start (D. Kingma, J. Ba, 2015)."""
+    """Return Adam: a running mean of gradients over the root of one of their squares, both corrected for their start
+    (D. Kingma, J. Ba, 2015).
+    """
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, mean: Any, squares: Any) -> tuple[Any, ...]:
@@ -200,7 +202,7 @@ def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any
 
 @optimizer
 def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any:
-    """Adam with the largest gradient, weighted by age, in the place of the root of squares."""
+    """Return Adam with the largest gradient, weighted by age, in place of the root of squares."""
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, mean: Any, largest: Any) -> tuple[Any, ...]:
@@ -214,7 +216,9 @@ def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> A
 
 @optimizer
 def sm3(step_size: Any, momentum: Any = 0.9) -> Any:
-    """SM3: Adagrad that keeps, in the place of the sum for each element, one for each index of each axis (R. Anil et al., 2019)."""
+    """Return SM3: Adagrad with one sum for each index of each axis instead of one for each element (R. Anil et al.,
+    2019).
+    """
     size = make_schedule(step_size)
 
     def along(axis: int, values: Any, ndim: int) -> Any:
@@ -242,24 +246,26 @@ def sm3(step_size: Any, momentum: Any = 0.9) -> Any:
 
 
 def constant(step_size: Any) -> Schedule:
-    """The same size in each step."""
+    """Return a schedule with the same size for each step."""
     return lambda step: step_size
 
 
 def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Schedule:
-    """`step_size` times the rate, once in `decay_steps` steps."""
+    """Return a schedule of `step_size` times the rate, once in `decay_steps` steps."""
     return lambda step: step_size * decay_rate ** (step / decay_steps)
 
 
 def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False) -> Schedule:
-    """`step_size` over one plus the rate times the number of `decay_steps`; with `staircase`, times that number rounded down."""
+    """Return a schedule of `step_size` over one plus the rate times the number of `decay_steps`; with `staircase`, that
+    number is rounded down.
+    """
     if staircase:
         return lambda step: step_size / (1 + decay_rate * jnp.floor(step / decay_steps))
     return lambda step: step_size / (1 + decay_rate * step / decay_steps)
 
 
 def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, power: Any = 1.0) -> Schedule:
-    """From `step_size` to `final_step_size` in `decay_steps` steps, along a power."""
+    """Return a schedule from `step_size` to `final_step_size` in `decay_steps` steps, along a power."""
 
     def schedule(step: Any) -> Any:
         step = jnp.minimum(step, decay_steps)
@@ -270,7 +276,9 @@ def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, pow
 
 
 def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
-    """The i-th value up to the i-th boundary. ValueError unless there is one value more than boundaries."""
+    """Return a schedule with the i-th value up to the i-th boundary. ValueError unless there is one value more than
+    boundaries.
+    """
     boundaries, values = jnp.array(boundaries), jnp.array(values)
     if not boundaries.ndim == values.ndim == 1:
         raise ValueError("boundaries and values must be sequences")
@@ -280,7 +288,7 @@ def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
 
 
 def make_schedule(scalar_or_schedule: Any) -> Schedule:
-    """A schedule as it is, and one for a number. TypeError for an array with axes."""
+    """Return a schedule as it is, and a constant one for a number. TypeError for an array with axes."""
     if callable(scalar_or_schedule):
         schedule: Schedule = scalar_or_schedule
         return schedule
@@ -293,18 +301,18 @@ def make_schedule(scalar_or_schedule: Any) -> Schedule:
 
 
 def l2_norm(tree: Any) -> Any:
-    """The norm of all leaves together."""
+    """Return the norm of all leaves together."""
     return jnp.sqrt(sum(jnp.vdot(x, x) for x in tree_leaves(tree)))
 
 
 def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
-    """The gradients, made shorter where their norm is larger than `max_norm`."""
+    """Scale the gradients down if their norm is larger than `max_norm`."""
     norm = l2_norm(grad_tree)
     return tree_map(lambda g: jnp.where(norm < max_norm, g, g * (max_norm / norm)), grad_tree)
 
 
 class JoinPoint:
-    """What is kept for one array, as a leaf: an iterable of one element, as containers of arrays are."""
+    """One array's state as a leaf: an iterable of one element, like a container of arrays."""
 
     def __init__(self, subtree: Any) -> None:
         self.subtree = subtree
@@ -314,7 +322,7 @@ class JoinPoint:
 
 
 def unpack_optimizer_state(opt_state: Any) -> Any:
-    """The state as a tree like the parameters', with a JoinPoint for each array: nothing is lost where it is written down."""
+    """Return the state as a tree like the parameters', with a JoinPoint for each array, to save it without loss."""
     return tree_unflatten(opt_state[1], [JoinPoint(subtree) for subtree in _subtrees(opt_state)])
 
 

@@ -4,7 +4,7 @@
     output_shape, params = init(key, (-1, 784))
     outputs = apply(params, inputs)
 
-Layers that need a key as they are applied, which are those with a `Dropout` in them, take it as `apply(params, inputs, rng=key)`.
+Layers that need a key when they are applied (those with a `Dropout`) take it as `apply(params, inputs, rng=key)`.
 
 JAX: jax/example_libraries/stax.py:serial
 """
@@ -36,7 +36,7 @@ def _without_parameters(shape_of: Callable[[Any], Any], apply: Callable[[Any], A
 
 
 def Dense(out_dim: int, W_init: Any = _WEIGHTS, b_init: Any = _BIAS) -> Layer:
-    """A product with a matrix, plus a vector."""
+    """Return a layer that multiplies with a matrix, and adds a vector."""
 
     def init(rng: Any, input_shape: Any) -> Any:
         for_weights, for_bias = random.split(rng)
@@ -53,7 +53,7 @@ def Dense(out_dim: int, W_init: Any = _WEIGHTS, b_init: Any = _BIAS) -> Layer:
 def _convolution(
     specs: Sequence[str], out_chan: int, filter_shape: Any, W_init: Any, b_init: Any, shape_of: Any, convolve: Any
 ) -> Layer:
-    """A convolution plus a number for each channel. `specs` name the axes of inputs, weights and outputs."""
+    """Return a convolution that adds a number for each channel. `specs` name the axes of inputs, weights and outputs."""
     inputs_spec, weights_spec, outputs_spec = specs
     make_weights = W_init or glorot_normal(weights_spec.index("I"), weights_spec.index("O"))
 
@@ -77,7 +77,7 @@ def GeneralConv(
     dimension_numbers: Any, out_chan: int, filter_shape: Any, strides: Any = None, padding: Any = "VALID", W_init: Any = None,
     b_init: Any = _SMALL_BIAS,
 ) -> Layer:  # fmt: skip
-    """A convolution, of axes that `dimension_numbers` name."""
+    """Return a convolution whose axes `dimension_numbers` names."""
     ones_ = (1,) * len(filter_shape)
     steps = strides or ones_
     return _convolution(
@@ -91,7 +91,7 @@ def GeneralConvTranspose(
     dimension_numbers: Any, out_chan: int, filter_shape: Any, strides: Any = None, padding: Any = "VALID", W_init: Any = None,
     b_init: Any = _SMALL_BIAS,
 ) -> Layer:  # fmt: skip
-    """The transpose of a convolution."""
+    """Return the transpose of a convolution."""
     steps = strides or (1,) * len(filter_shape)
     return _convolution(
         dimension_numbers, out_chan, filter_shape, W_init, b_init,
@@ -113,7 +113,9 @@ def BatchNorm(
     axis: Any = (0, 1, 2), epsilon: float = 1e-5, center: bool = True, scale: bool = True, beta_init: Any = zeros,
     gamma_init: Any = ones,
 ) -> Layer:  # fmt: skip
-    """Inputs of mean 0 and variance 1 over axes; times a parameter with `scale`, plus one with `center`."""
+    """Return a layer that normalises to mean 0 and variance 1 over axes; times a parameter with `scale`, plus one with
+    `center`.
+    """
     axes = (axis,) if jnp.isscalar(axis) else axis
 
     def init(rng: Any, input_shape: Any) -> Any:
@@ -137,7 +139,7 @@ def BatchNorm(
 
 
 def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
-    """A function of each element."""
+    """Return a layer that applies a function to each element."""
     return _without_parameters(lambda shape: shape, lambda inputs: fun(inputs, **fun_kwargs))
 
 
@@ -161,12 +163,12 @@ FanInSum = _without_parameters(lambda shapes: shapes[0], sum)
 
 
 def FanOut(num: int) -> Layer:
-    """The input, this number of times."""
+    """Return a layer that repeats the input this number of times."""
     return _without_parameters(lambda shape: [shape] * num, lambda inputs: [inputs] * num)
 
 
 def FanInConcat(axis: int = -1) -> Layer:
-    """The inputs, joined along an axis."""
+    """Return a layer that joins the inputs along an axis."""
 
     def shape_of(shapes: Any) -> Any:
         place = axis % len(shapes[0])
@@ -177,7 +179,9 @@ def FanInConcat(axis: int = -1) -> Layer:
 
 def _pooling(reducer: Any, start: float, is_mean: bool = False) -> Callable[..., Layer]:
     def pooling(window_shape: Any, strides: Any = None, padding: Any = "VALID", spec: str | None = None) -> Layer:
-        """One number for each window. `spec` names the axes, of which "N" and "C" are not in windows; they are the first and last else."""
+        """Make a layer that reduces each window to one number. `spec` names the axes, of which "N" and "C" are not in
+        windows; by default they are the first and last.
+        """
         window, steps = list(window_shape), list(strides or (1,) * len(window_shape))
         kept = sorted((0, len(window) + 1) if spec is None else (spec.index("N"), spec.index("C")))
         for axis in kept:
@@ -213,10 +217,11 @@ AvgPool = _pooling(lax.add, 0.0, is_mean=True)
 
 
 def Dropout(rate: float, mode: str = "train") -> Layer:
-    """Each element, kept with the probability `rate` and divided by it, or 0; in another mode than "train", the input.
+    """Return a layer that keeps each element with the probability `rate`, divided by it, and sets the others to 0; in
+    another mode than "train", it returns the input.
 
     Raises:
-      ValueError: applied without a key.
+      ValueError: when applied without a key.
     """
 
     def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
@@ -241,7 +246,7 @@ def _keys(rng: Any, count: int) -> Any:
 
 
 def serial(*layers: Layer) -> Layer:
-    """Layers one after the other."""
+    """Return layers in sequence."""
 
     def init(rng: Any, input_shape: Any) -> Any:
         params = []
@@ -261,7 +266,7 @@ def serial(*layers: Layer) -> Layer:
 
 
 def parallel(*layers: Layer) -> Layer:
-    """Layers beside each other, each with an input of its own: what `FanOut` gives, and `FanInSum` takes."""
+    """Return layers in parallel, each with its own input: after `FanOut`, before `FanInSum`."""
 
     def init(rng: Any, input_shape: Any) -> Any:
         keys = random.split(rng, len(layers))
@@ -277,7 +282,7 @@ def parallel(*layers: Layer) -> Layer:
 
 
 def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
-    """The layer that a function makes of the shape of its input, once that is known."""
+    """Return the layer that a function makes from the shape of its input, once that is known."""
     return (
         lambda rng, input_shape: make_layer(input_shape)[0](rng, input_shape),
         lambda params, inputs, **kwargs: make_layer(inputs.shape)[1](params, inputs, **kwargs),

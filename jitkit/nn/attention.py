@@ -1,4 +1,4 @@
-"""Attention: each query is answered by the mean of the values, weighted by how well their keys fit.
+"""Attention: the result for a query is the mean of the values, weighted by how well their keys fit.
 
 JAX: jax/_src/nn/functions.py:dot_product_attention
 """
@@ -46,16 +46,17 @@ def dot_product_attention(
     implementation: str | None = None,
     return_residual: bool = False,
 ) -> Any:
-    """softmax(query @ key^T * scale + bias) @ value, head by head (Vaswani et al., Attention is all you need, 2017).
+    """Return softmax(query @ key^T * scale + bias) @ value, head by head (Vaswani et al., Attention is all you need,
+    2017).
 
     Args:
       query: [batch, T, heads, size], or without the batch.
       key, value: [batch, S, heads, size]; they may have fewer heads, which groups of the query's share.
-      bias, mask: broadcast to [batch, heads, T, S]. Where the mask is False, nothing is looked at.
-      scale: 1 / sqrt(size), if not given.
-      is_causal: no query looks at later places.
-      query_seq_lengths, key_value_seq_lengths: int32, how much of each element of the batch counts.
-      local_window_size: how far a query looks to the left and to the right.
+      bias, mask: broadcast to [batch, heads, T, S]. Where the mask is False, the weight is 0.
+      scale: 1 / sqrt(size) by default.
+      is_causal: no query attends to later positions.
+      query_seq_lengths, key_value_seq_lengths: int32, the valid length of each element of the batch.
+      local_window_size: how far a query attends to the left and to the right.
       implementation: None or "xla". (There is no cuDNN here.)
       return_residual: whether the logarithms of the sums of weights, [batch, T, heads], are returned, too.
 
@@ -107,7 +108,7 @@ def _check(name: str, x: Any, shape: Sequence[int], dtype: Any) -> None:
 
 
 def _by_groups(query: Any, key: Any, value: Any, bias: Any, mask: Any, *rest: Any) -> Any:
-    """Heads of the query in groups, as many as there are heads of keys; mapped over the place in a group."""
+    """Group the query's heads, as many groups as there are key heads, and map over the position in a group."""
     batch, places, all_heads, size = query.shape
     heads = key.shape[2]
     group = all_heads // heads
@@ -165,7 +166,7 @@ def _attention(
 def _masked(
     logits: Any, mask: Any, is_causal: bool, query_lengths: Any, key_lengths: Any, window: tuple[int, int] | None
 ) -> Any:
-    """The logits, very negative where nothing is to be looked at."""
+    """Return the logits, very negative where attention is masked."""
     if mask is None and not is_causal and query_lengths is None and key_lengths is None and window is None:
         return logits
     seen = ones_like(logits, dtype=bool)
@@ -188,7 +189,7 @@ def _masked(
 
 
 def _near(rows: int, columns: int, window: tuple[int, int]) -> Any:
-    """Whether a column is no further to the left and to the right of a row than the window says."""
+    """Whether a column is within the window to the left and to the right of a row."""
     query_places, key_places = array(range(rows)), array(range(columns))
     not_left = query_places[..., None] <= key_places[..., None, :] + window[0]
     not_right = query_places[..., None] >= key_places[..., None, :] - window[1]

@@ -1,7 +1,7 @@
-"""Activation functions of neural networks, softmax and its like, one-hot encoding.
+"""Activation functions of neural networks, softmax and similar functions, one-hot encoding.
 
-Those whose derivative is not what their equations say, at a corner or for accuracy, have a rule of their own
-(`custom_jvp`), as in JAX; it shows in jaxprs as an equation around the function.
+Functions whose derivative differs from that of their equations, at a corner or for accuracy, have their own rule
+(`custom_jvp`), as in JAX; in jaxprs it is an equation around the function.
 
 JAX: jax/_src/nn/functions.py:relu
 """
@@ -208,9 +208,10 @@ log1mexp.defjvps(lambda g, ans, x: g / jnp.expm1(x))
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
 ) -> Any:
-    """log(sum(b * e**a)) over `axis`, without overflow: the largest element is taken out first.
+    """Return log(sum(b * e**a)) over `axis`, without overflow: the largest element is factored out first.
 
-    With `return_sign`, the pair of the logarithm of the sum's size and its sign; without, nan where the sum is negative.
+    With `return_sign`, return the logarithm of the sum's absolute value, and its sign; without, nan where the sum is
+    negative.
     """
     if where is not None:
         a = jnp.where(where, a, 0)
@@ -278,12 +279,13 @@ def standardize(
     *,
     algorithm: str = "fast",
 ) -> Any:
-    """x minus its mean over `axis`, divided by its standard deviation there.
+    """Return x minus its mean over `axis`, divided by its standard deviation there.
 
     Args:
-      mean, variance: those of x where they are not given.
+      mean, variance: those of x by default.
       epsilon: added to the variance.
-      algorithm: the variance as the mean of squares minus the square of the mean ("fast"), or as the mean squared distance ("stable").
+      algorithm: the variance as the mean of squares minus the square of the mean ("fast"), or as the mean squared
+        distance ("stable").
     """
     check_arraylike("standardize", x)
     check_arraylike_or_none("standardize", mean, variance, where)
@@ -301,9 +303,11 @@ def standardize(
 
 
 def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> Any:
-    """A new axis of size `num_classes`, with 1 at the position that `x` gives and 0 elsewhere; all 0 where there is no such position.
+    """Return x with a new axis of size `num_classes`, with 1 at the index that x gives and 0 elsewhere; all 0 for an
+    index out of bounds.
 
-    `axis` may be the name of an axis of `vmap`, which has `num_classes` elements: each computes its own. ValueError for another size.
+    `axis` may be the name of a `vmap` axis with `num_classes` elements: each computes its own entry. ValueError for
+    another size.
     """
     num_classes = concrete_index(num_classes, "The error arose in jax.nn.one_hot argument `num_classes`.")
     x = jnp.asarray(x)

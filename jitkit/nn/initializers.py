@@ -1,11 +1,11 @@
-"""Initial weights of networks: functions that make a function of a key, a shape and a dtype.
+"""Initial weights of networks: each function returns an initializer, a function of a key, a shape and a dtype.
 
     init = initializers.he_normal()
     w = init(random.key(0), (784, 128))
 
-The ones with names of persons are `variance_scaling` with a choice of scale, mode and distribution: the variance of the
-weights is `scale` over the number of inputs of a unit ("fan_in"), of its outputs ("fan_out"), or a mean of both.
-Glorot is also called Xavier (http://proceedings.mlr.press/v9/glorot10a.html), he is also called kaiming
+The ones named after people are `variance_scaling` with a choice of scale, mode and distribution: the variance of the
+weights is `scale` over the number of inputs of a unit ("fan_in"), of its outputs ("fan_out"), or a mean of both. Glorot
+is also called Xavier (http://proceedings.mlr.press/v9/glorot10a.html), he is also called kaiming
 (https://arxiv.org/abs/1502.01852); lecun keeps the variance of the inputs.
 
 JAX: jax/_src/nn/initializers.py:variance_scaling
@@ -30,10 +30,10 @@ from ..lax.utils import canonicalize_shape
 
 @runtime_checkable
 class Initializer(Protocol):
-    """What the functions below return: called with a key, a shape and perhaps a dtype, it gives an array."""
+    """The result of the functions below: called with a key, a shape and perhaps a dtype, it returns an array."""
 
     def __call__(self, key: Any, shape: Any, dtype: Any = None) -> Any:
-        """The array; float32 by default, or float64 in x64 mode."""
+        """Return the array; float32 by default, or float64 in x64 mode."""
 
 
 def _float(dtype: Any) -> Any:
@@ -41,17 +41,17 @@ def _float(dtype: Any) -> Any:
 
 
 def zeros(key: Any, shape: Any, dtype: Any = None) -> Any:
-    """An initializer itself: zeros, whatever the key."""
+    """Return zeros, whatever the key: this is itself an initializer."""
     return jnp.zeros(shape, _float(dtype))
 
 
 def ones(key: Any, shape: Any, dtype: Any = None) -> Any:
-    """An initializer itself: ones, whatever the key."""
+    """Return ones, whatever the key: this is itself an initializer."""
     return jnp.ones(shape, _float(dtype))
 
 
 def constant(value: Any, dtype: Any = None) -> Initializer:
-    """`value` everywhere, which broadcasts to the shape."""
+    """Return an initializer that fills with `value`, which broadcasts to the shape."""
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
         return jnp.full(shape, value, dtype=_float(dtype))
@@ -60,7 +60,7 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
 
 
 def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
-    """Numbers between 0 and `scale`, each as likely as any other."""
+    """Return an initializer of uniform numbers between 0 and `scale`."""
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
         dtype = _float(dtype)
@@ -70,7 +70,7 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
 
 
 def _scaled_normal(key: Any, shape: Any, dtype: Any, stddev: Callable[[], Any]) -> Any:
-    """Normal numbers times `stddev`. Since JAX 0.12 that is multiplied with the other factor of real ones first."""
+    """Draw normal numbers times `stddev`. Since JAX 0.12 that is multiplied with the other factor of real ones first."""
     if not (since(0, 12) and dtypes.issubdtype(dtype, np.floating)):
         return random.normal(key, shape, dtype) * stddev()
     above_minus_one = np.nextafter(np.array(-1.0, dtype), np.array(0.0, dtype), dtype=dtype)
@@ -80,7 +80,7 @@ def _scaled_normal(key: Any, shape: Any, dtype: Any, stddev: Callable[[], Any]) 
 
 
 def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
-    """Normally distributed numbers, of mean 0 and standard deviation `stddev`."""
+    """Return an initializer of normal numbers of mean 0 and standard deviation `stddev`."""
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
         dtype = _float(dtype)
@@ -90,9 +90,9 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
 
 
 def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
-    """Normally distributed numbers between `lower` and `upper`, then multiplied by `stddev`.
+    """Return an initializer of normal numbers between `lower` and `upper`, then multiplied by `stddev`.
 
-    Their standard deviation is less than `stddev`, for the tails are missing.
+    Their standard deviation is less than `stddev`, since the tails are missing.
     """
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
@@ -104,7 +104,7 @@ def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, u
 
 # --- a variance that fits the shape ------------------------------------------------------------------------------------
 
-# The standard deviation of a normal distribution that is cut off at twice it, real and (the modulus) complex.
+# The standard deviation of a normal distribution cut off at twice it, real and (the modulus) complex.
 _TRUNCATED_STDDEV = {"real": 0.87962566103423978, "complex": 0.95311164380491208}
 
 
@@ -117,16 +117,16 @@ def variance_scaling(
     batch_axis: int | Sequence[int] = (),
     dtype: Any = None,
 ) -> Initializer:
-    """Weights of mean 0, and of a variance that depends on how many of them a unit sums up.
+    """Return an initializer of weights of mean 0, whose variance depends on the number of inputs or outputs of a unit.
 
     Args:
-      scale: the variance is this over the number that `mode` says.
+      scale: the variance is this over the number that `mode` selects.
       mode: "fan_in", inputs; "fan_out", outputs; "fan_avg", the mean of both; "fan_geo_avg", their geometric mean.
-      distribution: "normal"; "truncated_normal", without what is beyond two standard deviations; or "uniform", of complex
-        numbers on a disk.
-      in_axis, out_axis, batch_axis: the axes of inputs, of outputs, and those that do not count. The other axes are those
-        of a convolution's window.
-      dtype: where the initializer is not given any.
+      distribution: "normal"; "truncated_normal", cut off at two standard deviations; or "uniform", for complex numbers
+        on a disk.
+      in_axis, out_axis, batch_axis: the axes of inputs, of outputs, and those to ignore. The other axes are those of a
+        convolution's window.
+      dtype: used where the initializer is not given one.
 
     Raises, when called:
       ValueError: for another mode or distribution, or a shape without these axes.
@@ -166,7 +166,7 @@ def variance_scaling(
 def _fans(
     shape: tuple[int, ...], in_axis: int | Sequence[int], out_axis: int | Sequence[int], batch_axis: int | Sequence[int]
 ) -> tuple[float, float]:
-    """How many weights lead to an output, and how many from an input."""
+    """Return how many weights lead to an output, and how many from an input."""
     if isinstance(in_axis, int) and in_axis == -2 and len(shape) <= 1:
         raise ValueError(
             f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor with default in_axis. Must "
@@ -185,12 +185,12 @@ def _fans(
 
 
 def _complex_uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Numbers on a disk, each as likely as any other, of variance 1."""
+    """Draw uniformly from a disk, with variance 1."""
     return _complex(key, shape, dtype, lambda u, _: jnp.sqrt(2 * u))
 
 
 def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Normally distributed numbers of modulus below `upper`; of variance 1, but for what is cut off."""
+    """Draw complex normal numbers of modulus below `upper`; of variance 1 before cutting off."""
 
     def modulus(u: Any, dtype: Any) -> Any:
         t = (1 - jnp.exp(jnp.array(-(upper**2), dtype))) * u.astype(dtype)
@@ -200,7 +200,7 @@ def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dt
 
 
 def _complex(key: Any, shape: tuple[int, ...], dtype: Any, modulus: Any) -> Any:
-    """Numbers of any angle, whose modulus is a function of a uniform number (and of the dtype)."""
+    """Draw complex numbers of any angle, whose modulus is a function of a uniform number (and of the dtype)."""
     key_r, key_theta = random.split(key)
     real = np.array(0, dtype).real.dtype
     dtype = dtypes.to_complex_dtype(real)
@@ -235,8 +235,8 @@ he_normal = kaiming_normal = _scaled("he_normal", 2.0, "fan_in", "truncated_norm
 
 
 def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
-    """`scale` times a random matrix whose rows or columns, whichever are fewer, are orthogonal unit vectors. Columns are along
-    `column_axis`; the other axes together are the rows.
+    """Return an initializer of `scale` times random matrices whose rows or columns, whichever are fewer, are orthogonal
+    unit vectors. Columns are along `column_axis`; the other axes together are the rows.
     """
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
@@ -254,8 +254,8 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
 
 
 def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
-    """Kernels of convolutions, of one to three axes, that are an orthogonal matrix in their middle and 0 elsewhere
-    (https://arxiv.org/abs/1806.05393).
+    """Return an initializer of convolution kernels, of one to three axes, with an orthogonal matrix in the middle and 0
+    elsewhere (https://arxiv.org/abs/1806.05393).
     """
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:

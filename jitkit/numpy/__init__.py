@@ -1,23 +1,23 @@
-"""numpy's vocabulary, on arrays that can be traced: `import jitkit.numpy as jnp`.
+"""numpy's functions, on arrays that can be traced: `import jitkit.numpy as jnp`.
 
 Names, semantics and printed jaxprs are those of `jax.numpy`. Every function here ends in primitives of `jitkit.lax`. By subject:
 
-    util, promotion                                 operands of any kind made ready for a primitive
+    util, promotion                                 prepare operands of any kind for a primitive
     ufuncs, arithmetic, float_parts, log_sums       elementwise
     creation, ranges, scalar_types                  arrays from values, shapes and ranges
     reductions, cumulative, statistics,
     nan_reductions, quantiles                       over axes
     shaping, diagonals, joining, padding            rearranging
     contractions, einsums (einsum_paths),
-    linalg, convolving                              products of matrices, and of what slides over another
+    linalg, convolving                              products of matrices, and convolutions
     indexing (index_parts, index_plan), taking,
     index_update, selection                         reading and updating parts, choosing
     sorting, searching, sets                        order
-    calculus, samples, iterated, polynomials        derivatives and integrals, histograms, divisors and polynomials
+    calculus, samples, iterated, polynomials        derivatives and integrals, histograms, divisors, polynomials
     fft                                             Fourier transforms
     index_grids                                     grids, and positions in matrices
-    editing                                         elements taken out and put in
-    vectorizing, mapping                            functions of small arrays as functions of large ones, piecewise
+    editing                                         removing and inserting elements
+    vectorizing, mapping                            functions of small arrays applied to large ones, piecewise
     files                                           arrays in files
     array_methods                                   all of this as operators and methods
 

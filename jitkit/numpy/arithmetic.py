@@ -1,6 +1,7 @@
 """Elementwise functions that are small algorithms: powers, whole-number division, remainders, the parts of a float.
 
-Those that JAX keeps as a named program (`jit[name=floor_divide ...]` in a jaxpr) are decorated with `jit` here, too, and carry its name.
+Those that JAX shows as a named program (`jit[name=floor_divide ...]` in a jaxpr) are decorated with `jit` here, too,
+under the same name.
 
 JAX: jax/_src/numpy/ufuncs.py:floor_divide
 """
@@ -34,10 +35,10 @@ from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
 
 
 def power(x1: Any, x2: Any, /) -> Any:
-    """x1 ** x2. With an integer exponent known now, by repeated multiplication.
+    """Return x1 ** x2. With an integer exponent that is known while tracing, multiply repeatedly.
 
     Raises:
-      TypeError: for an integer raised to a negative power known now.
+      TypeError: for an integer raised to a known negative power.
     """
     check_arraylike("power", x1, x2)
     if core.is_concrete(x2):
@@ -68,7 +69,9 @@ def _power(x1: Any, x2: Any) -> Any:
 
 
 def _integer_power(base: Any, exponent: Any, dtype: Any) -> Any:
-    """By squaring, for exponents of up to 6 bits: larger ones overflow for every base but 0, 1 and -1."""
+    """Raise to a power by repeated squaring, for exponents of up to 6 bits: larger ones overflow for every base but 0,
+    1 and -1.
+    """
     zero, one = dtype.type(0), dtype.type(1)
     result = where(lax.bitwise_and(lax.eq(base, zero), lax.ne(exponent, zero)), zero, one)
     for _ in range(6):
@@ -124,25 +127,25 @@ def hypot(x1: Any, x2: Any, /) -> Any:
 
 @inlined
 def deg2rad(x: Any, /) -> Any:
-    """x degrees in radians."""
+    """Convert x degrees to radians."""
     _, (x,) = promote_inexact("deg2rad", x)
     return lax.mul(x, constant(x, np.pi / 180))
 
 
 @inlined
 def rad2deg(x: Any, /) -> Any:
-    """x radians in degrees."""
+    """Convert x radians to degrees."""
     _, (x,) = promote_inexact("rad2deg", x)
     return lax.mul(x, constant(x, 180 / np.pi))
 
 
 def degrees(x: Any, /) -> Any:
-    """x radians in degrees."""
+    """Convert x radians to degrees."""
     return rad2deg(x)
 
 
 def radians(x: Any, /) -> Any:
-    """x degrees in radians."""
+    """Convert x degrees to radians."""
     return deg2rad(x)
 
 
@@ -169,7 +172,7 @@ def _sinc_maclaurin_jvp(k: int, primals: Any, tangents: Any) -> Any:
 
 @jit
 def heaviside(x1: Any, x2: Any, /) -> Any:
-    """0 where x1 < 0, 1 where x1 > 0, x2 where x1 is 0, and nan where it is nan."""
+    """Return 0 where x1 < 0, 1 where x1 > 0, x2 where x1 is 0, and nan where it is nan."""
     x1, x2 = promote_dtypes_inexact(*ensure_arraylikes("heaviside", x1, x2))
     zero = constant(x1, 0)
     negative, positive = lax.lt(x1, zero), lax.gt(x1, zero)
@@ -181,12 +184,12 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    """The largest whole number <= x1 / x2, of their dtype. TypeError for complex operands."""
+    """Return the largest integer <= x1 / x2, in their dtype. TypeError for complex operands."""
     dtype, (x1, x2) = promote_numeric("floor_divide", x1, x2)
     if dtypes.issubdtype(dtype, np.unsignedinteger):
         return lax.div(x1, x2)
     if dtypes.issubdtype(dtype, np.integer):
-        quotient = lax.div(x1, x2)  # rounded to zero: one too many where the signs differ and something remains
+        quotient = lax.div(x1, x2)  # rounded to zero: one too large if the signs differ and there is a remainder
         too_large = logical_and(lax.sign(x1) != lax.sign(x2), lax.rem(x1, x2) != 0)
         return where(too_large, quotient - 1, quotient)
     if dtypes.issubdtype(dtype, np.complexfloating):
@@ -204,7 +207,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:  # numpy's name
 
 
 def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """As CPython does it: from the exact remainder, corrected where it has the sign of x1."""
+    """Divide as CPython does: from the exact remainder, corrected where its sign is that of x1."""
     mod = lax.rem(x1, x2)
     div = lax.div(where(x2 == 0, x1, lax.sub(x1, mod)), x2)
     other_sign = lax.bitwise_and(mod != 0, lax.sign(x2) != lax.sign(mod))
@@ -215,7 +218,7 @@ def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 @jit
 def remainder(x1: Any, x2: Any, /) -> Any:
-    """What is left of x1 after division by x2, with the sign of x2; x1 itself where an integer x2 is 0."""
+    """Return the remainder of x1 divided by x2, with the sign of x2; x1 itself where an integer x2 is 0."""
     dtype, (x1, x2) = promote_numeric("remainder", x1, x2)
     zero = dtype.type(0)
     if dtypes.issubdtype(dtype, np.integer):
@@ -227,13 +230,13 @@ def remainder(x1: Any, x2: Any, /) -> Any:
 
 
 def mod(x1: Any, x2: Any, /) -> Any:
-    """What is left of x1 after division by x2, with the sign of x2."""
+    """Return the remainder of x1 divided by x2, with the sign of x2."""
     return remainder(x1, x2)
 
 
 @jit
 def fmod(x1: Any, x2: Any, /) -> Any:
-    """What is left of x1 after division by x2, with the sign of x1."""
+    """Return the remainder of x1 divided by x2, with the sign of x1."""
     x1, x2 = ensure_arraylikes("fmod", x1, x2)
     if dtypes.issubdtype(dtypes.result_type(x1, x2), np.integer):
         x2 = where(x2 == 0, lax.full_like(x2, 1), x2)
@@ -242,7 +245,7 @@ def fmod(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
-    """The fractional and the whole part, both with the sign of x."""
+    """Return the fractional and the integer part, both with the sign of x."""
     (x,) = promote_dtypes_inexact(ensure_arraylike("modf", x))
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.modf is not supported.")

@@ -1,7 +1,7 @@
 """Fills the operators and methods that Array and Tracer share with functions of this package.
 
-`x + y` is `add(x, y)`, `x.sum(0)` is `sum(x, 0)`. Each is filled when it is first asked for, since the function's room is imported
-then: a first `x @ w` waits for no sorting.
+`x + y` is `add(x, y)`, `x.sum(0)` is `sum(x, 0)`. Each is filled at first use, which imports the function's module: a
+first `x @ w` does not load sorting.
 
 JAX: jax/_src/numpy/array_methods.py:register_jax_array_methods
 """
@@ -25,12 +25,12 @@ from .util import ensure_arraylike
 
 
 def _trace(x: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
-    """The sum of a diagonal."""
+    """Sum a diagonal."""
     return jnp.trace(x, offset, axis1, axis2, dtype, out)
 
 
 def _setitem(x: Any, index: Any, value: Any) -> Any:
-    """A TypeError: arrays are immutable."""
+    """Raise TypeError: arrays are immutable."""
     raise TypeError(
         "JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = y, use x = x.at[idx].set(y) "
         "or another .at[] method: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html"
@@ -38,7 +38,7 @@ def _setitem(x: Any, index: Any, value: Any) -> Any:
 
 
 def _round(x: Any, ndigits: int | None = None) -> Any:
-    """`round(x)` is of integers, `round(x, n)` of the array's dtype."""
+    """Round: `round(x)` gives integers, `round(x, n)` the array's dtype."""
     out = jnp.round(x, decimals=ndigits or 0)
     return out.astype(int) if ndigits is None else out
 
@@ -56,38 +56,38 @@ def _contains(x: Any, query: Any) -> Any:
 
 
 def _astype(x: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
-    """The array converted to `dtype`; None means the default float type."""
+    """Return the array converted to `dtype`; None means the default float type."""
     return jnp.astype(x, dtype, copy=copy, device=device)
 
 
 def _clip(x: Any, min: Any = None, max: Any = None) -> Any:
-    """The array with values below `min` raised to it, and values above `max` lowered to it."""
+    """Return the array with values below `min` raised to it, and values above `max` lowered to it."""
     return jnp.clip(x, min=min, max=max)
 
 
 def _copy(x: Any) -> Any:
-    """An array with the same elements in memory of its own."""
+    """Return an array with the same elements in memory of its own."""
     return jnp.copy(x)
 
 
 def _transpose(x: Any, *axes: Any) -> Any:
-    """`x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
+    """Transpose, as `x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
     given = axes[0] if len(axes) == 1 else axes or None
     return jnp.transpose(x, None if given is None else index_tuple(given))
 
 
 def _to_device(x: Any, device: Any, *, stream: Any = None) -> Any:
-    """The array on another device."""
+    """Return the array on another device."""
     if stream is not None:
         raise NotImplementedError("stream argument of array.to_device()")
     return device_put(x, device)
 
 
 def _view(x: Any, dtype: Any = None, type: None = None) -> Any:
-    """The same bytes read as another dtype; the last axis grows or shrinks with the size of an element.
+    """Return the same bytes read as another dtype; the last axis grows or shrinks with the element size.
 
     Raises:
-      ValueError: where it cannot.
+      ValueError: where the sizes do not fit.
     """
     if type is not None:
         raise NotImplementedError("`type` argument of array.view() is not supported.")
@@ -124,7 +124,7 @@ def _view(x: Any, dtype: Any = None, type: None = None) -> Any:
 
 
 def _byteswap(x: Any) -> Any:
-    """The bytes of each element in reverse order."""
+    """Return the array with the bytes of each element reversed."""
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         return lax.complex(_byteswap(x.real), _byteswap(x.imag))
     if x.dtype.itemsize == 1:
@@ -135,12 +135,12 @@ def _byteswap(x: Any) -> Any:
 def _compress(
     x: Any, condition: Any, axis: int | None = None, *, out: None = None, size: int | None = None, fill_value: Any = 0
 ) -> Any:
-    """The slices for which the condition holds."""
+    """Return the slices for which the condition holds."""
     return jnp.compress(condition, x, axis=axis, out=out, size=size, fill_value=fill_value)
 
 
 def _iterate(x: Any) -> Iterator[Any]:
-    """The subarrays of the first axis."""
+    """Iterate over the subarrays of the first axis."""
     return (lax.index_in_dim(x, i, keepdims=False) for i in range(x.shape[0]))
 
 
@@ -162,7 +162,7 @@ def _itemsize(x: Any) -> int:
 
 
 def _flat(x: Any) -> Any:
-    """A NotImplementedError: an iterator over elements would write to them."""
+    """Raise NotImplementedError: numpy's iterator over elements would write to them."""
     raise NotImplementedError("JAX Arrays do not implement the arr.flat property: consider arr.flatten() instead.")
 
 
@@ -199,7 +199,7 @@ _PROPERTIES: dict[str, str | Callable[[Any], Any]] = {
     "at": "index_update.IndexUpdateHelper", "nbytes": _nbytes, "itemsize": _itemsize, "flat": _flat,
 }  # fmt: skip
 
-# name -> how it is put in place, and of which function
+# name -> how to install it, and which function
 _FILLS: dict[str, tuple[Callable[..., None], tuple[Any, ...], str | Callable[..., Any]]] = {
     **{f"__{r}{n}__": (operators.install_binary, (n, s), f) for n, (s, f) in _BINARY.items() for r in ("", "r")},
     **{f"__{n}__": (operators.install_comparison, (n, s), f) for n, (s, f) in _COMPARISONS.items()},
@@ -210,7 +210,7 @@ _FILLS: dict[str, tuple[Callable[..., None], tuple[Any, ...], str | Callable[...
 
 
 def fill(name: str) -> None:
-    """Put an operator, a method or a property in place, by the name under which Python looks for it."""
+    """Install an operator, a method or a property, by the name under which Python looks for it."""
     install, how, function = _FILLS[name]
     if isinstance(function, str):
         room, function = function.split(".")

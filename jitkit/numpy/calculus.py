@@ -1,4 +1,4 @@
-"""Of functions that are known by samples: gradient, trapezoid, interp, ediff1d.
+"""Differentiates, integrates and interpolates functions given by samples: gradient, trapezoid, interp, ediff1d.
 
 JAX: jax/_src/numpy/lax_numpy.py:gradient
 """
@@ -28,7 +28,8 @@ from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
 
 @jit(static_argnames=("axis", "edge_order"))
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
-    """Derivatives along each axis: central differences inside, one-sided ones at the ends. A list when there are several axes.
+    """Return derivatives along each axis: central differences inside, one-sided ones at the ends. A list when there are
+    several axes.
 
     Args:
       varargs: the distance of samples, or their positions along an axis: one for all axes, or one for each. 1 by default.
@@ -57,7 +58,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
 
 
 def _derivative(a: Any, h: Any, axis: int) -> Any:
-    """Along one axis: `h` is the distance of samples or their positions."""
+    """Differentiate along one axis: `h` is the distance of samples or their positions."""
 
     def part(x: Any, start: int | None, stop: int | None) -> Any:
         return lax.slice_in_dim(x, start, stop, axis=axis)
@@ -90,7 +91,9 @@ def _derivative(a: Any, h: Any, axis: int) -> Any:
 
 @jit(static_argnames=("axis",))
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral along an axis by the trapezoidal rule; `x` are the positions of the samples, `dx` their distance without it."""
+    """Integrate along an axis by the trapezoidal rule; `x` are the positions of the samples, `dx` their distance
+    without it.
+    """
     if x is None:
         (samples,) = promote_dtypes_inexact(ensure_arraylike("trapezoid", y))
         widths = asarray(dx)
@@ -108,7 +111,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 @jit
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours in the flattened array, with `to_begin` before and `to_end` after them."""
+    """Return the differences of neighbours in the flattened array, with `to_begin` before and `to_end` after them."""
     arr = ensure_arraylike("ediff1d", ary).ravel()
     pieces = [lax.sub(arr[1:], arr[:-1])]
     for piece, place in ((to_begin, 0), (to_end, 1)):
@@ -122,12 +125,13 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """The piecewise linear function through the points (xp, fp), at x. `xp` must increase.
+    """Evaluate the piecewise linear function through the points (xp, fp) at x. `xp` must increase.
 
     Args:
-      left, right: values before the first and after the last point, by default those of the points; "extrapolate" continues
+      left, right: values before the first and after the last point, by default those of the points; "extrapolate"
+        continues
         the outer lines.
-      period: of the function; then `xp` need not increase, and `left` and `right` do not matter.
+      period: of the function; then `xp` need not increase, and `left` and `right` are ignored.
 
     Raises:
       ValueError: `xp` and `fp` are not two vectors of one length, or `x` is complex.
@@ -167,7 +171,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
 
 
 def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> Sequence[Any]:
-    """Positions within one period, and one point of the next on either side."""
+    """Return positions within one period, and one more point of the next period on either side."""
     if np.ndim(period) != 0:
         raise ValueError(f"period must be a scalar; got {period}")
     period = abs_(period)

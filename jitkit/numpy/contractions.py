@@ -1,7 +1,7 @@
 """Products of matrices and vectors, all by `dot_general`.
 
-The dtype of the result is that of promoting both operands; the operands themselves may differ and are not converted, since XLA
-multiplies mixed types by itself.
+The result has the promoted dtype of both operands; the operands themselves are not converted, since XLA multiplies
+mixed types.
 
 JAX: jax/_src/numpy/tensor_contractions.py:matmul
 """
@@ -30,7 +30,7 @@ _STATIC = ("precision", "preferred_element_type")
 
 
 def result_type_of(name: str, preferred_element_type: Any, *operands: Any) -> tuple[Any, bool]:
-    """The dtype of a product, and whether it is weak: that asked for, or that of promoting the operands."""
+    """Return the dtype of a product, and whether it is weak: the one asked for, or the promoted one."""
     if preferred_element_type is None:
         return dtypes.result_type(*operands, return_weak_type_flag=True)
     return dtypes.check_and_canonicalize_user_dtype(preferred_element_type, name), False
@@ -38,7 +38,7 @@ def result_type_of(name: str, preferred_element_type: Any, *operands: Any) -> tu
 
 @inlined(static_argnames=(*_STATIC, "out_sharding"))
 def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
-    """The sum of products over the last axis of `a` and the second to last (or only) axis of `b`; the product with a scalar.
+    """Sum products over the last axis of `a` and the second to last (or only) axis of `b`; with a scalar, multiply.
 
     TypeError where the two axes differ in size.
     """
@@ -57,7 +57,8 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
 def matmul(
     a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
-    """`a @ b`: matrices in the last two axes, batches of them in the others, which broadcast; an operand of one axis is a vector.
+    """Return `a @ b`: matrices in the last two axes, batches of them in the others, which broadcast; an operand of one
+    axis is a vector.
 
     Raises:
       ValueError: for scalars, and batches that do not broadcast.
@@ -72,7 +73,7 @@ def matmul(
             )
     dtype, weak_type = result_type_of("matmul", preferred_element_type, a, b)
     batches = _match_batches(a, b)
-    # dot_general puts the batch first, then what is left of a, then of b; matmul has the axes in their own order
+    # dot_general puts the batch axes first, then the other axes of a, then of b; matmul keeps their order
     order = np.argsort([*batches.shared, *batches.of_a, *batches.of_b])
     a = lax.squeeze(a, batches.squeezed_a)
     b = lax.squeeze(b, batches.squeezed_b)
@@ -87,25 +88,27 @@ def matmul(
 
 
 class _Batches:
-    """How the leading axes of two operands of matmul correspond. Axes of the result: `shared`, `of_a`, `of_b` and `new_axes`."""
+    """Says how the leading axes of two operands of matmul correspond. Axes of the result: `shared`, `of_a`, `of_b` and
+    `new_axes`.
+    """
 
     def __init__(self, b_is_matrix: bool) -> None:
         self.b_is_matrix = b_is_matrix
         self.shared: list[int] = []
         self.of_a: list[int] = []
         self.of_b: list[int] = []
-        self.new_axes: list[int] = []  # of size 1 in both: taken out, and put back
+        self.new_axes: list[int] = []  # of size 1 in both: removed before, and inserted again
         self.squeezed_a: list[int] = []
         self.squeezed_b: list[int] = []
         self.axes_a: list[int] = []  # of the operands, once squeezed
         self.axes_b: list[int] = []
 
     def squeeze_a(self) -> None:
-        """The next axis of a, of size 1, is taken out."""
+        """Remove the next axis of a, which has size 1."""
         self.squeezed_a.append(len(self.shared) + len(self.of_a) + len(self.squeezed_a))
 
     def squeeze_b(self) -> None:
-        """The next axis of b, of size 1, is taken out."""
+        """Remove the next axis of b, which has size 1."""
         self.squeezed_b.append(len(self.shared) + len(self.of_b) + len(self.squeezed_b))
 
 
@@ -152,7 +155,7 @@ def _shown(x: Any) -> str:
 
 @inlined(static_argnames=_STATIC)
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sum over all elements of conj(a) * b."""
+    """Sum conj(a) * b over all elements."""
     a, b = ensure_arraylikes("vdot", a, b)
     if dtypes.issubdtype(a.dtype, np.complexfloating):
         a = conj(a)
@@ -160,7 +163,7 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sum over `axis` of conj(x1) * x2; the other axes broadcast. ValueError where the sizes of the axis differ."""
+    """Sum conj(x1) * x2 over `axis`; the other axes broadcast. ValueError where the sizes of the axis differ."""
     x1, x2 = ensure_arraylikes("jnp.vecdot", x1, x2)
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(f"axes must match; got shapes {x1.shape} and {x2.shape} with {axis=}")
@@ -177,7 +180,8 @@ def tensordot(
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """The sum of products over several axes: the last n of `a` with the first n of `b`, or those of a pair of axes or lists of axes.
+    """Sum products over several axes: the last n of `a` with the first n of `b`, or those of a pair of axes or lists of
+    axes.
 
     TypeError where `axes` is neither, or the sizes of the axes differ.
     """
@@ -208,7 +212,7 @@ def _contracted_axes(a: Any, b: Any, axes: Any) -> tuple[tuple[int, ...], tuple[
 
 @inlined(static_argnames=_STATIC)
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sum of products over the last axes of both; the product with a scalar."""
+    """Sum products over the last axes of both; with a scalar, multiply."""
     a, b = ensure_arraylikes("inner", a, b)
     if a.ndim == 0 or b.ndim == 0:
         if preferred_element_type is not None:
@@ -219,7 +223,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 @inlined
 def outer(a: Any, b: Any, out: None = None) -> Any:
-    """The products of each element of `a` with each of `b`, as a matrix."""
+    """Return the products of each element of `a` with each of `b`, as a matrix."""
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.outer is not supported.")
     check_arraylike("outer", a, b)
@@ -229,7 +233,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
 
 @jit
 def kron(a: Any, b: Any) -> Any:
-    """The Kronecker product: every element of `a` times the whole of `b`, in one array."""
+    """Return the Kronecker product: every element of `a` times the whole of `b`, in one array."""
     check_arraylike("kron", a, b)
     a, b = promote_dtypes(a, b)
     rank = max(a.ndim, b.ndim)
@@ -241,10 +245,10 @@ def kron(a: Any, b: Any) -> Any:
 
 @jit(static_argnames=("axisa", "axisb", "axisc", "axis"))
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """The vector perpendicular to two vectors of three elements. Up to JAX 0.11 they may have two: of two in the plane, it
-    is the only component.
+    """Return the vector perpendicular to two vectors of three elements. Up to JAX 0.11 they may have two: then the
+    result is the third component only.
 
-    The vectors lie along `axisa` and `axisb`, the result's along `axisc`; or all along `axis`.
+    The vectors are along `axisa` and `axisb`, the result's along `axisc`; or all along `axis`.
     """
     check_arraylike("cross", a, b)
     if axis is not None:

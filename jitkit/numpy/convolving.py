@@ -1,4 +1,4 @@
-"""convolve and correlate: a window that slides over a vector.
+"""convolve and correlate: slide a window over a vector.
 
 JAX: jax/_src/numpy/lax_numpy.py:convolve
 """
@@ -17,10 +17,10 @@ from .util import ensure_arraylikes
 
 @jit(static_argnames=("mode", "precision", "preferred_element_type"))
 def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sums of a[k - j] * v[j] over j: for every k where a product exists ("full"), for as many as the longer vector has
-    elements ("same"), or for those where the shorter one fits in ("valid").
+    """Return the sums of a[k - j] * v[j] over j: for every k where a product exists ("full"), for as many as the longer
+    vector has elements ("same"), or for those where the shorter one fits in ("valid").
 
-    ValueError for another mode, an empty operand, or one that is no vector.
+    ValueError for another mode, an empty operand, or one that is not a vector.
     """
     a, v = ensure_arraylikes("convolve", a, v)
     return _conv(a, v, mode=mode, op="convolve", precision=precision, preferred_element_type=preferred_element_type)
@@ -28,7 +28,7 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
 
 @jit(static_argnames=("mode", "precision", "preferred_element_type"))
 def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sums of a[k + j] * conj(v[j]) over j; `mode` as for `convolve`."""
+    """Return the sums of a[k + j] * conj(v[j]) over j; `mode` as for `convolve`."""
     a, v = ensure_arraylikes("correlate", a, v)
     return _conv(a, v, mode=mode, op="correlate", precision=precision, preferred_element_type=preferred_element_type)
 
@@ -45,7 +45,7 @@ def _conv(x: Any, y: Any, mode: str, op: str, precision: Any, preferred_element_
         y = conj(y)
     swapped = len(x) < len(y)
     signal, window = (y, x) if swapped else (x, y)
-    if op == "convolve":  # XLA's convolution is what mathematics calls a correlation
+    if op == "convolve":  # XLA's convolution is a correlation in mathematics
         window = flip(window)
     n = len(window)
     paddings = {"valid": (0, 0), "same": (n // 2, n - n // 2 - 1), "full": (n - 1, n - 1)}
@@ -59,5 +59,5 @@ def _conv(x: Any, y: Any, mode: str, op: str, precision: Any, preferred_element_
         precision=precision,
         preferred_element_type=preferred_element_type,
     )
-    backwards = op == "correlate" and swapped  # correlating in the other order gives the results in reverse
+    backwards = op == "correlate" and swapped  # swapped operands of a correlation give reversed results
     return result[0, 0, :: -1 if backwards else None]

@@ -1,7 +1,7 @@
 """Python values, and shapes -> arrays
 
-`array` takes whatever has a number in it. The interesting case is a nested list with a tracer inside: it cannot become a constant,
-so its scalars are stacked by equations. Everything else here is a fill.
+`array` takes anything with numbers in it. A nested list with a tracer inside cannot become a constant, so equations
+stack its scalars. The other functions fill arrays.
 
 JAX: jax/_src/numpy/array_constructors.py:array
 """
@@ -32,13 +32,13 @@ from .util import as_array, check_arraylike, is_array
 def array(
     object: Any, dtype: Any = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0, device: Any = None
 ) -> Any:
-    """An array of a scalar, an array, or nested lists and tuples of them.
+    """Make an array from a scalar, an array, or nested lists and tuples of them.
 
-    Without `dtype`, Python numbers have no width of their own: alone they give a weakly typed array, and in a list they take the
-    default width or that of the arrays beside them. Values that do not fit the dtype are an error, a float for an int dtype is truncated.
+    Without `dtype`, a single Python number gives a weakly typed array; in a list, numbers get the default width or that
+    of the arrays beside them. Values that do not fit the dtype are an error, a float for an int dtype is truncated.
 
     Raises:
-      TypeError: where there is no number.
+      TypeError: where the values are not numbers.
       ValueError: for None.
       NotImplementedError: for an `order` other than "K".
     """
@@ -57,7 +57,7 @@ def array(
             if theirs is None:
                 raise
     if theirs is not None:
-        core.get_aval(theirs)  # numpy asked it for its values; this says what it is
+        core.get_aval(theirs)  # numpy asked it for its values; this explains what it is
     if ndmin > result.ndim:
         result = lax.expand_dims(result, range(ndmin - result.ndim))
     return result if device is None else device_put_leaf(result, device)
@@ -66,20 +66,22 @@ def array(
 def asarray(
     a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
 ) -> Any:
-    """`array`, but an array that is of the right dtype already is returned as it is."""
+    """Do the same as `array`, but return an array of the right dtype as it is."""
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "asarray")
     return array(a, dtype=dtype, copy=bool(copy), order=order, device=device)
 
 
 def copy(a: Any, order: str | None = None) -> Any:
-    """An array with the elements of `a` in memory of its own."""
+    """Return an array with the elements of `a` in memory of its own."""
     check_arraylike("copy", a)
     return array(a, copy=True, order=order)
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
-    """`x` converted to `dtype`; None means the default float type. Floats are truncated towards zero on the way to integers."""
+    """Return `x` converted to `dtype`; None means the default float type. Floats are truncated towards zero on the way
+    to integers.
+    """
     check_arraylike("astype", x)
     x = as_array(x)
     target = (
@@ -101,21 +103,21 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 
 
 def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
-    """The array of one scalar or array; None for everything else."""
+    """Make the array of one scalar or array; None for everything else."""
     if isinstance(x, bool | int | float | complex | np.generic):
         if dtype is None:
-            if type(x) in (float, complex):  # as a literal it prints as it is written
+            if type(x) in (float, complex):  # a literal prints as it is written
                 return lax._convert_element_type(x, dtypes.canonical_scalar_dtype(type(x)), True)
             return as_array(x)
         if type(x) in (int, float, complex):
-            np.asarray(x, dtype)  # raises where the number does not fit, which a conversion would wrap
+            np.asarray(x, dtype)  # raises where the number does not fit; a conversion would wrap
         return lax._convert_element_type(x, dtype, False)
     if isinstance(x, np.ndarray):
         if not dtypes.is_array_dtype(x.dtype):
             return None
         value = np.asarray(x, dtypes.canonicalize_dtype(x.dtype) if dtype is None else dtype)
-        # numpy's array may be written to later on, and an Array of ours may share its memory on the CPU. A jaxpr holds the
-        # array itself, once however often it is met; what is compiled of it has a copy
+        # A numpy array may be written to later, and our Array may share its memory on the CPU. A jaxpr holds the array
+        # itself, once however often it is used; compiled programs have a copy
         trace = core.current_trace()
         is_shared = value is x and not (trace is not None and trace.writes_down)
         return as_array(value.copy() if copies and is_shared else value)
@@ -149,12 +151,12 @@ def _leaves(x: Any) -> Iterator[Any]:
 
 
 def _through_numpy(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
-    """What numpy makes of objects that hold numbers: memoryviews, ranges, things with `__array__`."""
+    """Return what numpy makes of objects that hold numbers: memoryviews, ranges, things with `__array__`."""
     if x is None:
         raise ValueError(f"None is not a valid value for jnp.array{edits.NO_NONE}")
     value = np.asarray(x)
     if isinstance(x, str) and dtype is not None:
-        np.asarray(x, dtype)  # raises: a text is not a number
+        np.asarray(x, dtype)  # raises: a string is not a number
     if not dtypes.is_array_dtype(value.dtype):
         raise TypeError(
             f"Value '{x}' with dtype {value.dtype} is not a valid JAX array type. Only arrays of numeric types are supported "
@@ -164,13 +166,13 @@ def _through_numpy(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
 
 
 def _stack(x: Any, dtype: Any) -> Any:
-    """Nested sequences with arrays among their elements, joined by operations on arrays."""
+    """Stack nested sequences with arrays among their elements, by operations on arrays."""
     if not isinstance(x, list | tuple):
         return array(x, dtype=dtype, copy=False)
     if not any(is_array(leaf) for leaf in _leaves(x)):
         return as_array(np.asarray(x, dtype))
     rows = [lax.expand_dims(_stack(element, dtype), [0]) for element in x]
-    while len(rows) > 16:  # operations of thousands of operands compile slowly
+    while len(rows) > 16:  # operations with thousands of operands compile slowly
         rows = [lax.concatenate(rows[i : i + 16], 0) for i in range(0, len(rows), 16)]
     return lax.concatenate(rows, 0)
 
@@ -179,7 +181,7 @@ def _stack(x: Any, dtype: Any) -> Any:
 
 
 def _fill(name: str, shape: Any, value: int | None, dtype: Any, device: Any) -> Any:
-    """An array of one value, or of any for None."""
+    """Return an array of one value, or of any value for None."""
     if isinstance(shape, types.GeneratorType):
         raise TypeError("expected sequence object with len >= 0 or a single integer")
     if isinstance(dtype, int) and isinstance(shape, int) and not isinstance(dtype, bool):
@@ -193,7 +195,7 @@ def _fill(name: str, shape: Any, value: int | None, dtype: Any, device: Any) -> 
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
-    """A shape given as an int, a sequence of ints, or a scalar array."""
+    """Return a shape given as an int, a sequence of ints, or a scalar array."""
     if not isinstance(shape, tuple | list) and (getattr(shape, "ndim", None) == 0 or np.ndim(shape) == 0):
         shape = (shape,)
     sizes: tuple[int, ...] = canonicalize_shape(shape)
@@ -201,27 +203,27 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def placed(x: Any, device: Any) -> Any:
-    """x on this device, of which nothing is recorded while tracing; None leaves it where it is."""
+    """Put x on this device, without recording an equation; None leaves it where it is."""
     return x if device is None else device_put_leaf(x, device)
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """An array of zeros: float32 unless `dtype` says otherwise."""
+    """Return an array of zeros: float32 unless `dtype` says otherwise."""
     return _fill("zeros", shape, 0, dtype, device)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """An array of ones: float32 unless `dtype` says otherwise."""
+    """Return an array of ones: float32 unless `dtype` says otherwise."""
     return _fill("ones", shape, 1, dtype, device)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """An array whose values are not to be relied on. (They are zeros.)"""
+    """Return an array with unspecified values. (They are zeros.)"""
     return _fill("empty", shape, None if since(0, 11) else 0, dtype, device)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """An array of one value: of its dtype, unless `dtype` says otherwise; a value that is an array is broadcast."""
+    """Return an array of one value: of its dtype, unless `dtype` says otherwise; an array as value is broadcast."""
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
     check_arraylike("full", fill_value)
@@ -241,24 +243,24 @@ def _like(name: str, a: Any, value: Any, dtype: Any, shape: Any, device: Any) ->
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Zeros of the shape and dtype of `a`."""
+    """Return zeros of the shape and dtype of `a`."""
     return _like("zeros_like", a, 0, dtype, shape, device)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Ones of the shape and dtype of `a`."""
+    """Return ones of the shape and dtype of `a`."""
     return _like("ones_like", a, 1, dtype, shape, device)
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """An array of the shape and dtype of `prototype`, whose values are not to be relied on. (They are zeros.)"""
+    """Return an array of the shape and dtype of `prototype`, with unspecified values. (They are zeros.)"""
     if since(0, 11):
         return _like("empty_like", prototype, None, dtype, shape, device)
     return _like("ones_like", prototype, 0, dtype, shape, device)
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """`fill_value` everywhere, in the shape and dtype of `a`."""
+    """Return an array filled with `fill_value`, of the shape and dtype of `a`."""
     check_arraylike("full_like", 0 if hasattr(a, "dtype") and hasattr(a, "shape") else a, fill_value)
     if np.ndim(fill_value) == 0:
         return _like("full_like", a, fill_value, dtype, shape, device)

@@ -33,7 +33,7 @@ def _cumulative(
     a = ensure_arraylike(name, a)
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported")
-    if axis is None or (a.ndim == 0 and a.weak_type):  # a Python number has an axis, here
+    if axis is None or (a.ndim == 0 and a.weak_type):  # here a Python number has an axis
         a = lax.reshape(a, (a.size,))
     axis = canonicalize_axis(0 if axis is None else axis, a.ndim)
     if nan_as is not None:
@@ -41,7 +41,7 @@ def _cumulative(
     if dtype is None:
         widens = promote_integers or a.dtype == np.bool_
         given = promote_integer_dtype(a.dtype) if widens else a.dtype
-        # converted to on the way in, and on the way out: each may warn
+        # converted before and after: each may warn
         computed, result = (dtypes.check_and_canonicalize_user_dtype(given, "convert_element_type") for _ in range(2))
     else:
         computed = result = dtypes.check_and_canonicalize_user_dtype(dtype, name)
@@ -53,25 +53,29 @@ def _cumulative(
 
 @jit(static_argnames=("axis", "dtype"))
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The sums of the first 1, 2, 3, ... elements along `axis`; of all elements in row-major order when it is None."""
+    """Return the sums of the first 1, 2, 3, ... elements along `axis`; of all elements in row-major order when it is
+    None.
+    """
     return _cumulative("cumsum", lax.cumsum, a, axis, dtype, out)
 
 
 @jit(static_argnames=("axis", "dtype"))
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The products of the first 1, 2, 3, ... elements along `axis`; of all elements in row-major order when it is None."""
+    """Return the products of the first 1, 2, 3, ... elements along `axis`; of all elements in row-major order when it
+    is None.
+    """
     return _cumulative("cumprod", lax.cumprod, a, axis, dtype, out)
 
 
 @jit(static_argnames=("axis", "dtype"))
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """`cumsum` with nan counting as 0."""
+    """Return `cumsum` with nan counting as 0."""
     return _cumulative("nancumsum", lax.cumsum, a, axis, dtype, out, nan_as=0)
 
 
 @jit(static_argnames=("axis", "dtype"))
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """`cumprod` with nan counting as 1."""
+    """Return `cumprod` with nan counting as 1."""
     return _cumulative("nancumprod", lax.cumprod, a, axis, dtype, out, nan_as=1)
 
 
@@ -81,7 +85,7 @@ def _cumsum_with_promotion(a: Any, axis: int | None = None, dtype: Any = None) -
 
 
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """`cumsum`, with small integers in the default int type, and with `include_initial` a 0 in front.
+    """Return `cumsum`, with small integers in the default int type, and with `include_initial` a 0 in front.
 
     ValueError for a scalar, and for several axes without `axis`.
     """

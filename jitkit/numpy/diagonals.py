@@ -26,7 +26,7 @@ from .util import check_arraylike, concrete_index, ensure_arraylike
 
 
 def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
-    """An N x M matrix of zeros, with ones where column - row = k."""
+    """Return an N x M matrix of zeros, with ones where column - row = k."""
     dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype, "eye")
     offset = ensure_arraylike("eye", k)
     if offset.shape != () or not dtypes.issubdtype(offset.dtype, np.integer):
@@ -41,12 +41,12 @@ def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: 
 
 
 def identity(n: int, dtype: Any = None) -> Any:
-    """An n x n matrix with ones on its diagonal."""
+    """Return an n x n matrix with ones on its diagonal."""
     return eye(n, dtype=None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "identity"))
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """An N x M matrix of ones where column - row <= k, and zeros elsewhere."""
+    """Return an N x M matrix of ones where column - row <= k, and zeros elsewhere."""
     usual = dtypes.default_float_dtype() if since(0, 12) else np.dtype("float32")
     dtype = usual if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "tri")
     shape = canonicalize_shape((N, N if M is None else M))
@@ -58,7 +58,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
 
 @jit(static_argnames=("k",))
 def tril(m: Any, k: int = 0) -> Any:
-    """The last two axes with zeros above the k-th diagonal."""
+    """Set the elements of the last two axes above the k-th diagonal to zero."""
     m = ensure_arraylike("tril", m)
     if m.ndim < 2:
         raise ValueError("Argument to jax.numpy.tril must be at least 2D")
@@ -68,7 +68,7 @@ def tril(m: Any, k: int = 0) -> Any:
 
 @jit(static_argnames=("k",))
 def triu(m: Any, k: int = 0) -> Any:
-    """The last two axes with zeros below the k-th diagonal."""
+    """Set the elements of the last two axes below the k-th diagonal to zero."""
     m = ensure_arraylike("triu", m)
     if m.ndim < 2:
         raise ValueError("Argument to jax.numpy.triu must be at least 2D")
@@ -78,7 +78,7 @@ def triu(m: Any, k: int = 0) -> Any:
 
 @jit(static_argnames=("offset", "axis1", "axis2"))
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The elements with index(axis2) - index(axis1) = offset, along a new last axis."""
+    """Return the elements with index(axis2) - index(axis1) = offset, along a new last axis."""
     a = ensure_arraylike("diagonal", a)
     if a.ndim < 2:
         raise ValueError("diagonal requires an array of at least two dimensions.")
@@ -99,12 +99,12 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     def summed(a: Any) -> Any:
         return lax.reduce(lax.mul(ones, a), np.array(0, a.dtype), lax.add, (0,))
 
-    # JAX compiles for Mosaic, too, which has no gather. No program of jitkit does; the equation is in JAX's jaxpr.
+    # JAX also compiles for Mosaic, which has no gather. jitkit does not; the equation is here since JAX's jaxpr has it.
     return lax.platform_dependent(a, default=picked, mosaic=summed)
 
 
 def diag(v: Any, k: int = 0) -> Any:
-    """The k-th diagonal of a matrix, or the matrix with this k-th diagonal. ValueError for other ranks."""
+    """Return the k-th diagonal of a matrix, or the matrix with this k-th diagonal. ValueError for other ranks."""
     check_arraylike("diag", v)
     return _diag(v, operator.index(k))
 
@@ -122,7 +122,7 @@ def _diag(v: Any, k: int) -> Any:
 
 @jit(static_argnames=("axis1", "axis2", "dtype"))
 def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
-    """The sum of a diagonal. ValueError where the axes are the same."""
+    """Sum a diagonal. ValueError where the axes are the same."""
     a = ensure_arraylike("trace", a)
     refuse_out("trace", out)
     if canonicalize_axis(axis1, a.ndim) == canonicalize_axis(axis2, a.ndim):
@@ -136,7 +136,7 @@ def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
-    """The positions of the diagonal of an array with `ndim` axes of size n."""
+    """Return the positions of the diagonal of an array with `ndim` axes of size n."""
     n = concrete_index(n, "'n' argument of jnp.diag_indices()")
     ndim = concrete_index(ndim, "'ndim' argument of jnp.diag_indices()")
     if n < 0:

@@ -1,4 +1,4 @@
-"""Elements taken out and put in; and positions in an array as one number.
+"""Removes and inserts elements; converts positions in an array to one number.
 
 JAX: jax/_src/numpy/lax_numpy.py:delete
 """
@@ -30,13 +30,14 @@ from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
-    """An array without the elements, or the slices along `axis`, at `obj`: an index, a slice, an array of indices or a mask.
+    """Return an array without the elements, or the slices along `axis`, at `obj`: an index, a slice, an array of
+    indices or a mask.
 
     With `assume_unique_indices`, indices may be traced.
 
     Raises:
-      ConcretizationTypeError: for other indices that are traced: how many are left would depend on values.
-      ValueError: for a mask of another shape, and for what is no index.
+      ConcretizationTypeError: for other traced indices: the number of remaining elements would depend on values.
+      ValueError: for a mask of another shape, and for what is not an index.
     """
     a = ensure_arraylike("delete", arr)
     if axis is None:
@@ -52,7 +53,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
     if isinstance(obj, slice):
         obj, assume_unique_indices = arange(size)[obj], True
     if isinstance(obj, str | bytes):
-        dtypes.dtype(obj)  # a TypeError
+        dtypes.dtype(obj)  # raises a TypeError
     check_arraylike("delete", a, obj)
     if core.has_jax_array(obj):
         obj = obj.__jax_array__()
@@ -79,7 +80,8 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """An array with `values` put in before the positions `obj` (an index, a slice, or an array of indices) along `axis`.
+    """Return an array with `values` inserted before the positions `obj` (an index, a slice, or an array of indices)
+    along `axis`.
 
     ValueError for positions of more than one axis, or that are not integers.
     """
@@ -112,10 +114,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 def compress(
     condition: Any, a: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0, out: None = None
 ) -> Any:
-    """The slices of `a` along `axis` for which `condition` holds; the elements in row-major order when it is None.
+    """Return the slices of `a` along `axis` for which `condition` holds; the elements in row-major order when it is
+    None.
 
     Args:
-      condition: one bool a slice, at most as many as there are slices. It can be traced if there is a size.
+      condition: one bool per slice, at most as many as there are slices. It can be traced if there is a size.
       size: how many slices there will be: those chosen first, then some of `fill_value`.
 
     Raises:
@@ -151,10 +154,10 @@ _MODES = "because {} was jit-compiled with mode='raise'. Use mode='wrap' or mode
 
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
-    """At each position the element of the choice that `a` numbers.
+    """Return at each position the element of the choice that `a` numbers.
 
     Args:
-      mode: what numbers out of bounds are: an error ("raise", which cannot be traced), "wrap" or "clip".
+      mode: what to do with numbers out of bounds: an error ("raise", which cannot be traced), "wrap" or "clip".
     """
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.choose is not supported.")
@@ -179,10 +182,11 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
 def ravel_multi_index(
     multi_index: Sequence[Any], dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype: Any = None
 ) -> Any:
-    """Positions in an array of shape `dims`, one array for each axis, as positions in its elements one after the other.
+    """Convert positions in an array of shape `dims`, one array for each axis, to positions in its flattened elements.
 
     Args:
-      mode: what is out of bounds is an error ("raise", which cannot be traced), "clip", "wrap" or "ignore".
+      mode: what to do with positions out of bounds: an error ("raise", which cannot be traced), "clip", "wrap" or
+        "ignore".
       order: "C", the last axis changes first, or "F", the first.
       dtype: of the result.
     """

@@ -1,7 +1,8 @@
 """labels of several operands -> the order in which they are contracted, two at a time
 
-A path is a list of pairs of places; what a pair gives comes to the end of the operands that are left. The orders are those of
-opt_einsum, which JAX asks, for up to fourteen operands: all orders are tried for four and fewer, the promising ones for more.
+A path is a list of pairs of positions; the product of a pair is appended to the remaining operands. The orders are
+those of opt_einsum, which JAX uses, for up to fourteen operands: all orders are tried for four and fewer, the promising
+ones for more.
 
 JAX: jax/_src/numpy/einsum.py:einsum
 """
@@ -16,12 +17,12 @@ from typing import Any
 Path = list[tuple[int, ...]]
 _Labels = frozenset[str]
 
-_MOST_TRIED_ALL = 4  # operands; with more, orders that look bad are left out
-_HOPELESS = 4  # times as many operations as were enough to come as far
+_MOST_TRIED_ALL = 4  # operands; with more, bad-looking orders are skipped
+_HOPELESS = 4  # times as many operations as another order needed to come as far
 
 
 def order(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, int]) -> Path:
-    """The order that was asked for, or a cheap one."""
+    """Return the order that was asked for, or a cheap one."""
     if isinstance(optimize, list | tuple):
         return [tuple(step) for step in optimize if not isinstance(step, str)]
     if len(inputs) == 1:
@@ -39,9 +40,9 @@ def order(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, in
 
 
 class _Search:
-    """The best order that was found so far: `cost` operations, and the size of the largest array on the way.
+    """The best order found so far: `cost` operations, and the size of the largest intermediate array.
 
-    What two sets of labels cost is remembered, as opt_einsum does, and taken for the same later on, when other terms are left that keep
+    The cost of two sets of labels is cached, as in opt_einsum, and reused later, even if other remaining terms keep
     other labels alive. So its order is not always the cheapest; this one is the same.
     """
 
@@ -51,13 +52,13 @@ class _Search:
         self.cost: float = math.inf
         self.largest: float = math.inf
         self.known: dict[tuple[_Labels, _Labels], tuple[_Labels, int]] = {}
-        self.least: dict[int, int] = {}  # the operations that were enough to leave so many terms
+        self.least: dict[int, int] = {}  # the least operations after which so many terms remained
 
     def size(self, labels: _Labels) -> int:
         return math.prod(self.sizes[label] for label in labels)
 
     def pair(self, terms: tuple[_Labels, ...], i: int, j: int) -> tuple[_Labels, int, tuple[_Labels, ...]]:
-        """What a pair gives, the operations that it takes, and the terms after it."""
+        """Return the product of a pair, its operations, and the terms after it."""
         one, two = terms[i], terms[j]
         rest = (*terms[:i], *terms[i + 1 : j], *terms[j + 1 :])
         if (one, two) not in self.known:
@@ -79,7 +80,7 @@ class _Search:
     def promising_orders(
         self, path: Path, terms: tuple[_Labels, ...], cost: int, largest: int, width: int | None
     ) -> None:
-        """Try pairs in the order of how much memory they free: all that are not hopeless, or the first `width` of them."""
+        """Try pairs in the order of the memory that they free: all that are not hopeless, or the first `width` of them."""
         if len(terms) == 1:
             self.path, self.cost, self.largest = path, cost, largest
             return
@@ -91,7 +92,9 @@ class _Search:
     def _candidates(
         self, terms: tuple[_Labels, ...], cost: int, largest: int, pairs: Sequence[tuple[int, int]]
     ) -> list[tuple[int, int, int, int, tuple[int, int]]]:
-        """For each of these pairs that is not hopeless: the memory that it takes more, operations, the totals after it, and the pair."""
+        """Yield for each pair that is not hopeless: its additional memory, operations, the totals after it, and the
+        pair.
+        """
         found = []
         for i, j in pairs:
             left, operations, _ = self.pair(terms, i, j)

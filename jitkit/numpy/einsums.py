@@ -38,15 +38,18 @@ def einsum(
     _dot_general: Callable[..., Any] = lax.dot_general,
     out_sharding: Any = None,
 ) -> Any:
-    """Sums of products over labelled axes.
+    """Sum products over labelled axes.
 
     Args:
-      subscripts: labels of each operand's axes, separated by commas, then `->` and those of the result; `...` stands for any axes. Without
-        an arrow, the result has the labels that occur once, in alphabetical order. (Or an operand, followed by a list of ints, and so on.)
+      subscripts: labels of each operand's axes, separated by commas, then `->` and those of the result; `...` stands
+        for any axes. Without
+        an arrow, the result has the labels that occur once, in alphabetical order. (Or an operand, followed by a list
+        of ints, and so on.)
       operands: arrays.
-      optimize: False contracts from left to right; a list of pairs is the order itself; everything else chooses the cheapest order.
+      optimize: False contracts from left to right; a list of pairs is the order itself; everything else chooses the
+        cheapest order.
       precision, preferred_element_type, out_sharding: as in `lax.dot_general`.
-      _dot_general: what multiplies two operands, a function like `lax.dot_general`; libraries hand in their own.
+      _dot_general: the function that multiplies two operands, like `lax.dot_general`; libraries pass their own.
 
     Raises:
       ValueError: for labels that do not fit the operands.
@@ -91,7 +94,7 @@ def _einsum(
 
 
 def _from_interleaved(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    """`einsum(a, [0, 1], b, [1, 2], [0, 2])` as labels and operands."""
+    """Convert `einsum(a, [0, 1], b, [1, 2], [0, 2])` to labels and operands."""
     operands, lists = args[: len(args) // 2 * 2 : 2], args[1::2]
 
     def labels(indices: Sequence[Any]) -> str:
@@ -102,7 +105,7 @@ def _from_interleaved(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
 
 
 def _parse(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
-    """The labels of each operand and of the result, one letter an axis."""
+    """Return the labels of each operand and of the result, one letter per axis."""
     text = subscripts.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")
@@ -139,7 +142,7 @@ def _checked_result(result: str, inputs: Sequence[str]) -> str:
 
 
 def _sizes(inputs: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
-    """The size of each label. An axis of size 1 broadcasts against a larger one of the same label."""
+    """Return the size of each label. An axis of size 1 broadcasts against a larger one of the same label."""
     sizes: dict[str, int] = {}
     for number, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
         for label, size in zip(labels, shape, strict=True):
@@ -161,7 +164,7 @@ _Term = tuple[Any, str]
 
 
 def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any, dot_general: Callable[..., Any]) -> Any:
-    """One or two labelled operands, contracted to the labels `result`."""
+    """Contract one or two labelled operands to the labels `result`."""
     if len(terms) == 1:
         x, labels = _sum_and_take_diagonals(terms[0], set(result), dtype)
         return lax.transpose(x, [labels.index(label) for label in result]) if labels != result else x
@@ -178,7 +181,7 @@ def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any, dot_g
     summed = sorted(label for label in set(labels_x) & set(labels_y) if label not in result)
     only_x = [label for label in labels_x if label not in (*batch, *summed)]
     only_y = [label for label in labels_y if label not in (*batch, *summed)]
-    if "".join([*batch, *only_y, *only_x]) == result:  # the other way round needs no transpose
+    if "".join([*batch, *only_y, *only_x]) == result:  # in the other order no transpose is needed
         (x, labels_x, only_x), (y, labels_y, only_y) = (y, labels_y, only_y), (x, labels_x, only_x)
     numbers = (
         ([labels_x.index(c) for c in summed], [labels_y.index(c) for c in summed]),
@@ -190,7 +193,7 @@ def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any, dot_g
 
 
 def _without_ones(term: _Term, other: _Term) -> _Term:
-    """Without the axes of size 1 that broadcast against a larger one of the other operand."""
+    """Remove the axes of size 1 that broadcast against a larger one of the other operand."""
     x, labels = term
     sizes = dict(zip(other[1], other[0].shape, strict=True))
     dropped = [i for i, label in enumerate(labels) if x.shape[i] == 1 and sizes.get(label, 1) != 1]
@@ -198,7 +201,7 @@ def _without_ones(term: _Term, other: _Term) -> _Term:
 
 
 def _sum_and_take_diagonals(term: _Term, kept: set[str], dtype: Any) -> _Term:
-    """Labels that nobody else has are summed over; of a label that occurs several times the diagonal is taken."""
+    """Sum over labels that nothing else has; take the diagonal of a label that occurs several times."""
     x, labels = term
     counts = collections.Counter(labels)
     single = sorted(label for label, n in counts.items() if n == 1 and label not in kept)
@@ -223,7 +226,7 @@ def _sum(x: Any, axes: list[int], dtype: Any) -> Any:
 
 
 def _diagonal_mask(shape: tuple[int, ...], axes: Sequence[int]) -> Any:
-    """True where the indices along all of these axes are equal."""
+    """Return True where the indices along all of these axes are equal."""
     part = tuple(shape[axis] for axis in axes)
     indices = [lax.broadcasted_iota(np.dtype("uint32"), part, i) for i in range(len(part))]
     equal = functools.reduce(lax.bitwise_and, map(lax.eq, indices[:-1], indices[1:]))

@@ -1,6 +1,6 @@
-"""`jitkit.numpy.fft`: discrete Fourier transforms, along axes of choice, of lengths of choice.
+"""`jitkit.numpy.fft`: discrete Fourier transforms along any axes, of any lengths.
 
-Comes in: arrays. Goes out: arrays, made of `lax.fft`, which knows the last axes only, and three at most.
+Comes in: arrays. Goes out: arrays, computed by `lax.fft`, which transforms at most three last axes.
 
 JAX: jax/_src/numpy/fft.py:fft
 """
@@ -59,7 +59,7 @@ def _transform(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | 
 
 
 def _of_lengths(x: Any, axes: Sequence[int], s: Sequence[int], kind: FftType) -> Any:
-    """The array cut, or filled up with zeros, to what a transform of these lengths takes."""
+    """Cut the array, or fill it with zeros, for a transform of these lengths."""
     sizes = list(x.shape)
     for axis, length in zip(axes, s, strict=True):
         sizes[axis] = length
@@ -70,7 +70,7 @@ def _of_lengths(x: Any, axes: Sequence[int], s: Sequence[int], kind: FftType) ->
 
 
 def _along_last_axes(x: Any, kind: FftType, s: tuple[int, ...]) -> Any:
-    """`lax.fft` along up to three axes at once; of four, two and two."""
+    """Apply `lax.fft` along up to three axes at once; along four, to two and two."""
     if len(s) <= 3:
         return lax.fft(x, kind, s)
     n = 2 if len(s) == 4 else 3
@@ -84,7 +84,9 @@ def _along_last_axes(x: Any, kind: FftType, s: tuple[int, ...]) -> Any:
 
 
 def _factor(s: Any, is_inverse: bool, norm: str) -> Any:
-    """What to multiply by for a norm other than XLA's, which is `backward`: inverses divide by the product of the lengths."""
+    """Return the factor for a norm other than XLA's, which is `backward`: inverses divide by the product of the
+    lengths.
+    """
     if norm == "backward":
         return array(1)
     (s,) = promote_dtypes_inexact(s)
@@ -95,13 +97,14 @@ def _factor(s: Any, is_inverse: bool, norm: str) -> Any:
 
 
 def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
-    """The Fourier transform along several axes.
+    """Return the Fourier transform along several axes.
 
     Args:
-      a: numbers; complex ones come out.
-      s: the lengths along the axes; `a` is cut or filled up with zeros. Its own, if it is None.
-      axes: along which; the last `len(s)`, or all, if they are None.
-      norm: which direction divides: `backward` (None) the inverse by the number of elements, `forward` this one, `ortho` both
+      a: numbers; the result is complex.
+      s: the lengths along the axes; `a` is cut or filled with zeros. None keeps its own.
+      axes: the axes; None means the last `len(s)`, or all.
+      norm: which direction divides: `backward` (None) the inverse by the number of elements, `forward` this one,
+        `ortho` both
         by its square root.
 
     Raises:
@@ -111,17 +114,17 @@ def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = No
 
 
 def ifftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
-    """The inverse of `fftn`."""
+    """Return the inverse of `fftn`."""
     return _transform("ifftn", FftType.IFFT, a, s, axes, norm)
 
 
 def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
-    """`fftn` of real numbers, of whose last axis the half comes out that the other is the mirror of."""
+    """Return `fftn` of real numbers, with only the non-redundant half of the last axis."""
     return _transform("rfftn", FftType.RFFT, a, s, axes, norm)
 
 
 def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
-    """The inverse of `rfftn`; the last axis is of even length, if `s` does not say otherwise."""
+    """Return the inverse of `rfftn`; the last axis has even length unless `s` says otherwise."""
     return _transform("irfftn", FftType.IRFFT, a, s, axes, norm)
 
 
@@ -140,27 +143,27 @@ def _check_axis(name: str, axis: Any) -> None:
 
 
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The Fourier transform along one axis, of length n; see `fftn`."""
+    """Return the Fourier transform along one axis, of length n; see `fftn`."""
     return _along_one("fft", FftType.FFT, a, n, axis, norm)
 
 
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of `fft`."""
+    """Return the inverse of `fft`."""
     return _along_one("ifft", FftType.IFFT, a, n, axis, norm)
 
 
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """`fft` of real numbers: the first n // 2 + 1, of which the others are the mirror."""
+    """Return `fft` of real numbers: the first n // 2 + 1, which determine the others."""
     return _along_one("rfft", FftType.RFFT, a, n, axis, norm)
 
 
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of `rfft`; n is even, if it is not given."""
+    """Return the inverse of `rfft`; n is even by default."""
     return _along_one("irfft", FftType.IRFFT, a, n, axis, norm)
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """`fft` of numbers that are their own mirror, of which `a` has one half: n real ones."""
+    """Return `fft` of numbers with Hermitian symmetry, of which `a` has one half: n real ones."""
     mirrored = conj(a)
     _check_axis("hfft", axis)
     length = (mirrored.shape[axis] - 1) * 2 if n is None else n
@@ -168,7 +171,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of `hfft`."""
+    """Return the inverse of `hfft`."""
     _check_axis("ihfft", axis)
     x = asarray(a)
     length = x.shape[axis] if n is None else n
@@ -185,22 +188,22 @@ def _along_two(name: str, kind: FftType, a: Any, s: Any, axes: Sequence[int], no
 
 
 def fft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """`fftn` along two axes."""
+    """Return `fftn` along two axes."""
     return _along_two("fft2", FftType.FFT, a, s, axes, norm)
 
 
 def ifft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """`ifftn` along two axes."""
+    """Return `ifftn` along two axes."""
     return _along_two("ifft2", FftType.IFFT, a, s, axes, norm)
 
 
 def rfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """`rfftn` along two axes."""
+    """Return `rfftn` along two axes."""
     return _along_two("rfft2", FftType.RFFT, a, s, axes, norm)
 
 
 def irfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """`irfftn` along two axes."""
+    """Return `irfftn` along two axes."""
     return _along_two("irfft2", FftType.IRFFT, a, s, axes, norm)
 
 
@@ -215,7 +218,9 @@ def _check_frequencies(name: str, n: Any, d: Any) -> None:
 
 
 def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
-    """The frequencies of the n results of `fft`, of samples at distances `d`: 0 and upwards, then the negative ones."""
+    """Return the frequencies of the n results of `fft`, for samples at distances `d`: 0 and upwards, then the negative
+    ones.
+    """
     out_dtype = dtype or dtypes.default_float_dtype()
     _check_frequencies("fftfreq", n, d)
     dtype = dtypes.to_inexact_dtype(out_dtype)
@@ -225,7 +230,7 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
 
 
 def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
-    """The frequencies of the n // 2 + 1 results of `rfft`, of samples at distances `d`."""
+    """Return the frequencies of the n // 2 + 1 results of `rfft`, for samples at distances `d`."""
     dtype = dtype or dtypes.default_float_dtype()
     _check_frequencies("rfftfreq", n, d)
     k = arange(0, (n if n % 2 == 0 else n - 1) // 2 + 1, dtype=dtype)
@@ -234,12 +239,12 @@ def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> 
 
 
 def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
-    """The array with its first element moved to the middle of the axes (all of them, if they are None)."""
+    """Move the first element to the middle of the axes (all of them, if they are None)."""
     return _shifted(x, axes, lambda size: size // 2)
 
 
 def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
-    """The inverse of `fftshift`."""
+    """Return the inverse of `fftshift`."""
     return _shifted(x, axes, lambda size: -(size // 2))
 
 

@@ -1,4 +1,4 @@
-"""Arrays in files of numpy's.
+"""Loads arrays from numpy's files.
 
 JAX: jax/_src/numpy/lax_numpy.py:load
 """
@@ -15,9 +15,10 @@ from .creation import asarray
 
 
 def load(file: IO[bytes] | str | os.PathLike[Any], *args: Any, **kwargs: Any) -> Any:
-    """The array in a file that `np.save` wrote; what is no array, such as an archive of `np.savez`, as numpy has it.
+    """Return the array in a file that `np.save` wrote; anything else, such as an archive of `np.savez`, as numpy
+    returns it.
 
-    Files keep bfloat16 as two bytes without a name, which are taken to be it.
+    Files store bfloat16 as two unnamed bytes, so such data are read as bfloat16.
     """
     found = np.load(file, *args, **kwargs)
     if not isinstance(found, np.ndarray):

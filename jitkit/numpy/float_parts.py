@@ -1,4 +1,4 @@
-"""What a float is made of: sign, exponent and mantissa; infinities and nan.
+"""Splits floats into sign, exponent and mantissa; tests for infinities and nan.
 
 JAX: jax/_src/numpy/ufuncs.py:frexp
 """
@@ -100,7 +100,7 @@ def copysign(x1: Any, x2: Any, /) -> Any:
 
 @inlined
 def spacing(x: Any, /) -> Any:
-    """The distance to the next float away from zero, with the sign of x. ValueError for complex x."""
+    """Return the distance to the next float away from zero, with the sign of x. ValueError for complex x."""
     dtype, (x,) = promote_inexact("spacing", x)
     if dtypes.issubdtype(dtype, np.complexfloating):
         raise ValueError("jnp.spacing is not defined for complex inputs.")
@@ -115,7 +115,7 @@ def spacing(x: Any, /) -> Any:
 
 @jit
 def frexp(x: Any, /) -> tuple[Any, Any]:
-    """m in [0.5, 1) and an int32 e with x = m * 2 ** e. TypeError for complex x."""
+    """Return m in [0.5, 1) and an int32 e with x = m * 2 ** e. TypeError for complex x."""
     (x,) = promote_dtypes_inexact(ensure_arraylike("frexp", x))
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise TypeError("frexp does not support complex-valued inputs")
@@ -145,7 +145,7 @@ def _frexp_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _without_subnormals(x: Any) -> tuple[Any, Any]:
-    """The bits of x, scaled up where it is too small to have a leading one, and the exponent of that scale."""
+    """Return the bits of x, scaled up if it is subnormal, and the exponent of that scale."""
     info = dtypes.finfo(x.dtype)
     integer = _INTEGER_OF_BITS[info.bits]
     small = lax.abs(x) < info.tiny
@@ -156,7 +156,7 @@ def _without_subnormals(x: Any) -> tuple[Any, Any]:
 
 @jit
 def ldexp(x1: Any, x2: Any, /) -> Any:
-    """x1 * 2 ** x2 for whole x2. ValueError for other dtypes."""
+    """Return x1 * 2 ** x2 for integer x2. ValueError for other dtypes."""
     x1, x2 = ensure_arraylikes("ldexp", x1, x2)
     if dtypes.issubdtype(x1.dtype, np.complexfloating) or dtypes.issubdtype(x2.dtype, np.inexact):
         raise ValueError(f"ldexp not supported for input types {(x1.dtype, x2.dtype)}")
@@ -172,19 +172,19 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def fmin(x1: Any, x2: Any) -> Any:
-    """The smaller of x1 and x2; the other one where one is nan."""
+    """Return the smaller of x1 and x2; the other one where one is nan."""
     return where(less(x1, x2) | isnan(x2), x1, x2)
 
 
 @jit
 def fmax(x1: Any, x2: Any) -> Any:
-    """The larger of x1 and x2; the other one where one is nan."""
+    """Return the larger of x1 and x2; the other one where one is nan."""
     return where(greater(x1, x2) | isnan(x2), x1, x2)
 
 
 @jit(static_argnames=("deg",))
 def angle(z: Any, deg: bool = False) -> Any:
-    """The angle of complex numbers in radians, in [-pi, pi]; in degrees with `deg`. Of a real number, 0 or pi."""
+    """Return the angle of complex numbers in radians, in [-pi, pi]; in degrees with `deg`; for a real number, 0 or pi."""
     z = ensure_arraylike("angle", z)
     re, im = real(z), imag(z)
     is_real_scalar = dtypes.issubdtype(z.dtype, np.floating) and z.ndim == 0

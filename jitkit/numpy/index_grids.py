@@ -1,4 +1,4 @@
-"""Positions in matrices: mgrid, ogrid, the indices of triangles and diagonals, and matrices filled along them.
+"""Makes index grids: mgrid, ogrid, the indices of triangles and diagonals, and matrices filled along them.
 
 JAX: jax/_src/numpy/index_tricks.py:mgrid
 """
@@ -25,8 +25,8 @@ from .util import check_arraylike, concrete_index, ensure_arraylike, ensure_arra
 
 
 class _Grid:
-    """`grid[a:b:c, ...]`: the coordinates of a grid, of which each slice is an axis, as `arange` or, with an imaginary step, as
-    `linspace` has it.
+    """`grid[a:b:c, ...]`: the coordinates of a grid with an axis for each slice, like `arange` or, with an imaginary
+    step, `linspace`.
     """
 
     def __init__(self, name: str, sparse: bool) -> None:
@@ -48,7 +48,7 @@ class _Grid:
 
 
 def _numbers(piece: slice, name: str) -> Any:
-    """`arange` of the parts of a slice or, with an imaginary step, `linspace`."""
+    """Return `arange` of the parts of a slice or, with an imaginary step, `linspace`."""
     for part in ("start", "stop", "step"):
         if isinstance(value := getattr(piece, part), core.Tracer):
             raise errors.ConcretizationTypeError(value, f"slice {part} of jnp.{name}")
@@ -63,10 +63,10 @@ ogrid = _Grid("ogrid", sparse=True)
 
 
 class _Row:
-    """`r_[a, b:c, ...]`: arrays, numbers and slices, one after the other along an axis.
+    """`r_[a, b:c, ...]`: arrays, numbers and slices, joined along an axis.
 
-    A text before them says how: `"axis,ndmin,place"` gives the axis, the least number of axes, and where the axes of arrays
-    with fewer are among these; `"r"` and `"c"` make a matrix of one row or one column.
+    A string before them says how: `"axis,ndmin,place"` gives the axis, the least number of axes, and where among these
+    an array with fewer has its axes; `"r"` and `"c"` make a matrix of one row or one column.
     """
 
     def __init__(self, name: str, axis: int, ndmin: int, place: int) -> None:
@@ -112,14 +112,14 @@ c_ = _Row("c_", -1, 2, 0)
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """The rows and columns of the elements of an n x m matrix that are not above its k-th diagonal."""
+    """Return the rows and columns of the elements of an n x m matrix that are not above its k-th diagonal."""
     n, k, m = _matrix_of(n, k, m)
     i, j = nonzero(tril(ones((n, m)), k=k), size=_triangle_size(m, n, -k))
     return i, j
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """The rows and columns of the elements of an n x m matrix that are not below its k-th diagonal."""
+    """Return the rows and columns of the elements of an n x m matrix that are not below its k-th diagonal."""
     n, k, m = _matrix_of(n, k, m)
     i, j = nonzero(triu(ones((n, m)), k=k), size=_triangle_size(n, m, k))
     return i, j
@@ -132,18 +132,18 @@ def _matrix_of(n: int, k: int, m: int | None) -> tuple[int, int, int]:
 
 
 def _triangle_size(n: int, m: int, k: int) -> int:
-    """How many elements of an n x m matrix are not below its k-th diagonal."""
+    """Count the elements of an n x m matrix that are not below its k-th diagonal."""
     return sum(max(0, min(m, m - i - k)) for i in range(n))
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """`tril_indices` of a matrix of this shape."""
+    """Return `tril_indices` of a matrix of this shape."""
     n, m = _shape_of("tril_indices_from", arr)
     return tril_indices(n, k=k, m=m)
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """`triu_indices` of a matrix of this shape."""
+    """Return `triu_indices` of a matrix of this shape."""
     n, m = _shape_of("triu_indices_from", arr)
     return triu_indices(n, k=k, m=m)
 
@@ -159,7 +159,7 @@ def _shape_of(name: str, arr: Any) -> tuple[int, ...]:
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """The indices of the main diagonal of an array whose axes are all of one length."""
+    """Return the indices of the main diagonal of an array whose axes are all of one length."""
     arr = ensure_arraylike("diag_indices_from", arr)
     if arr.ndim < 2:
         raise ValueError("input array must be at least 2-d")
@@ -169,7 +169,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
-    """A square matrix of zeros with the elements of `v` on its k-th diagonal."""
+    """Return a square matrix of zeros with the elements of `v` on its k-th diagonal."""
     check_arraylike("diagflat", v)
     elements = ravel(v)
     n = len(elements) + builtins.abs(k)
@@ -180,7 +180,9 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
-    """A copy of `a` with `val` on its main diagonal, repeated as often as needed. NotImplementedError unless `inplace` is False."""
+    """Return a copy of `a` with `val` on its main diagonal, repeated as often as needed. NotImplementedError unless
+    `inplace` is False.
+    """
     if inplace:
         raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
     if wrap:
@@ -196,7 +198,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
 
 
 def _repeated(x: Any, n: int) -> Any:
-    """n elements: those of x, from the start again when they are used up."""
+    """Repeat the elements of x to a total of n."""
     if x.size < n:
         x = tile(x, -(-n // x.size))
     return x[:n] if x.size > n else x

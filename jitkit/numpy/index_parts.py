@@ -1,8 +1,8 @@
 """index -> parts
 
-An index is a tuple of ints, slices, None, `...`, integer arrays and masks. It is parsed into one `Part` for each of
-them, with the axes that it consumes. Masks are then turned into the positions of their true elements. How many there
-are is part of the result's shape, so a traced mask is an error.
+An index is a tuple of ints, slices, None, `...`, integer arrays and masks. Each is parsed into a `Part`, with the axes
+that it consumes. Masks are then turned into the positions of their true elements; the number of these is part of the
+result's shape, so a traced mask is an error.
 
 JAX: jax/_src/numpy/indexing.py:NDIndexer
 """
@@ -23,13 +23,13 @@ from .util import is_array
 
 
 class Kind(enum.Enum):
-    """What one part of an index is."""
+    """The kind of one part of an index."""
 
     NEW_AXIS = enum.auto()
     SLICE = enum.auto()
     ELLIPSIS = enum.auto()
     INTEGER = enum.auto()  # a Python or numpy int
-    ARRAY = enum.auto()  # an integer array, of any rank; tracers among them
+    ARRAY = enum.auto()  # an integer array, of any rank, or a tracer of one
     BOOLEAN = enum.auto()
 
 
@@ -90,10 +90,10 @@ _CONSUMED = {Kind.NEW_AXIS: 0, Kind.ELLIPSIS: 0, Kind.SLICE: 1, Kind.INTEGER: 1,
 
 
 def parse(index: Any, shape: tuple[int, ...]) -> list[Part]:
-    """The parts of an index of an array of this shape.
+    """Return the parts of an index of an array of this shape.
 
     Raises:
-      IndexError: for too many parts, several ellipses, and objects that are no index.
+      IndexError: for too many parts, several ellipses, and objects that are not indices.
       TypeError: for lists in place of a tuple, and arrays that are neither integers nor bools.
     """
     indices = _as_tuple(index)
@@ -135,7 +135,7 @@ def _has_axes_or_is_special(i: Any) -> bool:
 
 
 def expand_ellipsis(parts: list[Part], rank: int) -> list[Part]:
-    """One part for each axis: `...`, and the end of an index that is too short, are full slices."""
+    """Return one part for each axis: `...`, and missing parts at the end, become full slices."""
     expanded: list[Part] = []
     for part in parts:
         if part.kind is Kind.ELLIPSIS:
@@ -147,7 +147,9 @@ def expand_ellipsis(parts: list[Part], rank: int) -> list[Part]:
 
 
 def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
-    """Masks as the positions of their true elements, one integer array an axis. NonConcreteBooleanIndexError for a traced mask."""
+    """Replace masks by the positions of their true elements, one integer array per axis. NonConcreteBooleanIndexError
+    for a traced mask.
+    """
     expanded: list[Part] = []
     for position, part in enumerate(parts):
         if part.kind is not Kind.BOOLEAN:
@@ -175,5 +177,5 @@ def is_known_slice(s: slice) -> bool:
 
 
 def index_dtype(shape: Sequence[int]) -> np.dtype[Any]:
-    """The dtype of positions in an array of this shape: int32, or int64 where an axis is too long for it."""
+    """Return the dtype of positions in an array of this shape: int32, or int64 where an axis is too long for it."""
     return np.dtype("int64" if any(size > np.iinfo(np.int32).max for size in shape) else "int32")

@@ -1,12 +1,13 @@
 """x[arrays], x.at[index].set(y) -> gather, scatter
 
-The general case of indexing. `plan` turns the parts of an index into what both gather and scatter need: an array of positions, whose
-last axis says where a window starts along some axes of x, and the correspondence of axes. The rules are numpy's:
+In the general case of indexing, `plan` turns the parts of an index into the arguments of gather and scatter: an array
+of positions, whose last axis says where a window starts along some axes of x, and the correspondence of axes. The rules
+are numpy's:
 
 - integer arrays broadcast together; ints among them take part, when there is an array with axes;
-- their common axes replace the axes that they consume where these stand side by side, and come first in the result where not;
-- a slice with a step of 1 is a window; with another step it is an index array of its own, from which the result is turned round
-  when the step is negative.
+- their common axes replace the axes that they consume if these are adjacent, and otherwise come first in the result;
+- a slice with a step of 1 is a window; with another step it is its own index array, and the result is reversed when the
+step is negative.
 
 JAX: jax/_src/numpy/indexing.py:_index_to_gather
 """
@@ -33,13 +34,13 @@ from .ufuncs import constant
 
 
 class Plan(NamedTuple):
-    """What gather and scatter need to know of an index."""
+    """The arguments of gather and scatter for an index."""
 
     result_shape: tuple[int, ...]  # of x[index], without the axes of None
     window_shape: tuple[int, ...]
     positions: Any
     dimension_numbers: GatherDimensionNumbers
-    only_slices: bool  # no index array: positions are in order, and different
+    only_slices: bool  # there are no index arrays: positions are sorted, and unique
     reversed_axes: tuple[int, ...]  # of the result, without the axes of None
     new_axes: tuple[int, ...]  # of the result, from None
     mask_axes: tuple[int, ...]  # of size 1, to be inserted into x for `True` and `False` as indices
@@ -64,7 +65,7 @@ class _Builder:
         self.axis_of_result = 0  # without the new axes
 
     def index_arrays(self, arrays: Sequence[Any], axes: Sequence[int]) -> None:
-        """The integer arrays, together: their common axes come here in the result."""
+        """Combine the integer arrays: their common axes come here in the result."""
         arrays = _broadcast_arrays(*arrays)
         shape = arrays[0].shape
         begin = len(self.position_shape)
@@ -76,12 +77,12 @@ class _Builder:
         self.axis_of_result += len(shape)
 
     def skip_index_array(self) -> None:
-        """An axis that an integer array consumes: its window has one element."""
+        """Add an axis that an integer array consumes: its window has one element."""
         self.window_shape.append(1)
         self.axis_of_x += 1
 
     def scalar(self, index: Any, size: int) -> None:
-        """One element of an axis, which goes."""
+        """Select one element of an axis, which is removed."""
         if size == 0:
             raise IndexError(f"index is out of bounds for axis {self.axis_of_x} with size 0")
         self.positions.append((lax.convert_element_type(index, self.dtype), len(self.position_shape)))
@@ -90,12 +91,12 @@ class _Builder:
         self.skip_index_array()
 
     def new_axis(self) -> None:
-        """None: an axis of size 1."""
+        """Add an axis of size 1, for None."""
         self.new_axes.append(len(self.result_shape))
         self.result_shape.append(1)
 
     def slice(self, s: slice, size: int) -> None:
-        """Part of an axis."""
+        """Select part of an axis."""
         start, stop, step = s.indices(size)
         length = len(range(start, stop, step))
         self.result_shape.append(length)
@@ -119,7 +120,7 @@ class _Builder:
         self.axis_of_x += 1
 
     def position_array(self) -> Any:
-        """All starts in one array, with the index vector as its last axis."""
+        """Return all starts in one array, with the index vector as its last axis."""
         if not self.positions:
             return np.zeros((0,), self.dtype)
         if len(self.positions) == 1:
@@ -133,7 +134,9 @@ class _Builder:
 
 
 def plan(parts: list[Part], shape: tuple[int, ...], normalize: bool) -> Plan:
-    """The plan for an index without masks. IndexError for a traced slice, and an int on an axis without elements."""
+    """Make the plan for an index without masks. IndexError for a traced slice, and for an int on an axis without
+    elements.
+    """
     _check_slices(parts)
     parts = [p._replace(index=asarray(p.index)) if isinstance(p.index, list | tuple) else p for p in parts]
     advanced = [i for i, p in enumerate(parts) if p.kind in (Kind.ARRAY, Kind.INTEGER)]
@@ -190,7 +193,7 @@ def _check_slices(parts: list[Part]) -> None:
 
 
 def _expand_scalar_masks(parts: list[Part], shape: tuple[int, ...]) -> tuple[list[Part], tuple[int, ...]]:
-    """`True` and `False` as indices: a new axis of size 1, of which one element is taken, or none."""
+    """Expand `True` and `False` as indices: a new axis of size 1, from which one element is taken, or none."""
     sizes = list(shape)
     expanded = list(parts)
     for i, p in enumerate(parts):
@@ -205,7 +208,7 @@ def _expand_scalar_masks(parts: list[Part], shape: tuple[int, ...]) -> tuple[lis
 
 
 def _from_start(p: Part, shape: tuple[int, ...]) -> Part:
-    """Negative positions, which count from the end, as positions from the start."""
+    """Convert negative positions, which count from the end, to positions from the start."""
     if p.kind is Kind.INTEGER:
         return p._replace(index=p.index + shape[p.axes[0]] if p.index < 0 else p.index)
     if p.kind is not Kind.ARRAY:
@@ -229,7 +232,7 @@ def gather(
     fill_value: Any,
     normalize_indices: bool,
 ) -> Any:
-    """`x[index]` by the primitive `gather`."""
+    """Compute `x[index]` with the primitive `gather`."""
     how = plan(parts, x.shape, normalize_indices)
     if fill_value is not None:
         if isinstance(fill_value, core.Tracer):
@@ -270,7 +273,7 @@ def scatter_update(
     mode: Any = None,
     wrap_negative_indices: bool = True,
 ) -> Any:
-    """`x` with `y` scattered to `x[index]` by one of lax's scatter functions. The dtype stays that of x."""
+    """Scatter `y` to `x[index]` with one of lax's scatter functions. The dtype stays that of x."""
     x = asarray(x)
     if (
         isinstance(y, int)

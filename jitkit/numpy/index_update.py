@@ -1,4 +1,4 @@
-"""x.at[index]: arrays with some elements changed, as new arrays.
+"""x.at[index]: returns new arrays with some elements changed.
 
 JAX: jax/_src/ops/scatter.py:_scatter_update
 """
@@ -18,7 +18,7 @@ from .ufuncs import divide
 
 
 class IndexUpdateHelper:
-    """`x.at`: takes an index, and then what to do there. Nothing happens to x: each method returns a new array."""
+    """`x.at`: takes an index, and then an operation there. x does not change: each method returns a new array."""
 
     __slots__ = ("array",)
 
@@ -73,7 +73,7 @@ def _named(method: Any, name: str, doc: str) -> Any:
 
 
 def _by_factors(name: str, operation: Callable[[Any, Any], Any], doc: str) -> Any:
-    """What is done with a factor for each element: that of the values, multiplied, where the index is; 1 elsewhere."""
+    """Make a method that multiplies each element by a factor: that of the values where the index is; 1 elsewhere."""
 
     def method(
         self: IndexUpdateRef,
@@ -97,10 +97,11 @@ def _by_factors(name: str, operation: Callable[[Any, Any], Any], doc: str) -> An
 
 
 class IndexUpdateRef:
-    """`x.at[index]`.
+    """`x.at[index]`, with a method for each operation.
 
-    All methods take `mode`, what happens to indices out of bounds ("drop" by default, "clip", "promise_in_bounds"; for `get`: "fill"),
-    and the promises `indices_are_sorted` and `unique_indices`. With `wrap_negative_indices=False`, negative ones are out of bounds.
+    All methods take `mode`, for indices out of bounds ("drop" by default, "clip", "promise_in_bounds"; for `get`:
+    "fill"), and the promises `indices_are_sorted` and `unique_indices`. With `wrap_negative_indices=False`, negative
+    ones are out of bounds.
     """
 
     __slots__ = ("array", "index")
@@ -121,7 +122,7 @@ class IndexUpdateRef:
         fill_value: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Any:
-        """`x[index]`, with a say in what happens out of bounds: "fill" gives `fill_value`, or nan."""
+        """Return `x[index]`; for indices out of bounds "fill" gives `fill_value`, or nan."""
         return take_index(
             self.array,
             self.index,
@@ -151,7 +152,9 @@ class IndexUpdateRef:
         mode: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Any:
-        """`x[index] = func(x[index])`, as often as an element is named. `func` takes and returns one scalar."""
+        """Return x with `x[index] = func(x[index])`, once for each time an element is indexed. `func` takes and returns
+        one scalar.
+        """
 
         def scatter(x: Any, positions: Any, y: Any, numbers: Any, **kwargs: Any) -> Any:
             return lax.scatter_apply(x, positions, func, numbers, update_shape=y.shape, **kwargs)

@@ -1,10 +1,11 @@
 """x[index] -> slice, dynamic_slice or gather
 
-The simplest operation that can do it is chosen, as JAX does, so that jaxprs are equal:
+The simplest possible operation is chosen, as in JAX, so that jaxprs are equal:
 
-- ints and slices known while tracing: `slice`, then `rev`, `squeeze` and `broadcast_in_dim` for negative steps, ints and None;
-- scalars that are data: `dynamic_slice`, a window of known size at a place that is data;
-- arrays, or a mode that says what happens out of bounds: `gather` (`index_plan`).
+- ints and slices known while tracing: `slice`, then `rev`, `squeeze` and `broadcast_in_dim` for negative steps, ints
+and None;
+- scalars that are data: `dynamic_slice`, a window of known size at a position that is data;
+- arrays, or a mode for indices out of bounds: `gather` (`index_plan`).
 
 JAX: jax/_src/numpy/indexing.py:rewriting_take
 """
@@ -35,10 +36,12 @@ def take_index(
     fill_value: Any = None,
     normalize_indices: bool = True,
 ) -> Any:
-    """`x[index]`, and `x.at[index].get(...)` with its options. Indices out of bounds are clipped unless `mode` says otherwise."""
+    """Return `x[index]`, and `x.at[index].get(...)` with its options. Indices out of bounds are clipped unless `mode`
+    says otherwise.
+    """
     parts = parse(index, x.shape)
     promised = mode is None or mode in ("promise_in_bounds", GatherScatterMode.PROMISE_IN_BOUNDS)
-    if promised or mode in ("clip", GatherScatterMode.CLIP):  # another word is refused if something is gathered
+    if promised or mode in ("clip", GatherScatterMode.CLIP):  # gather refuses another mode
         full = expand_ellipsis(parts, x.ndim)
         if is_static(full, x.shape, promised, normalize_indices):
             return _static_slice(x, _window(full, x.shape, normalize_indices))
@@ -57,7 +60,7 @@ def take_index(
 
 
 def is_static(parts: list[Part], shape: tuple[int, ...], promised: bool, normalize: bool) -> bool:
-    """Whether all parts are known now; with `promised`, also whether the ints are in bounds."""
+    """Whether all parts are known while tracing; with `promised`, also whether the ints are in bounds."""
     for part in parts:
         if part.kind is Kind.INTEGER:
             size = shape[part.axes[0]]
@@ -73,7 +76,7 @@ def is_static(parts: list[Part], shape: tuple[int, ...], promised: bool, normali
 
 
 def _is_window(parts: list[Part], shape: tuple[int, ...]) -> bool:
-    """Whether `dynamic_slice` can do it: scalars, and slices with steps of 1 or -1."""
+    """Whether `dynamic_slice` suffices: scalars, and slices with steps of 1 or -1."""
     for part in parts:
         if part.kind is Kind.SLICE:
             if not is_known_slice(part.index) or part.index.step not in (None, 1, -1):
@@ -90,7 +93,7 @@ def _is_window(parts: list[Part], shape: tuple[int, ...]) -> bool:
 
 
 class _Window(NamedTuple):
-    """What a static index comes to; None for what needs no equation."""
+    """The operations for a static index; None where no equation is needed."""
 
     limits: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...] | None] | None  # starts, limits, strides
     reversed_axes: tuple[int, ...]
@@ -137,13 +140,14 @@ def _static_slice(x: Any, window: _Window) -> Any:
     return _finish(x, window.reversed_axes, window.squeezed, window.new_axes)
 
 
-# What `x[index]` with an index of ints, slices and None comes to, by shape and index: parsing takes 10 us, and finding it here 1.
+# The operations for `x[index]` with an index of ints, slices and None, by shape and index: parsing takes 10 us, finding
+# it here 1.
 _windows: dict[tuple[Any, ...], _Window] = {}
 _WINDOWS_LIMIT = 4096
 
 
 def _key_of_static(index: Any) -> Any:
-    """A hashable stand-in for an index that consists of ints, slices of ints, and None; TypeError for any other."""
+    """Return a hashable stand-in for an index of ints, slices of ints, and None; TypeError for any other."""
     t = type(index)
     if t is int or index is None:
         return index
@@ -159,7 +163,7 @@ def _key_of_static(index: Any) -> Any:
 
 
 def getitem(x: Any, index: Any) -> Any:
-    """`x[index]`."""
+    """Return `x[index]`."""
     shape = x.shape
     try:
         key = (shape, *map(_key_of_static, index)) if type(index) is tuple else (shape, _key_of_static(index))
@@ -208,13 +212,13 @@ def _dynamic_slice(x: Any, parts: list[Part], normalize: bool) -> Any:
 
 
 def _new_axes(parts: list[Part]) -> tuple[int, ...]:
-    """Where the axes of None stand in the result."""
+    """Return the positions of the axes of None in the result."""
     kept = [part for part in parts if part.kind in (Kind.SLICE, Kind.NEW_AXIS)]
     return tuple(i for i, part in enumerate(kept) if part.kind is Kind.NEW_AXIS)
 
 
 def _finish(x: Any, reversed_axes: Sequence[int], squeezed: Sequence[int], new_axes: Sequence[int]) -> Any:
-    """Turn axes round, drop those of ints, and insert those of None."""
+    """Reverse axes, drop those of ints, and insert those of None."""
     if reversed_axes:
         x = lax.rev(x, reversed_axes)
     if squeezed:

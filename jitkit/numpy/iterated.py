@@ -1,4 +1,4 @@
-"""Functions that are loops: gcd, lcm, polyval.
+"""Functions implemented as loops: gcd, lcm, polyval.
 
 JAX: jax/_src/numpy/polynomial.py:polyval
 """
@@ -23,7 +23,7 @@ from .util import ensure_arraylikes
 
 @jit
 def gcd(x1: Any, x2: Any) -> Any:
-    """The greatest common divisors of integers, by Euclid's algorithm. ValueError for other types."""
+    """Return the greatest common divisors of integers, by Euclid's algorithm. ValueError for other types."""
     x1, x2 = promote_dtypes(*ensure_arraylikes("gcd", x1, x2))
     if not dtypes.issubdtype(x1.dtype, np.integer):
         raise ValueError("Arguments to jax.numpy.gcd must be integers.")
@@ -44,7 +44,7 @@ def _gcd_body_fn(pair: tuple[Any, Any]) -> tuple[Any, Any]:
 
 @jit
 def lcm(x1: Any, x2: Any) -> Any:
-    """The least common multiples of integers, 0 where both are 0. ValueError for other types."""
+    """Return the least common multiples of integers, 0 where both are 0. ValueError for other types."""
     x1, x2 = promote_dtypes(*ensure_arraylikes("lcm", x1, x2))
     x1, x2 = abs_(x1), abs_(x2)
     if not dtypes.issubdtype(x1.dtype, np.integer):
@@ -55,7 +55,7 @@ def lcm(x1: Any, x2: Any) -> Any:
 
 @jit(static_argnames=("unroll",))
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
-    """The polynomial with the coefficients `p`, the highest power first, at x, by Horner's scheme."""
+    """Evaluate the polynomial with the coefficients `p`, the highest power first, at x, by Horner's scheme."""
     p, x = promote_dtypes(*ensure_arraylikes("polyval", p, x))
     shape = lax.broadcast_shapes(p.shape[1:], x.shape)
     start = lax.full_like(x, 0, shape=shape, dtype=x.dtype)

@@ -1,4 +1,4 @@
-"""Several arrays to one and one to several: concatenate, stack, split, tile, repeat.
+"""Joins, splits and repeats arrays: concatenate, stack, split, tile, repeat.
 
 JAX: jax/_src/numpy/lax_numpy.py:concatenate
 """
@@ -35,7 +35,7 @@ def _is_one_array(x: Any) -> bool:
 
 
 def concatenate(arrays: Arrays, axis: int | None = 0, dtype: Any = None) -> Any:
-    """The arrays one after the other along `axis`; all of them flattened when it is None. Their dtypes are promoted.
+    """Concatenate arrays along `axis`; all of them flattened when it is None. Their dtypes are promoted.
 
     Raises:
       ValueError: for no arrays, or scalars.
@@ -56,7 +56,7 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: Any = None) -> Any:
 
 
 def _concatenate_rows(arr: Any, axis: int | None) -> Any:
-    """The subarrays of the first axis one after the other: a reshape."""
+    """Concatenate the subarrays of the first axis, by a reshape."""
     if arr.ndim == 0 or arr.shape[0] == 0:
         raise ValueError("Need at least one array to concatenate.")
     if axis is None:
@@ -69,19 +69,19 @@ def _concatenate_rows(arr: Any, axis: int | None) -> Any:
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
-    """The same as `concatenate`."""
+    """Do the same as `concatenate`."""
     check_arraylike("concat", *arrays)
     return concatenate(arrays, axis=axis)
 
 
 @jit(static_argnames=("axis",))
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """`values` after `arr` along `axis`; both flattened when it is None."""
+    """Append `values` to `arr` along `axis`; both flattened when it is None."""
     return concatenate([arr, values], axis=axis) if axis is not None else concatenate([ravel(arr), ravel(values)], 0)
 
 
 def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
-    """The arrays, all of one shape, side by side along a new axis."""
+    """Stack arrays of one shape along a new axis."""
     if not len(arrays):
         raise ValueError("Need at least one array to stack.")
     if out is not None:
@@ -95,24 +95,24 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) ->
 
 
 def vstack(tup: Arrays, dtype: Any = None) -> Any:
-    """The arrays as rows, one below the other."""
+    """Stack arrays as rows, one below the other."""
     return concatenate(_each("vstack", atleast_2d, tup), axis=0, dtype=dtype)
 
 
 def hstack(tup: Arrays, dtype: Any = None) -> Any:
-    """The arrays side by side: along the second axis, or the only one."""
+    """Concatenate arrays along the second axis, or the only one."""
     arrays = _each("hstack", atleast_1d, tup)
     rank = arrays.ndim - 1 if _is_one_array(arrays) else arrays[0].ndim
     return concatenate(arrays, axis=0 if rank == 1 else 1, dtype=dtype)
 
 
 def dstack(tup: Arrays, dtype: Any = None) -> Any:
-    """The arrays one behind the other, along the third axis."""
+    """Stack arrays along the third axis."""
     return concatenate(_each("dstack", atleast_3d, tup), axis=2, dtype=dtype)
 
 
 def column_stack(tup: Arrays) -> Any:
-    """The arrays as columns: one-dimensional ones become columns, others are put side by side."""
+    """Stack arrays as columns: one-dimensional ones become columns, others are concatenated."""
     return concatenate(_each("column_stack", _as_columns, tup), axis=1)
 
 
@@ -122,7 +122,7 @@ def _as_columns(x: Any) -> Any:
 
 
 def _each(name: str, function: Callable[[Any], Any], arrays: Arrays) -> Any:
-    """`function` of each array; of the rows of one array by `vmap`, which takes one equation for all of them."""
+    """Apply `function` to each array; to the rows of one array by `vmap`, with one equation for all of them."""
     if _is_one_array(arrays):
         return vmap(function)(arrays)
     check_arraylike(name, *arrays)
@@ -131,7 +131,9 @@ def _each(name: str, function: Callable[[Any], Any], arrays: Arrays) -> Any:
 
 @jit
 def block(arrays: Any) -> Any:
-    """Nested lists of blocks to one array: the innermost lists are joined along the last axis, their results along the one before."""
+    """Join nested lists of blocks to one array: the innermost lists along the last axis, their results along the one
+    before.
+    """
     return _block(arrays)[0]
 
 
@@ -159,7 +161,7 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
     size = ary.shape[axis]
     if isinstance(indices_or_sections, tuple | list) or np.ndim(indices_or_sections) > 0:
         cuts = [concrete_index(cut, f"in jax.numpy.{name} argument 1") for cut in indices_or_sections]
-        if since(0, 11):  # as in NumPy: negative ones count from the end, and what is beyond it leaves nothing
+        if since(0, 11):  # as in NumPy: negative ones count from the end, and one beyond it gives an empty part
             cuts = np.clip([cut + size if cut < 0 else cut for cut in cuts], 0, size).tolist()
         sizes: Any = np.diff([0, *cuts, size])
     else:
@@ -173,34 +175,36 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """`ary` cut along `axis` into n equal parts, or at the positions of a list. ValueError where it has no n equal parts."""
+    """Split `ary` along `axis` into n equal parts, or at the positions of a list. ValueError where it has no n equal
+    parts.
+    """
     return _split("split", ary, indices_or_sections, axis)
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """`split`, into parts that may differ by one in size."""
+    """Split like `split`, into parts that may differ by one in size."""
     return _split("array_split", ary, indices_or_sections, axis)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """`split` along the first axis."""
+    """Split along the first axis."""
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """`split` along the second axis, or the only one."""
+    """Split along the second axis, or the only one."""
     ary = ensure_arraylike("hsplit", ary)
     return _split("hsplit", ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """`split` along the third axis."""
+    """Split along the third axis."""
     return _split("dsplit", ary, indices_or_sections, 2)
 
 
 @inlined(static_argnames=("axis",))
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    """The subarrays along `axis`, as a tuple."""
+    """Return the subarrays along `axis`, as a tuple."""
     return tuple(lax.unstack(ensure_arraylike("unstack", x), axis=axis))
 
 
@@ -208,7 +212,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
-    """The whole array repeated `reps` times along each axis (an int, or one for each of the last axes)."""
+    """Repeat the whole array `reps` times along each axis (an int, or one for each of the last axes)."""
     A = ensure_arraylike("tile", A)
     each: Any = reps if isinstance(reps, Sequence) or np.ndim(reps) else (reps,)
     times = tuple(map(operator.index, each))
@@ -219,9 +223,9 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
-    """Each element repeated `repeats` times along `axis` (an int, or one for each element).
+    """Repeat each element `repeats` times along `axis` (an int, or one for each element).
 
-    A traced `repeats` needs the sum of them, `total_repeat_length`, as a Python int.
+    A traced `repeats` needs its sum, `total_repeat_length`, as a Python int.
 
     Raises:
       ConcretizationTypeError: for traced `repeats` without it.
@@ -269,7 +273,7 @@ def _repeat_number(a: Any, repeats: Any, times: int) -> Any:
 
 
 def _repeat_all(a: Any, times: int, axis: int) -> Any:
-    """Each element the same number of times: a broadcast along a new axis."""
+    """Repeat each element the same number of times: a broadcast along a new axis."""
     shape = [*a.shape[: axis + 1], times, *a.shape[axis + 1 :]]
     spread = lax.broadcast_in_dim(a, shape, [i for i in range(len(shape)) if i != axis + 1])
     return spread.reshape((*a.shape[:axis], a.shape[axis] * times, *a.shape[axis + 1 :]))
@@ -277,7 +281,7 @@ def _repeat_all(a: Any, times: int, axis: int) -> Any:
 
 @jit(static_argnames=("new_shape",))
 def resize(a: Any, new_shape: Any) -> Any:
-    """The elements in row-major order, as often as needed to fill `new_shape`."""
+    """Repeat the elements in row-major order to fill `new_shape`."""
     check_arraylike("resize", a)
     new_shape = index_tuple(new_shape)
     if any(n < 0 for n in new_shape):

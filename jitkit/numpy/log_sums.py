@@ -1,4 +1,4 @@
-"""Sums of numbers that are given by their logarithms.
+"""Adds numbers given by their logarithms.
 
 JAX: jax/_src/lax/other.py:logaddexp2
 """
@@ -52,7 +52,7 @@ def _logaddexp2(x1: Any, x2: Any, /) -> Any:
         out = lax.add(greater, lax.mul(per_ln2, lax.log1p(lax.exp2(delta))))
         return lax.complex(lax.real(out), _wrap_between(lax.imag(out), np.pi / np.log(2)))
     delta = lax.sub(x1, x2)
-    infinite_or_nan = lax.ne(delta, delta)  # both are the same infinity, or one is nan: their sum is right there
+    infinite_or_nan = lax.ne(delta, delta)  # both are the same infinity, or one is nan: the plain sum is right there
     both = lax.add(x1, x2)
     above = lax.mul(per_ln2, lax.log1p(lax.exp2(lax.neg(lax.abs(delta)))))
     return lax.select(infinite_or_nan, both, lax.add(greater, above))
@@ -68,7 +68,7 @@ def _logaddexp2_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _sum_jvp(function: Any, exp: Any, primals: Any, tangents: Any) -> Any:
-    """Each operand counts by its share of the sum, exp(x - result)."""
+    """JVP rule: each operand contributes its share of the sum, exp(x - result)."""
     out = function(*primals)
     t1, t2 = (
         lax.mul(t, exp(lax.sub(_replace_infinity(x), _replace_infinity(out))))
@@ -78,13 +78,13 @@ def _sum_jvp(function: Any, exp: Any, primals: Any, tangents: Any) -> Any:
 
 
 def _replace_infinity(x: Any) -> Any:
-    """x, with 0 where it is plus infinity, so that two infinities have a difference."""
+    """Return x, with 0 where it is plus infinity, so that two infinities have a difference."""
     re = lax.real(x) if dtypes.issubdtype(dtypes.dtype(x), np.complexfloating) else x
     return lax.select(lax.eq(re, constant(re, np.inf)), lax.full_like(x, 0), x)
 
 
 def _wrap_between(x: Any, bound: float) -> Any:
-    """x, moved by a multiple of 2 * bound into [-bound, bound)."""
+    """Move x by a multiple of 2 * bound into [-bound, bound)."""
     a, two_a = constant(x, bound), constant(x, 2 * bound)
     rest = lax.rem(lax.add(x, a), two_a)
     return lax.sub(lax.select(lax.lt(rest, constant(x, 0)), lax.add(rest, two_a), rest), a)

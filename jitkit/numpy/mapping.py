@@ -1,4 +1,4 @@
-"""Functions applied to parts of arrays: along an axis, over axes one by one, at each position.
+"""Applies functions to parts of arrays: along an axis, over axes one by one, at each position.
 
 JAX: jax/_src/numpy/lax_numpy.py:apply_along_axis
 """
@@ -18,7 +18,7 @@ from .util import check_arraylike, ensure_arraylike
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """`func1d(vector, *args, **kwargs)` of each vector along `axis`, whose results stand in its place."""
+    """Apply `func1d(vector, *args, **kwargs)` to each vector along `axis`; its results take the vector's place."""
     check_arraylike("apply_along_axis", arr)
     rank = np.ndim(arr)
     axis = canonicalize_axis(axis, rank)
@@ -34,7 +34,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
-    """`func(a, axis)` for each of the axes, one after the other; an axis that it takes away comes back with size 1.
+    """Apply `func(a, axis)` for each of the axes in turn; an axis that it removes is inserted again with size 1.
 
     ValueError for a result of another rank.
     """
@@ -48,7 +48,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]
 
 
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """`function(i, j, ...)` at each position of an array of this shape; i, j, ... are of `dtype`."""
+    """Call `function(i, j, ...)` at each position of an array of this shape; i, j, ... have `dtype`."""
     sizes = canonicalize_shape(shape, "shape argument of jnp.fromfunction()")
     for i in range(len(sizes)):
         function = vmap(function, in_axes=tuple(0 if i == j else None for j in range(len(sizes)))[::-1])

@@ -1,4 +1,4 @@
-"""The reductions and statistics that leave nan out.
+"""Reductions and statistics that ignore nan.
 
 JAX: jax/_src/numpy/reductions.py:nansum
 """
@@ -66,7 +66,7 @@ def nanmax(
 
 
 def _checked_dtype(name: str, dtype: Any) -> Any:
-    """The dtype that a function of this name was asked for, canonical; None stays None."""
+    """Return the canonical dtype that a function of this name was asked for; None stays None."""
     return None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, name)
 
 
@@ -172,14 +172,14 @@ def nanstd(
 
 
 def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """The position of the first largest element along `axis` that is not nan; -1 where all are."""
+    """Return the position of the first largest element along `axis` that is not nan; -1 where all are."""
     check_arraylike("nanargmax", a)
     refuse_out("nanargmax", out)
     return _nanargmax(a, None if axis is None else operator.index(axis), keepdims=bool(keepdims))
 
 
 def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """The position of the first smallest element along `axis` that is not nan; -1 where all are."""
+    """Return the position of the first smallest element along `axis` that is not nan; -1 where all are."""
     check_arraylike("nanargmin", a)
     refuse_out("nanargmin", out)
     return _nanargmin(a, None if axis is None else operator.index(axis), keepdims=bool(keepdims))

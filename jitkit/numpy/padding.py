@@ -1,4 +1,4 @@
-"""pad: an array with a margin of constants, or of its own elements.
+"""pad: adds a margin of constants, or of the array's own elements.
 
 JAX: jax/_src/numpy/lax_numpy.py:pad
 """
@@ -41,7 +41,7 @@ _STATISTICS: dict[str, Callable[..., Any]] = {
 
 
 def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
-    """`array` with a margin along each axis.
+    """Return `array` with a margin along each axis.
 
     Args:
       pad_width: the margin before and after, an int or a pair, for all axes or a sequence of one for each.
@@ -75,7 +75,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
 
 
 def _pairs(values: Any, nd: int, name: str) -> Pairs:
-    """One pair for each axis, from one number, one pair, or all of them. ValueError for another shape."""
+    """Return one pair for each axis, from one number, one pair, or all of them. ValueError for another shape."""
     if isinstance(values, core.Tracer):
         raise errors.ConcretizationTypeError(values, f"{name} argument of jnp.pad")
     try:
@@ -181,7 +181,7 @@ def _pad_wrap(array: Any, axis: int, before: int, after: int) -> Any:
 
 
 def _mirror(array: Any, axis: int, width: int, mode: str, reflect_type: str, at_start: bool) -> Any:
-    """One margin of mirrored elements; as often as needed when it is wider than the array."""
+    """Return one margin of mirrored elements; mirrored repeatedly when it is wider than the array."""
     size = array.shape[axis]
     offset = 1 if mode == "reflect" and size > 1 else 0  # whether the edge itself is left out
     edge = _slice(array, axis, 0, 1) if at_start else _slice(array, axis, -1, None)
@@ -193,7 +193,7 @@ def _mirror(array: Any, axis: int, width: int, mode: str, reflect_type: str, at_
         else:
             mirrored = _slice(array, axis, -(part + offset), None if mode == "symmetric" or size == 1 else -1)
         mirrored = flip(mirrored, axis=axis)
-        if reflect_type == "odd":  # also turned round the value at the edge
+        if reflect_type == "odd":  # also mirrored at the edge's value
             mirrored = 2 * edge - mirrored
             if size > 1:
                 edge = _slice(mirrored, axis, 0, 1) if at_start else _slice(mirrored, axis, -1, None)
@@ -213,7 +213,7 @@ def _ramps(array: Any, axis: int, widths: tuple[int, int], ends: tuple[Any, Any]
 def _statistics(
     array: Any, axis: int, lengths: tuple[Any, Any] | None, statistic: Callable[..., Any]
 ) -> tuple[Any, Any]:
-    """The values of the two margins: of the whole axis, or of so many elements at its ends."""
+    """Return the values of the two margins: a statistic of the whole axis, or of so many elements at its ends."""
     if lengths is None:
         before = after = statistic(array, axis=axis, keepdims=True)
     elif lengths[0] == 0 or lengths[1] == 0:

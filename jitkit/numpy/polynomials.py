@@ -35,7 +35,7 @@ from .util import ensure_arraylike, ensure_arraylikes
 
 @jit
 def _roots_no_zeros(p: Any) -> Any:
-    """The eigenvalues of the companion matrix."""
+    """Return the eigenvalues of the companion matrix."""
     if p.size < 2:
         return array([], dtype=dtypes.to_complex_dtype(p.dtype))
     companion = diag(ones((p.size - 2,), p.dtype), -1)
@@ -44,7 +44,7 @@ def _roots_no_zeros(p: Any) -> Any:
 
 @jit
 def _roots_with_zeros(p: Any, num_leading_zeros: Any) -> Any:
-    """All roots, and nan for each leading zero."""
+    """Return all roots, and nan for each leading zero."""
     p = where(len(p) == num_leading_zeros, 1.0, p)  # where all are zero, there is no root
     found = _roots_no_zeros(roll(p, -num_leading_zeros))
     found = lax.sort_key_val(found == 0, found)[1]
@@ -52,9 +52,10 @@ def _roots_with_zeros(p: Any, num_leading_zeros: Any) -> Any:
 
 
 def roots(p: Any, *, strip_zeros: bool = True) -> Any:
-    """The roots of the polynomial with coefficients `p`, complex and in no order.
+    """Return the roots of the polynomial with coefficients `p`, complex and unordered.
 
-    Leading zeros are cut off, which needs their number; without `strip_zeros`, each is a root nan, and the function can be traced.
+    Leading zeros are removed, which needs their values; without `strip_zeros` each gives a root nan, and the function
+    can be traced.
 
     Raises:
       ConcretizationTypeError: for a tracer, with `strip_zeros`.
@@ -77,7 +78,9 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
 
 @jit
 def poly(seq_of_zeros: Any) -> Any:
-    """The polynomial that has these roots, and 1 as its first coefficient; of a square matrix, its characteristic polynomial."""
+    """Return the polynomial that has these roots, and 1 as its first coefficient; for a square matrix, its
+    characteristic polynomial.
+    """
     zeros_of_it = atleast_1d(promote_dtypes_inexact(ensure_arraylike("poly", seq_of_zeros))[0])
     if zeros_of_it.ndim == 2 and zeros_of_it.shape[0] == zeros_of_it.shape[1] != 0:
         zeros_of_it = linalg.eigvals(zeros_of_it)
@@ -94,7 +97,9 @@ def poly(seq_of_zeros: Any) -> Any:
 
 @jit(static_argnames=("N", "increasing"))
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # numpy's name
-    """Vandermonde's matrix: the powers of each element of `x` as a row, N of them, in descending order unless `increasing`."""
+    """Return Vandermonde's matrix: the powers of each element of `x` as a row, N of them, in descending order unless
+    `increasing`.
+    """
     x = ensure_arraylike("vander", x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array")
@@ -111,14 +116,14 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # nu
 def polyfit(
     x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> Any:
-    """The polynomial of degree `deg` that is nearest to the points, by least squares.
+    """Fit a polynomial of degree `deg` to the points, by least squares.
 
     Args:
       y: values at x; a matrix has a polynomial in each column.
-      rcond: singular values below this part of the largest one are taken to be 0.
-      full: returns residuals, rank, singular values and rcond besides.
+      rcond: singular values below this share of the largest one count as 0.
+      full: also returns residuals, rank, singular values and rcond.
       w: weights of the points.
-      cov: returns the covariances of the coefficients besides; "unscaled" for weights that are known to be right.
+      cov: also returns the covariances of the coefficients; "unscaled" for weights that are known to be right.
 
     Raises:
       TypeError, ValueError: for arrays of other shapes, and a negative degree.
@@ -189,7 +194,9 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
-    """The product of two polynomials. With `trim_leading_zeros`, which cannot be traced, those are cut off before."""
+    """Return the product of two polynomials. With `trim_leading_zeros`, which cannot be traced, leading zeros are
+    removed first.
+    """
     a1, a2 = promote_dtypes_inexact(*ensure_arraylikes("polymul", a1, a2))
     if trim_leading_zeros and (len(a1) > 1 or len(a2) > 1):
         a1, a2 = trim_zeros(a1, trim="f"), trim_zeros(a2, trim="f")
@@ -198,8 +205,8 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
 
 
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
-    """Quotient and remainder of two polynomials. With `trim_leading_zeros`, which cannot be traced, what is nearly 0 is cut off the
-    remainder.
+    """Return quotient and remainder of two polynomials. With `trim_leading_zeros`, which cannot be traced, leading
+    near-zeros of the remainder are removed.
     """
     u, v = promote_dtypes_inexact(*ensure_arraylikes("polydiv", u, v))
     m, n = len(u) - 1, len(v) - 1
@@ -219,7 +226,7 @@ def _without_small(x: Any, tolerance: Any) -> Any:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """An array without the zeros at its front ("f") and back ("b"), along `axis` or all axes. It cannot be traced."""
+    """Remove the zeros at the front ("f") and back ("b") of an array, along `axis` or all axes. It cannot be traced."""
     filt = ensure_arraylike("trim_zeros", filt)
     concrete_or_error(lambda x: x, filt, "Error arose in the `filt` argument of trim_zeros()")
     axes = range(filt.ndim) if axis is None else [canonicalize_axis(i, filt.ndim) for i in np.atleast_1d(axis)]
@@ -246,7 +253,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 
 @jit(static_argnames=("m",))
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """The polynomial whose derivative number `m` is p; `k` are the constants, one for all or one for each integration."""
+    """Return the m-th antiderivative of p; `k` are the constants, one for all or one for each integration."""
     m = concrete_or_error(operator.index, m, "'m' argument of jnp.polyint")
     p, k = promote_dtypes_inexact(*ensure_arraylikes("polyint", p, 0 if k is None else k))
     if m < 0:
@@ -265,7 +272,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 @jit(static_argnames=("m",))
 def polyder(p: Any, m: int = 1) -> Any:
-    """Derivative number `m` of a polynomial."""
+    """Return the m-th derivative of a polynomial."""
     p = ensure_arraylike("polyder", p)
     m = concrete_or_error(operator.index, m, "'m' argument of jnp.polyder")
     (p,) = promote_dtypes_inexact(p)

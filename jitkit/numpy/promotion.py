@@ -1,12 +1,12 @@
 """operands of any kind -> operands that a primitive accepts
 
-What every function of this package does first: check that its arguments are arrays or scalars, give them one dtype, and one
-rank. The dtype is the least upper bound of the promotion lattice (`dtypes`); a rank is raised by inserting axes of size one in front, but
-a scalar beside an array stays a scalar, since the elementwise primitives take it as it is.
+Every function of this package first checks that its arguments are arrays or scalars, and gives them one dtype and one
+rank. The dtype is the least upper bound in the promotion lattice (`dtypes`); a rank is raised by inserting axes of size
+one in front, but a scalar beside an array stays a scalar, since the elementwise primitives accept it.
 
-All of this depends on the operands' types only, so it is decided once per combination of types and remembered as a *plan*: for
-each operand a conversion, or none. Under a trace an operator costs one lookup in a table of plans (0.5 us) instead of a walk
-through the lattice; when all operands agree, which is the rule, the plan is empty.
+This depends only on the operands' types, so it is decided once per combination of types and cached as a *plan*: for
+each operand a conversion, or none. Under a trace an operator costs one lookup in a table of plans (0.5 us) instead of a
+walk through the lattice; usually all operands agree, and the plan is empty.
 
 JAX: jax/_src/numpy/util.py:promote_args
 """
@@ -35,26 +35,30 @@ _PLAN_LIMIT = 8192
 
 
 def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
-    """`x` with this dtype and weakness; itself when it has them already."""
+    """Return `x` with this dtype and weakness; x itself when it already has them."""
     aval = getattr(x, "aval", None)
     if aval is not None and aval.dtype == dtype and aval.weak_type == weak_type and isinstance(x, Operators):
         return x
     return lax._convert_element_type(x, dtype, weak_type)
 
 
-Step = Callable[[Any], Any]  # what happens to one operand
+Step = Callable[[Any], Any]  # the conversion of one operand
 _Plan = tuple[Any, list[Step | None] | None, list[Step | None] | None]  # dtype, conversions, new ranks
 
 
 class _Promoter:
-    """Brings operands to one dtype, which `to` may widen further, and to one rank. Remembers the plan for each combination."""
+    """Brings operands to one dtype, which `to` may widen further, and to one rank. Caches the plan for each
+    combination.
+    """
 
     def __init__(self, to: Callable[[Any], Any] | None = None) -> None:
         self._to = to
         self._plans: dict[Any, _Plan] = {}
 
     def __call__(self, name: str, *args: Any) -> tuple[Any, Sequence[Any]]:
-        """The common dtype, and the operands of that dtype, ready for one primitive. Errors are in the name of `name`."""
+        """Return the common dtype, and the operands of that dtype, ready for one primitive. Errors name the function
+        `name`.
+        """
         try:
             avals = [x.aval if isinstance(x, Operators) else _signature(x) for x in args]
             plan = self._plans[config.local.state.options, *avals]
@@ -80,13 +84,13 @@ class _Promoter:
         if self._to is not None:
             dtype = self._to(dtype)
         elif len(avals) == 1:
-            weak = avals[0].weak_type  # which the common type of bools, even of one, is not
+            weak = avals[0].weak_type  # the common type of bools is never weak
         conversions = [_conversion(x, aval, dtype, weak) for x, aval in zip(args, avals, strict=True)]
         rank = _common_rank(name, [aval.shape for aval in avals])
         ranks = [None if rank is None or aval.ndim == rank else _rank_raiser(rank - aval.ndim) for aval in avals]
         plan = dtype, conversions if any(conversions) else None, ranks if any(ranks) else None
         options = config.local.state.options
-        # Warnings, of ranks and of values that were made in x64 mode, are to be given each time.
+        # Warnings, of ranks and of values that were made in x64 mode, must be repeated each time.
         if options.numpy_rank_promotion != "warn" and all(
             dtypes.canonicalize_dtype(aval.dtype) == aval.dtype for aval in avals
         ):
@@ -97,7 +101,7 @@ class _Promoter:
 
 
 def _signature(x: Any) -> Any:
-    """What a plan depends on: the type of a Python scalar, and the aval of everything else."""
+    """Return what a plan depends on: the type of a Python scalar, and the aval of everything else."""
     t = type(x)
     if t is int and not -(2**31) <= x < 2**31:
         return t, "wide"  # planned anew, and refused unless 64-bit types are on
@@ -107,7 +111,7 @@ def _signature(x: Any) -> Any:
 
 
 def _refuse_float0(name: str, avals: Sequence[Any]) -> None:
-    """TypeError for the tangent of an integer, with which nothing can be computed."""
+    """Raise TypeError for the tangent of an integer, which has no value to compute with."""
     if any(aval.dtype == dtypes.float0 for aval in avals):
         raise TypeError(
             f"Called {name} with a float0 array. float0s do not support any operations by design because they are not "
@@ -118,14 +122,16 @@ def _refuse_float0(name: str, avals: Sequence[Any]) -> None:
 
 
 def _refuse_keys_among_others(name: str, avals: Sequence[Any]) -> None:
-    """TypeError where random keys meet numbers. Keys among themselves are the business of the primitive."""
+    """Raise TypeError where random keys meet numbers. The primitive checks keys among themselves."""
     given = [aval.dtype for aval in avals]
     if len(set(given)) > 1 and any(dtypes.issubdtype(dtype, dtypes.prng_key) for dtype in given):
         raise TypeError(f"{name} does not accept dtypes {', '.join(map(str, given))}.{edits.KEY_ARITHMETIC}")
 
 
 def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
-    """How one operand gets its dtype and weakness. A Python scalar is converted here and now: it is to be a literal of the jaxpr."""
+    """Return how one operand gets its dtype and weakness. A Python scalar is converted here, to be a literal of the
+    jaxpr.
+    """
     if aval.dtype == dtype and aval.weak_type == weak:
         return None
     if type(x) in (bool, int, float, complex) and not weak:
@@ -140,7 +146,7 @@ def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
 
     def converted(value: Any) -> Any:
         if isinstance(value, np.ndarray):
-            # an equation, as in JAX, whose functions are jitted: there it is a value of the trace
+            # an equation as in JAX, whose jitted functions make it a value of the trace
             return lax.convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak)
         return lax._convert_element_type(value, dtype, weak)
 
@@ -152,7 +158,9 @@ def _rank_raiser(missing: int) -> Step:
 
 
 def _common_rank(name: str, shapes: Sequence[tuple[int, ...]]) -> int | None:
-    """The rank that all operands are brought to; None when those with axes agree already, since scalars may stay."""
+    """Return the rank that all operands are brought to; None when those with axes already agree, since scalars may
+    stay.
+    """
     if len({len(sizes) for sizes in shapes if sizes}) < 2:
         return None
     _report_rank_promotion(name, shapes)
@@ -183,8 +191,8 @@ promote_numeric = _Promoter(dtypes.to_numeric_dtype)
 
 
 def promote_shapes(name: str, *args: Any) -> list[Any]:
-    """The operands, brought to one rank; dtypes stay as they are, and Python numbers what they are where there is no
-    other rank than theirs and one more.
+    """Bring the operands to one rank; dtypes stay as they are, and so do Python numbers if there is only one other
+    rank.
     """
     shapes = [np.shape(x) for x in args]
     rank = _common_rank(name, shapes)
@@ -197,7 +205,7 @@ def promote_shapes(name: str, *args: Any) -> list[Any]:
 
 
 def _common_type(args: Sequence[Any]) -> tuple[Any, bool]:
-    """The common dtype, and whether it is weak. TypeError for what has none, ValueError for None."""
+    """Return the common dtype, and whether it is weak. TypeError where there is none, ValueError for None."""
     try:
         return dtypes.lattice_result_type(*[core.get_aval(x) for x in args])
     except TypeError:
@@ -210,7 +218,7 @@ def _common_type(args: Sequence[Any]) -> tuple[Any, bool]:
 
 
 def promote_dtypes(*args: Any) -> list[Any]:
-    """The operands, converted to their common dtype; weakly typed when all of them are. Shapes stay as they are."""
+    """Convert the operands to their common dtype; weakly typed when all of them are. Shapes stay as they are."""
     if len(args) < 2:
         return [as_array(x) for x in args]
     dtype, weak = _common_type(args)
@@ -239,7 +247,9 @@ def promote_dtypes_numeric(*args: Any) -> list[Any]:
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape of an operation on arrays of these shapes (each a tuple or an int). ValueError when there is none."""
+    """Return the shape of an operation on arrays of these shapes (each a tuple or an int). ValueError when there is
+    none.
+    """
     if not shapes:
         return ()
     result: tuple[int, ...] = lax.broadcast_shapes(*[(s,) if np.ndim(s) == 0 else tuple(s) for s in shapes])
@@ -247,7 +257,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 def broadcast_to(array: Any, shape: Any) -> Any:
-    """`array` repeated along new leading axes, and along axes of size one, to `shape` (a tuple or an int).
+    """Repeat `array` along new leading axes, and along axes of size one, to `shape` (a tuple or an int).
 
     Raises:
       ValueError: where the sizes do not fit.
@@ -277,8 +287,8 @@ def _broadcast_arrays(*args: Any) -> list[Any]:
 
 
 def broadcast_arrays(*args: Any) -> list[Any] | tuple[Any, ...]:
-    """All arguments, broadcast against each other to one shape: a tuple, up to JAX 0.10 a list. ValueError when that is
-    impossible.
+    """Broadcast all arguments against each other to one shape. Returns a tuple, up to JAX 0.10 a list. ValueError when
+    that is impossible.
     """
     arrays: list[Any] = _broadcast_arrays(*ensure_arraylikes("broadcast_arrays", *args))
     return tuple(arrays) if since(0, 11) else arrays
@@ -286,16 +296,16 @@ def broadcast_arrays(*args: Any) -> list[Any] | tuple[Any, ...]:
 
 @jit
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    # A program of its own, so that the eager call does not spread scalars out into arrays, either.
+    # A separate program, so that the eager call does not expand scalars to arrays, either.
     condition, x, y = ensure_arraylikes("where", condition, x, y)
     if condition.dtype != np.bool_:
         condition = lax.ne(condition, scalar_of_type(condition, 0))
     x, y = promote_dtypes(x, y)
-    if condition.ndim == 0:  # `select` takes one bit for all elements
+    if condition.ndim == 0:  # `select` takes one bool for all elements
         x, y = _broadcast_arrays(x, y)
     else:
         condition, x, y = _broadcast_arrays(condition, x, y)
     return lax.select(condition, x, y) if x.size else x
 
 
-where = _where  # jaxprs show it as JAX does, under the name `_where`
+where = _where  # jaxprs show it under the name `_where`, as in JAX

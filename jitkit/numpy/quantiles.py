@@ -1,4 +1,4 @@
-"""Quantiles, by sorting.
+"""Computes quantiles, by sorting.
 
 JAX: jax/_src/numpy/reductions.py:quantile
 """
@@ -39,7 +39,7 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """The values below which fractions `q` of the elements over `axis` lie; nan where one is nan.
+    """Return the values below which fractions `q` of the elements over `axis` lie; nan where one is nan.
 
     Between two elements: "linear" interpolates, "lower", "higher" and "nearest" choose one, "midpoint" takes the mean.
     "inverted_cdf" takes the first element, in ascending order, at which the running sum of the weights (1 each by default) reaches q of
@@ -79,7 +79,7 @@ def quantile(
 
 
 def _with_weights(a: Any, weights: Any, axis: Any, method: str) -> tuple[Any, Any]:
-    """Both of one floating dtype and of the shape of `a`."""
+    """Return the array and its weights, with one floating dtype and the shape of `a`."""
     if dtypes.issubdtype(weights.dtype, np.complexfloating):
         raise ValueError("Weights cannot be complex types.")
     if method != "inverted_cdf":
@@ -97,7 +97,7 @@ def _with_weights(a: Any, weights: Any, axis: Any, method: str) -> tuple[Any, An
 
 
 def _merge_axes(a: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
-    """Several axes as one, the last; in which order does not matter to a quantile."""
+    """Merge several axes into one, the last; their order does not matter to a quantile."""
     others = [i for i in range(a.ndim) if i not in axes]
     order = list(range(a.ndim))
     for i, axis in enumerate(others):
@@ -141,7 +141,9 @@ def _quantile(a: Any, weights: Any, q: Any, axis: int, method: str, keepdims: bo
 
 
 def _inverted_cdf(a: Any, weights: Any, q: Any, axis: int, keepdims: bool) -> Any:
-    """Of elements in ascending order, the first at which the running sum of the weights is not less than q of their total."""
+    """Return the first of the sorted elements at which the running sum of the weights is not less than q of their
+    total.
+    """
     ahead = tuple(range(q.ndim))  # q's axes
     zeros = lax.full_like(weights, 0)
     is_bad = lax.bitwise_or(lax.lt(weights, zeros), lax.ne(weights, weights))
@@ -161,7 +163,7 @@ def _inverted_cdf(a: Any, weights: Any, q: Any, axis: int, keepdims: bool) -> An
     if q.ndim == 0:
         taken = take_along_axis(a, lax.expand_dims(position, (axis,)), axis=axis)
         result = lax.squeeze(taken, (axis,))
-    else:  # q's axis stands where the reduced one stood while elements are taken
+    else:  # q's axis takes the place of the reduced one while elements are taken
         order = [*range(q.ndim, q.ndim + axis), *ahead, *range(q.ndim + axis, position.ndim)]
         taken = take_along_axis(a, lax.transpose(position, order), axis=axis)
         result = lax.transpose(taken, [order.index(i) for i in range(len(order))])
@@ -184,7 +186,7 @@ def percentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """`quantile`, with q in percent."""
+    """Return `quantile`, with q in percent."""
     a, q = ensure_arraylikes("percentile", a, q)
     weights = None if weights is None else ensure_arraylike("percentile", weights)
     (q,) = promote_dtypes_inexact(q)
@@ -202,7 +204,7 @@ def percentile(
 
 @jit(static_argnames=("axis", "overwrite_input", "keepdims"))
 def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    """The value in the middle of the elements over `axis`, or the mean of the two there."""
+    """Return the middle one of the sorted elements over `axis`, or the mean of the two there."""
     a = ensure_arraylike("median", a)
     if since(0, 11) and any(a.shape[i] == 0 for i in reduced_axes(a.ndim, axis)):
         raise ValueError("jax.numpy.median reduction axis must be non-empty")

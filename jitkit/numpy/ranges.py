@@ -1,4 +1,4 @@
-"""Ranges of numbers, and grids of them.
+"""Makes ranges of numbers, and grids of them.
 
 JAX: jax/_src/numpy/lax_numpy.py:arange
 """
@@ -25,12 +25,13 @@ from .util import check_arraylike_or_none, concrete_index, ensure_arraylikes
 
 
 def _placed(x: Any, device: Any) -> Any:
-    """x on this device, and with a sharding where it is recorded; None leaves it where it is."""
+    """Put x on this device, with a sharding where it is recorded; None leaves it where it is."""
     return put(x, runtime.single_device_sharding(device) if hasattr(device, "client") else device)
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
-    """start, start + step, ... below `stop`; `arange(n)` is 0, ..., n - 1. The arguments must be known while tracing.
+    """Return start, start + step, ... below `stop`; `arange(n)` is 0, ..., n - 1. The arguments must be known while
+    tracing.
 
     Raises:
       ConcretizationTypeError: for a traced argument.
@@ -87,7 +88,7 @@ def linspace(
     *,
     device: Any = None,
 ) -> Any:
-    """`num` values at equal distances from `start` to `stop`, which is the last one unless `endpoint` is False.
+    """Return `num` values at equal distances from `start` to `stop`, which is the last one unless `endpoint` is False.
 
     Arrays of starts and stops give arrays of such rows, along a new `axis`. With `retstep`, the pair of values and distance.
     """
@@ -116,7 +117,7 @@ def _linspace(
         intervals = num - 1 if endpoint else num
         distance = (stop - start) / working.type(intervals)
         out = _interpolate(first, last, intervals, with_axis, axis)
-        if endpoint:  # exactly, whatever the rounding of the others
+        if endpoint:  # exactly `stop`, however the others are rounded
             out = lax.concatenate([out, lax.expand_dims(last, (axis,))], canonicalize_axis(axis, out.ndim))
     elif num == 1:
         distance = asarray(np.nan if endpoint else stop - start, dtype=working)
@@ -131,9 +132,9 @@ def _linspace(
 
 
 def _interpolate(first: Any, last: Any, intervals: int, shape: list[int], axis: int) -> Any:
-    """first * (1 - t) + last * t for t = 0, 1/n, ..., (n-1)/n: monotone, unlike first + t * (last - first).
+    """Return first * (1 - t) + last * t for t = 0, 1/n, ..., (n-1)/n: monotone, unlike first + t * (last - first).
 
-    Since JAX 0.12 the second product is (last / n) * i, whose last bit may be another one.
+    Since JAX 0.12 the second product is (last / n) * i, whose last bit may differ.
     """
     working = first.dtype
     real = dtypes.finfo(working).dtype
@@ -149,7 +150,7 @@ def _interpolate(first: Any, last: Any, intervals: int, shape: list[int], axis: 
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """`num` values from base**start to base**stop, each the same factor above the one before."""
+    """Return `num` values from base**start to base**stop, each the same factor above the one before."""
     num = concrete_index(num, "'num' argument of jnp.logspace")
     axis = concrete_index(axis, "'axis' argument of jnp.logspace")
     return _logspace(start, stop, num, endpoint, base, dtype, axis)
@@ -166,7 +167,7 @@ def _logspace(
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """`num` values from `start` to `stop`, which have the same sign, each the same factor from the one before."""
+    """Return `num` values from `start` to `stop`, which have the same sign, each the same factor from the one before."""
     num = concrete_index(num, "'num' argument of jnp.geomspace")
     axis = concrete_index(axis, "'axis' argument of jnp.geomspace")
     return _geomspace(start, stop, num, endpoint, dtype, axis)
@@ -186,7 +187,7 @@ def _geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtyp
 
 
 def _range_dtypes(name: str, dtype: Any, start: Any, stop: Any) -> tuple[Any, Any]:
-    """The dtype of a range of numbers, and the floating point dtype in which it is computed."""
+    """Return the dtype of a range of numbers, and the floating point dtype in which it is computed."""
     if dtype is None:
         dtype = dtypes.to_inexact_dtype(dtypes.result_type(start, stop))
     else:
@@ -198,10 +199,10 @@ def _range_dtypes(name: str, dtype: Any, start: Any, stop: Any) -> tuple[Any, An
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any] | tuple[Any, ...]:
-    """The coordinates of a grid, one array for each axis, from the one-dimensional arrays of coordinates along the axes: a
-    tuple, up to JAX 0.10 a list.
+    """Return the coordinates of a grid, one array for each axis, from the one-dimensional arrays of coordinates along
+    the axes: a tuple, up to JAX 0.10 a list.
 
-    `indexing="xy"` exchanges the first two axes. With `sparse`, arrays of size 1 along the other axes.
+    `indexing="xy"` swaps the first two axes. With `sparse`, each array has size 1 along the other axes.
     """
     args = ensure_arraylikes("meshgrid", *xi)
     if not copy:
@@ -224,7 +225,9 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 
 def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
-    """The index of every place along each axis: an array with a new first axis, or with `sparse` a tuple of arrays that broadcast."""
+    """Return the index of every position along each axis: an array with a new first axis, or with `sparse` a tuple of
+    arrays that broadcast.
+    """
     dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype, "indices")
     shape = tuple(concrete_index(d, "dimensions argument of jnp.indices") for d in dimensions)
     output = []
@@ -237,7 +240,7 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
-    """One-dimensional arrays of positions as arrays that broadcast against each other, to index a grid."""
+    """Reshape one-dimensional arrays of positions to broadcast against each other, to index a grid."""
     arrays = ensure_arraylikes("ix", *args)
     output = []
     for i, a in enumerate(arrays):

@@ -1,7 +1,7 @@
 """Reductions over axes: sum, prod, max, min, all, any, their positions, and running sums.
 
-What they share is `_reduction`: check, convert to the dtype to compute in, reduce, convert to the dtype of the result. Two choices of
-JAX's are worth knowing. Small integers and bools are summed in the default int type. 16-bit floats are summed in 32 bits and
+They share `_reduction`: check, convert to the dtype to compute in, reduce, convert to the dtype of the result. Two
+choices are JAX's. Small integers and bools are summed in the default int type. 16-bit floats are summed in 32 bits and
 rounded once, at the end.
 
 JAX: jax/_src/numpy/reductions.py:_reduction
@@ -35,7 +35,7 @@ _ANY_AXIS = "The axis argument must be known statically."
 
 
 def static_axes(axis: Any) -> Any:
-    """`axis` as None, an int or a tuple of ints. ConcretizationTypeError for a traced one."""
+    """Return `axis` as None, an int or a tuple of ints. ConcretizationTypeError for a traced one."""
     if axis is None:
         return None
     if isinstance(axis, core.Tracer):
@@ -48,7 +48,7 @@ def static_axes(axis: Any) -> Any:
 
 
 def reduced_axes(ndim: int, axis: Any) -> tuple[int, ...]:
-    """The axes that are reduced, each in [0, ndim). ValueError for one that is named twice, or out of bounds."""
+    """Return the axes that are reduced, each in [0, ndim). ValueError for one that is named twice, or out of bounds."""
     if axis is None:
         return tuple(range(ndim))
     axes = tuple(canonicalize_axis(x, ndim) for x in (axis if isinstance(axis, np.ndarray | tuple | list) else (axis,)))
@@ -58,7 +58,7 @@ def reduced_axes(ndim: int, axis: Any) -> tuple[int, ...]:
 
 
 def check_where(name: str, where: Any) -> Any:
-    """`where` as an array. ValueError unless it is None or an array of bools."""
+    """Return `where` as an array. ValueError unless it is None or an array of bools."""
     if where is None:
         return None
     where = ensure_arraylike(name, where)
@@ -68,19 +68,19 @@ def check_where(name: str, where: Any) -> Any:
 
 
 def refuse_out(name: str, out: Any) -> None:
-    """NotImplementedError unless `out` is None: arrays are immutable."""
+    """Raise NotImplementedError unless `out` is None: arrays are immutable."""
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
 
 
 def upcast_f16(dtype: Any) -> np.dtype[Any]:
-    """float32 for floats of 16 bits, and other dtypes themselves."""
+    """Return float32 for floats of 16 bits, and other dtypes themselves."""
     known = np.dtype(dtype)
     return np.dtype("float32") if known in _FLOATS_OF_16_BITS else known
 
 
 def promote_integer_dtype(dtype: Any) -> Any:
-    """The type to sum in: the default int (or unsigned int) for narrower ones and for bool."""
+    """Return the type to sum in: the default int (or unsigned int) for narrower ones and for bool."""
     if dtype == np.bool_:
         return dtypes.default_int_dtype()
     if dtypes.issubdtype(dtype, np.integer):
@@ -94,15 +94,15 @@ def promote_integer_dtype(dtype: Any) -> Any:
 
 
 class _Kind(NamedTuple):
-    """What distinguishes one reduction from another."""
+    """The parameters that distinguish one reduction from another."""
 
     name: str
     reduce: Callable[..., Any]
     combine: Callable[..., Any]  # the binary operation, for `initial`
-    start: float  # what masked elements count as, clipped to the dtype
+    start: float  # the value of masked elements, clipped to the dtype
     has_identity: bool = True
     prepare: Callable[[Any], Any] | None = None
-    widens: bool = False  # small integers, and 16-bit floats while computing
+    widens: bool = False  # for small integers, and for 16-bit floats while computing
     of_bools: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # reduce and combine, where they are others
 
 
@@ -124,7 +124,7 @@ _ANY = _Kind("any", *_OR, False, prepare=_to_bool)
 
 
 def start_value(dtype: Any, value: float) -> Any:
-    """`value` as a scalar of this dtype; an infinity as the largest or smallest number where there is none."""
+    """Return `value` as a scalar of this dtype; an infinity as the largest or smallest number where there is none."""
     if dtype == np.bool_:
         return np.bool_(value > 0)
     if np.isinf(value) and not dtypes.supports_inf(dtype):
@@ -175,7 +175,7 @@ def _reduction(
 
 
 def _reduction_dtypes(kind: _Kind, given: Any, asked: Any, promote_integers: bool) -> tuple[Any, Any]:
-    """The dtypes to reduce in, and to return. Each is converted to, with a warning where x64 mode is off and it has 64 bits."""
+    """Return the dtypes to reduce in, and to return. Converting to one with 64 bits warns where x64 mode is off."""
     if asked is not None:
         return dtypes.check_and_canonicalize_user_dtype(asked, kind.name), _converted_to(asked)
     result = promote_integer_dtype(given) if promote_integers else given
@@ -186,8 +186,8 @@ def _converted_to(dtype: Any) -> Any:
     return dtypes.check_and_canonicalize_user_dtype(dtype, "convert_element_type")
 
 
-# Without the rarer options, each axis has a function of its own, so that an eager call has one argument, which is dispatched fastest
-# (6 us instead of 16).
+# Without the rarer options, each axis has its own function, so that an eager call has a single argument, which is
+# dispatched fastest (6 us instead of 16).
 @functools.lru_cache(maxsize=1024)
 def _over_axis(kind: _Kind, axis: Any, dtype: Any, keepdims: bool, promote_integers: bool) -> Callable[[Any], Any]:
     def reduce(a: Any) -> Any:
@@ -243,7 +243,9 @@ def sum(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """The sum over `axis`, plus `initial`, of the elements where `where` holds. Small integers are summed in the default int type."""
+    """Sum over `axis`, plus `initial`, the elements where `where` holds. Small integers are summed in the default int
+    type.
+    """
     return _apply(_SUM, a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
 
@@ -257,21 +259,25 @@ def prod(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """The product over `axis`, times `initial`, of the elements where `where` holds."""
+    """Multiply over `axis`, times `initial`, the elements where `where` holds."""
     return _apply(_PROD, a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
 
 def max(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """The largest element over `axis`, and at least `initial`; nan where there is one. ValueError for no elements without `initial`."""
+    """Return the largest element over `axis`, and at least `initial`; nan where there is one. ValueError for no
+    elements without `initial`.
+    """
     return _apply(_MAX, a, axis, None, out, keepdims, initial, where)
 
 
 def min(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """The smallest element over `axis`, and at most `initial`; nan where there is one. ValueError for no elements without `initial`."""
+    """Return the smallest element over `axis`, and at most `initial`; nan where there is one. ValueError for no
+    elements without `initial`.
+    """
     return _apply(_MIN, a, axis, None, out, keepdims, initial, where)
 
 
@@ -288,19 +294,19 @@ def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, w
 def amax(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """The same as `max`."""
+    """Do the same as `max`."""
     return max(a, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
 
 def amin(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """The same as `min`."""
+    """Do the same as `min`."""
     return min(a, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
 
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
-    """The largest minus the smallest element over `axis`."""
+    """Return the largest minus the smallest element over `axis`."""
     check_arraylike("ptp", a)
     return _ptp(a, static_axes(axis), out, keepdims)
 
@@ -313,7 +319,7 @@ def _ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> 
 
 @jit(static_argnames=("axis", "keepdims"))
 def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """How many elements over `axis` are not zero, as the default int type."""
+    """Count the elements over `axis` that are not zero, as the default int type."""
     a = ensure_arraylike("count_nonzero", a)
     return sum(lax.ne(a, constant(a, 0)), axis=axis, dtype=dtypes.default_int_dtype(), keepdims=keepdims)
 
@@ -322,12 +328,16 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """The position of the first largest element along `axis`; of all elements in row-major order when it is None."""
+    """Return the position of the first largest element along `axis`; of all elements in row-major order when it is
+    None.
+    """
     return _arg("argmax", _argmax, a, axis, out, keepdims)
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """The position of the first smallest element along `axis`; of all elements in row-major order when it is None."""
+    """Return the position of the first smallest element along `axis`; of all elements in row-major order when it is
+    None.
+    """
     return _arg("argmin", _argmin, a, axis, out, keepdims)
 
 
@@ -354,7 +364,7 @@ def _position(name: str, operation: Callable[..., Any], a: Any, axis: int | None
     try:
         axis = canonicalize_axis(axis, a.ndim)
     except ValueError as error:
-        raise IndexError(str(error)) from None  # the class that it has in JAX
+        raise IndexError(str(error)) from None  # JAX's class of error
     if a.shape[axis] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     result = operation(a, axis, dtypes.default_int_dtype())

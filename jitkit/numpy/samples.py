@@ -1,4 +1,4 @@
-"""Of samples: cov, corrcoef, histogram.
+"""Statistics of samples: cov, corrcoef, histogram.
 
 JAX: jax/_src/numpy/lax_numpy.py:cov
 """
@@ -43,7 +43,7 @@ def cov(
     aweights: Any = None,
     dtype: Any = None,
 ) -> Any:
-    """The covariances of variables: the rows of `m` (with `rowvar=False` the columns) and of `y`.
+    """Return the covariances of variables: the rows of `m` (with `rowvar=False` the columns) and of `y`.
 
     Args:
       bias, ddof: divide by n - ddof, which is 1 unless `bias`.
@@ -111,7 +111,9 @@ def _weights(name: str, weights: Any, count: int) -> Any:
 
 @jit(static_argnames=("rowvar", "dtype"))
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
-    """The correlation coefficients of variables, as for `cov`: covariances of the variables brought to variance 1."""
+    """Return the correlation coefficients of variables, as for `cov`: covariances of the variables scaled to variance
+    1.
+    """
     check_arraylike("corrcoef", x)
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
         raise ValueError(f"corrcoef: dtype must be a subclass of float or complex; got {dtype=}")
@@ -128,8 +130,9 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # numpy's name
-    """The edges of `bins` intervals of equal width over `range`, by default from the least to the greatest element; or
-    `bins`, if those are the edges. `weights` do not matter."""
+    """Return the edges of `bins` intervals of equal width over `range`, by default from the least to the greatest
+    element; or `bins`, if those are the edges. `weights` is ignored.
+    """
     if isinstance(bins, str):
         raise NotImplementedError("string values for `bins` not implemented.")
     check_arraylike("histogram_bin_edges", a, bins)
@@ -152,7 +155,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
 ) -> tuple[Any, Any]:
-    """How many elements fall into each bin (or the sum of their weights), and the edges, as of `histogram_bin_edges`.
+    """Count the elements in each bin (or sum their weights), and return these and the edges, as of
+    `histogram_bin_edges`.
 
     A bin contains its lower edge, the last one also the upper. With `density` the integral over all bins is 1.
     """

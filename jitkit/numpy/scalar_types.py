@@ -23,7 +23,7 @@ class ScalarMeta(type):
 
     @property
     def __numpy_dtype__(cls) -> np.dtype[Any]:
-        """What numpy asks for where it wants a dtype."""
+        """Return the dtype: numpy calls this where it needs one."""
         return cls.dtype
 
     def __hash__(cls) -> int:

@@ -1,8 +1,7 @@
-"""Searching in what is sorted: `searchsorted`, by one of three methods, and `digitize`.
+"""Searches sorted arrays: `searchsorted`, by one of three methods, and `digitize`.
 
-The method "scan" is a binary search: a loop of log2(n) steps, in which every query moves through the array on its own.
-"sort" sorts the queries together with the array, and reads off where they went. "compare_all" compares every query with
-every element.
+The method "scan" is a binary search: a loop of log2(n) steps, in which every query moves independently. "sort" sorts
+the queries together with the array, and reads their positions. "compare_all" compares every query with every element.
 
 JAX: jax/_src/numpy/hijax.py:_searchsorted_impl
 """
@@ -27,10 +26,11 @@ from .util import ensure_arraylikes
 
 @jit(static_argnames=("side", "method"))
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
-    """Where to insert each element of `v` into the sorted one-dimensional `a`, before equal ones or after ("right").
+    """Return where to insert each element of `v` into the sorted one-dimensional `a`, before equal ones or after
+    ("right").
 
     Args:
-      sorter: what sorts `a`, where it is not sorted.
+      sorter: indices that sort `a`, if it is not sorted.
       method: "scan", a binary search; "scan_unrolled", the same without a loop; "sort", for many queries;
         "compare_all", for very few elements.
 
@@ -62,8 +62,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
 
 @jit(static_argnames=("side", "dtype", "unrolled", "mapped"))
 def _searchsorted_scan_impl(a: Any, v: Any, side: str, dtype: Any, unrolled: bool, mapped: int = 0) -> Any:
-    """A binary search for each query. JAX writes it for one, and maps it over one axis of `v` after the other, each with
-    a call of its own: `mapped` says over how many it is.
+    """Search for each query by bisection. JAX writes it for one, and maps it over the axes of `v` one after the other,
+    each with its own call: `mapped` says over how many.
     """
     (n,) = a.shape
     if n == 0:
@@ -86,7 +86,7 @@ def _searchsorted_scan_impl(a: Any, v: Any, side: str, dtype: Any, unrolled: boo
 
 
 def _elements(a: Any, positions: Any) -> Any:
-    """a[positions], for positions that are not out of bounds."""
+    """Return a[positions], for positions within bounds."""
     rank = positions.ndim
     if not rank:
         return lax.squeeze(lax.dynamic_slice(a, (positions,), (1,)), (0,))
@@ -97,7 +97,7 @@ def _elements(a: Any, positions: Any) -> Any:
 
 @jit(static_argnames=("side", "dtype"))
 def _searchsorted_sort_impl(a: Any, v: Any, side: str, dtype: Any) -> Any:
-    """How far each query moves when it is sorted with `a`, less how far when sorted with the other queries only."""
+    """Return how far each query moves when sorted with `a`, minus how far when sorted with the other queries only."""
     both = [v.ravel(), a] if side == "left" else [a, v.ravel()]
     ranks = _ranks(lax.concatenate(both, 0))
     ranks = ranks[: v.size] if side == "left" else ranks[a.size :]
@@ -105,7 +105,7 @@ def _searchsorted_sort_impl(a: Any, v: Any, side: str, dtype: Any) -> Any:
 
 
 def _ranks(x: Any) -> Any:
-    """The place of each element in sorted order; equal ones in the order in which they stand."""
+    """Return the rank of each element in sorted order; equal ones keep their order."""
     positions = lax.iota(np.int32, len(x))
     ranks = lax.full_like(positions, 0)
     return ranks.at[lax.sort_key_val(x, positions)[1]].set(positions)
@@ -113,7 +113,7 @@ def _ranks(x: Any) -> Any:
 
 @jit(static_argnames=("side", "dtype"))
 def _searchsorted_compare_all_impl(a: Any, v: Any, side: str, dtype: Any) -> Any:
-    """The number of elements before each query."""
+    """Count the elements before each query."""
     comes_first = _comes_before if side == "left" else _comes_before_or_is
     return comes_first(a, v, outer=True).sum(axis=0, dtype=dtype)
 
@@ -122,17 +122,17 @@ def _searchsorted_compare_all_impl(a: Any, v: Any, side: str, dtype: Any) -> Any
 
 
 def _comes_before(x: Any, y: Any, outer: bool = False) -> Any:
-    """x < y, where nan is greater than everything, and all zeros are equal. With `outer`, each x against all y."""
+    """Return x < y, where nan is greater than everything, and all zeros are equal. With `outer`, each x against all y."""
     return _compare(lax.lt_to_p.bind, x, y, outer)
 
 
 def _comes_before_or_is(x: Any, y: Any, outer: bool = False) -> Any:
-    """The same, or both are equal."""
+    """Return the same, or whether both are equal."""
     return _compare(lax.le_to_p.bind, x, y, outer)
 
 
 def _compare(compare: Callable[[Any, Any], Any], x: Any, y: Any, outer: bool) -> Any:
-    """Complex numbers by their real parts, and by their imaginary parts where those are equal."""
+    """Compare complex numbers by their real parts, then by their imaginary parts."""
     pairs = list(zip(_sort_keys(x), _sort_keys(y), strict=True))
     if outer:
         pairs = [_spread(x, y) for x, y in pairs]
@@ -144,7 +144,7 @@ def _compare(compare: Callable[[Any, Any], Any], x: Any, y: Any, outer: bool) ->
 
 
 def _spread(x: Any, y: Any) -> tuple[Any, Any]:
-    """One-dimensional x along a new axis in front of those of y."""
+    """Reshape one-dimensional x along a new axis in front of those of y."""
     shape = (*x.shape, *y.shape)
     if y.ndim:
         y = lax.broadcast_in_dim(y, (1, *y.shape), range(1, len(shape)))
@@ -153,7 +153,7 @@ def _spread(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _sort_keys(x: Any) -> list[Any]:
-    """What is compared: the number, or its two parts, with one zero and one nan."""
+    """Return the keys to compare: the number, or its two parts, with one zero and one nan."""
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         return [_with_one_zero_and_nan(lax.real(x)), _with_one_zero_and_nan(lax.imag(x))]
     return [_with_one_zero_and_nan(x)] if dtypes.issubdtype(x.dtype, np.floating) else [x]
@@ -169,7 +169,7 @@ def _with_one_zero_and_nan(x: Any) -> Any:
 
 @jit(static_argnames=("right", "method"))
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
-    """Which bin each element of `x` is in; `bins` are the edges, in ascending or descending order.
+    """Return the bin of each element of `x`; `bins` are the edges, in ascending or descending order.
 
     An edge belongs to the bin above it, or with `right` to the one below. `method` is that of `searchsorted`.
     ValueError where `bins` has not one axis.

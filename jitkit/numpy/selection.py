@@ -1,7 +1,7 @@
-"""Choosing between values: where, clip, rounding, closeness, and the positions of what is not zero.
+"""Chooses between values: where, clip, rounding, closeness, and the positions of nonzero elements.
 
-How many elements of an array are not zero depends on its values, so `nonzero` and its like cannot be traced unless the number is
-given as `size`.
+The number of nonzero elements depends on values, so `nonzero` and similar functions cannot be traced unless it is given
+as `size`.
 
 JAX: jax/_src/numpy/lax_numpy.py:where
 """
@@ -30,7 +30,7 @@ from .util import check_arraylike, concrete_index, ensure_arraylike
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """With three arguments, elements of `x` where `condition` holds and of `y` elsewhere. With one, `nonzero(condition)`.
+    """Return elements of `x` where `condition` holds and of `y` elsewhere; without x and y, `nonzero(condition)`.
 
     The three broadcast against each other; the dtype is that of promoting x and y. Both are computed in full, always.
     """
@@ -50,7 +50,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """Elements of the first of `choicelist` whose condition holds, and `default` where none does."""
+    """Return elements of the first of `choicelist` whose condition holds, and `default` where none does."""
     if len(condlist) != len(choicelist):
         raise ValueError(f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})")
     if len(condlist) == 0:
@@ -64,7 +64,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @jit
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:  # numpy's names
-    """`arr` with values below `min` raised to it, and values above `max` lowered to it. ValueError for complex values."""
+    """Return `arr` with values below `min` raised to it, and values above `max` lowered to it. ValueError for complex
+    values.
+    """
     if arr is None:
         raise ValueError("No input was provided to the clip function.")
     check_arraylike("clip", arr)
@@ -83,7 +85,7 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:  # numpy'
 
 @jit(static_argnames=("decimals",))
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:  # numpy's name
-    """`a` rounded to `decimals` digits after the point, halves to even. Integers stay as they are."""
+    """Round `a` to `decimals` digits after the point, halves to even. Integers stay as they are."""
     a = ensure_arraylike("round", a)
     decimals = concrete_index(decimals, "'decimals' argument of jnp.round")
     if out is not None:
@@ -111,13 +113,15 @@ def _round_float(x: Any, decimals: int) -> Any:
 
 @jit(static_argnames=("decimals",))
 def around(a: Any, decimals: int = 0, out: None = None) -> Any:
-    """The same as `round`."""
+    """Do the same as `round`."""
     return round(a, decimals, out)
 
 
 @jit
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """`x` with nan replaced by 0, and infinities by the largest and smallest finite numbers, or by the values given."""
+    """Return `x` with nan replaced by 0, and infinities by the largest and smallest finite numbers, or by the values
+    given.
+    """
     x = ensure_arraylike("nan_to_num", x)
     if not dtypes.issubdtype(x.dtype, np.inexact):
         return x
@@ -182,7 +186,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
-    """The positions of all elements that are not zero: for each axis an int array of length n.
+    """Return the positions of all elements that are not zero: for each axis an int array of length n.
 
     n is the number of such elements, and must be given as `size` under a trace; positions that are missing are 0 or `fill_value`.
 
@@ -200,7 +204,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     )
     if arr.size == 0 or count == 0:
         return tuple(zeros(count, int) for _ in arr.shape)
-    # The number of elements up to each place tells, counted itself, where the i-th one stands.
+    # Count how many nonzero elements precede each position; counting these counts gives the position of the i-th one.
     flat = cumsum(bincount(cumsum(mask), length=count))
     strides = (np.cumprod(arr.shape[::-1])[::-1] // arr.shape).astype(flat.dtype)
     out = tuple(flat // stride % axis_size for stride, axis_size in zip(strides, arr.shape, strict=True))
@@ -214,12 +218,13 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """`nonzero` of the elements in row-major order."""
+    """Return `nonzero` of the elements in row-major order."""
     return nonzero(ensure_arraylike("ravel", a).ravel(), size=size, fill_value=fill_value)[0]
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
-    """How often each of 0, 1, 2, ... occurs in `x`, a one-dimensional array of integers; with `weights`, the sum of theirs.
+    """Count how often each of 0, 1, 2, ... occurs in `x`, a one-dimensional array of integers; with `weights`, sum
+    theirs.
 
     The result is as long as the largest value requires, and under a trace `length` must say so; larger values are not counted.
     """
@@ -252,7 +257,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The positions of all elements that are not zero, as the rows of a matrix; `size` and `fill_value` as for `nonzero`."""
+    """Return the positions of all elements that are not zero, as the rows of a matrix; `size` and `fill_value` as for
+    `nonzero`.
+    """
     a = ensure_arraylike("argwhere", a)
     rows = nonzero(a if a.ndim else a.reshape(1), size=size, fill_value=fill_value)
     result = lax.concatenate([lax.expand_dims(row, (1,)) for row in rows], 1)
@@ -260,7 +267,9 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """The position along each axis of elements that are counted in row-major order; clipped where out of bounds."""
+    """Return the position along each axis of elements that are numbered in row-major order; clipped where out of
+    bounds.
+    """
     left = ensure_arraylike("unravel_index", indices)
     sizes = list(shape) if np.iterable(shape) else [shape]
     if any(np.ndim(s) != 0 for s in sizes):

@@ -1,6 +1,6 @@
-"""Arrays as sets: unique, isin, union1d, setdiff1d.
+"""Treats arrays as sets: unique, isin, union1d, setdiff1d.
 
-How many distinct values there are depends on values. Under `jit` it must be said beforehand, as `size`.
+The number of distinct values depends on values. Under `jit` it must be given, as `size`.
 
 JAX: jax/_src/numpy/setops.py:unique
 """
@@ -49,8 +49,8 @@ def unique(
     fill_value: Any = None,
     sorted: bool = True,  # numpy's name; they always are
 ) -> Any:
-    """The distinct elements in ascending order, or the distinct slices along `axis`; and on request the first position of each,
-    the number of the distinct one for every element, and how often each occurs.
+    """Return the distinct elements in ascending order, or the distinct slices along `axis`; on request also the first
+    position of each, the number of the distinct one for every element, and how often each occurs.
 
     Args:
       size: how many to return, so that the function can be traced: the least ones if there are more; if there are fewer, the
@@ -90,13 +90,13 @@ def unique(
 
 
 def _known(x: Any, context: str) -> Any:
-    """The value of x, without its tangent. ConcretizationTypeError with `context` where it has none yet."""
+    """Return the value of x, without its tangent. ConcretizationTypeError with `context` where it has none."""
     return core.concrete_or_error(lambda value: value, core.value_if_known(x), context)
 
 
 @jit(static_argnames=("axis", "equal_nan"))
 def _unique_sorted_mask(ar: Any, axis: int, equal_nan: bool) -> tuple[Any, Any, Any]:
-    """The slices in order, which of them are the first of their kind, and where they were."""
+    """Return the slices in order, which of them are the first of their kind, and where they were."""
     aux = moveaxis(ar, axis, 0)
     if dtypes.issubdtype(aux.dtype, np.complexfloating):  # with a nan in one part, sorted like all nans
         aux = where(isnan(aux), scalar_like(aux, np.nan), aux)
@@ -119,7 +119,7 @@ def _not_equal(x: Any, y: Any, equal_nan: bool) -> Any:
 
 
 def _filled(values: Any, mask: Any, size: int | None, fill_value: Any) -> Any:
-    """`fill_value` in the places that no distinct value takes."""
+    """Fill the positions without a distinct value with `fill_value`."""
     if size is None or fill_value is None:
         return values
     fill = lax.asarray(fill_value).astype(values.dtype)
@@ -135,7 +135,7 @@ def _inverse(mask: Any, perm: Any) -> Any:
 
 
 def _counts(mask: Any, size: int | None) -> Any:
-    """The distances of the first ones of their kind; the last one reaches to the end."""
+    """Return the distances between the first ones of each kind; the last one extends to the end."""
     if size is None:
         return diff(append(nonzero(mask)[0], mask.size))
     first = nonzero(mask, size=size + 1)[0]
@@ -145,7 +145,7 @@ def _counts(mask: Any, size: int | None) -> Any:
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
 ) -> Any:
-    """Which elements are among `test_elements` (with `invert`: are not).
+    """Say which elements are among `test_elements` (with `invert`: are not).
 
     `method` is compare_all (also "auto"), binary_search or sort: the cost in memory is the product of the sizes, or their sum.
     """
@@ -172,7 +172,7 @@ def _in1d(ar1: Any, ar2: Any, invert: bool, method: str = "auto", assume_unique:
 
 
 def _in1d_by_sorting(values: Any, tested: Any, invert: bool, assume_unique: bool) -> Any:
-    """Among all values in order, those are found that are equal to their neighbour."""
+    """Find among all sorted values those that equal their neighbour."""
     inverse: Any = slice(None)
     if not assume_unique:
         values, inverse = unique(values, size=len(values), return_inverse=True, fill_value=tested.max())
@@ -184,7 +184,7 @@ def _in1d_by_sorting(values: Any, tested: Any, invert: bool, assume_unique: bool
 
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The distinct elements of both arrays in ascending order; `size` and `fill_value` as for `unique`."""
+    """Return the distinct elements of both arrays in ascending order; `size` and `fill_value` as for `unique`."""
     ar1, ar2 = ensure_arraylikes("union1d", ar1, ar2)
     if size is None:
         ar1, ar2 = (_known(x, "The error arose in union1d()") for x in (ar1, ar2))
@@ -196,7 +196,7 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
 def setdiff1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
 ) -> Any:
-    """The distinct elements of `ar1` that are not in `ar2`, in ascending order.
+    """Return the distinct elements of `ar1` that are not in `ar2`, in ascending order.
 
     Args:
       assume_unique: `ar1` has no element twice, and keeps its order.
@@ -216,7 +216,7 @@ def setdiff1d(
     mask = _in1d(values, others, invert=True, assume_unique=assume_unique)
     if size is None:
         return values[mask]
-    if not assume_unique:  # behind the distinct ones, the first stands again
+    if not assume_unique:  # after the distinct ones, the first is repeated
         count = values.size + 1 - (values == values[0]).sum()
         mask = where(arange(values.size) < count, mask, False)
     return where(arange(size) < mask.sum(), values[where(mask, size=size)], fill)

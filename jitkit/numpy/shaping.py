@@ -1,4 +1,4 @@
-"""Rearranging one array: reshape, transpose, squeeze, flip, roll, triangles and diagonals.
+"""Rearranges one array: reshape, transpose, squeeze, flip, roll.
 
 JAX: jax/_src/numpy/lax_numpy.py:transpose
 """
@@ -26,7 +26,7 @@ from .util import as_array, check_arraylike, concrete_index, ensure_arraylike
 
 
 def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
-    """The elements of `a`, in row-major order, in another shape, of which one size may be -1: what is left.
+    """Return the elements of `a`, in row-major order, in another shape, of which one size may be -1: inferred.
 
     With `order="F"` both are read in column-major order. TypeError where the numbers of elements differ.
     """
@@ -35,7 +35,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
 
 def reshape_method(a: Any, *args: Any, order: str = "C") -> Any:
-    """`a.reshape(2, 3)` or `a.reshape((2, 3))`."""
+    """Reshape, as `a.reshape(2, 3)` or `a.reshape((2, 3))`."""
     sizes = _new_shape(a, args[0] if len(args) == 1 else args)
     if order == "C":
         return lax.reshape(a, sizes)
@@ -73,7 +73,7 @@ def _new_shape(a: Any, shape: Any) -> tuple[int, ...]:
 
 @inlined(static_argnames=("order",))
 def ravel(a: Any, order: str = "C") -> Any:
-    """All elements in one axis, in row-major order (`order="F"`: column-major)."""
+    """Return all elements in one axis, in row-major order (`order="F"`: column-major)."""
     a = ensure_arraylike("ravel", a)
     if order == "K":
         raise NotImplementedError("Ravel not implemented for order='K'.")
@@ -81,20 +81,20 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
-    """The axes in the order given by `axes`, or reversed. ValueError for an axis out of bounds."""
+    """Permute the axes to the order given by `axes`, or reverse them. ValueError for an axis out of bounds."""
     a = ensure_arraylike("transpose", a)
     order = range(a.ndim)[::-1] if axes is None else axes
     return lax.transpose(a, [canonicalize_axis(i, a.ndim) for i in order])
 
 
 def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
-    """The axes in the order given by `axes`."""
+    """Permute the axes to the order given by `axes`."""
     a = ensure_arraylike("permute_dims", a)
     return lax.transpose(a, [canonicalize_axis(axis, a.ndim) for axis in axes] if since(0, 11) else axes)
 
 
 def matrix_transpose(x: Any, /) -> Any:
-    """The last two axes exchanged. ValueError for fewer than two."""
+    """Swap the last two axes. ValueError for fewer than two."""
     x = ensure_arraylike("matrix_transpose", x)
     if x.ndim < 2:
         raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim!r}")
@@ -103,15 +103,15 @@ def matrix_transpose(x: Any, /) -> Any:
 
 @inlined(static_argnames=("axis1", "axis2"))
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """Two axes exchanged."""
+    """Swap two axes."""
     a = ensure_arraylike("swapaxes", a)
-    order = np.arange(a.ndim)  # whose message names the axis that is out of bounds
+    order = np.arange(a.ndim)  # its error names the axis that is out of bounds
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return lax.transpose(a, order)
 
 
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
-    """Axes moved from the positions `source` to `destination`; the others keep their order."""
+    """Move axes from the positions `source` to `destination`; the others keep their order."""
     check_arraylike("moveaxis", a)
     return _moveaxis(a, index_tuple(source), index_tuple(destination))
 
@@ -131,7 +131,7 @@ def _moveaxis(a: Any, source: tuple[int, ...], destination: tuple[int, ...]) -> 
 
 @jit(static_argnames=("axis", "start"))
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """Axis `axis` moved to stand before the one at `start`."""
+    """Move axis `axis` before the one at `start`."""
     a = ensure_arraylike("rollaxis", a)
     start = concrete_index(start, "'start' argument of jnp.rollaxis()")
     axis = canonicalize_axis(axis, a.ndim)
@@ -142,7 +142,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
-    """Without the axes of size 1, or without those named, which must be of size 1."""
+    """Remove the axes of size 1, or those named, which must be of size 1."""
     check_arraylike("squeeze", a)
     return _squeeze(a, None if axis is None else index_tuple(axis))
 
@@ -154,7 +154,7 @@ def _squeeze(a: Any, axis: tuple[int, ...] | None) -> Any:
 
 
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
-    """With new axes of size 1 at these positions of the result."""
+    """Add axes of size 1 at these positions of the result."""
     return lax.expand_dims(ensure_arraylike("expand_dims", a), index_tuple(axis))
 
 
@@ -164,7 +164,7 @@ def _several(results: list[Any]) -> list[Any] | tuple[Any, ...]:
 
 @jit
 def atleast_1d(*arys: Any) -> Any:
-    """With at least one axis. Of several arguments, a tuple."""
+    """Add axes to have at least one. For several arguments, return a tuple."""
     check_arraylike("atleast_1d", *arys)
     results = [array(x, copy=False, ndmin=1) for x in arys]
     return results[0] if len(results) == 1 else _several(results)
@@ -172,7 +172,7 @@ def atleast_1d(*arys: Any) -> Any:
 
 @jit
 def atleast_2d(*arys: Any) -> Any:
-    """With at least two axes, new ones in front. Of several arguments, a tuple."""
+    """Add axes in front to have at least two. For several arguments, return a tuple."""
     check_arraylike("atleast_2d", *arys)
     results = [array(x, copy=False, ndmin=2) for x in arys]
     return results[0] if len(results) == 1 else _several(results)
@@ -180,7 +180,9 @@ def atleast_2d(*arys: Any) -> Any:
 
 @jit
 def atleast_3d(*arys: Any) -> Any:
-    """With at least three axes: (n,) becomes (1, n, 1), and (m, n) becomes (m, n, 1). Of several arguments, a tuple."""
+    """Add axes to have at least three: (n,) becomes (1, n, 1), and (m, n) becomes (m, n, 1). For several arguments,
+    return a tuple.
+    """
     check_arraylike("atleast_3d", *arys)
     if len(arys) != 1:
         return _several([atleast_3d(x) for x in arys])
@@ -193,19 +195,19 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
-    """The elements in reverse order along `axis`, or along all axes."""
+    """Reverse the elements along `axis`, or along all axes."""
     check_arraylike("flip", m)
     return _flip(m, static_axes(axis))
 
 
 def fliplr(m: Any) -> Any:
-    """The columns in reverse order."""
+    """Reverse the columns."""
     check_arraylike("fliplr", m)
     return _flip(m, 1)
 
 
 def flipud(m: Any) -> Any:
-    """The rows in reverse order."""
+    """Reverse the rows."""
     check_arraylike("flipud", m)
     return _flip(m, 0)
 
@@ -219,7 +221,7 @@ def _flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Any:
 
 @jit(static_argnames=("k", "axes"))
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """Turned by k * 90 degrees in the plane of two axes, from the first to the second."""
+    """Rotate by k * 90 degrees in the plane of two axes, from the first to the second."""
     m = ensure_arraylike("rot90", m)
     if m.ndim < 2:
         raise ValueError(
@@ -240,7 +242,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
-    """The elements moved along `axis` by `shift` places, and round the end; in row-major order when `axis` is None.
+    """Shift the elements along `axis` by `shift` positions, cyclically; in row-major order when `axis` is None.
 
     `shift` may be traced.
     """
@@ -286,7 +288,9 @@ def _roll_static(a: Any, shift: Sequence[int], axis: Sequence[int]) -> Any:
 
 @jit(static_argnames=("n", "axis"))
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """The n-th differences of neighbours along `axis`, after putting `prepend` and `append` at its ends. Of bools: whether they differ."""
+    """Return the n-th differences of neighbours along `axis`, after adding `prepend` and `append` at its ends. For
+    bools: whether they differ.
+    """
     arr = ensure_arraylike("diff", a)
     n = concrete_index(n, "'n' argument of jnp.diff")
     axis = concrete_index(axis, "'axis' argument of jnp.diff")

@@ -1,4 +1,4 @@
-"""Sorting, whole and in part.
+"""Sorts arrays, wholly and partially.
 
 JAX: jax/_src/numpy/sorting.py:sort
 """
@@ -36,7 +36,7 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Any:
-    """The elements along `axis` in ascending order, nan last; all of them when it is None."""
+    """Return the elements along `axis` in ascending order, nan last; all of them when it is None."""
     arr = ensure_arraylike("sort", a)
     _refuse("sort", kind, order)
     if axis is None:
@@ -57,7 +57,9 @@ def argsort(
     descending: bool = False,
     dtype: Any = None,
 ) -> Any:
-    """The positions of the elements along `axis` in ascending order; of all of them when it is None. Equal ones keep their order."""
+    """Return the positions of the elements along `axis` in ascending order; of all of them when it is None. Equal ones
+    keep their order.
+    """
     arr = ensure_arraylike("argsort", a)
     _refuse("argsort", kind, order)
     if axis is None:
@@ -65,7 +67,7 @@ def argsort(
     dimension = canonicalize_axis(axis, arr.ndim)
     chosen = dtypes.default_int_dtype() if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "argsort")
     positions = lax.broadcasted_iota(chosen, arr.shape, dimension)
-    if descending and stable:  # what is equal is to come out in its order after the last `rev`
+    if descending and stable:  # keeps equal elements in order after the last `rev`
         arr, positions = lax.rev(arr, dimensions=[dimension]), lax.rev(positions, dimensions=[dimension])
     _, indices = lax.sort_key_val(arr, positions, dimension=dimension, is_stable=stable)
     return lax.rev(indices, dimensions=[dimension]) if descending else indices
@@ -73,7 +75,7 @@ def argsort(
 
 @jit(static_argnames=("axis",))
 def lexsort(keys: Any, axis: int = -1) -> Any:
-    """The positions in the order of the last key; of the one before it where that is equal, and so on."""
+    """Return the positions in the order of the last key; of the one before it where that is equal, and so on."""
     arrays = ensure_arraylikes("lexsort", *keys)
     if not arrays:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
@@ -90,7 +92,9 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def _last_axis(name: str, a: Any, kth: int, axis: int) -> tuple[Any, int, int]:
-    """The array with `axis` as its last one, the axis, and which element along it is meant, both counted from the start."""
+    """Return the array with `axis` as its last one, the axis, and the index of the element along it, both counted from
+    the start.
+    """
     arr = ensure_arraylike("partition", a)
     if dtypes.issubdtype(arr.dtype, np.complexfloating):
         raise NotImplementedError(f"jnp.{name} for complex dtype is not implemented.")
@@ -100,13 +104,15 @@ def _last_axis(name: str, a: Any, kth: int, axis: int) -> tuple[Any, int, int]:
 
 
 def _is_unsigned(x: Any) -> bool:
-    """Whether `-x` would keep 0 the smallest: what is greatest in `-(x + 1)` is least in x, then, too."""
+    """Whether `-x` would keep 0 the smallest: then use `-(x + 1)`, which reverses the order."""
     return dtypes.issubdtype(x.dtype, np.unsignedinteger)
 
 
 @jit(static_argnames=("kth", "axis"))
 def partition(a: Any, kth: int, axis: int = -1) -> Any:
-    """The elements along `axis` with the kth in its place: before it those that are not greater, after it those that are not less."""
+    """Return the elements along `axis` with the kth in its place: smaller or equal ones before it, larger or equal ones
+    after it.
+    """
     arr, axis, kth = _last_axis("partition", a, kth, axis)
     least = -lax.top_k(-(arr + 1), kth + 1)[0] - 1 if _is_unsigned(arr) else -lax.top_k(-arr, kth + 1)[0]
     greatest = lax.top_k(arr, arr.shape[-1] - kth - 1)[0]
@@ -115,7 +121,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 
 @jit(static_argnames=("kth", "axis"))
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
-    """The positions of the elements along `axis` in the order of `partition`, each once."""
+    """Return the positions of the elements along `axis` in the order of `partition`, each once."""
     arr, axis, kth = _last_axis("argpartition", a, kth, axis)
     least = lax.top_k(-(arr + 1) if _is_unsigned(arr) else -arr, kth + 1)[1]
 

@@ -26,7 +26,9 @@ from .util import as_array, check_arraylike, ensure_arraylike
 def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
-    """The mean over `axis` of the elements where `where` holds; of integers as a float. 16-bit floats are summed in 32 bits."""
+    """Return the mean over `axis` of the elements where `where` holds; for integers as a float. 16-bit floats are
+    summed in 32 bits.
+    """
     return _mean(a, static_axes(axis), dtype, out, keepdims, where=where, upcast_f16_for_computation=dtype is None)
 
 
@@ -54,7 +56,7 @@ def _mean(
 
 
 def number_of(a: Any, axis: Any, keepdims: bool, where: Any, dtype: Any) -> Any:
-    """How many elements are reduced, as a number (with `where`, an array) of this dtype."""
+    """Count the elements that are reduced, as a number (with `where`, an array) of this dtype."""
     if where is None:
         shape = np.shape(a)
         axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -63,7 +65,7 @@ def number_of(a: Any, axis: Any, keepdims: bool, where: Any, dtype: Any) -> Any:
 
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
-    """The mean over `axis`, weighted by `weights`; with `returned`, the pair of it and the sum of the weights."""
+    """Return the mean over `axis`, weighted by `weights`; with `returned`, also the sum of the weights."""
     return _average(a, static_axes(axis), weights, returned, keepdims)
 
 
@@ -111,7 +113,9 @@ def var(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """The mean squared distance from the mean over `axis`; divided by n - ddof instead of n. nan where that is not positive."""
+    """Return the mean squared distance from the mean over `axis`; divided by n - ddof instead of n. nan where that is
+    not positive.
+    """
     correction = _correction(ddof, correction)
     check_arraylike("var", a)
     return _var(
@@ -165,8 +169,8 @@ def squared_size(x: Any) -> Any:
 
 
 def variance_dtypes(given: Any, dtype: Any) -> tuple[Any, Any]:
-    """The dtypes to compute the variance in, and to return it in."""
-    given = dtypes.canonicalize_dtype(given)  # it may be from a block of x64 mode
+    """Return the dtypes to compute the variance in, and to return it in."""
+    given = dtypes.canonicalize_dtype(given)  # it may come from a block of x64 mode
     if dtype is not None:
         if not dtypes.issubdtype(dtype, np.complexfloating) and dtypes.issubdtype(given, np.complexfloating):
             raise ValueError(

@@ -32,10 +32,11 @@ def take(
     indices_are_sorted: bool = False,
     fill_value: Any = None,
 ) -> Any:
-    """The elements of `a` at `indices` along `axis`; of all elements in row-major order when it is None.
+    """Return the elements of `a` at `indices` along `axis`; of all elements in row-major order when it is None.
 
     Args:
-      mode: of indices out of bounds: "fill" (the default) gives `fill_value` or nan, "clip" the nearest element, "wrap" counts round.
+      mode: for indices out of bounds: "fill" (the default) gives `fill_value` or nan, "clip" the nearest element,
+        "wrap" wraps around.
       unique_indices, indices_are_sorted: promises that may make it faster.
     """
     return _take(
@@ -111,7 +112,8 @@ def take_along_axis(
     *,
     wrap_negative_indices: bool | None = None,
 ) -> Any:
-    """Elements at positions along `axis` that differ from place to place: `out[i, j] = arr[i, indices[i, j]]` for the last of two axes.
+    """Return elements at positions along `axis` that differ for each row: `out[i, j] = arr[i, indices[i, j]]` for the
+    last of two axes.
 
     The other axes broadcast. Positions out of bounds give nan, or `fill_value`, unless `mode` says otherwise, as for `take`.
     """
@@ -139,7 +141,9 @@ def take_along_axis(
 def _gather_along(
     a: Any, indices: Any, axis: int, arr_shape: tuple[int, ...], out_shape: tuple[int, ...], mode: Any, fill_value: Any
 ) -> Any:
-    """Axes that both have run along; those that only one has are windows of the array, or axes of the positions."""
+    """Gather along an axis: axes that both have become batching dimensions; those of one only are windows of the array,
+    or axes of the positions.
+    """
     own = [i for i, n in enumerate(indices.shape) if i == axis or n != 1]
     positions = lax.reshape(indices, (*[out_shape[i] for i in own], 1))
     squeezed = [i for i in own if i != axis and arr_shape[i] == 1]

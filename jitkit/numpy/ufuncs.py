@@ -1,9 +1,9 @@
-"""The elementwise functions: promote the operands, then one primitive, or a few.
+"""Elementwise functions: they promote the operands, and apply one primitive, or a few.
 
-Most of them differ only in the primitive and in the dtype they promote to, and are rows of a table. Rows with `promote_inexact`
-turn integers into floats (`sin(1)`), those with `promote` keep the dtype (`negative`, `maximum`), those with `promote_numeric` only
-turn bool into int. Each is `inlined`: one compiled program when it is called eagerly, equations without a frame around them when it
-is traced.
+Most of them differ only in the primitive and in the dtype they promote to, and are rows of a table. Rows with
+`promote_inexact` turn integers into floats (`sin(1)`), those with `promote` keep the dtype (`negative`, `maximum`),
+those with `promote_numeric` only turn bool into int. Each is `inlined`: one compiled program when it is called eagerly,
+and its own equations when it is traced.
 
 JAX: jax/_src/numpy/ufuncs.py:sin
 """
@@ -25,7 +25,7 @@ Operation = Callable[..., Any]
 
 
 def refuse_ufunc_options(name: str, out: Any, where: Any) -> None:
-    """NotImplementedError for `out` and `where`, which NumPy's functions have, and JAX's know by name."""
+    """Raise NotImplementedError for `out` and `where`, which NumPy's functions have, and JAX's accept by name."""
     for option, value in (("out", out), ("where", where)):
         if value is not None:
             raise NotImplementedError(
@@ -43,7 +43,7 @@ def _ufunc_of_one(name: str, operation: Operation, promotion: Operation, doc: st
 
 
 def _ufunc(name: str, operation: Operation, promotion: Operation, doc: str) -> Any:
-    """What is a `ufunc` in JAX: it takes NumPy's options by name, to refuse them."""
+    """Make what is a `ufunc` in JAX: it accepts NumPy's options by name, and refuses them."""
 
     def function(x: Any, y: Any, /, *, out: Any = None, where: Any = None) -> Any:
         refuse_ufunc_options(name, out, where)
@@ -67,7 +67,7 @@ def _binary(name: str, operation: Operation, promotion: Operation, doc: str) -> 
 
 
 def _binary_or_bool(name: str, operation: Operation, of_bools: Operation, doc: str) -> Any:
-    """Addition and multiplication: of two bools they are `or` and `and`."""
+    """Make addition or multiplication: for two bools they are `or` and `and`."""
 
     def function(x: Any, y: Any, /, *, out: Any = None, where: Any = None) -> Any:
         refuse_ufunc_options(name, out, where)
@@ -78,7 +78,7 @@ def _binary_or_bool(name: str, operation: Operation, of_bools: Operation, doc: s
 
 
 def _comparison(name: str, operation: Operation, doc: str) -> Any:
-    """An order. Complex numbers are ordered by their real, then by their imaginary parts."""
+    """Make a comparison. Complex numbers are ordered by their real, then by their imaginary parts."""
 
     def function(x: Any, y: Any, /) -> Any:
         dtype, (x, y) = promote(name, x, y)
@@ -92,7 +92,7 @@ def _comparison(name: str, operation: Operation, doc: str) -> Any:
 
 
 def _logical(name: str, operation: Operation, doc: str) -> Any:
-    """An operation on truth values: anything but zero is true."""
+    """Make an operation on truth values: anything but zero is true."""
 
     def function(*args: Any) -> Any:
         return operation(*[_to_bool(x) for x in promote(name, *args)[1]])
@@ -119,7 +119,9 @@ def _to_bool(x: Any) -> Any:
 
 
 def constant(like: Any, value: Any) -> Any:
-    """A scalar of the dtype of `like`, to be a literal in an equation; weakly typed when `like` is a weakly typed scalar."""
+    """Return a scalar of the dtype of `like`, for a literal in an equation; weakly typed when `like` is a weakly typed
+    scalar.
+    """
     dtype = dtypes.dtype(like)
     if not dtypes.is_weakly_typed(like) or np.ndim(like) != 0:
         return dtype.type(value)

@@ -1,4 +1,4 @@
-"""What every function of this package does first: see whether its arguments are arrays or scalars, and which axes are meant.
+"""Checks arguments for every function of this package: whether they are arrays or scalars, and which axes are meant.
 
 JAX: jax/_src/numpy/util.py:ensure_arraylike
 """
@@ -24,7 +24,7 @@ from ..runtime.array import Array, wrap
 
 
 def concrete_index(x: Any, context: str) -> int:
-    """An int that must be known while tracing. ConcretizationTypeError with `context` for a traced value."""
+    """Return an int that must be known while tracing. ConcretizationTypeError with `context` for a traced value."""
     if isinstance(x, core.Tracer):
         raise errors.ConcretizationTypeError(x, context)
     return operator.index(x)
@@ -48,7 +48,7 @@ def _is_arraylike(x: Any) -> bool:
 
 
 def check_arraylike(name: str, *args: Any) -> None:
-    """TypeError unless all arguments are arrays or scalars; `name` is the user's function."""
+    """Raise TypeError unless all arguments are arrays or scalars; `name` is the user's function."""
     for position, x in enumerate(args):
         if not _is_arraylike(x):
             raise TypeError(
@@ -58,13 +58,13 @@ def check_arraylike(name: str, *args: Any) -> None:
 
 
 def _as_array(x: Any) -> str:
-    """The edit for what NumPy would have made an array of."""
+    """Return the advice for a value that NumPy would convert to an array."""
     convert = "\nConvert it first, so that the copy is seen: `jnp.array(...)`; of several arrays, `jnp.stack(...)`."
     return convert if isinstance(x, list | tuple) else ""
 
 
 def check_arraylike_or_none(name: str, *args: Any) -> None:
-    """TypeError unless all arguments are arrays, scalars or None."""
+    """Raise TypeError unless all arguments are arrays, scalars or None."""
     for position, x in enumerate(args):
         if x is not None and not _is_arraylike(x):
             raise TypeError(
@@ -74,10 +74,10 @@ def check_arraylike_or_none(name: str, *args: Any) -> None:
 
 
 def as_array(x: Any) -> Any:
-    """An array of any array or scalar: itself when it is one. Python scalars become weakly typed."""
+    """Convert an array or scalar to an array: an array is returned as it is. Python scalars become weakly typed."""
     if isinstance(x, Operators):
         return x
-    if isinstance(x, Array):  # a jax.Array: wrapped, so that its operators are ours
+    if isinstance(x, Array):  # wrap a jax.Array to have our operators
         return wrap(x)
     if core.has_jax_array(x):
         return as_array(x.__jax_array__())
@@ -85,7 +85,7 @@ def as_array(x: Any) -> Any:
 
 
 def ensure_arraylike(name: str, x: Any) -> Any:
-    """`x` as an array. TypeError, in the name of the user's function `name`, unless it is an array or a scalar."""
+    """Return `x` as an array. TypeError, naming the user's function `name`, unless it is an array or a scalar."""
     if isinstance(x, Operators):
         return x
     check_arraylike(name, x)
@@ -93,7 +93,7 @@ def ensure_arraylike(name: str, x: Any) -> Any:
 
 
 def ensure_arraylikes(name: str, *args: Any) -> list[Any]:
-    """All arguments as arrays. TypeError for the first that is neither array nor scalar."""
+    """Return all arguments as arrays. TypeError for the first that is neither array nor scalar."""
     check_arraylike(name, *args)
     return [as_array(x) for x in args]
 
@@ -146,7 +146,7 @@ def isscalar(element: Any) -> bool:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is a complex one; of a value that is no array, that of the array that numpy makes of it."""
+    """Whether the dtype is complex; for a value that is not an array, the dtype that numpy would choose."""
     if x is None or isinstance(x, str):
         return False
     return dtypes.issubdtype(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype, np.complexfloating)

@@ -1,8 +1,8 @@
-"""vectorize, piecewise: a function of small arrays becomes one of large ones, by numpy's rules of broadcasting.
+"""vectorize, piecewise: apply a function of small arrays to large ones, by numpy's rules of broadcasting.
 
-A signature says which axes are the function's own: with `(n,m),(m)->(n)` it takes a matrix and a vector, and everything in
-front of those axes is broadcast. numpy loops; here each axis in front is one `vmap`, from the last to the first, in which
-operands that have size 1 there are no batch. So nothing is repeated in memory before an operation needs it.
+A signature says which axes are the function's own: with `(n,m),(m)->(n)` it takes a matrix and a vector, and all axes
+in front of those are broadcast. numpy loops; here each axis in front is one `vmap`, from the last to the first, and
+operands with size 1 there are not batched. So nothing is repeated in memory before an operation needs it.
 
 JAX: jax/_src/numpy/vectorize.py:vectorize
 """
@@ -37,19 +37,20 @@ _SIGNATURE = re.compile(rf"^{_AXES}(?:,{_AXES})*->{_AXES}(?:,{_AXES})*$")
 def vectorize(
     pyfunc: Callable[..., Any], *, excluded: Collection[int | str] = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:
-    """A function that maps `pyfunc` over all axes of its arguments but the last ones, which are broadcast to each other.
+    """Return a function that maps `pyfunc` over all axes of its arguments but the last ones, which are broadcast to
+    each other.
 
         matrix_vector_product = jnp.vectorize(jnp.dot, signature="(n,m),(m)->(n)")
 
     Args:
       pyfunc: a function of arrays. Without a signature it gets scalars, and may return arrays of any shape.
-      excluded: positions and names of arguments that it gets as they come.
+      excluded: positions and names of arguments that it gets unchanged.
       signature: the axes that it gets and returns, as above. A name stands for one size.
 
     Raises:
       TypeError: for another number of arguments or results than the signature has, and for an `excluded` that holds
         anything but numbers and names.
-      ValueError: for shapes that do not fit the signature or each other, and for a signature that is none.
+      ValueError: for shapes that do not fit the signature or each other, and for an invalid signature.
     """
     if any(not isinstance(item, (str, int)) for item in excluded):
         raise TypeError(f"jax.numpy.vectorize can only exclude integer or string arguments, but excluded={excluded!r}")
@@ -81,7 +82,7 @@ def vectorize(
 
 
 def parse_signature(signature: str) -> tuple[list[CoreAxes], list[CoreAxes]]:
-    """The axes of operands and results in `(n,m),(m)->(n)`. ValueError for what is no signature."""
+    """Return the axes of operands and results in `(n,m),(m)->(n)`. ValueError for an invalid signature."""
     if not _SIGNATURE.match(signature):
         raise ValueError(
             f"not a valid gufunc signature: {signature}\nA signature names the axes of each operand and result: "
@@ -96,8 +97,8 @@ def parse_signature(signature: str) -> tuple[list[CoreAxes], list[CoreAxes]]:
 def _with_given(
     function: Callable[..., Any], given: Collection[int | str], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """A function of the other positional arguments, and these. (Arguments by keyword are all given: as in JAX, those that
-    are not excluded are dropped.)
+    """Fix the excluded arguments: return a function of the other positional arguments, and these. (All keyword
+    arguments are fixed: as in JAX, those that are not excluded are dropped.)
     """
     if not given:
         return function, list(args)
@@ -119,7 +120,7 @@ def _with_given(
 def _check_operands(
     operands: Sequence[Any], core_axes: Sequence[CoreAxes], context: str
 ) -> tuple[dict[str, int], list[tuple[int, ...]]]:
-    """The size that each name stands for, and the shape of each operand in front of its own axes."""
+    """Return the size of each name, and the shape of each operand in front of its own axes."""
     if len(operands) != len(core_axes):
         raise TypeError(
             f"wrong number of positional arguments: expected {len(core_axes)!r}, got {len(operands)!r} {context}"
@@ -145,7 +146,7 @@ def _note_sizes(sizes: dict[str, int], axes: CoreAxes, shape: tuple[int, ...], c
 def _checking_results(
     function: Callable[..., Any], sizes: dict[str, int], result_axes: Sequence[CoreAxes], context: str
 ) -> Callable[..., Any]:
-    """The function, which compares what it returns with the signature."""
+    """Wrap the function to compare its results with the signature."""
 
     def checked(*operands: Any) -> Any:
         out = function(*operands)
@@ -185,7 +186,9 @@ def _check_ranks(operands: Sequence[Any], shapes: Sequence[Sequence[int]], signa
 
 
 def _map_in_front(function: Callable[..., Any], operands: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> Any:
-    """The function, mapped over the axes in front of its own. An axis along which no operand is a batch is put back last."""
+    """Map the function over the axes in front of its own. An axis along which no operand is a batch is inserted at the
+    end.
+    """
     rank = len(lax.broadcast_shapes(*shapes))
     squeezed = []
     for x, shape in zip(operands, shapes, strict=True):
@@ -211,15 +214,16 @@ def _map_in_front(function: Callable[..., Any], operands: Sequence[Any], shapes:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """For each element of `x`, what the function of the first condition that holds makes of it; 0 where none does.
+    """Return for each element of `x` what the function of the first true condition returns; 0 where none is true.
 
         jnp.piecewise(x, [x < 0, x > 9], [lambda x: -x, 9, lambda x: x])
 
     Args:
       x: an array.
       condlist: arrays of bools of its shape.
-      funclist: for each condition a function of a scalar, or a value; one more is for elements for which none holds.
-      args, kw: what the functions get besides.
+      funclist: for each condition a function of a scalar, or a value; an additional one is for elements without a true
+        condition.
+      args, kw: additional arguments of the functions.
 
     Returns:
       An array of the dtype and shape of `x`. All functions are computed for all elements.
@@ -241,7 +245,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 @functools.partial(jit, static_argnames=("funcs",))
 def _piecewise(x: Any, condlist: Any, consts: dict[int, Any], funcs: Any, *args: Any, **kw: Any) -> Any:
-    """The greatest of running sums is reached first where the first condition holds; its place is the function's number."""
+    """Find the first true condition as the first maximum of running sums; its index is the function's number."""
     sums = cumsum(lax.concatenate([zeros_like(condlist[:1]), condlist], 0), 0)
     functions = dict(funcs)
 

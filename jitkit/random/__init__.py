@@ -1,4 +1,4 @@
-"""Random numbers from keys, with JAX's names: the same key gives the same bits, here and in JAX.
+"""Draws random numbers from keys, with JAX's names: the same key gives the same bits, here and in JAX.
 
     key = random.key(0)
     key, subkey = random.split(key)
@@ -6,10 +6,10 @@
 
 In the order of reading:
 
-    prng, threefry2x32              what a key is, and how bits come from it
-    keys                            what a user does with keys
-    arguments, uniform              what all samplers check; the sampler of which the others are made
-    normal, inverse, discrete       of one uniform number each; orders and choices
+    prng, threefry2x32              what a key is, and how it gives bits
+    keys                            functions on keys for users
+    arguments, uniform              checks of all samplers; the sampler that the others use
+    normal, inverse, discrete       from one uniform number each; orders and choices
     gamma, poisson, binomial        by rejection
     multivariate                    vectors and matrices
 

@@ -1,4 +1,4 @@
-"""What the samplers do first: check their key, dtype and shape.
+"""Checks the samplers' arguments: key, dtype and shape.
 
 JAX: jax/_src/random/core.py:_check_shape
 """
@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 
 def floating_dtype(function: str, dtype: Any, kind: type = np.floating) -> Any:
-    """The dtype of the result, by default the default float. ValueError unless it is of the kind."""
+    """Return the dtype of the result, by default the default float. ValueError unless it is of the kind."""
     chosen = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype)
     if not dtypes.issubdtype(chosen, kind):
         wanted = "a float dtype" if kind is np.floating else "a float or complex dtype"
@@ -26,7 +26,7 @@ def floating_dtype(function: str, dtype: Any, kind: type = np.floating) -> Any:
 
 
 def check_shape(function: str, shape: Shape, *parameter_shapes: Shape) -> None:
-    """ValueError unless parameters of these shapes broadcast to `shape`."""
+    """Raise ValueError unless parameters of these shapes broadcast to `shape`."""
     if parameter_shapes:
         together = lax.broadcast_shapes(shape, *parameter_shapes)
         if shape != together:
@@ -38,7 +38,9 @@ def check_shape(function: str, shape: Shape, *parameter_shapes: Shape) -> None:
 
 
 def shape_of_result(function: str, shape: Any, *parameters: Any) -> Shape:
-    """The shape given, or where it is None, that to which the parameters broadcast. ValueError where they do not fit."""
+    """Return the shape given, or if it is None, the shape to which the parameters broadcast. ValueError where they do
+    not fit.
+    """
     shapes = [np.shape(x) for x in parameters]
     if shape is None:
         return lax.broadcast_shapes(*shapes)
@@ -48,7 +50,7 @@ def shape_of_result(function: str, shape: Any, *parameters: Any) -> Shape:
 
 
 def check_safe_to_cast(function: str, dtype: Any, *parameters: Any) -> None:
-    """TypePromotionError where a parameter has a dtype that does not go into the result's. ValueError for None."""
+    """Raise TypePromotionError where a parameter's dtype cannot be cast safely to the result's. ValueError for None."""
     for x in parameters:
         of_parameter = dtypes.dtype(x)
         if not dtypes.safe_to_cast(x, dtype):
@@ -58,7 +60,7 @@ def check_safe_to_cast(function: str, dtype: Any, *parameters: Any) -> None:
 
 
 def constant_like(x: Any, value: Any) -> Any:
-    """A scalar of the dtype of x; a Python number, weak like x, where x is a weak scalar and that has its dtype."""
+    """Return a scalar of the dtype of x; a Python number, weak like x, where x is a weak scalar and that has its dtype."""
     if x.weak_type and not x.ndim and x.dtype == dtypes.canonical_scalar_dtype(dtypes.scalar_type_of(x)):
         return dtypes.scalar_type_of(x)(value)
     return np.asarray(value).astype(x.dtype)[()]

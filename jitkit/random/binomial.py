@@ -1,8 +1,8 @@
-"""How many of n trials succeed, and how many fall into each of several boxes.
+"""Draws how many of n trials succeed, and how many fall into each of several boxes.
 
-Of few successes the failures between them are drawn, which are geometric; of many, candidates are accepted or rejected
-(Hormann, "The generation of binomial random variates", 1993: algorithm BTRS). Both are done of every element, since
-which is right is known when the program runs.
+For few expected successes, draw the geometric waiting times between them; for many, accept or reject candidates
+(Hormann, "The generation of binomial random variates", 1993: algorithm BTRS). Both are computed for every element,
+since the choice depends on values.
 
 JAX: jax/_src/random/core.py:binomial
 """
@@ -30,17 +30,17 @@ from .uniform import uniform
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """The number of successes among `n` trials that succeed with probability `p`.
+    """Draw the number of successes among `n` trials with success probability `p`.
 
     Args:
       key: a random key.
-      n: how many trials; nan comes of negative ones.
-      p: from 0 to 1; nan comes of negative ones.
+      n: how many trials; a negative number gives nan.
+      p: from 0 to 1; a negative number gives nan.
       shape: of the result; by default that to which n and p broadcast.
       dtype: a float dtype.
 
     Raises:
-      ValueError: for a shape that does not fit, and a dtype that is no float.
+      ValueError: for a shape that does not fit, and a dtype that is not a float.
     """
     key, _ = check_key("binomial", key)
     check_arraylike("binomial", n, p)
@@ -58,7 +58,7 @@ def _binomial(key: Any, count: Any, prob: Any, shape: Shape | None, dtype: Any) 
     count = jnp.broadcast_to(lax.convert_element_type(count, prob.dtype), shape)
     prob = jnp.broadcast_to(prob, shape)
 
-    is_rare = prob < 0.5  # else failures are counted
+    is_rare = prob < 0.5  # otherwise count failures
     q = lax.select(is_rare, prob, 1.0 - prob)
     is_no_count = lax.ne(count, count) | (count < 0.0)
     is_infinite = jnp.isinf(count)
@@ -67,7 +67,7 @@ def _binomial(key: Any, count: Any, prob: Any, shape: Shape | None, dtype: Any) 
     is_few = is_no_count | (count * q <= 10.0)
     count = jnp.floor(count)
 
-    # each is given harmless numbers where the other is meant
+    # each method gets harmless numbers for elements of the other
     few = lax.select(is_few, count, lax.full_like(count, 0.0))
     many = lax.select(is_few, lax.full_like(count, 1e4), count)
     q_of_many = lax.select(is_few, lax.full_like(q, 0.5), q)
@@ -84,7 +84,7 @@ def _binomial(key: Any, count: Any, prob: Any, shape: Shape | None, dtype: Any) 
 
 @functools.partial(jit, static_argnums=(3, 4, 5), inline=True)
 def _by_waiting(key: Any, count: Any, prob: Any, shape: Shape, dtype: Any, most: Any) -> Any:
-    """Success after success, until the trials before them are more than there are."""
+    """Draw waiting times between successes until their sum exceeds the number of trials."""
     log_failure = jnp.log1p(-prob)
 
     def body(carry: Any) -> Any:
@@ -107,8 +107,8 @@ def _by_waiting(key: Any, count: Any, prob: Any, shape: Shape, dtype: Any, most:
 
 @functools.partial(jit, static_argnums=(3, 4, 5), inline=True)
 def _by_rejection(key: Any, count: Any, prob: Any, shape: Shape, dtype: Any, most: Any) -> Any:
-    """Candidates from a curve that is above the distribution, until one of each element is below that. Names are those of
-    the paper.
+    """Draw candidates from a curve above the distribution, until each element has one below the distribution. Names are
+    those of the paper.
     """
     deviation = jnp.sqrt(count * prob * (1 - prob))
     b = 1.15 + 2.53 * deviation
@@ -154,7 +154,7 @@ def _by_rejection(key: Any, count: Any, prob: Any, shape: Shape, dtype: Any, mos
     return lax.while_loop(goes_on, body, carry)[1].astype(dtype)
 
 
-# log(k!) minus Stirling's formula for it, for k from 0 to 9
+# log(k!) minus Stirling's approximation, for k from 0 to 9
 _REST_OF_STIRLING = (
     0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
     0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287,
@@ -162,7 +162,7 @@ _REST_OF_STIRLING = (
 
 
 def _rest_of_stirling(k: Any) -> Any:
-    """log(k!) minus Stirling's formula for it: from a table, and by the next terms of the series where k > 9."""
+    """Return log(k!) minus Stirling's approximation: from a table, and for k > 9 by the next terms of the series."""
     table = jnp.array(_REST_OF_STIRLING, dtype=k.dtype)
     is_small = k <= 9
     k = lax.clamp(k.dtype.type(0.0), k, k.dtype.type(9.0))
@@ -176,7 +176,7 @@ def _rest_of_stirling(k: Any) -> Any:
 
 
 def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1) -> Any:
-    """How many of `n` things fall into each box: box after box, a binomial of those that are left.
+    """Draw how many of `n` things fall into each box: box after box, a binomial of the remaining things.
 
     Args:
       key: a random key.
@@ -184,7 +184,7 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = Non
       p: the probability of each box, along the last axis.
       shape: of the result, as the installed JAX takes it: with the axis of the boxes up to 0.11, without it from 0.12.
       dtype: a dtype, by default that of the parameters as floats.
-      unroll: how many boxes a turn of the loop does.
+      unroll: how many boxes one iteration of the loop does.
     """
     key, _ = check_key("multinomial", key)
     check_arraylike("multinomial", n, p)

@@ -1,4 +1,4 @@
-"""Random orders, and random choices among given things.
+"""Draws random orders, and random choices.
 
 JAX: jax/_src/random/core.py:choice
 """
@@ -29,13 +29,13 @@ from .uniform import randint, uniform
 
 
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Any:
-    """`x` in random order along an axis, or the numbers below `x` where it is an integer.
+    """Return `x` in random order along an axis; for an integer, the numbers below it.
 
     Args:
       key: a random key.
       x: an array, or an integer that is known while tracing.
       axis: along which to shuffle.
-      independent: give each vector along the axis an order of its own.
+      independent: shuffle each vector along the axis independently.
 
     Raises:
       TypeError: for a scalar that is not an integer.
@@ -57,11 +57,11 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
 
 @functools.partial(jit, static_argnums=(2,))
 def _shuffle(key: Any, x: Any, axis: int) -> Any:
-    """Sort by random numbers of 32 bits; where there are so many elements that some of these are equal, again
-    and again: after enough rounds no two elements have had equal numbers in all of them. (Fisher and Yates'
-    exchanges would be done one after the other.)
+    """Shuffle by sorting random 32-bit numbers. Large arrays have equal numbers, so they are sorted several times,
+    until probably no two elements had equal numbers in all rounds. (Fisher and Yates' swaps would run one after the
+    other.)
     """
-    exponent = 3  # the chance that it fails is below size**-exponent or so
+    exponent = 3  # the probability of failure is below about size**-exponent
     rounds = int(np.ceil(exponent * np.log(max(1, x.size)) / np.log(np.iinfo(np.uint32).max)))
     for _ in range(rounds):
         key, subkey = split_typed(key)
@@ -75,7 +75,7 @@ def _shuffle(key: Any, x: Any, axis: int) -> Any:
 def choice(
     key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0, mode: str | None = None
 ) -> Any:
-    """Elements of `a`, or rows along an axis, drawn at random.
+    """Draw elements of `a`, or rows along an axis.
 
     Args:
       key: a random key.
@@ -87,7 +87,7 @@ def choice(
       mode: see `gumbel`, which draws without replacement by `p`.
 
     Raises:
-      TypeError: for a shape that is no sequence.
+      TypeError: for a shape that is not a sequence.
       ValueError: for more draws than elements without replacement, for none to draw from, and for `p` of
         another size.
     """
@@ -127,7 +127,7 @@ def _taken(array: Any, index: Any, axis: int) -> Any:
 
 
 def _by_probability(key: Any, p: Any, count: int, shape: Shape, replace: bool, mode: str | None) -> Any:
-    """Indices below `count`, each with its probability."""
+    """Draw indices below `count`, each with its probability."""
     check_arraylike("choice", p)
     [p] = promote_dtypes_inexact(p)
     if p.shape != (count,):
@@ -139,7 +139,7 @@ def _by_probability(key: Any, p: Any, count: int, shape: Shape, replace: bool, m
         below = jnp.cumsum(p)
         drawn = below[-1] * (1 - uniform(key, shape, dtype=below.dtype))
         return jnp.searchsorted(below, drawn).astype(int)
-    # The largest of log(p) + gumbel is each with its probability, and the next ones are as if it were gone.
+    # The largest log(p) + gumbel is a draw by p, and the next largest ones are draws without replacement.
     perturbed = gumbel(key, (count,), dtype=p.dtype, mode=mode) + jnp.log(p)
     return lax.top_k(perturbed, k=math.prod(shape))[1].astype(int)
 
@@ -157,7 +157,7 @@ def categorical(
     *,
     out_sharding: Any = None,
 ) -> Any:
-    """Categories, each with the probability `softmax(logits)` along an axis.
+    """Draw categories, each with the probability `softmax(logits)` along an axis.
 
     Args:
       key: a random key.

@@ -1,12 +1,12 @@
-"""The gamma distribution, by rejection, and what is made of it.
+"""Draws from the gamma distribution, by rejection, and from distributions that follow from it.
 
-Rejection: draw a candidate, and accept it with a probability that makes up for how it was drawn; otherwise
-draw again. Each element needs another number of tries, so this is a while loop on the device. All elements
-go through it together, each with its own key and until the last one is done; those that are done stay as they
-are. So the result does not depend on what else is in the array.
+Rejection: draw a candidate, and accept it with a probability that makes up for how it was drawn; otherwise draw again.
+Elements need different numbers of tries, so this is a while loop on the device. All elements run together, each with
+its own key, until the last one is done; finished ones no longer change. So an element's result does not depend on the
+rest of the array.
 
-Candidates and their probabilities are those of Marsaglia and Tsang, "A Simple Method for Generating Gamma
-Variables", 2000. Below a = 1 they need a detour: a number for a + 1, times u^(1/a).
+Candidates and their probabilities are those of Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables",
+2000. Below a = 1, draw for a + 1, and multiply by u^(1/a).
 
 JAX: jax/_src/random/core.py:_gamma_one
 """
@@ -63,7 +63,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, log_space: bool) -> Any:
 
 
 def _derivative(out: Any, a: Any, log_space: bool) -> Any:
-    """How each sample, or its logarithm, changes with its parameter."""
+    """Return the derivative of each sample, or of its logarithm, by its parameter."""
     samples, parameters = jnp.reshape(out, -1), jnp.reshape(a, -1)
     if not log_space:
         found = lax.map(lambda pair: lax.random_gamma_grad(*pair), (parameters, samples))
@@ -79,7 +79,7 @@ defjvp(random_gamma_p, None, lambda g, out, key, a, log_space: g * _derivative(o
 
 
 def _sample_each(keys: Any, a: Any, log_space: bool) -> Any:
-    """A number, or its logarithm, for each key and parameter, which are arrays of one axis."""
+    """Draw a number, or its logarithm, for each key and parameter, which are arrays of one axis."""
     one, third = _constant(a, 1.0), _constant(a, 1 / 3)
     is_large = lax.ge(a, one)
     d = lax.sub(lax.select(is_large, a, lax.add(a, one)), third)
@@ -94,7 +94,7 @@ def _sample_each(keys: Any, a: Any, log_space: bool) -> Any:
 
 
 def _accepted(keys: Any, d: Any, c: Any) -> Any:
-    """For each element the first candidate v = (1 + c x)^3, x normal, that is accepted: `d v` is the result."""
+    """Return for each element the first accepted candidate v = (1 + c x)^3, x normal: `d v` is the result."""
 
     def is_rejected(squares: Any, v: Any, u: Any) -> Any:
         one = _constant(u, 1.0)
@@ -114,7 +114,7 @@ def _accepted(keys: Any, d: Any, c: Any) -> Any:
 
 
 def _positive_candidate(keys: Any, c: Any) -> tuple[Any, Any]:
-    """For each element a normal x for which `1 + c x` is positive, and that."""
+    """Return for each element a normal x for which `1 + c x` is positive, and that value."""
 
     def try_again(keys: Any, *_: Any) -> tuple[Any, Any, Any]:
         keys, subkeys = _split_each(keys, 2)
@@ -129,7 +129,7 @@ def _positive_candidate(keys: Any, c: Any) -> tuple[Any, Any]:
 
 
 def _while_any(goes_on: Any, step: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A loop for each element. All go round together; those for which it is over stay as they are."""
+    """Run a loop for each element. All run together; finished ones do not change."""
 
     def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
         going = goes_on(*state)
@@ -140,7 +140,7 @@ def _while_any(goes_on: Any, step: Any, state: tuple[Any, ...]) -> tuple[Any, ..
 
 
 def _split_each(keys: Any, num: int) -> list[Any]:
-    """`num` arrays of new keys, of the shape of `keys`."""
+    """Return `num` arrays of new keys, of the shape of `keys`."""
     return [lax.index_in_dim(random_split(keys, (num,)), i, keys.ndim, keepdims=False) for i in range(num)]
 
 
@@ -152,9 +152,10 @@ def _constant(x: Any, value: float) -> Any:
 
 
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """The gamma distribution of parameter `a`, which broadcasts to `shape`; the sum of `a` exponential numbers.
+    """Draw from the gamma distribution of parameter `a`, which broadcasts to `shape`; the sum of `a` exponential
+    numbers.
 
-    Of a float dtype, by default the default one. ValueError for another dtype, and for shapes that do not fit.
+    `dtype` is a float dtype, by default the default one. ValueError for another dtype, and for shapes that do not fit.
     """
     refuse_sharding("gamma", out_sharding)
     key, _ = check_key("gamma", key)
@@ -163,7 +164,7 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_shardin
 
 
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """The logarithm of `gamma`, also where that would be too small for a float, as it is for small `a`."""
+    """Return the logarithm of a `gamma` sample, also where the sample would be too small for a float, as for small `a`."""
     refuse_sharding("loggamma", out_sharding)
     key, _ = check_key("loggamma", key)
     dtype = floating_dtype("gamma", dtype)
@@ -187,7 +188,7 @@ def _gamma(key: Any, a: Any, shape: Shape | None, dtype: Any, log_space: bool = 
 
 
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """The beta distribution on [0, 1]: which part of `gamma(a) + gamma(b)` is the first."""
+    """Draw from the beta distribution on [0, 1]: the share of the first in `gamma(a) + gamma(b)`."""
     refuse_sharding("beta", out_sharding)
     key, _ = check_key("beta", key)
     dtype = floating_dtype("beta", dtype)
@@ -207,7 +208,7 @@ def _beta(key: Any, a: Any, b: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """The chi-square distribution: the sum of the squares of `df` normal numbers."""
+    """Draw from the chi-square distribution: the sum of the squares of `df` normal numbers."""
     refuse_sharding("chisquare", out_sharding)
     key, _ = check_key("chisquare", key)
     dtype = floating_dtype("chisquare", dtype)
@@ -225,7 +226,7 @@ def _chisquare(key: Any, df: Any, shape: Shape, dtype: Any, out_sharding: None) 
 
 
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Fisher's distribution: the ratio of two chi-square numbers, each divided by its degrees of freedom."""
+    """Draw from Fisher's distribution: the ratio of two chi-square numbers, each divided by its degrees of freedom."""
     refuse_sharding("f", out_sharding)
     key, _ = check_key("f", key)
     dtype = floating_dtype("f", dtype)
@@ -245,7 +246,7 @@ def _f(key: Any, dfnum: Any, dfden: Any, shape: Shape, dtype: Any, out_sharding:
 
 
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Student's distribution of `df` degrees of freedom."""
+    """Draw from Student's distribution with `df` degrees of freedom."""
     refuse_sharding("t", out_sharding)
     key, _ = check_key("t", key)
     dtype = floating_dtype("t", dtype)
@@ -264,7 +265,7 @@ def _t(key: Any, df: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Numbers whose density is proportional to exp(-|x|^p); p = 2 is normal, of variance 1/2."""
+    """Draw numbers whose density is proportional to exp(-|x|^p); p = 2 is normal, of variance 1/2."""
     refuse_sharding("generalized_normal", out_sharding)
     shape = canonicalize_shape(shape)
     key, _ = check_key("generalized_normal", key)
@@ -280,7 +281,7 @@ def _generalized_normal(key: Any, p: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Points of a ball of dimension `d` and radius 1 in the p-norm, each as likely as any other.
+    """Draw points uniformly from a ball of dimension `d` and radius 1 in the p-norm.
 
     The result has the shape `(*shape, d)`. After Barthe, Guedon, Mendelson, Naor, "A probabilistic approach to
     the geometry of the l_p^n-ball", 2005.

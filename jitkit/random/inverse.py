@@ -1,7 +1,7 @@
-"""uniform numbers -> numbers of another distribution, by the inverse of its distribution function.
+"""uniform numbers -> numbers of another distribution, by the inverse of its distribution function
 
-If u is uniform between 0 and 1, and F says how much of a distribution lies below x, then F^-1(u) is a number
-of that distribution. Where F^-1 is infinite at 0 or 1, u starts at the smallest number that avoids it.
+If u is uniform between 0 and 1, and F is a distribution function, then F^-1(u) has that distribution. Where F^-1 is
+infinite at 0 or 1, u starts at the smallest number that avoids it.
 
 JAX: jax/_src/random/core.py:exponential
 """
@@ -34,7 +34,7 @@ from .uniform import _uniform, uniform
 def _sampler(
     name: str, inverse: Callable[[Any], Any], doc: str, minval: Callable[[Any], Any] = lambda info: 0.0
 ) -> Callable[..., Any]:
-    """The function `name(key, shape, dtype)`, that applies `inverse` to numbers from `minval(finfo)` to 1."""
+    """Return the function `name(key, shape, dtype)`, which applies `inverse` to numbers from `minval(finfo)` to 1."""
 
     def sample(key: Any, shape: Shape, dtype: Any) -> Any:
         return inverse(uniform(key, shape, dtype, minval=minval(dtypes.finfo(dtype)), maxval=1.0))
@@ -81,13 +81,13 @@ cauchy = _sampler(
 
 
 def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None) -> Any:
-    """Gumbel's distribution, of the largest of many: with it, `argmax(logits + gumbel)` draws a category.
+    """Draw from Gumbel's distribution, of the largest of many: with it, `argmax(logits + gumbel)` draws a category.
 
     Args:
       key: a random key.
       shape: of the result.
       dtype: a float dtype; by default float32, or float64 in x64 mode.
-      mode: "low" (the default), or "high" for twice as many random bits, and rare large numbers with them.
+      mode: "low" (the default), or "high" for twice as many random bits, which give rare large numbers.
 
     Raises:
       ValueError: for another dtype or mode.
@@ -117,7 +117,7 @@ def _gumbel(key: Any, shape: Shape, dtype: Any, mode: str) -> Any:
 
 
 def _gumbel_of_64_bits(key: Any, shape: Shape) -> Any:
-    """From 64 bits u of fixed point: by log1p(-u) below one half, and above by log of 1 - u, which is exact."""
+    """Compute it from a 64-bit fixed-point u: by log1p(-u) below one half, and above by log of 1 - u, which is exact."""
     bits = prng.random_bits(key, 32, (2, *shape))
     flipped = lax.bitwise_not(bits)
     low = flipped[1]
@@ -129,7 +129,7 @@ def _gumbel_of_64_bits(key: Any, shape: Shape) -> Any:
 
 
 def _float_of_fixed_point(bits: Any) -> Any:
-    """Two words of 32 bits behind a binary point, as a float32, rounded down."""
+    """Convert two words of 32 bits after the binary point to a float32, rounded down."""
     info = dtypes.finfo(np.float32)
     high_zeros, low_zeros = lax.clz(bits)
     high, low = bits
@@ -151,7 +151,7 @@ def _float_of_fixed_point(bits: Any) -> Any:
 
 
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Pareto's distribution from 1 on, of exponent `b`, which broadcasts to `shape`."""
+    """Draw from Pareto's distribution from 1 on, of exponent `b`, which broadcasts to `shape`."""
     refuse_sharding("pareto", out_sharding)
     key, _ = check_key("pareto", key)
     dtype = floating_dtype("pareto", dtype)
@@ -167,7 +167,7 @@ def _pareto(key: Any, b: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Rayleigh's distribution: `scale` times the length of a vector of two normal numbers."""
+    """Draw from Rayleigh's distribution: `scale` times the length of a vector of two normal numbers."""
     refuse_sharding("rayleigh", out_sharding)
     key, _ = check_key("rayleigh", key)
     dtype = floating_dtype("rayleigh", dtype)
@@ -184,7 +184,7 @@ def _rayleigh(key: Any, scale: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Weibull's distribution: how long until the weakest of many links breaks."""
+    """Draw from Weibull's distribution: the time until the weakest of many links breaks."""
     key, _ = check_key("weibull_min", key)
     dtype = floating_dtype("weibull_min", dtype)
     return _weibull_min(key, scale, concentration, canonicalize_shape(shape), dtype)
@@ -199,7 +199,7 @@ def _weibull_min(key: Any, scale: Any, concentration: Any, shape: Shape, dtype: 
 def triangular(
     key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
-    """Numbers between `left` and `right` whose density is a triangle with its top at `mode`."""
+    """Draw numbers between `left` and `right` whose density is a triangle with its top at `mode`."""
     refuse_sharding("triangular", out_sharding)
     key, _ = check_key("triangular", key)
     dtype = floating_dtype("triangular", dtype)
@@ -221,7 +221,7 @@ def _triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype:
 
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """How many tries until the first success, of probability `p` each: 1, 2, ..."""
+    """Draw how many tries it takes until the first success, of probability `p` each: 1, 2, ..."""
     refuse_sharding("geometric", out_sharding)
     key, _ = check_key("geometric", key)
     dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype)

@@ -1,4 +1,4 @@
-"""seed -> key -> keys: what a user does with random keys before anything is drawn.
+"""seed -> key -> keys: functions on random keys for users
 
 JAX: jax/_src/random/core.py:split
 """
@@ -17,7 +17,7 @@ from . import prng
 from .prng import KeyTy, PRNGImpl, is_key_array
 from .threefry2x32 import threefry_prng_impl
 
-# By name, those that JAX has: None for those that are not here.
+# JAX's implementations by name: None for those that jitkit does not have.
 _IMPLEMENTATIONS: dict[str, PRNGImpl | None] = {
     "philox2x32": None,
     "philox4x32": None,
@@ -32,7 +32,7 @@ _IMPLEMENTATIONS: dict[str, PRNGImpl | None] = {
 
 
 def default_prng_impl() -> PRNGImpl:
-    """The implementation of keys for which none was named."""
+    """Return the implementation of keys for which none was named."""
     return threefry_prng_impl
 
 
@@ -57,7 +57,7 @@ def _resolve_impl(spec: Any) -> PRNGImpl:
 
 
 def key_dtype(impl_spec: Any = None) -> KeyTy:
-    """The dtype of keys of an implementation: `key<fry>`."""
+    """Return the dtype of an implementation's keys: `key<fry>`."""
     return KeyTy(_resolve_impl(impl_spec))
 
 
@@ -71,10 +71,10 @@ def _one_of(function: str, impl: Any, dtype: Any) -> Any:
 
 
 def check_key(function: str, key: Any, allow_batched: bool = False) -> tuple[Any, bool]:
-    """The argument `key` of a function as a typed key, and whether it was given as bare uint32.
+    """Return the argument `key` of a function as a typed key, and whether it was given as bare uint32.
 
     Raises:
-      TypeError: for what is no key.
+      TypeError: for what is not a key.
       ValueError: for an array of several keys, unless these are allowed.
     """
     is_bare = not is_key_array(key)
@@ -94,10 +94,10 @@ def _in_style(key: Any, is_bare: bool) -> Any:
 
 
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
-    """A random key for a seed: an array without axes, of dtype `key<fry>`.
+    """Return a random key for a seed: an array without axes, of dtype `key<fry>`.
 
     Args:
-      seed: an integer of at most 64 bits, of which the lowest 32 count unless x64 mode is on.
+      seed: an integer of at most 64 bits, of which only the lowest 32 are used unless x64 mode is on.
       impl, dtype: the implementation, by name ("threefry2x32") or by the dtype of its keys; one of the two.
 
     Raises:
@@ -109,7 +109,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
-    """A random key of the older style: a `uint32` array of shape (2,). See `key`, which is preferred."""
+    """Return a random key of the older style: a `uint32` array of shape (2,). Prefer `key`."""
     return _in_style(_seeded("PRNGKey", seed, impl), True)
 
 
@@ -131,12 +131,12 @@ def _seeded(constructor: str, seed: Any, spec: Any) -> Any:
 
 
 def split_typed(key: Any, num: int | Sequence[int] = 2) -> Any:
-    """`split`, of a typed key, for the functions of this package."""
+    """Split a typed key, for the functions of this package."""
     return prng.random_split(key, tuple(num) if isinstance(num, Sequence) else (num,))
 
 
 def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
-    """New keys, independent of each other and of `key`, which is not to be used again.
+    """Return new keys, independent of each other and of `key`, which must not be used again.
 
     Args:
       key: a key, of either style.
@@ -146,7 +146,7 @@ def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
       Keys along new leading axes, in the style of `key`: `key1, key2 = split(key)`.
 
     Raises:
-      TypeError: for what is no key.
+      TypeError: for what is not a key.
       ValueError: for an array of keys.
     """
     typed, is_bare = check_key("split", key)
@@ -154,15 +154,15 @@ def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
 
 
 def fold_in(key: Any, data: Any) -> Any:
-    """A new key, for a key and an integer: `fold_in(key, step)` gives each step of a loop its own.
+    """Return a new key from a key and an integer: `fold_in(key, step)` gives each step of a loop its own.
 
     Args:
       key: a key, of either style.
-      data: an integer that fits into uint32, or an array of another integer type, of which the lowest 32 bits count.
+      data: an integer that fits into uint32, or an array of another integer type, of which the lowest 32 bits are used.
 
     Raises:
       OverflowError: for a Python integer that does not fit.
-      TypeError: for what is no key, or no scalar.
+      TypeError: for what is not a key, or not a scalar.
       ValueError: for an array of keys.
     """
     typed, is_bare = check_key("fold_in", key)
@@ -175,7 +175,7 @@ def fold_in(key: Any, data: Any) -> Any:
 
 
 def clone(key: Any) -> Any:
-    """The same key, to say that it is used twice on purpose."""
+    """Return the same key, to say that it is used twice on purpose."""
     return prng.random_clone_p.bind(key)
 
 
@@ -183,13 +183,13 @@ def clone(key: Any) -> Any:
 
 
 def key_data(keys: Any) -> Any:
-    """What keys are made of: a `uint32` array with one more axis, of size 2."""
+    """Return the bits of keys: a `uint32` array with one more axis, of size 2."""
     typed, _ = check_key("key_data", keys, allow_batched=True)
     return prng.random_unwrap(typed)
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
-    """Keys made of a `uint32` array whose last axis has size 2: the inverse of `key_data`.
+    """Make keys from a `uint32` array whose last axis has size 2: the inverse of `key_data`.
 
     Raises:
       TypeError: for another dtype or shape.
@@ -198,7 +198,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
 
 
 def key_impl(keys: Any) -> str:
-    """The name of the implementation of keys: "threefry2x32"."""
+    """Return the name of the implementation of keys: "threefry2x32"."""
     typed, _ = check_key("key_impl", keys, allow_batched=True)
     name: str = typed.dtype._impl.name
     return name

@@ -1,4 +1,4 @@
-"""Random vectors and matrices: on a simplex, normal with a covariance, orthogonal.
+"""Draws vectors and matrices: on a simplex, normal with a covariance, orthogonal.
 
 JAX: jax/_src/random/core.py:multivariate_normal
 """
@@ -27,7 +27,7 @@ from .normal import normal
 
 
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Vectors of positive numbers whose sum is 1: gamma variables of the shapes `alpha`, divided by their sum.
+    """Draw vectors of positive numbers whose sum is 1: gamma variables of the shapes `alpha`, divided by their sum.
 
     Args:
       key: a random key.
@@ -36,7 +36,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out
       dtype: a float dtype.
 
     Raises:
-      ValueError: for a scalar `alpha`, a shape that does not fit, and a dtype that is no float.
+      ValueError: for a scalar `alpha`, a shape that does not fit, and a dtype that is not a float.
     """
     refuse_sharding("dirichlet", out_sharding)
     key, _ = check_key("dirichlet", key)
@@ -53,7 +53,7 @@ def _dirichlet(key: Any, alpha: Any, shape: Shape | None, dtype: Any) -> Any:
     else:
         check_shape("dirichlet", shape, np.shape(alpha)[:-1])
     alpha = lax.convert_element_type(alpha, dtype)
-    # The logarithms, since the numbers of a small alpha may be too small for a float; then a softmax.
+    # Logarithms, since the numbers for a small alpha may be too small for a float; then a softmax.
     logs = loggamma(key, alpha, shape + np.shape(alpha)[-1:], dtype)
     largest = jnp.max(logs, -1, initial=-np.inf, keepdims=True)
     sizes = jnp.exp(jnp.subtract(logs, lax.stop_gradient(largest)))
@@ -73,7 +73,7 @@ def multivariate_normal(
     *,
     out_sharding: Any = None,
 ) -> Any:
-    """Normal vectors.
+    """Draw normal vectors.
 
     Args:
       key: a random key.
@@ -84,7 +84,7 @@ def multivariate_normal(
       method: how to find a matrix A with A A^T = cov: `cholesky`, which takes positive eigenvalues only; `eigh`; or `svd`.
 
     Raises:
-      ValueError: for shapes that do not fit, an unknown method, and a dtype that is no float.
+      ValueError: for shapes that do not fit, an unknown method, and a dtype that is not a float.
     """
     refuse_sharding("multivariate_normal", out_sharding)
     key, _ = check_key("multivariate_normal", key)
@@ -131,7 +131,8 @@ def _multivariate_normal(key: Any, mean: Any, cov: Any, shape: Shape | None, dty
 def orthogonal(
     key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None
 ) -> Any:
-    """Matrices whose rows or columns, whichever are fewer, are orthogonal unit vectors; each such matrix is equally likely.
+    """Draw matrices whose rows or columns, whichever are fewer, are orthogonal unit vectors; all such matrices are
+    equally likely.
 
     Args:
       key: a random key.
@@ -158,6 +159,6 @@ def orthogonal(
 @functools.partial(jit, static_argnums=(1, 2, 3, 4))
 def _orthogonal(key: Any, n: int, m: int, shape: Shape, dtype: Any) -> Any:
     q, r = jnp.linalg.qr(normal(key, (*shape, max(n, m), min(n, m)), dtype))
-    # Which q it is, the signs in r decide: with all of them positive no matrix is preferred.
+    # The signs in r decide which q results; making them all positive prefers no matrix.
     q = q * jnp.expand_dims(jnp.sign(jnp.linalg.diagonal(r)), -2)
     return q.mT if n < m else q

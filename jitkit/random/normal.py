@@ -24,7 +24,7 @@ from .uniform import rademacher, uniform
 
 
 def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Numbers of the standard normal distribution: mean 0, variance 1.
+    """Draw from the standard normal distribution: mean 0, variance 1.
 
     Args:
       key: a random key.
@@ -58,12 +58,12 @@ def _normal_real(key: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def above_minus_one(dtype: Any) -> Any:
-    """The smallest number above -1."""
+    """Return the smallest number above -1."""
     return np.nextafter(np.array(-1.0, dtype), np.array(0.0, dtype), dtype=dtype)
 
 
 def normal_of_uniform(u: Any) -> Any:
-    """Normal numbers of uniform ones between -1 and 1, by the inverse of the distribution function."""
+    """Turn uniform numbers between -1 and 1 into normal ones, by the inverse of the distribution function."""
     return lax.mul(np.array(np.sqrt(2), u.dtype), lax.erf_inv(u))
 
 
@@ -73,7 +73,7 @@ def normal_of_uniform(u: Any) -> Any:
 def truncated_normal(
     key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
-    """Numbers of the standard normal distribution, on the condition that they lie between two bounds.
+    """Draw from the standard normal distribution, restricted to an interval.
 
     Args:
       key: a random key.
@@ -100,7 +100,7 @@ def _truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None, dty
     sqrt2 = np.array(np.sqrt(2), dtype)
     lower, upper = lax.convert_element_type(lower, dtype), lax.convert_element_type(upper, dtype)
     u = uniform(key, shape, dtype, minval=lax.erf(lower / sqrt2), maxval=lax.erf(upper / sqrt2))
-    # Rounding may lead to a bound, or over it.
+    # Rounding may reach a bound, or exceed it.
     return jnp.clip(
         sqrt2 * lax.erf_inv(u),
         lax.nextafter(lax.stop_gradient(lower), np.array(np.inf, dtype)),
@@ -114,7 +114,7 @@ _ONE = np.float32(1)
 
 
 def lognormal(key: Any, sigma: Any = _ONE, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """e to the power of normal numbers of standard deviation `sigma`, which broadcasts to `shape`."""
+    """Draw e to the power of normal numbers of standard deviation `sigma`, which broadcasts to `shape`."""
     refuse_sharding("lognormal", out_sharding)
     key, _ = check_key("lognormal", key)
     dtype = floating_dtype("lognormal", dtype, np.inexact)
@@ -130,7 +130,7 @@ def _lognormal(key: Any, sigma: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Lengths of vectors of three normal numbers: the speeds of the molecules of a gas."""
+    """Draw lengths of vectors of three normal numbers: the speeds of the molecules of a gas."""
     refuse_sharding("maxwell", out_sharding)
     key, _ = check_key("maxwell", key)
     dtype = floating_dtype("maxwell", dtype)
@@ -143,9 +143,9 @@ def _maxwell(key: Any, shape: Shape, dtype: Any, out_sharding: None) -> Any:
 
 
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Maxwell's distribution and its mirror image, stretched by `scale`, around `loc`.
+    """Draw from Maxwell's distribution and its mirror image, stretched by `scale`, around `loc`.
 
-    The result has the shape `shape`, and behind it that to which `loc` and `scale` broadcast.
+    The result has the shape `shape`, followed by the shape to which `loc` and `scale` broadcast.
     """
     key, _ = check_key("double_sided_maxwell", key)
     dtype = floating_dtype("double_sided_maxwell", dtype)
@@ -162,7 +162,7 @@ def _double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Shape, dtype: A
 
 
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """The inverse Gaussian distribution of this mean, with scale 1: when a drifting particle arrives.
+    """Draw from the inverse Gaussian distribution of this mean, with scale 1: the arrival time of a drifting particle.
 
     After Michael, Schucany, Haas, "Generating Random Variates Using Transformations with Multiple Roots", 1976.
     """

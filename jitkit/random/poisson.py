@@ -1,8 +1,8 @@
-"""The Poisson distribution: how many events there are in a time, when `lam` are expected.
+"""Draws from the Poisson distribution: how many events there are in a time, when `lam` are expected.
 
-For few, Knuth's way: multiply uniform numbers until the product is below exp(-lam). That takes lam steps, so for
-10 and more it is rejection, after Hoermann, "The transformed rejection method for generating Poisson random
-variables", 1993. Each element is one or the other; both are computed, the other one for a harmless `lam`.
+For small `lam`, Knuth's algorithm multiplies uniform numbers until the product is below exp(-lam). That takes lam
+steps, so from 10 on it is rejection, after Hoermann, "The transformed rejection method for generating Poisson random
+variables", 1993. Both are computed for each element, the unneeded one with a harmless `lam`.
 
 JAX: jax/_src/random/core.py:_poisson
 """
@@ -25,7 +25,7 @@ from .uniform import uniform
 
 
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Numbers of the Poisson distribution of mean `lam`.
+    """Draw from the Poisson distribution of mean `lam`.
 
     Args:
       key: a random key.

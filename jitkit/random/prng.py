@@ -1,16 +1,15 @@
-"""key + primitive -> key, or bits: what a random key is, and the six operations that know it.
+"""key + primitive -> key, or bits: what a random key is, and its six operations
 
-A generator without state: a *key* says everything, and the same key gives the same bits each time. So a
-program never draws twice from one key; it makes new ones (`split`, `fold_in`), and the order in which parts of
-it draw does not matter, nor on how many devices.
+The generator has no state: the same *key* gives the same bits each time. So a program never draws twice from one key;
+it makes new ones (`split`, `fold_in`), and the order in which its parts draw does not matter, nor on how many devices.
 
-A key is an array element like a float is: `key<fry>[3]` has a shape, can be indexed, stacked, carried through
-a loop, and closed over. What it is made of (two uint32) stays out of sight, so that nobody adds 1 to it, which
-would give a key that is not independent. `random_wrap` and `random_unwrap` go from one view to the other and
-compute nothing; keys of the older style are the bare `uint32[2]`, wrapped by every function that takes them.
+A key is an array element like a float: `key<fry>[3]` has a shape, can be indexed, stacked, carried through a loop, and
+closed over. Its bits (two uint32) are hidden, so that nobody adds 1 to a key, which would give one that is not
+independent. `random_wrap` and `random_unwrap` convert between the two views without computing; old-style keys are bare
+`uint32[2]`, which every function wraps.
 
-The primitives take arrays of keys, and do what they do to each. How is the business of an *implementation*:
-`threefry2x32`, the only one here. A rule below is one line, which inlines a Python function on uint32 arrays.
+The primitives work on each key of an array. An *implementation* defines how: `threefry2x32`, the only one here. A rule
+below is one line, which inlines a Python function on uint32 arrays.
 
 JAX: jax/_src/random/prng.py:random_bits
 """
@@ -35,7 +34,7 @@ from ..runtime.array import Array
 
 
 class PRNGImpl(NamedTuple):
-    """An implementation: how many uint32 make a key, and what the operations are, on arrays of such.
+    """An implementation: how many uint32 make a key, and the operations, as functions on arrays of such.
 
     Arrays of keys have the shape `(*keys, *key_shape)`; `seed` takes integers `(*keys,)`, `split` and
     `random_bits` add axes `shape` behind `keys`. `fold_in` takes as many integers as keys.
@@ -68,7 +67,7 @@ class KeyTy(dtypes.ExtendedDType):
         self.name = f"key<{impl.tag}>"
 
     def full(self, shape: tuple[int, ...], fill_value: Any) -> Any:
-        """Keys that are all `fill_value`, if it is one, or are made of that number."""
+        """Return keys that are all `fill_value`, if it is a key, or have that number as their bits."""
         stored = (*shape, *self.physical_shape)
         if is_key_array(fill_value):
             return random_wrap(jnp.broadcast_to(random_unwrap(fill_value), stored), self._impl)
@@ -93,7 +92,7 @@ def _impl_of(keys: ShapedArray) -> PRNGImpl:
 
 
 def _apply(ctx: LoweringContext, function: Callable[..., Any], *names: str) -> str:
-    """Write what `function` computes from these operands, and from keys by what they are made of."""
+    """Write what `function` computes from these operands, with keys as their bits."""
     avals = [core.physical_aval(aval) for aval in ctx.avals_in]
     return inline_function(ctx, lambda *arrays: [function(*arrays)], names, avals)[0]
 
@@ -115,7 +114,7 @@ def _(ctx: LoweringContext, seeds: str, *, impl: PRNGImpl) -> str:
 
 
 def random_seed(seeds: Any, impl: PRNGImpl) -> Any:
-    """A key for each seed. Of a Python integer, the lowest 32 bits count unless x64 mode is on."""
+    """Return a key for each seed. Only the lowest 32 bits of a Python integer are used unless x64 mode is on."""
     seeds = jnp.asarray(np.int64(seeds) if isinstance(seeds, int) else seeds)
     return random_seed_p.bind(seeds, impl=impl)
 
@@ -138,7 +137,7 @@ def _(ctx: LoweringContext, keys: str, *, shape: tuple[int, ...]) -> str:
 
 
 def random_split(keys: Any, shape: tuple[int, ...]) -> Any:
-    """An array of new keys of this shape for each key."""
+    """Return an array of new keys of this shape for each key."""
     return random_split_p.bind(keys, shape=shape)
 
 
@@ -160,7 +159,7 @@ def _(ctx: LoweringContext, keys: str, data: str) -> str:
 
 
 def random_fold_in(keys: Any, data: Any) -> Any:
-    """A new key for each key and integer."""
+    """Return a new key for each key and integer."""
     return random_fold_in_p.bind(keys, jnp.asarray(data))
 
 
@@ -182,7 +181,7 @@ def _(ctx: LoweringContext, keys: str, *, bit_width: int, shape: tuple[int, ...]
 
 
 def random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
-    """Unsigned integers of 8, 16, 32 or 64 bits, each bit as likely 0 as 1."""
+    """Return unsigned integers of 8, 16, 32 or 64 random bits."""
     return random_bits_p.bind(keys, bit_width=bit_width, shape=shape)
 
 
@@ -210,21 +209,21 @@ def _(ctx: LoweringContext, x: str, **params: Any) -> str:
 
 @register_batcher(random_wrap_p)
 def _(axis: AxisData, vals: Vals, dims: list[int], *, impl: PRNGImpl) -> Any:
-    """The last axes are those of a key."""
+    """Batching rule: the last axes are those of a key."""
     return random_wrap_p.bind(bdim_at_front(vals[0], dims[0], axis.size), impl=impl), 0
 
 
 def random_wrap(data: Any, impl: PRNGImpl) -> Any:
-    """Arrays of uint32 as keys. TypeError where they cannot be keys of this implementation."""
+    """Wrap arrays of uint32 as keys. TypeError where they cannot be keys of this implementation."""
     _check_key_data(data, impl)
-    if core.trace_state_clean() and not isinstance(data, core.Tracer):  # the same buffer, and no program
+    if core.trace_state_clean() and not isinstance(data, core.Tracer):  # the same buffer, without a program
         data = array.as_array(data)
         return array.reinterpreted(data, random_wrap_p.abstract_eval(data.aval, impl=impl))
     return random_wrap_p.bind(data, impl=impl)
 
 
 def random_unwrap(keys: Any) -> Any:
-    """Keys as arrays of uint32. TypeError for other arrays."""
+    """Return keys as arrays of uint32. TypeError for other arrays."""
     if not is_key_array(keys):
         raise TypeError(f"random_unwrap takes key array operand, got keys.dtype={keys.dtype!r}")
     if core.trace_state_clean() and not isinstance(keys, core.Tracer):

@@ -1,13 +1,12 @@
 """key + counter -> 64 random bits: Threefry-2x32, the generator behind all of `random`.
 
-A *counter-based* generator has no state to advance. It is a keyed hash: element i of the result is the hash
-of the number i under the key, so all elements are computed at once, and a part of an array can be computed
-without the rest. The hash mixes two words of 32 bits by addition, rotation and exclusive or, for twenty
-rounds, and adds the key to them after every fourth (Salmon, Moraes, Dror, Shaw: "Parallel Random Numbers: As
-Easy as 1, 2, 3", 2011).
+A *counter-based* generator has no state. It is a keyed hash: element i of the result is the hash of the number i under
+the key, so all elements can be computed at once, and a part of an array without the rest. The hash mixes two words of
+32 bits by addition, rotation and exclusive or, for twenty rounds, and adds the key to them after every fourth (Salmon,
+Moraes, Dror, Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
 
-On CPU, the rounds are a loop of five trips with four rounds each: a body that is compiled once. Elsewhere
-they are written out, for a single kernel without a loop.
+On CPU, the rounds are a loop of five iterations of four rounds: a body that is compiled once. Elsewhere they are
+unrolled, for a single kernel without a loop.
 
 JAX: jax/_src/random/threefry2x32.py:threefry2x32_p
 """
@@ -39,8 +38,8 @@ UINT_DTYPES = {bits: np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)}
 threefry2x32_p = Primitive("threefry2x32", multiple_results=True)
 defbroadcasting(threefry2x32_p)
 
-_ROTATIONS = np.array([[13, 15, 26, 6], [17, 29, 16, 24]], np.uint32)  # found by a search of the authors
-_PARITY = np.uint32(0x1BD11BDA)  # with it, no key makes all three words of the schedule 0
+_ROTATIONS = np.array([[13, 15, 26, 6], [17, 29, 16, 24]], np.uint32)  # found by the authors' search
+_PARITY = np.uint32(0x1BD11BDA)  # prevents a key from making all three words of the schedule 0
 
 
 @threefry2x32_p.def_abstract_eval
@@ -53,7 +52,7 @@ def _(*operands: ShapedArray) -> list[ShapedArray]:
 
 @register_lowering(threefry2x32_p)
 def _(ctx: LoweringContext, *operands: str) -> list[str]:
-    """A call: a program hashes often, and arrays of one shape by one function."""
+    """Lowering rule: a call, since a program hashes often, and arrays of one shape share a function."""
     hash_function = _rolled if ctx.module.platform == "cpu" else _unrolled
     return ctx.call_jaxpr("threefry2x32", _hash_jaxpr(hash_function, tuple(ctx.avals_in)), operands)
 
@@ -63,7 +62,7 @@ def _hash_jaxpr(hash_function: Any, avals: tuple[Any, ...]) -> Jaxpr:
 
 
 def _schedule(key1: Any, key2: Any, x1: Any, x2: Any) -> tuple[tuple[Any, ...], tuple[Any, Any]]:
-    """The three words of the key that are added in turn, and the counter after the first of these additions."""
+    """Return the three words of the key that are added in turn, and the counter after the first addition."""
     key3 = lax.bitwise_xor(lax.bitwise_xor(key1, key2), _PARITY)
     return (key1, key2, key3), (lax.add(x1, key1), lax.add(x2, key2))
 
@@ -107,7 +106,7 @@ def _rotate_left(x: Any, by: Any) -> Any:
 
 @functools.partial(jit, inline=True)
 def threefry_2x32(keypair: Any, count: Any) -> Any:
-    """The hash of an array of uint32 by a pair of them: its first half and its second are the two words of what is hashed.
+    """Hash an array of uint32 by a pair of them: the two halves of the array are the two words to hash.
 
     TypeError where one of them is not of dtype uint32.
     """
@@ -135,7 +134,7 @@ def _(*, shape: tuple[int, ...]) -> list[ShapedArray]:
 
 @register_lowering(iota_2x32_shape_p)
 def _(ctx: LoweringContext, *, shape: tuple[int, ...]) -> list[str]:
-    """64-bit integers exist inside of XLA whether x64 mode is on or not, so this is not made of `lax`."""
+    """Lowering rule: XLA has 64-bit integers even without x64 mode, so this does not use `lax`."""
     wide = ShapedArray(shape, np.uint64)
     count = ""
     for axis in range(len(shape)):
@@ -148,7 +147,7 @@ def _(ctx: LoweringContext, *, shape: tuple[int, ...]) -> list[str]:
 
 
 def iota_2x32_shape(shape: tuple[int, ...]) -> list[Any]:
-    """The place of each element in an array of this shape, in row-major order: the upper and the lower 32 bits."""
+    """Return the index of each element in an array of this shape, in row-major order: the upper and the lower 32 bits."""
     if not shape:
         return [jnp.zeros((), np.uint32)] * 2
     halves: list[Any] = iota_2x32_shape_p.bind(shape=shape)
@@ -156,7 +155,7 @@ def iota_2x32_shape(shape: tuple[int, ...]) -> list[Any]:
 
 
 def _hash_of_places(keys: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """For each key, the two words of the hash of each place in an array of this shape, as `(*keys, *shape)`.
+    """Return for each key the two words of the hash of each index in an array of this shape, as `(*keys, *shape)`.
 
     Raises:
       ValueError: where an axis has a negative size.
@@ -173,7 +172,7 @@ def _hash_of_places(keys: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 def _words(keys: Any) -> list[Any]:
-    """The first word of each key, and the second."""
+    """Return the first word of each key, and the second."""
     return [lax.index_in_dim(keys, i, keys.ndim - 1, keepdims=False) for i in range(2)]
 
 
@@ -181,7 +180,7 @@ def _words(keys: Any) -> list[Any]:
 
 
 def threefry_seed(seeds: Any) -> Any:
-    """The bits of a seed as a key: upper and lower 32, where the upper are 0 for a seed of 32 bits.
+    """Return the bits of a seed as a key: upper and lower 32, where the upper are 0 for a 32-bit seed.
 
     Raises:
       TypeError: for what is not an integer.
@@ -196,7 +195,7 @@ def threefry_seed(seeds: Any) -> Any:
 
 
 def threefry_split(keys: Any, shape: tuple[int, ...]) -> Any:
-    """New keys: the hashes of 0, 1, 2, ..."""
+    """Return new keys: the hashes of 0, 1, 2, ..."""
     return _threefry_split(keys, tuple(map(int, shape)))
 
 
@@ -207,7 +206,7 @@ def _threefry_split(key: Any, shape: tuple[int, ...]) -> Any:
 
 
 def threefry_fold_in(keys: Any, data: Any) -> Any:
-    """A new key: the hash of an integer, as a key made of that seed has its bits."""
+    """Return a new key: the hash of the bits of an integer, which are those of a key with this seed."""
     return _threefry_fold_in(keys, jnp.asarray(data, dtype=np.uint32))
 
 
@@ -218,7 +217,7 @@ def _threefry_fold_in(key: Any, data: Any) -> Any:
 
 
 def threefry_random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
-    """Random bits: of the hash of each element's place, all 64, or the two words together.
+    """Return random bits: all 64 of the hash of each element's index, or its two words combined.
 
     Raises:
       TypeError: for another width than 8, 16, 32 or 64.

@@ -1,4 +1,4 @@
-"""bits -> numbers with equal chances: integers, floats between two bounds, yes or no.
+"""bits -> uniform numbers: integers, floats between two bounds, bools
 
 JAX: jax/_src/random/core.py:_uniform
 """
@@ -25,7 +25,7 @@ from .threefry2x32 import UINT_DTYPES
 
 
 def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Random bits, as unsigned integers.
+    """Draw random bits, as unsigned integers.
 
     Args:
       key: a random key.
@@ -49,7 +49,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
 def uniform(
     key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, *, out_sharding: Any = None
 ) -> Any:
-    """Numbers between two bounds, each as likely as any other.
+    """Draw uniformly between two bounds.
 
     Args:
       key: a random key.
@@ -77,7 +77,7 @@ def _uniform(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: Any) -> An
 
 
 def below_one(keys: Any, shape: Shape, dtype: Any) -> Any:
-    """Numbers in [0, 1), of this shape for each key: with random bits as mantissa, behind the sign and the exponent
+    """Draw numbers in [0, 1), of this shape for each key: with random bits as mantissa, after the sign and the exponent
     of 1.0, a number is in [1, 2).
     """
     info = dtypes.finfo(dtype)
@@ -97,10 +97,10 @@ def below_one(keys: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Integers from `minval` to before `maxval`, each as likely as any other.
+    """Draw integers uniformly from `minval` to before `maxval`.
 
-    All but exactly: an integer of twice as many bits as the dtype has is reduced modulo the range, which
-    prefers small numbers where the range is not a power of 2, by less than one part in 2**32.
+    Nearly uniformly: an integer with twice the bits of the dtype is reduced modulo the range, which prefers small
+    numbers where the range is not a power of 2, by less than one part in 2**32.
 
     Args:
       key: a random key.
@@ -143,13 +143,13 @@ def _randint(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: Any) -> An
 
     span = lax.convert_element_type(maxval - minval, UINT_DTYPES[info.bits])
     span = lax.select(maxval <= minval, lax.full_like(span, 1), span)
-    # One more, which is 0 for the whole range of the dtype: and a remainder of 0 is the number itself.
+    # Add one, which gives 0 for the whole range of the dtype; a remainder by 0 is the number itself.
     span = lax.select(beyond & (maxval > minval), lax.add(span, constant_like(span, 1)), span)
     return lax.add(minval, lax.convert_element_type(_remainder(high, low, span, info.bits), dtype))
 
 
 def _remainder(high: Any, low: Any, span: Any, bits: int) -> Any:
-    """`(high * 2**bits + low) % span`, without a number of more than `bits` bits."""
+    """Return `(high * 2**bits + low) % span`, with numbers of at most `bits` bits."""
     half = lax.rem(constant_like(span, 2 ** (bits // 2)), span)
     multiplier = lax.rem(lax.mul(half, half), span)  # 2**bits % span
     return lax.rem(lax.add(lax.mul(lax.rem(high, span), multiplier), lax.rem(low, span)), span)
@@ -161,7 +161,7 @@ def _integer_bound(bound: Any) -> Any:
 
 
 def _clipped_integer(x: Any, dtype: Any) -> Any:
-    """Integers in another dtype: those that do not fit become the nearest that does."""
+    """Convert integers to another dtype: those that do not fit become the nearest that does."""
     old, new = dtypes.iinfo(x.dtype), dtypes.iinfo(dtype)
     low, high = max(int(old.min), int(new.min)), min(int(old.max), int(new.max))
     return jnp.clip(x, constant_like(x, low), constant_like(x, high)).astype(dtype)
@@ -171,13 +171,13 @@ def _clipped_integer(x: Any, dtype: Any) -> Any:
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, out_sharding: Any = None) -> Any:
-    """True with probability `p`.
+    """Draw True with probability `p`.
 
     Args:
       key: a random key.
       p: probabilities, a float array that broadcasts to `shape`.
       shape: of the result; by default that of `p`.
-      mode: "high" draws two numbers for each element, which tells probabilities below 1e-7 from 0.
+      mode: "high" draws two numbers for each element, which distinguishes probabilities below 1e-7 from 0.
 
     Raises:
       TypeError: for `p` that is not floating.
@@ -208,7 +208,7 @@ def _bernoulli(key: Any, p: Any, shape: Shape | None, mode: str) -> Any:
 
 
 def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """-1 or 1, with equal chances, in any dtype; by default the default integer type."""
+    """Draw -1 or 1, with equal probability, in any dtype; by default the default integer type."""
     refuse_sharding("rademacher", out_sharding)
     key, _ = check_key("rademacher", key)
     dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype)

@@ -1,7 +1,7 @@
 """`jitkit.numpy.linalg`: matrices, in the last two axes of arrays.
 
-Comes in: arrays. Goes out: arrays, made of `lax.linalg`. To be read in this order: `decompositions`, `systems`, `determinants`,
-`norms`, `least_squares`, `products`.
+Comes in: arrays. Goes out: arrays, computed by `lax.linalg`. In the order of reading: `decompositions`, `systems`,
+`determinants`, `norms`, `least_squares`, `products`.
 
 JAX: jax/_src/numpy/linalg.py:norm
 """

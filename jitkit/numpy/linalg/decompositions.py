@@ -1,4 +1,4 @@
-"""Matrices as products of simpler ones, with NumPy's names: `lax.linalg` on any dtype that becomes a float.
+"""Factors matrices, with NumPy's names: `lax.linalg` on any dtype that can be promoted to a float.
 
 JAX: jax/_src/numpy/linalg.py:svd
 """
@@ -47,16 +47,16 @@ class EigResult(NamedTuple):
 
 
 def adjoint(x: Any) -> Any:
-    """Rows for columns, and conjugate."""
+    """Transpose and conjugate matrices."""
     return conj(lax.transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)))
 
 
 @jit(static_argnames=("upper", "symmetrize_input"))
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
-    """The lower triangles whose products with their adjoints are `a`; with `upper`, these adjoints.
+    """Return the lower triangles whose products with their adjoints are `a`; with `upper`, these adjoints.
 
-    For matrices with an eigenvalue that is not positive, nan. With `symmetrize_input`, `a` is first replaced by the mean of
-    itself and its adjoint.
+    Matrices with an eigenvalue that is not positive give nan. With `symmetrize_input`, `a` is first replaced by the
+    mean of itself and its adjoint.
     """
     a = ensure_arraylike("jnp.linalg.cholesky", a)
     (a,) = promote_dtypes_inexact(a)
@@ -66,7 +66,7 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
 
 @jit(static_argnames=("mode",))
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """Q, with orthogonal columns of length 1, and an upper triangle R, whose product is `a`.
+    """Factor `a` into Q, with orthonormal columns, and an upper triangle R.
 
     Args:
       mode: "reduced": Q has no more columns than `a` has rows or columns; "complete": it is square; "r": R alone; "raw": LAPACK's
@@ -91,10 +91,11 @@ def svd(
     hermitian: bool = False,
     subset_by_index: tuple[int, int] | None = None,
 ) -> Any:
-    """Two rotations U and Vh, and the singular values S, which descend: U @ diag(S) @ Vh is `a`. With `compute_uv=False`, S alone.
+    """Return unitary U and Vh, and the singular values S, descending: U @ diag(S) @ Vh is `a`. With `compute_uv=False`,
+    return S alone.
 
-    Without `full_matrices`, the rotations have no more vectors than there are values. `hermitian` says that `a` is Hermitian, of
-    which the values are sooner found.
+    Without `full_matrices`, U and Vh have no more vectors than there are values. `hermitian` promises that `a` is
+    Hermitian, which is faster.
     """
     a = ensure_arraylike("jnp.linalg.svd", a)
     (a,) = promote_dtypes_inexact(a)
@@ -105,7 +106,7 @@ def svd(
 
 
 def _svd_of_hermitian(a: Any, compute_uv: bool, subset_by_index: tuple[int, int] | None) -> Any:
-    """Singular values are the sizes of the eigenvalues, whose signs go into Vh."""
+    """Compute the SVD from the eigenvalues: their absolute values are the singular values; the signs go into Vh."""
     vectors, values = lax.linalg.eigh(a, subset_by_index=subset_by_index)
     sizes = lax.abs(values)
     last = sizes.ndim - 1
@@ -148,7 +149,9 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
 
 
 def eig(a: Any) -> EigResult:
-    """The eigenvalues of square matrices, in no order, and their eigenvectors, as columns of length 1. Both are complex."""
+    """Return the eigenvalues of square matrices, unordered, and their eigenvectors, as columns of length 1. Both are
+    complex.
+    """
     a = ensure_arraylike("jnp.linalg.eig", a)
     (a,) = promote_dtypes_inexact(a)
     return EigResult(*lax.linalg.eig(a, compute_left_eigenvectors=False))
@@ -156,7 +159,7 @@ def eig(a: Any) -> EigResult:
 
 @jit
 def eigvals(a: Any) -> Any:
-    """The eigenvalues of square matrices, in no order."""
+    """Return the eigenvalues of square matrices, unordered."""
     a = ensure_arraylike("jnp.linalg.eigvals", a)
     (a,) = promote_dtypes_inexact(a)
     return lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]

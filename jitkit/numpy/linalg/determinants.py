@@ -1,4 +1,4 @@
-"""Determinants: the product of the diagonal of U, where A = P L U.
+"""Determinants are the product of U's diagonal, where A = P L U.
 
 JAX: jax/_src/numpy/linalg.py:slogdet
 """
@@ -35,7 +35,8 @@ class SlogdetResult(NamedTuple):
 
 @jit(static_argnames=("method",))
 def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
-    """The signs of determinants (or where on the unit circle they lie), and the logarithms of their sizes.
+    """Return the signs of determinants (for complex ones, points on the unit circle), and the logarithms of their
+    absolute values.
 
     `method` is "lu", the default, or "qr".
     """
@@ -65,7 +66,7 @@ def _det_2x2_of_parts(a: Any) -> Any:
 
 @custom_jvp
 def _slogdet_lu(a: Any) -> tuple[Any, Any]:
-    """Of the product of U's diagonal; each row that changed places changes the sign."""
+    """Multiply U's diagonal; each swapped row changes the sign."""
     dtype = a.dtype
     factors, pivots, _ = lax.linalg.lu(a)
     diagonal = diagonals.diagonal(factors, axis1=-2, axis2=-1)
@@ -85,7 +86,7 @@ def _slogdet_lu(a: Any) -> tuple[Any, Any]:
 
 @custom_jvp
 def _slogdet_qr(a: Any) -> tuple[Any, Any]:
-    """Of the product of R's diagonal; each reflection changes the sign."""
+    """Multiply R's diagonal; each reflection changes the sign."""
     if iscomplexobj(a):
         raise NotImplementedError("slogdet method='qr' not implemented for complex inputs")
     reflections, taus = lax.linalg.geqrf(a)
@@ -97,7 +98,7 @@ def _slogdet_qr(a: Any) -> tuple[Any, Any]:
 
 
 def _slogdet_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
-    """The derivative of log det a is the trace of a^-1 da."""
+    """JVP rule: the derivative of log det a is the trace of a^-1 da."""
     (a,), (da,) = primals, tangents
     found = tuple(slogdet(a))
     change = diagonals.trace(solve(a, da), axis1=-1, axis2=-2)
@@ -125,7 +126,7 @@ def det(a: Any) -> Any:
 
 
 def _det_3x3(a: Any) -> Any:
-    """Sarrus: the products along three diagonals, less those along the three others."""
+    """Use Sarrus' rule: the products along three diagonals, minus those along the three others."""
     total = None
     for step, columns in ((1, (0, 1, 2)), (-1, (2, 0, 1))):
         for start in columns:
@@ -150,9 +151,9 @@ def _det_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
 
 
 def _times_cofactors(a: Any, b: Any) -> tuple[Any, Any]:
-    """det(a), and det(a) a^-1 b, which there is also where det(a) is 0 because one number on U's diagonal is, the last.
+    """Return det(a), and det(a) a^-1 b, which exists even if det(a) is 0 because the last number on U's diagonal is.
 
-    Where more of them are, b counts as zero.
+    If more of them are 0, b is treated as zero.
     """
     (a,) = promote_dtypes_inexact(a)
     (b,) = promote_dtypes_inexact(b)
@@ -164,7 +165,7 @@ def _times_cofactors(a: Any, b: Any) -> tuple[Any, Any]:
     parity = reductions.count_nonzero(pivots != places, axis=-1)
     swaps = asarray(-2 * (parity % 2) + 1, dtype=a.dtype)
     products = cumprod(diagonal, axis=-1) * swaps[..., None]
-    # The last of U's diagonal is divided out of the determinant, and the others of the last row.
+    # Divide the last element of U's diagonal out of the determinant, and the others out of the last row.
     factors = factors.at[..., -1, -1].set(1.0 / products[..., -2])
     elements = ix_(*(lax.iota(np.int32, size) for size in (*b.shape[:-2], 1)))
 

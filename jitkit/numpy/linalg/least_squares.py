@@ -1,4 +1,4 @@
-"""The best answer to equations that have none, or many: pseudo-inverses, and least squares.
+"""Solves equations with no solution, or many: pseudo-inverses, and least squares.
 
 JAX: jax/_src/numpy/linalg.py:lstsq
 """
@@ -26,9 +26,9 @@ _PRECISION = lax.Precision.HIGHEST
 
 
 def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
-    """The pseudo-inverses of matrices, of any shape: singular values below `rtol` of the largest count as 0.
+    """Return the pseudo-inverses of matrices, of any shape: singular values below `rtol` of the largest count as 0.
 
-    `rtol` is 10 times the greater size times eps, if it is not given; `rcond` is its other name.
+    By default `rtol` is 10 times the greater size times eps; `rcond` is its other name.
     """
     if rcond is not None:
         if rtol is not None:
@@ -78,12 +78,13 @@ def _pinv_jvp(rtol: Any, hermitian: bool, primals: tuple[Any], tangents: tuple[A
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None, *, numpy_resid: bool = False) -> tuple[Any, Any, Any, Any]:
-    """The x of least length for which a @ x is nearest to b; the squares of the distances, the rank of a, its singular values.
+    """Return the shortest x that minimises the norm of a @ x - b; the squares of these norms, the rank of a, its
+    singular values.
 
     Args:
       a, b: one matrix, and a vector or a matrix.
       rcond: singular values below it, times the largest one, count as 0; eps times the greater size, if not given.
-      numpy_resid: no distances where they are 0 or x is not the only solution, as in NumPy. (Not under `jit`: it depends on
+      numpy_resid: no norms where they are 0 or x is not the only solution, as in NumPy. (Not under `jit`: it depends on
         values.)
     """
     a, b = ensure_arraylikes("jnp.linalg.lstsq", a, b)

@@ -1,4 +1,4 @@
-"""Norms of vectors and of matrices, and what is told from singular values.
+"""Norms of vectors and of matrices, ranks and condition numbers.
 
 JAX: jax/_src/numpy/linalg.py:norm
 """
@@ -27,7 +27,8 @@ from .systems import inv
 
 @jit(static_argnames=("ord", "axis", "keepdims"))
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """The norm of vectors along one axis, or of matrices along two; of all elements when neither `ord` nor `axis` is given.
+    """Return the norm of vectors along one axis, or of matrices along two; of all elements when neither `ord` nor
+    `axis` is given.
 
     Args:
       ord: for vectors a number p, 2 by default: the sum of |x|**p, to the power 1/p; inf, -inf and 0 are the largest
@@ -108,7 +109,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 @jit(static_argnames=("hermitian",))
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:  # numpy's names
-    """How many singular values are greater than `rtol`: by default the largest one, times the greater size and eps."""
+    """Count the singular values greater than `rtol`: by default the largest one, times the greater size and eps."""
     M = ensure_arraylike("jnp.linalg.matrix_rank", M)
     if tol is not None and rtol is not None:
         raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
@@ -124,7 +125,9 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
 
 @jit(static_argnames=("p",))
 def cond(x: Any, p: Any = None) -> Any:
-    """How much a matrix magnifies relative errors: its norm times that of its inverse; `p` is the `ord` of `norm`, 2 if None."""
+    """Return how much a matrix magnifies relative errors: its norm times that of its inverse; `p` is the `ord` of
+    `norm`, 2 if None.
+    """
     x = ensure_arraylike("cond", x)
     if x.ndim < 2:
         raise ValueError(f"jnp.linalg.cond: input array must be at least 2D; got arr.shape={x.shape!r}")

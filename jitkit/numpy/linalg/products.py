@@ -1,4 +1,4 @@
-"""Products and powers of matrices, and their parts, by the array API's names. Matrices lie in the last two axes.
+"""Products and powers of matrices, and their parts, by the array API's names. Matrices are in the last two axes.
 
 JAX: jax/_src/numpy/linalg.py:multi_dot
 """
@@ -22,7 +22,9 @@ from .systems import inv
 
 @jit(static_argnames=("n",))
 def matrix_power(a: Any, n: int) -> Any:
-    """`a @ a @ ...`, n times; of the inverse for a negative n. TypeError unless the matrices are square and n is an integer."""
+    """Return `a @ a @ ...`, n times; of the inverse for a negative n. TypeError unless the matrices are square and n is
+    an integer.
+    """
     a = ensure_arraylike("jnp.linalg.matrix_power", a)
     if a.ndim < 2:
         raise TypeError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
@@ -38,7 +40,7 @@ def matrix_power(a: Any, n: int) -> Any:
     if n == 3:
         return power @ power @ power
     result = None
-    while True:  # a, a^2, a^4, ...: those whose bit n has are multiplied
+    while True:  # a, a^2, a^4, ...: multiply those whose bit n has
         n, bit = divmod(n, 2)
         if bit:
             result = power if result is None else result @ power
@@ -107,7 +109,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None, pref
 
 
 def matrix_transpose(x: Any, /) -> Any:
-    """Rows for columns. ValueError for fewer than two axes."""
+    """Transpose matrices. ValueError for fewer than two axes."""
     x = ensure_arraylike("jnp.linalg.matrix_transpose", x)
     ndim = x.ndim
     if ndim < 2:

@@ -1,4 +1,4 @@
-"""Systems of linear equations, inverses and determinants: what LU and the singular values are good for.
+"""Solves systems of linear equations, and inverts matrices.
 
 JAX: jax/_src/numpy/linalg.py:solve
 """
@@ -69,7 +69,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
-    """The x for which tensordot(a, x, x.ndim) = b. The `axes` of a are moved to its end before."""
+    """Return the x for which tensordot(a, x, x.ndim) = b. The `axes` of a are moved to its end before."""
     a, b = ensure_arraylikes("tensorsolve", a, b)
     if axes is not None:
         a = moveaxis(a, axes, len(axes) * (a.ndim - 1,))
