@@ -255,6 +255,7 @@ def test_a_lab_whose_checks_draw_nothing_is_not_proven(tmp_path, monkeypatch):
     folder, _ = new_lab("20_sorting", tmp_path)
     for path in (folder / "checks.py", tmp_path / "grading" / "hidden" / "20_sorting.py"):
         text = re.sub(r"rng\.integers\(0, 100, size=.*\)\.tolist\(\)", "range(9)", path.read_text(encoding="utf-8"))
+        text = text.partition("def cuts")[0].replace("check, random_programs", "check")
         path.write_text(text.replace("int(rng.integers(1, 4))", "2"), encoding="utf-8")
         assert "rng." not in path.read_text(encoding="utf-8")
     (lab,) = all_labs(tmp_path / "labs")
@@ -262,7 +263,10 @@ def test_a_lab_whose_checks_draw_nothing_is_not_proven(tmp_path, monkeypatch):
     monkeypatch.setattr(shared, "HIDDEN", tmp_path / "grading" / "hidden")
     with contextlib.closing(Forks()) as forks:
         found = verify.verify(lab, Assessor(), forks, workers=1)
-    assert [(finding.exercise, finding.proof) for finding in found] == [("20.1", "drawn")]
+    assert [(finding.exercise, finding.proof) for finding in found] == [("20.1", "checks"), ("20.1", "drawn")]
+    assert "or `no_programs` in lab.toml says why not" in found[0].sentence
+    said = verify.shortages(lab, lab.exercises[0]._replace(no_programs="It asks for a prediction."), [])
+    assert not any("no_programs" in str(finding) for finding in said)
 
 
 @pytest.mark.parametrize("name", ["sorting", "2_sorting", "20_", "20_Sorting", "00_other"])

@@ -169,3 +169,29 @@ def test_a_wrong_answer_is_never_in_place(learner):
     _, printed, said = jitkit(learner.root, "run", "mine.py")
     assert printed.startswith("[] __main__ False")
     assert "90.1 does not pass" in said
+
+
+WITH = """\
+from jitkit.base import util
+print(util.partition_list.__code__.co_filename.endswith("exercises.py"), util.partition_list([True, False], "ab"))
+"""
+
+
+def test_with_an_exercise_that_does_not_pass_its_functions_are_in_place(learner):
+    learner.write(merge_lists=MERGE, partition_list=WRONG, split_list=SPLIT)
+    (learner.root / "mine.py").write_text(WITH)
+    status, printed, said = jitkit(learner.root, "run", "--with", "90.2", "mine.py")
+    assert (status, printed) == (0, "True ('ab', 'ab')\n"), said
+    assert "yours: 90.1 90.2; reference: the rest" in said
+    assert "not in place" not in said
+    assert jitkit(learner.root, "run", "mine.py")[1] == "False (['b'], ['a'])\n", "without it the reference runs"
+
+
+def test_with_an_exercise_that_cannot_be_in_place_says_why(learner):
+    (learner.root / "mine.py").write_text(WITH)
+    status, printed, said = jitkit(learner.root, "run", "--with", "90.2", "mine.py")
+    assert (status, printed) == (1, "")
+    assert "90.2 cannot be put in place: jitkit check 90.2 says why." in " ".join(said.split())
+    status, _, said = jitkit(learner.root, "run", "--with", "90.7", "mine.py")
+    assert status == 2, said
+    assert "90.7" in said

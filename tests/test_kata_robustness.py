@@ -11,6 +11,7 @@ import pytest
 from kata_workspace import LISTS, MERGE, learner
 
 from jitkit.kata.engine.splice import splice_source
+from jitkit.kata.engine.statuses import Status
 from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target
 from jitkit.kata.screens import terminal
 from jitkit.kata.workspace import judge
@@ -62,6 +63,27 @@ def test_what_a_function_does_is_a_verdict_with_a_sentence(learner, monkeypatch,
     shown = learner("check", "90.1", status=1)
     assert f"✗ {word}" in shown
     assert "Traceback" not in shown
+
+
+@pytest.mark.skipif(os.name != "posix", reason="asks a process for its stack by a signal")
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("if not mask:\n    return []\nwhile True:\n    mask = mask[:]\nreturn mask", "mask = mask[:]"),
+        ("def ends(n):\n    while n: n = 1\nfor each in mask:\n    ends(1)\nreturn []", "while n: n = 1"),
+        ("import time\nwhile True: time.sleep(0.01)", "while True: time.sleep(0.01)"),
+    ],
+    ids=str,
+)
+def test_an_endless_loop_is_shown_at_its_line(learner, monkeypatch, text, line):
+    monkeypatch.setattr(judge, "_SECONDS", 1.0)
+    learner.write(merge_lists=body(text))
+    first = learner.report("90.1").verdict.first_failure
+    assert first.status == Status.TIME, first
+    written = [each.strip() for each in learner.lists.read_text(encoding="utf-8").splitlines()]
+    assert first.line == (str(learner.lists), written.index(line) + 1) or (  # caught between two lines of the loop
+        "[:]" in line and first.line == (str(learner.lists), written.index(line))
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals and limits")

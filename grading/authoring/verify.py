@@ -9,7 +9,8 @@ For each exercise:
     right       right answers that are written in another way pass every check, too
     mutants     three or more plausible wrong answers fail, each on a check that is against its misconception
     planted     a `raise` at the start of the solution makes a check fail: the learner's function is what runs
-    reach       and so it does in one of its random programs, whichever of its functions raises
+    programs    there are random programs, or the manifest says why not
+    reach       and they call each function that takes arguments: one that raises makes one of them fail
     secret      no line of the solution is in the lab's folder
 
 Each proof is a process of its own, and there are hundreds: the learners' checks and the hidden ones share it, and it is a copy
@@ -131,6 +132,9 @@ def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[F
         yield Finding(exercise.id, "checks", f"there are {public}, and should be {_FEWEST_CHECKS} or more")
     if not any(c.hidden for c in checks):
         yield Finding(exercise.id, "checks", "there is no hidden one")
+    if any(c.drawn for c in checks) == bool(exercise.no_programs):
+        text = "the last check is of random programs, or `no_programs` in lab.toml says why not"
+        yield Finding(exercise.id, "checks", text)
     if len(mutants) < _FEWEST_MUTANTS:
         yield Finding(exercise.id, "mutants", f"there are {len(mutants)}, and should be {_FEWEST_MUTANTS} or more")
     refuted = {text for c in checks for text in c.against}
@@ -266,7 +270,7 @@ class _Prover:
                 sentence = f"all checks pass though `{target.name}` raises: it is not run"
                 findings.append(Finding(exercise.id, "planted", sentence))
             for result in found.results:
-                if result.check.drawn and result.status == Status.PASS:
+                if result.check.drawn and result.status == Status.PASS and _takes_arguments(target):
                     sentence = f"no random program of {result.check.name} calls `{target.name}`"
                     findings.append(Finding(exercise.id, "reach", sentence))
         return findings

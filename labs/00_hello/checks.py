@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jitkit.kata.checking import check, run_by_numpy
+from jitkit.kata.checking import check, of_mended, random_programs, run_by_numpy
 
 
 @check("00.1", "What is negative becomes 0, everything else stays.", against=["the sign is what goes"])
@@ -30,3 +30,8 @@ def one_number(jk, rng):
 @check("00.1", "Integers stay integers.", against=["0 and 0.0 are the same"])
 def integers(jk, rng):
     return jk.nn.relu(rng.integers(-9, 9, size=5).astype("int32"))
+
+
+@check("00.1", "Programs that nobody wrote before: others at each save.", drawn=True)
+def programs_1(jk, rng):
+    return random_programs(jk, rng, of_mended.activation, 8, by_numpy=False)

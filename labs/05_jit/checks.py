@@ -10,7 +10,7 @@ import weakref
 
 import numpy as np
 
-from jitkit.kata.checking import check, module, of_arrays, of_calls, raised, random_programs
+from jitkit.kata.checking import check, module, of_arrays, of_calls, of_mended, raised, random_programs
 
 
 def logged(log):
@@ -1143,3 +1143,8 @@ def programs_6(jk, rng):
 @check("05.7", NEW, drawn=True, tolerance=1e-4)
 def programs_7(jk, rng):
     return random_programs(jk, rng, of_calls.warm, 2, graded=20, by_numpy=False)
+
+
+@check("05.8", NEW, drawn=True, tolerance=1e-5)
+def programs_8(jk, rng):
+    return random_programs(jk, rng, of_mended.keyed, 6, graded=20, by_numpy=False)

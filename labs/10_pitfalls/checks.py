@@ -13,7 +13,7 @@ import types
 
 import numpy as np
 
-from jitkit.kata.checking import check, module, raised, run_by_numpy
+from jitkit.kata.checking import check, module, of_mended, raised, random_programs, run_by_numpy
 
 
 def mended(jk):
@@ -941,3 +941,43 @@ def noting_calls(jk, notes):
         yield
     finally:
         jk.jit = jit
+
+
+# --- Programs that nobody wrote before ----------------------------------------------------------------------------
+
+NEW = "Programs that nobody wrote before: others at each save."
+
+
+@check("10.1", NEW, drawn=True)
+def programs_1(jk, rng):
+    return random_programs(jk, rng, of_mended.stopwatch, 6, graded=20, by_numpy=False)
+
+
+@check("10.2", NEW, drawn=True, tolerance=0.0001)
+def programs_2(jk, rng):
+    return random_programs(jk, rng, of_mended.descent, 6, graded=20, by_numpy=False)
+
+
+@check("10.3", NEW, drawn=True, tolerance=0.001)
+def programs_3(jk, rng):
+    return random_programs(jk, rng, of_mended.buckets, 6, graded=20, by_numpy=False)
+
+
+@check("10.4", NEW, drawn=True, tolerance=1e-05)
+def programs_4(jk, rng):
+    return random_programs(jk, rng, of_mended.masks, 6, graded=20, by_numpy=False)
+
+
+@check("10.5", NEW, drawn=True, tolerance=0.0001)
+def programs_5(jk, rng):
+    return random_programs(jk, rng, of_mended.temperatures, 6, graded=20, by_numpy=False)
+
+
+@check("10.6", NEW, drawn=True, tolerance=1e-05)
+def programs_6(jk, rng):
+    return random_programs(jk, rng, of_mended.tracers, 6, graded=20, by_numpy=False)
+
+
+@check("10.7", NEW, drawn=True, tolerance=0.0001)
+def programs_7(jk, rng):
+    return random_programs(jk, rng, of_mended.fits, 6, graded=20, by_numpy=False)

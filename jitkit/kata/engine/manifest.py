@@ -35,6 +35,7 @@ class Exercise(NamedTuple):
     mistakes: tuple[str, ...]
     jax: str  # where JAX does it: "jax/_src/core.py:eval_jaxpr"
     uses_xla: bool  # whether its checks compile anything
+    no_programs: str = ""  # why none of its checks is made of random programs
 
     @property
     def lab(self) -> str:
@@ -170,6 +171,7 @@ def _exercise(table: TomlTable) -> Exercise:
             mistakes=table.texts("mistakes"),
             jax=table.text("jax"),
             uses_xla=table.get("uses_xla", bool, False),
+            no_programs=table.get("no_programs", str, ""),
         )
 
 

@@ -18,6 +18,9 @@ import time
 from typing import IO, NoReturn
 
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
+_ESCAPED = re.compile(
+    r"\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\U([0-9a-f]{8})"
+)  # how a letter that is not ASCII is written
 _PATIENCE = 0.5  # seconds for an answer, which takes less than a hundredth of one
 _CAN_BE_ASKED = sys.platform != "win32"
 
@@ -66,4 +69,7 @@ def innermost(file: IO[bytes], folder: str) -> tuple[str, int] | None:
 
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
-    return file.read().decode("ascii", "replace")
+    text = file.read().decode("ascii", "replace")
+    if sys.platform == "win32":  # where backslashes stand in paths
+        return text
+    return _ESCAPED.sub(lambda found: chr(int(next(filter(None, found.groups())), 16)), text)

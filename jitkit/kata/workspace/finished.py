@@ -33,7 +33,7 @@ class Own(NamedTuple):
     @property
     def summary(self) -> str:
         """`yours: 02.1 02.2; reference: the rest`."""
-        return f"yours: {' '.join(self.ids) or 'none'}; reference: the rest"
+        return f"yours: {' '.join(sorted(self.ids)) or 'none'}; reference: the rest"
 
     def __str__(self) -> str:
         return "\n".join([f"jitkit: {self.summary}", *(f"  not in place: {sentence}" for sentence in self.left_out)])

@@ -1,0 +1,153 @@
+"""choices -> programs that call a function of lab 00 or 10, or a jit whose key is given, with arguments of many kinds."""
+
+from __future__ import annotations
+
+from ..engine.choices import Choices
+from .arrays import Writer
+
+_PITFALLS = "from jitkit.kata.subjects.pitfalls import "
+_RATES = ("0.5", "1", "np.float32(0.25)", "-0.5", "np.int32(2)", "np.float64(0.125)", "0")
+
+
+def _data(choices: Choices, shapes: tuple[tuple[int, ...], ...], dtypes: tuple[str, ...] = ("float32",)) -> str:
+    return Writer(choices, ()).data(choices.of(shapes), choices.of(dtypes))
+
+
+def activation(choices: Choices) -> str:
+    """`relu` of arrays of many shapes and dtypes: as it is, in a batch, with a derivative."""
+    shapes, floats = ((3,), (), (2, 3), (0,)), ("float32", "float16", "bfloat16")
+    if choices.chance(60):
+        return f"x = {_data(choices, shapes, (*floats, 'int32', 'int8'))}\njax.nn.relu(x)"
+    ways = ("jax.grad(lambda x: (jax.nn.relu(x) * x).sum().astype('float32'))(x)", "jax.vmap(jax.nn.relu)(x)")
+    return f"x = {_data(choices, ((3,), (2, 3), (1, 1)), floats)}\n{choices.of(ways)}"
+
+
+def stopwatch(choices: Choices) -> str:
+    """A function that takes what a list says, by a clock that it moves; what it returns is there at once, later, or a tree."""
+    tries = choices.of((3, 1, 2, 5, 9))
+    seconds = [choices.of((1, 2, 5, 0.5, 60, 3)) for _ in range(1 + tries)]
+    result = choices.of(("x", "{'a': x, 'b': [x, None]}", "None", "()", "jnp.ones(3)"))
+    return f"""\
+{_PITFALLS}call_seconds
+now, calls, seconds = [0.0], [], {seconds}
+x = jnp.zeros(2)
+def function(*args):
+    now[0] += seconds[len(calls)]
+    calls.append(args)
+    return {result}
+given = {choices.of(("()", "(1,)", "(1, 'a')"))}
+call_seconds(function, *given, tries={tries}, clock=lambda: now[0]), calls"""
+
+
+def descent(choices: Choices) -> str:
+    """Gradients of several functions, from numbers, lists and arrays, by rates of many types, or by none."""
+    gradient = choices.of(("x * 2", "jnp.sin(x)", "jax.grad(lambda y: (y * y * c).sum())(x)", "jnp.ones_like(x)"))
+    start = choices.of(("2.0", "[1, 2]", "np.float64([1, 2, 3])", "jnp.ones((2, 2))", "3", "np.int8([1, 5])", "True"))
+    rates = [choices.of(_RATES) for _ in range(choices.below(5))]
+    return f"""\
+{_PITFALLS}descend
+traced, c = [], {choices.of(("1.0", "np.float32(3)"))}
+def gradient(x):
+    traced.append((x.shape, str(x.dtype)))
+    return {gradient}
+x = descend(gradient, {start}, [{", ".join(rates)}])
+x, str(x.dtype), len(traced) > 1, set(traced) if {bool(rates)} else 0"""
+
+
+def buckets(choices: Choices) -> str:
+    """Rows of many lengths, near to zero and far from it; paddings that are anything."""
+    kinds = ("[0.5, 1.5, 4]", "[3]", "np.arange(9.0)", "list(range(17))", "np.ones(8)", "np.arange(65.0) % 7 + 50")
+    rows = [choices.of(kinds) for _ in range(choices.below(4))]
+    padding = choices.of(("0", "np.nan", "np.inf", "1e30"))
+    numbers = choices.of(("[1, 2, 4]", "[5]", "[-1, 1]", "[100, 101, 103]"))
+    lengths = [1 + choices.below(choices.of((9, 70, 5000))) for _ in range(3)]
+    return f"""\
+{_PITFALLS}bucket_size, variance_of_first, variances
+numbers = {numbers}
+padded = np.float32([*numbers, *[{padding}] * {1 + choices.below(5)}])
+found = variances([{", ".join(rows)}])
+[bucket_size(n) for n in {lengths}], found, variance_of_first(padded, len(numbers))"""
+
+
+def masks(choices: Choices) -> str:
+    """Arrays with infinities among them, thresholds above all, below all, or in the middle; sizes from nothing to all."""
+    numbers = [choices.of(("1.5", "-2", "0", "4", "np.inf", "-np.inf", "0.5")) for _ in range(choices.of((3, 1, 5)))]
+    size = choices.of((1, 0, len(numbers)))
+    threshold = choices.of(("0.0", "1", "100.0", "-100", "np.float32(0.5)", "0"))
+    return f"""\
+{_PITFALLS}first_above, mean_above
+x = np.float32([{", ".join(numbers)}])
+mean_above(x.reshape({choices.of(("-1", "1, -1"))}), {threshold}), first_above(x, {threshold}, size={size})"""
+
+
+def temperatures(choices: Choices) -> str:
+    """Sweeps over temperatures of many types, in logs and not, one after the other."""
+    kinds = ("1.0", "2", "np.float32(0.5)", "100.0", "np.float64(3)", "np.int32(4)")
+    schedules = [
+        ", ".join(f"({choices.of(kinds)}, {choices.chance(50)})" for _ in range(choices.below(4)))
+        for _ in range(1 + choices.below(2))
+    ]
+    return f"""\
+{_PITFALLS}probabilities, sweep
+logits = {_data(choices, ((3,), (1,), (5,)))}
+probabilities(logits, {choices.of(kinds)}, in_logs={choices.chance(50)}), {", ".join(f"sweep(logits, [{s}])" for s in schedules)}"""
+
+
+def tracers(choices: Choices) -> str:
+    """Trees with a tracer somewhere, or with none; means of many arrays, of which some cannot be used."""
+    leaves = ("t", "1.0", "x", "None", "np.ones(2)", "'text'")
+    tree = choices.of(("[{0}, {1}]", "{{'b': {0}, 'a': ({1}, {2})}}", "{0}", "({0}, [{1}, {{'k': {2}}}])", "[]"))
+    tree = tree.format(*(choices.of(leaves) for _ in range(3)))
+    shape = choices.of(((2,), (), (2, 2)))
+    updates = [choices.of(("good", "good * 3", "good - 1", "bad")) for _ in range(1 + choices.below(4))]
+    return f"""\
+{_PITFALLS}RunningMean, leaks, observed
+found, x = [], jnp.zeros(3)
+def f(t):
+    found.append(leaks({tree}))
+    return t * 2
+jax.make_jaxpr(f)(1.0)
+mean, good, bad = RunningMean({shape}), np.full({shape}, 1.5, np.float32), np.zeros(7, np.float32)
+for each in [{", ".join(updates)}]:
+    try: found.append(mean.update(each))
+    except (TypeError, ValueError): found.append("refused")
+    found.append((mean.mean.shape, mean.mean, mean.count))
+found, leaks(vars(mean)), observed(np.float32(1), np.int32({choices.below(5)}), np.float32(4))"""
+
+
+def fits(choices: Choices) -> str:
+    """Losses of some steps, by rates of many types, or by none."""
+    rates = [choices.of(_RATES) for _ in range(choices.below(5))]
+    return f"""\
+{_PITFALLS}fit
+x, log = fit({_data(choices, ((3,), (), (2, 2)))}, [{", ".join(rates)}])
+x, sorted(log), [log[key] for key in sorted(log)]"""
+
+
+def keyed(choices: Choices) -> str:
+    """A jit by a key that is good, or forgets something that does not count here; calls with arrays and numbers."""
+    function = choices.of(
+        ("x + 1", "x * 2", "jnp.sin(x)", "x[::-1]", "x + table[:3]", "jnp.ones(3)", "x * jnp.max(table)")
+    )
+    key = choices.of(("x.aval", "(x.shape, x.dtype)", "x.shape", "x.dtype", "None"))
+    kinds: tuple[str, ...] = (
+        "np.float32([1, 2, 3])",
+        "jnp.arange(3.0)",
+        "np.float32([0, -1, 5])",
+        "np.int32([1, 2, 3])",
+    )
+    if key == "x.dtype":
+        kinds = kinds[:3]
+    if key in ("x.aval", "(x.shape, x.dtype)"):
+        kinds = (*kinds, "np.ones((2, 3), 'float32')", "np.float16([1, 2, 3])", "np.ones(3, bool)")
+    given = [choices.of(kinds) for _ in range(1 + choices.below(4))]
+    return f"""\
+from jitkit.kata.subjects.small_jit import jit_by
+table, traced = np.arange(5000.0, dtype="float32"), []
+def fun(x):
+    traced.append(str(x.aval))
+    return {function}
+f = jit_by(lambda x: {key}, fun)
+found = [f({given[0]})]
+{chr(10).join(f"found.append(f({each}))" for each in given[1:])}
+found, [str(each.dtype) for each in found], traced"""
