@@ -86,6 +86,46 @@ show("wrong", jax.device_put, x, 3)
 show("wrong", jax.devices, "nope")
 print(len(jax.devices()), len(jax.local_devices()), jax.device_count(), jax.default_backend(), a.device, repr(a))
 
+other = jax.jit(lambda x, y: (x * y).sum())
+
+
+def by_default(wanted):
+    """What is made and computed in a block of `default_device`."""
+    with jax.default_device(wanted):
+        made = jnp.arange(3.0) + 1
+        show(f"made by default on {wanted}", lambda: [made, jnp.ones(2), jax.device_put(np.ones(2)), jax.random.key(0)])
+        show("jit", lambda: [f(made, made), f(x, x), f(np.ones(3), 1.0), f(made, x), f(a, x), f(a, made)])
+        show("eager", lambda: [jnp.sin(made), made[0], made.sum(), made + x, x + x, a + made, jnp.stack([x, made])])
+        show("rows", lambda: [*made, *jax.random.split(jax.random.key(1), 3), *jnp.ones((2, 2))])
+        show("grad", lambda: [jax.grad(lambda y: jnp.sin(y).sum())(made), jax.vmap(jnp.sin)(x)])
+        show("loops", lambda: jax.lax.scan(lambda c, y: (c + y, c * y), 0.0, made))
+        show("captured", captured, made)
+        show("donated", donating, made * 2)
+        show("compiled", f.lower(made, made).compile(), made, x)
+        print([str(s) for s in jax.tree_util.tree_leaves(f.lower(x, x).compile().input_shardings)])
+        print(float(f(made, made)[0]), float(other(made, x)), made.device, repr(made))
+    return made
+
+
+def afterwards(y):
+    """What becomes of it outside."""
+    show("jit", lambda: [f(y, y), f(y, x), f(x, y), f(a, y)])
+    show("eager", lambda: [y + x, y * 2, jnp.sin(y), y[1], *y])
+    show("captured", jax.jit(lambda x: x + y), x)
+    show("put", lambda: [jax.device_put(y), jax.device_put(y, devices[1]), jnp.array(y), pickle.loads(pickle.dumps(y))])
+    print(float(f(y, y)[0]), float(other(y, x)), float((y + x)[0]), y.committed)
+
+
+loose = [by_default(wanted) for wanted in (devices[3], devices[0], devices[5], "cpu", None)]
+for y in loose:
+    afterwards(y)
+counted = []
+traced = jax.jit(lambda x: counted.append(1) or x + 1)
+for wanted in (None, devices[3], devices[3], None, devices[4]):
+    with jax.default_device(wanted):
+        traced(1.0), traced(x), traced(loose[0])
+print(len(counted))
+
 P = real.sharding.PartitionSpec
 mesh = real.sharding.Mesh(np.array(real.devices()).reshape(4, 2), ("x", "y"))
 for spec in (P("x"), P("x", "y"), P(None, "y"), P(("x", "y")), P()):

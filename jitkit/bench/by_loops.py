@@ -82,10 +82,13 @@ PROGRAMS: dict[str, Make] = {
 }
 
 
+ONE_CORE = {"NPROC": "1", "JAX_PLATFORMS": "cpu"}
+
+
 def measured(name: str, effort: Effort) -> Measured:
     """What one of `PROGRAMS` takes, in a process of its own. RuntimeError with what it said, where it fails."""
     command = [sys.executable, "-m", "jitkit.bench.by_loops", name, json.dumps(effort)]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"NPROC": "1"}, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | ONE_CORE, check=False)
     if done.returncode:
         raise RuntimeError(f"the measured program failed:\n{done.stderr}")
     return Measured(**json.loads(done.stdout.splitlines()[-1]))

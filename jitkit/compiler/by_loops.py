@@ -58,8 +58,12 @@ class LoopsExecutable(Executable):
 
 
 def compile_by_loops(program: Program, placement: Placement, options: CompilerOptions = ()) -> Executable:
-    """Write a traced program as C, and compile it. NotImplementedError for another platform than the processor, and for several devices."""
+    """Write a traced program as C, and compile it for the processor, to which uncommitted arguments are taken. NotImplementedError
+    for arguments that are committed to another platform, or to several devices.
+    """
     refuse_options(program.name, options)
+    if placement.platform != "cpu" and not placement.committed:
+        placement = Placement(runtime.single_device_sharding(runtime.devices("cpu")[0]), False)
     if placement.platform != "cpu" or len(placement.devices) > 1:
         raise NotImplementedError(
             f'jit({program.name}, backend="c") runs on one processor, and its arguments are on {placement.sharding}.\n'

@@ -66,7 +66,9 @@ class Executable:
 
     `kept` are the positions of the arguments that the program uses, `consts` the buffers passed before them,
     `out_avals` the types of the results. `sharding` is where arguments have to be, unless `spread` has one for each;
-    results are there, committed or not, or where XLA or `results` puts them.
+    results are there, committed or not, or where XLA or `results` puts them. A program is `committed` to its devices
+    where arguments may be elsewhere, and are then taken there: where somebody put something there on purpose, or where
+    they are not the first device.
     """
 
     __slots__ = (
@@ -109,7 +111,7 @@ class Executable:
         self.kept = list(kept)
         self.sharding = sharding
         self.spread = list(spread) or [sharding] * len(self.arg_avals)
-        self.committed = committed
+        self.committed = committed or not runtime.is_first(sharding)
         self.donates = donates
         self.consts = [self.place_const(value) for value in consts]
         self.execute = loaded.execute_sharded
@@ -117,7 +119,7 @@ class Executable:
         self.out_shardings = output_shardings(loaded, sharding, len(self.out_avals), results)
         self.handlers = runtime.result_handlers(out_avals, self.out_shardings, committed)
         self.out_keys = [
-            runtime.placed(aval, s) if committed else aval
+            runtime.placed(aval, s) if committed else runtime.uncommitted(aval, s)
             for aval, s in zip(out_avals, self.out_shardings, strict=True)
         ]
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..base import source_info
-from ..runtime import OnHost, Placed, describe_sharding
+from ..runtime import Elsewhere, OnHost, Placed, describe_sharding
 from ..signature.argument_spec import signature_of
 from ..tree_util import explain_difference, tree_structure
 from .advice import conversion, literals, of_keys, of_trees
@@ -311,14 +311,18 @@ def _place(key: Any) -> str:
 
 
 def _host(change: Change, calls: Calls) -> Iterator[Difference]:
-    if isinstance(change.before, OnHost) and isinstance(change.now, OnHost):
+    if type(change.before) is type(change.now) is OnHost:
         before, now = ("Python's bool" if of_python(key) else "numpy's bool" for key in (change.before, change.now))
     else:
-        before, now = (
-            "on the host" if isinstance(key, OnHost) else "on a device" for key in (change.before, change.now)
-        )
+        before, now = map(_where, (change.before, change.now))
     advice = "Nothing is recompiled for that: the new entry says how the argument gets to the device."
     yield _difference(change, before, now, advice)
+
+
+def _where(key: Any) -> str:
+    if isinstance(key, Elsewhere):
+        return f"on {describe_sharding(key.sharding)}, uncommitted"
+    return "on the host" if isinstance(key, OnHost) else "on a device"
 
 
 # --- static values ------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ import numpy as np
 from .. import runtime
 from ..compiler.compiler import Executable
 from ..core import ShapedArray, abstract_token, dtypes, is_of_arrays, physical_aval
-from ..runtime import OnHost
+from ..runtime import Elsewhere, OnHost
 from ..runtime.array import Array
 from ..runtime.tokens import Token
 from ..tree_util import PyTreeDef, tree_structure
@@ -126,7 +126,7 @@ def takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) 
 
 def _takes_one_numpy_array(executable: Executable, key: Any) -> bool:
     return (
-        isinstance(key, OnHost)
+        type(key) is OnHost
         and is_of_arrays(key.aval)
         and not key.aval.weak_type
         and key.aval.dtype.kind != "b"  # Python's bools come here, too, and have no dtype
@@ -145,7 +145,7 @@ def buffers_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable
             handlers
         )
     place, kept, consts = executable.place, executable.kept, executable.consts
-    if executable.committed or executable.has_effects:
+    if executable.committed or executable.has_effects or any(isinstance(leaf_keys[i], Elsewhere) for i in kept):
         taken = [(i, executable.arg_avals[i], executable.spread[i]) for i in kept]
         return lambda leaves: executable.run([*consts, *[place(leaves[i], aval, where) for i, aval, where in taken]])
     if any(isinstance(leaf_keys[i], OnHost) for i in kept):
@@ -230,7 +230,7 @@ class _Scalars:
         elif type(x) is int or (type(x) is float and x != 0):
             if len(self.buffers) >= self.LIMIT:
                 self.buffers.clear()
-            sharding = runtime.single_device_sharding(runtime.default_device())
+            sharding = runtime.single_device_sharding(runtime.first_device())
             self.buffers[x] = runtime.put(x, self.aval, sharding, False)
 
 

@@ -95,7 +95,8 @@ class Traceable:
         asked, results = self.shardings(arguments, traced, avals, names)
         if asked:
             keys = [placed_as_asked(*each) for each in zip(keys, avals, asked, strict=True)]
-        return placement_of(keys, self.name, names, results, shardings_inside(traced.jaxpr))
+        function = getattr(self.fun, "__qualname__", self.name)
+        return placement_of(keys, function, names, results, shardings_inside(traced.jaxpr))
 
     def shardings(
         self, arguments: Arguments, traced: TracedCall, avals: Sequence[Any], names: Sequence[str] | None = None

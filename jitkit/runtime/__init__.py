@@ -58,6 +58,7 @@ from .compiling import platform_fingerprint as platform_fingerprint
 from .compiling import prepare_lapack as prepare_lapack
 from .compiling import serialize as serialize
 from .devices import Device as Device
+from .devices import Elsewhere as Elsewhere
 from .devices import OnHost as OnHost
 from .devices import Placed as Placed
 from .devices import Sharding as Sharding
@@ -65,7 +66,9 @@ from .devices import default_backend as default_backend
 from .devices import default_device as default_device
 from .devices import describe_sharding as describe_sharding
 from .devices import devices as devices
+from .devices import first_device as first_device
 from .devices import is_equivalent as is_equivalent
+from .devices import is_first as is_first
 from .devices import lowering_platform as lowering_platform
 from .devices import mesh_text as mesh_text
 from .devices import on_host as on_host
@@ -75,6 +78,7 @@ from .devices import result_shardings as result_shardings
 from .devices import sharding_devices as sharding_devices
 from .devices import sharding_text as sharding_text
 from .devices import single_device_sharding as single_device_sharding
+from .devices import uncommitted as uncommitted
 from .devices import with_whole_axis as with_whole_axis
 from .executing import block_until_ready as block_until_ready
 from .executing import execute_with_tokens as execute_with_tokens

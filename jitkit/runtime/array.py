@@ -149,7 +149,7 @@ class Array(Operators, metaclass=_ArrayMeta):
     @property
     def committed(self) -> bool:
         """Whether the array was put on its device on purpose; computations follow committed arrays."""
-        return self._key is not self.aval
+        return type(self._key) is runtime.Placed
 
     # waiting, deleting
 
@@ -285,7 +285,9 @@ class Array(Operators, metaclass=_ArrayMeta):
         if not self.aval.shape:
             is_key = isinstance(self.aval.dtype, dtypes.ExtendedDType)
             raise TypeError(f"iteration over a 0-d {'key ' if is_key else ''}array")
-        if runtime.default_backend() != "cpu" or self.committed:
+        if self._key is not self.aval or runtime.default_backend() != "cpu":
+            if config.local.state.trace is None and len(runtime.sharding_devices(self.sharding)) == 1:
+                return self._rows_by_programs()
             return (operator.getitem(cast(Any, self), i) for i in range(self.aval.shape[0]))
         aval = self.aval
         if aval in _iterated and config.local.state.trace is None:
@@ -298,6 +300,11 @@ class Array(Operators, metaclass=_ArrayMeta):
         # nothing to compile. From the second iteration on, one program for all rows costs a third of that.
         aval = aval.update(shape=aval.shape[1:])
         return (from_host(row.copy(), aval) for row in self._stored)
+
+    def _rows_by_programs(self) -> Iterator[Any]:
+        """Yield the rows where they are, by a program for each hundred: on a GPU, a slice costs as much as all of them."""
+        for start in range(0, self.aval.shape[0], _MOST_ROWS):
+            yield from unstacking.rows(operator.getitem(cast(Any, self), slice(start, start + _MOST_ROWS)))
 
     def __hash__(self) -> int:
         raise TypeError(f"unhashable type: {type(self).__name__!r}")
@@ -352,13 +359,14 @@ def wrap(buffer: runtime.Buffer) -> Array:
 def from_host(x: Any, aval: ShapedArray) -> Array:
     """Return an uncommitted Array of this aval with the values of a numpy array or Python scalar."""
     sharding = runtime.single_device_sharding(runtime.default_device())
-    return Array(runtime.put(x, aval, sharding, False), aval, aval)
+    return Array(runtime.put(x, aval, sharding, False), aval, runtime.uncommitted(aval, sharding))
 
 
 def reinterpreted(x: Array, aval: ShapedArray) -> Array:
     """Return the buffer of x as an Array of another aval with the same storage, in the same place."""
-    key = runtime.placed(aval, x._key.sharding) if x.committed else aval
-    return Array(x._buf, aval, key)
+    key = x._key
+    remade = aval if key is x.aval else (runtime.placed if x.committed else runtime.uncommitted)(aval, key.sharding)
+    return Array(x._buf, aval, remade)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:

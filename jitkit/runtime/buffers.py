@@ -19,7 +19,16 @@ from ..base import config
 from ..core import ShapedArray, dtypes
 from . import python_halves
 from .beside_jax import for_jax, is_here, jax
-from .devices import Sharding, default_device, make_room, placed, sharding_devices, single_device_sharding
+from .devices import (
+    Sharding,
+    default_device,
+    has_several,
+    make_room,
+    placed,
+    sharding_devices,
+    single_device_sharding,
+    uncommitted,
+)
 from .jaxlib import gate
 
 Buffer = Any  # a jax.Array, used as a handle on a PJRT buffer
@@ -44,7 +53,9 @@ def aval_of_buffer(buffer: Buffer) -> ShapedArray:
 def key_of_buffer(buffer: Buffer) -> Any:
     """Return the cache key of a jax.Array: its aval, and its place when that is not the default."""
     aval = _aval_of_jax_aval.get(buffer.aval) or aval_of_buffer(buffer)  # saves 0.1 us of 5
-    return placed(aval, buffer.sharding) if buffer._committed else aval
+    if buffer._committed:
+        return placed(aval, buffer.sharding)
+    return uncommitted(aval, buffer.sharding) if has_several() else aval
 
 
 def _ask_about_type(t: type) -> Callable[[Any], Any] | None:

@@ -13,6 +13,7 @@ import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..base import config
 from ..core.avals import places
 from . import accelerators
 from .beside_jax import cpu_client, is_here, jax
@@ -42,9 +43,17 @@ def _own_client() -> Any:
 
 
 @functools.cache
-def default_device() -> Device:
-    """Return the device where uncommitted values live."""
+def first_device() -> Device:
+    """Return the device where uncommitted values live, outside of any block of `default_device`."""
     return devices()[0]
+
+
+def default_device() -> Device:
+    """Return the device where uncommitted values live now."""
+    chosen = config.local.state.default_device
+    if chosen is None:
+        return first_device()
+    return devices(chosen)[0] if isinstance(chosen, str) else chosen
 
 
 class _Clients(Mapping[str, Any]):
@@ -72,9 +81,9 @@ def default_backend() -> str:
 
 
 def lowering_platform() -> str:
-    """Return the platform to lower for: the default one, or "cpu" without jaxlib, since writing text needs no device."""
+    """Return the platform to lower for: that of the default device, or "cpu" without jaxlib, since writing text needs no device."""
     try:
-        return default_backend()
+        return default_backend() if config.local.state.default_device is None else str(default_device().platform)
     except ModuleNotFoundError:
         return "cpu"
 
@@ -123,8 +132,23 @@ class OnHost:
         return f"{self.aval.str_short()} on the host"
 
 
+class Elsewhere(OnHost):
+    """The cache key of an uncommitted value that is on another device than the first, where a block of `default_device`
+    put it: its aval and its sharding. Interned. Like a value on the host, it has to be copied to where a program runs.
+    """
+
+    __slots__ = ("sharding",)
+
+    def __init__(self, aval: Any, sharding: Sharding) -> None:
+        self.aval, self.of_python, self.sharding = aval, False, sharding
+
+    def __repr__(self) -> str:
+        return f"{self.aval.str_short()} uncommitted on {describe_sharding(self.sharding)}"
+
+
 _placed: dict[tuple[Any, Sharding], Placed] = {}
 _on_host: dict[Any, OnHost] = {}
+_elsewhere: dict[tuple[Any, Sharding], Elsewhere] = {}
 LIMIT = 1 << 14  # interned keys kept; when full they are dropped, which only costs a cache miss
 
 
@@ -136,6 +160,35 @@ def placed(aval: Any, sharding: Sharding) -> Placed:
         make_room(_placed)
         found = _placed.setdefault(key, Placed(aval, sharding))
     return found
+
+
+def uncommitted(aval: Any, sharding: Sharding) -> Any:
+    """Return the interned key of an uncommitted value on one device: on the first device it is the aval itself."""
+    if is_first(sharding):
+        return aval
+    key = (aval, sharding)
+    found = _elsewhere.get(key)
+    if found is None:
+        make_room(_elsewhere)
+        found = _elsewhere.setdefault(key, Elsewhere(aval, sharding))
+    return found
+
+
+@functools.cache
+def has_several() -> bool:
+    """Whether there are devices besides the first one."""
+    return len(devices()) > 1 or default_backend() != "cpu"
+
+
+def is_first(sharding: Sharding) -> bool:
+    """Whether a sharding is the first device alone."""
+    first = _first_sharding()
+    return sharding is first or tuple(sharding._device_assignment) == (first_device(),)
+
+
+@functools.cache
+def _first_sharding() -> Sharding:
+    return single_device_sharding(first_device())
 
 
 def on_host(aval: Any) -> OnHost:

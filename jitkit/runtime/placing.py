@@ -16,7 +16,6 @@ from ..tree_util import tree_leaves, tree_map
 from . import executing
 from .array import Array
 from .buffers import is_buffer
-from .devices import default_device as device_of_new_arrays
 from .devices import devices
 
 # --- data ---------------------------------------------------------------------------------------------------
@@ -94,19 +93,20 @@ def process_indices(backend: str | None = None) -> list[int]:
     return [process_index(backend)]
 
 
+_PLATFORMS = ("cpu", "gpu", "cuda", "rocm", "tpu")
+
+
 @contextmanager
 def default_device(new_val: Any = None) -> Iterator[None]:
     """Create arrays in the block on `new_val`: a device, or the name of a platform. Functions called in it are traced
-    again.
+    again. The arrays are not committed to it: outside of the block a function takes them to its own device.
 
-    NotImplementedError unless it is the default device already: others are reached by `device_put`.
+    ValueError where `new_val` is neither a device nor the name of a platform.
     """
-    if new_val is not None:
-        wanted = devices(new_val)[0] if isinstance(new_val, str) else new_val
-        if wanted != device_of_new_arrays():
-            raise NotImplementedError(
-                f"default_device: {wanted} is not the device of new arrays, {device_of_new_arrays()}, and jitkit "
-                "cannot change that. Pass arrays through device_put, or set the environment variable JAX_PLATFORMS."
-            )
+    if new_val is not None and new_val not in _PLATFORMS and not hasattr(new_val, "client"):
+        raise ValueError(
+            "jax.default_device must be passed either a Device object (e.g. `jax.devices('cpu')[0]`) or a platform name "
+            f"string like 'cpu' or 'gpu', got: {new_val!r}"
+        )
     with config.default_device(new_val):
         yield
