@@ -48,7 +48,7 @@ def _keys_cubic(x: Any) -> Any:
 
 
 def _cubic_of_pytorch(x: Any) -> Any:
-    """The same with a parameter of -3/4."""
+    """Return the same with a parameter of -3/4."""
     a = -0.75
     out = ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0
     out = jnp.where(x >= 1.0, ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a, out)

@@ -51,7 +51,7 @@ from jitkit.tree_util import tree_leaves
 
 
 def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
-    """The tangent of `y = logistic(x)`, which is 1 / (1 + exp(-x)), where that of x is `g`.
+    """Return the tangent of `y = logistic(x)`, which is 1 / (1 + exp(-x)), where that of x is `g`.
 
     The derivative of the logistic function is y (1 - y): it needs only y, which is known. `constant_like(y, 1)` is a 1
     of y's dtype.

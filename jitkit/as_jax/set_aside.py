@@ -73,7 +73,7 @@ class _Finder:
 
 
 def _import(name: str, globals_: Any = None, locals_: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-    """The `import` of JAX's own modules."""
+    """Return the `import` of JAX's own modules."""
     if level == 0 and name.partition(".")[0] != "jax":
         return builtins.__import__(name, globals_, locals_, fromlist, level)
     with jax_itself():

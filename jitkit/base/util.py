@@ -28,7 +28,7 @@ def safe_map(f: Callable[[T1, T2], T], xs: Iterable[T1], ys: Iterable[T2], /) ->
 @overload
 def safe_map(f: Callable[..., T], xs: Iterable[Any], /, *rest: Iterable[Any]) -> list[T]: ...
 def safe_map(f: Callable[..., T], xs: Iterable[Any], /, *rest: Iterable[Any]) -> list[T]:
-    """`map` as a list; ValueError when the arguments differ in length."""
+    """Return `map` as a list; ValueError when the arguments differ in length."""
     columns = [list(column) for column in (xs, *rest)]
     for position, column in enumerate(columns[1:], start=2):
         if len(column) != len(columns[0]):
@@ -46,7 +46,7 @@ def safe_zip(xs: Iterable[T1], ys: Iterable[T2], zs: Iterable[T3], /) -> list[tu
 @overload
 def safe_zip(xs: Iterable[Any], /, *rest: Iterable[Any]) -> list[tuple[Any, ...]]: ...
 def safe_zip(xs: Iterable[Any], /, *rest: Iterable[Any]) -> Any:
-    """`zip` as a list; ValueError when the arguments differ in length."""
+    """Return `zip` as a list; ValueError when the arguments differ in length."""
     columns = [list(column) for column in (xs, *rest)]
     lengths = tuple(len(column) for column in columns)
     for position, length in enumerate(lengths):
@@ -78,7 +78,7 @@ def partition_list(mask: Sequence[bool], items: Sequence[T]) -> tuple[list[T], l
 
 
 def merge_lists(mask: Sequence[bool], unchosen: Sequence[T1], chosen: Sequence[T2]) -> list[T1 | T2]:
-    """The inverse of `partition_list`."""
+    """Return the inverse of `partition_list`."""
     count = sum(mask)
     assert (len(mask) - count, count) == (len(unchosen), len(chosen)), (
         f"a mask of {len(mask) - count} False and {count} True for {len(unchosen)} and {len(chosen)} items"

@@ -106,7 +106,7 @@ class ShapedArray(AbstractValue):
         return self.update(weak_type=False) if self.weak_type else self
 
     def str_short(self, short_dtypes: bool = False) -> str:
-        """`float32[3,4]`, or `f32[3,4]` as jaxprs have it."""
+        """Return `float32[3,4]`, or `f32[3,4]` as jaxprs have it."""
         long_name = "float0" if self.dtype == dtypes.float0 else self.dtype.name  # numpy calls it "void"
         name = dtypes.short_dtype_name(self.dtype) if short_dtypes else long_name
         return f"{name}[{','.join(map(str, self.shape))}]"

@@ -51,7 +51,7 @@ _TO_32_BITS: dict[DType, DType] = {
 
 @functools.lru_cache(maxsize=1024)
 def narrowed(x64: bool, dtype: Any) -> Any:
-    """`canonicalize_dtype` for a caller that knows the mode."""
+    """Return `canonicalize_dtype` for a caller that knows the mode."""
     if isinstance(dtype, ExtendedDType):
         return dtype
     given = np.dtype(dtype)

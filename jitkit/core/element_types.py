@@ -144,7 +144,7 @@ _HASHABLE = (type, np.dtype, ExtendedDType)
 
 
 def issubdtype(a: Any, b: Any) -> bool:
-    """`numpy.issubdtype`, which also knows that bfloat16 is floating, and extended dtypes."""
+    """Return `numpy.issubdtype`, which also knows that bfloat16 is floating, and extended dtypes."""
     # Anything else may be unhashable: NumPy converts it to a dtype.
     if not isinstance(a, _HASHABLE):
         a = np.dtype(a)

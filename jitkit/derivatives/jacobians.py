@@ -152,7 +152,7 @@ def _of_leaf(block: Any, leaf: Any) -> Any:
 
 
 def _identity(count: int, dtype: Any) -> Any:
-    """`jnp.eye`, as its operations."""
+    """Return `jnp.eye`, as its operations."""
     kind = dtypes.default_int_dtype()
     rows, columns = (lax.broadcasted_iota(kind, (count, count), axis) for axis in (0, 1))
     return lax.convert_element_type(lax.eq(lax.add(rows, kind.type(0)), columns), dtype)

@@ -327,7 +327,7 @@ def unpack_optimizer_state(opt_state: Any) -> Any:
 
 
 def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
-    """The inverse of `unpack_optimizer_state`."""
+    """Return the inverse of `unpack_optimizer_state`."""
     points, tree = tree_flatten(marked_pytree)
     assert all(isinstance(point, JoinPoint) for point in points), "each leaf of a marked tree is a JoinPoint"
     return _packed([point.subtree for point in points], tree)

@@ -152,7 +152,7 @@ class Function:
         return self.take_hoisted(key, type_text)
 
     def take_hoisted(self, key: int, type_text: str) -> str:
-        """The same for a constant that is already in the module's `hoisted` under this key."""
+        """Return the same for a constant that is already in the module's `hoisted` under this key."""
         if key not in self.hoisted:
             self.hoisted[key] = f"%const{len(self.hoisted)}", type_text
         return self.hoisted[key][0]

@@ -89,8 +89,8 @@ class DynamicJaxprTrace(Trace):
         self.constvar_of_id: dict[int, Var] = {}  # a constant's variable, by the `id` of the object
 
     def new_arg(self, aval: Any) -> DynamicJaxprTracer:
-        """The tracer of one more argument, of the type `aval`: it stands for a fresh variable, which goes to the end of
-        `invars`. It has no source line: its source is `source_info.UNKNOWN`.
+        """Return the tracer of one more argument, of the type `aval`: it stands for a fresh variable, which goes to the
+        end of `invars`. It has no source line: its source is `source_info.UNKNOWN`.
         """
         var = Var(aval)
         self.invars.append(var)

@@ -66,7 +66,7 @@ staging_rules[convert_element_type_p] = _stage_convert
 
 
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:
-    """The values of `operand` in another dtype, strongly typed, elementwise.
+    """Return the values of `operand` in another dtype, strongly typed, elementwise.
 
     Floats become integers by truncation; what is out of range depends on the target. Anything but 0 is True.
 
@@ -211,7 +211,7 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, new_dtype: Any) -> Any
 
 
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
-    """The same bits, read as another dtype.
+    """Return the same bits, read as another dtype.
 
     To a narrower dtype, each element becomes a new last axis, lowest bits first; to a wider one, the last axis must
     have the right size, and is removed.

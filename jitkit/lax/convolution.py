@@ -228,7 +228,7 @@ def conv_general_dilated(
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """A convolution of n spatial axes, with strides, padding, dilations and groups.
+    """Return a convolution of n spatial axes, with strides, padding, dilations and groups.
 
     Args:
       lhs: the input, of rank n + 2.
@@ -301,9 +301,7 @@ def conv(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """`conv_general_dilated` with axes in the order batch, feature, spatial, and neither dilations nor
-    groups.
-    """
+    """Return `conv_general_dilated` with axes in the order batch, feature, spatial, and neither dilations nor groups."""
     return conv_general_dilated(
         lhs, rhs, window_strides, padding, precision=precision, preferred_element_type=preferred_element_type
     )
@@ -319,7 +317,7 @@ def conv_with_general_padding(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """`conv_general_dilated` with axes in the order batch, feature, spatial, and no groups."""
+    """Return `conv_general_dilated` with axes in the order batch, feature, spatial, and no groups."""
     return conv_general_dilated(
         lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, precision=precision,
         preferred_element_type=preferred_element_type,

@@ -46,7 +46,7 @@ def iota(dtype: Any, size: int) -> Any:
 
 
 def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> Any:
-    """An array in which every element is its index along axis `dimension`.
+    """Return an array in which every element is its index along axis `dimension`.
 
     Raises:
       TypeError: for bool, and where `shape` is not a shape.
@@ -62,7 +62,7 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> Any:
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
-    """An array of this shape, filled with one scalar.
+    """Return an array of this shape, filled with one scalar.
 
     Without `dtype` the result has that of the scalar, and is weakly typed when the scalar is.
 
@@ -84,7 +84,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """An array filled with one scalar, of the dtype, weak type and shape of x, where these are not given."""
+    """Return an array filled with one scalar, of the dtype, weak type and shape of x, where these are not given."""
     fill_shape = np.shape(x) if shape is None else canonicalize_shape(shape)
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     dtype = dtypes.dtype(x if dtype is None else dtype)
@@ -158,6 +158,6 @@ def empty_like_aval(aval: ShapedArray) -> Any:
 
 
 def shape_as_value(shape: Any) -> Any:
-    """A shape as a vector of integers: int32, or int64 where a size needs it."""
+    """Return a shape as a vector of integers: int32, or int64 where a size needs it."""
     dtype = np.dtype("int64" if any(size > np.iinfo(np.int32).max for size in shape) else "int32")
     return np.asarray(shape, dtype) if len(shape) else full((0,), np.array(0, dtype))

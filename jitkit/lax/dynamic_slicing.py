@@ -300,7 +300,7 @@ def dynamic_update_slice(
 def dynamic_update_slice_in_dim(
     operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """`operand` with `update` written along one axis from `start_index` on, moved where it would stick out."""
+    """Return `operand` with `update` written along one axis from `start_index` on, moved where it would stick out."""
     starts, allow_negative = _corner_in_dim(operand, start_index, int(axis), allow_negative_indices)
     return dynamic_update_slice(operand, update, starts, allow_negative_indices=allow_negative)
 
@@ -309,7 +309,7 @@ def dynamic_update_slice_in_dim(
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """`operand` with `operand[index]` along one axis replaced by `update`, which may lack that axis. Out of
+    """Return `operand` with `operand[index]` along one axis replaced by `update`, which may lack that axis. Out of
     bounds: the nearest.
     """
     axis = int(axis)

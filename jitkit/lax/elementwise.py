@@ -246,12 +246,12 @@ lt, lt_p = binary("lt", ORDERED, comparison("LT"), "x < y.", bool_dtype)
 
 
 def mulhi(x: Any, y: Any, /) -> Any:
-    """The upper half of the product of two integers, elementwise. TypeError for other dtypes."""
+    """Return the upper half of the product of two integers, elementwise. TypeError for other dtypes."""
     return _mulhi(x, y)
 
 
 def nextafter(x1: Any, x2: Any) -> Any:
-    """The next number from x1 towards x2, elementwise. TypeError for what is not a float."""
+    """Return the next number from x1 towards x2, elementwise. TypeError for what is not a float."""
     return _nextafter(x1, x2)
 
 
@@ -287,7 +287,7 @@ conj_p = unary("conj", PART_OF_COMPLEX + COMPLEX, _conj, "The complex conjugate.
 
 
 def conj(x: Any) -> Any:
-    """The complex conjugate, elementwise; a complex number for real x as well.
+    """Return the complex conjugate, elementwise; a complex number for real x as well.
 
     Raises:
       TypeError: for dtypes other than float32, float64, and complex.
@@ -314,7 +314,7 @@ round_p = unary("round", FLOAT, _round, "The nearest integer.")[1]
 
 
 def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
-    """The nearest integer, as a float, elementwise.
+    """Return the nearest integer, as a float, elementwise.
 
     Raises:
       TypeError: for dtypes other than floats.

@@ -65,7 +65,7 @@ def _share(x: Any, extreme: Any, y: Any) -> Any:
 
 
 def _share_of_greater(x: Any, y: Any) -> Any:
-    """The same, as JAX has it since 0.12: nothing where one of the two is nan."""
+    """Return the same, as JAX has it since 0.12: nothing where one of the two is nan."""
     is_greater, is_equal = gt(x, y), eq(x, y)
     one, zero, half = (full_like(is_greater, share, x.dtype) for share in (1, 0, 0.5))
     return select(is_greater, one, select(is_equal, half, zero))

@@ -36,7 +36,7 @@ def identity(x: Any) -> Any:
 @custom_jvp
 @jit
 def relu(x: Any) -> Any:
-    """The larger of x and 0, elementwise, with the shape and the dtype of x."""
+    """Return the larger of x and 0, elementwise, with the shape and the dtype of x."""
     return jnp.maximum(x, 0)
 
 
@@ -46,7 +46,7 @@ relu.defjvps(lambda g, ans, x: lax.select(x > 0, g, lax.full_like(g, 0)))
 @custom_jvp
 @jit
 def relu6(x: Any) -> Any:
-    """x, limited to [0, 6]."""
+    """Return x, limited to [0, 6]."""
     return jnp.minimum(jnp.maximum(x, 0), 6.0)
 
 
@@ -55,7 +55,7 @@ relu6.defjvps(lambda g, ans, x: lax.select((x > 0) & (x < 6), g, lax.full_like(g
 
 @jit
 def squareplus(x: Any, b: Any = 4) -> Any:
-    """(x + sqrt(x**2 + b)) / 2."""
+    """Return (x + sqrt(x**2 + b)) / 2."""
     x = ensure_arraylike("squareplus", x)
     b = ensure_arraylike("squareplus", b)
     return (x + jnp.sqrt(jnp.square(x) + b)) / 2
@@ -63,39 +63,39 @@ def squareplus(x: Any, b: Any = 4) -> Any:
 
 @jit
 def softplus(x: Any) -> Any:
-    """log(1 + e**x), a smooth relu."""
+    """Return log(1 + e**x), a smooth relu."""
     return jnp.logaddexp(x, 0)
 
 
 @jit
 def sparse_plus(x: Any) -> Any:
-    """0 up to -1, x from 1 on, and a parabola between."""
+    """Return 0 up to -1, x from 1 on, and a parabola between."""
     x = ensure_arraylike("sparse_plus", x)
     return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, x, (x + 1.0) ** 2 / 4))
 
 
 @jit
 def soft_sign(x: Any) -> Any:
-    """x / (|x| + 1)."""
+    """Return x / (|x| + 1)."""
     x = ensure_arraylike("soft_sign", x)
     return x / (jnp.abs(x) + 1)
 
 
 @inlined
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + e**-x)."""
+    """Return 1 / (1 + e**-x)."""
     return lax.logistic(x)
 
 
 @jit
 def sparse_sigmoid(x: Any) -> Any:
-    """0 up to -1, 1 from 1 on, and a line between."""
+    """Return 0 up to -1, 1 from 1 on, and a line between."""
     return 0.5 * jnp.clip(x + 1.0, 0.0, 2.0)
 
 
 @jit
 def silu(x: Any) -> Any:
-    """x * sigmoid(x), also called swish."""
+    """Return x * sigmoid(x), also called swish."""
     x = ensure_arraylike("silu", x)
     return x * sigmoid(x)
 
@@ -105,21 +105,21 @@ swish = silu
 
 @jit
 def mish(x: Any) -> Any:
-    """x * tanh(softplus(x))."""
+    """Return x * tanh(softplus(x))."""
     x = ensure_arraylike("mish", x)
     return x * jnp.tanh(softplus(x))
 
 
 @jit
 def log_sigmoid(x: Any) -> Any:
-    """log(sigmoid(x)), accurate where sigmoid(x) is near 0."""
+    """Return log(sigmoid(x)), accurate where sigmoid(x) is near 0."""
     x = ensure_arraylike("log_sigmoid", x)
     return -softplus(-x)
 
 
 @jit
 def elu(x: Any, alpha: Any = 1.0) -> Any:
-    """x where it is positive, alpha * (e**x - 1) elsewhere."""
+    """Return x where it is positive, alpha * (e**x - 1) elsewhere."""
     x = ensure_arraylike("elu", x)
     is_positive = x > 0
     return jnp.where(is_positive, x, alpha * jnp.expm1(jnp.where(x > 0, 0.0, x)))
@@ -127,34 +127,36 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
 
 @jit
 def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
-    """x where it is positive, negative_slope * x elsewhere."""
+    """Return x where it is positive, negative_slope * x elsewhere."""
     x = ensure_arraylike("leaky_relu", x)
     return jnp.where(x >= 0, x, negative_slope * x)
 
 
 @jit
 def hard_tanh(x: Any) -> Any:
-    """x, limited to [-1, 1]."""
+    """Return x, limited to [-1, 1]."""
     x = ensure_arraylike("hard_tanh", x)
     return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
 
 
 @jit
 def celu(x: Any, alpha: Any = 1.0) -> Any:
-    """max(x, 0) + alpha * (e**(min(x, 0) / alpha) - 1): elu with a continuous derivative."""
+    """Return max(x, 0) + alpha * (e**(min(x, 0) / alpha) - 1): elu with a continuous derivative."""
     return jnp.maximum(x, 0.0) + alpha * jnp.expm1(jnp.minimum(x, 0.0) / alpha)
 
 
 @jit
 def selu(x: Any) -> Any:
-    """A scaled elu, with the constants of "Self-Normalizing Neural Networks" (https://arxiv.org/abs/1706.02515)."""
+    """Return a scaled elu, with the constants of "Self-Normalizing Neural Networks" (https://arxiv.org/abs/1706.02515)."""
     alpha = 1.6732632423543772848170429916717
     scale = 1.0507009873554804934193349852946
     return scale * elu(x, alpha)
 
 
 def gelu(x: Any, approximate: bool = True) -> Any:
-    """x * P(X <= x) for a standard normal X; `approximate` with tanh instead of erf (https://arxiv.org/abs/1606.08415)."""
+    """Return x * P(X <= x) for a standard normal X; `approximate` with tanh instead of erf
+    (https://arxiv.org/abs/1606.08415).
+    """
     dtype, (x,) = promote_inexact("gelu", x)
     x = ensure_arraylike("gelu", x)
     if approximate:
@@ -166,7 +168,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 
 @jit(static_argnames=("axis",))
 def glu(x: Any, axis: int = -1) -> Any:
-    """The first half along `axis`, times the sigmoid of the second. ValueError where it has no halves."""
+    """Return the first half along `axis`, times the sigmoid of the second. ValueError where it has no halves."""
     x = ensure_arraylike("glu", x)
     if x.shape[axis] % 2 != 0:
         raise ValueError("axis size must be divisible by 2")
@@ -176,13 +178,13 @@ def glu(x: Any, axis: int = -1) -> Any:
 
 @jit
 def hard_sigmoid(x: Any) -> Any:
-    """relu6(x + 3) / 6."""
+    """Return relu6(x + 3) / 6."""
     return relu6(x + 3.0) / 6.0
 
 
 @jit
 def hard_silu(x: Any) -> Any:
-    """x * hard_sigmoid(x), also called hard_swish."""
+    """Return x * hard_sigmoid(x), also called hard_swish."""
     x = ensure_arraylike("hard_silu", x)
     return x * hard_sigmoid(x)
 
@@ -193,7 +195,9 @@ hard_swish = hard_silu
 @custom_jvp
 @jit
 def log1mexp(x: Any) -> Any:
-    """log(1 - e**-x) for positive x, accurate near 0 and far from it (https://cran.r-project.org/package=Rmpfr, log1mexp-note)."""
+    """Return log(1 - e**-x) for positive x, accurate near 0 and far from it (https://cran.r-project.org/package=Rmpfr,
+    log1mexp-note).
+    """
     x = ensure_arraylike("log1mexp", x)
     c = jnp.log(2.0)
     return jnp.where(x < c, jnp.log(-jnp.expm1(-x)), jnp.log1p(-jnp.exp(-x)))
@@ -243,14 +247,14 @@ def logsumexp(
 
 @jit(static_argnames=("axis", "keepdims"))
 def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
-    """log(mean(e**x)) over `axis`, without overflow."""
+    """Return log(mean(e**x)) over `axis`, without overflow."""
     total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
     return total - jnp.log(statistics.number_of(x, axis, keepdims, where, total.dtype))
 
 
 @jit(static_argnames=("axis",))
 def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
-    """log(softmax(x)), without overflow."""
+    """Return log(softmax(x)), without overflow."""
     x = ensure_arraylike("log_softmax", x)
     largest = jnp.max(x, axis, where=where, initial=-np.inf, keepdims=True)
     safe = x if where is None else jnp.where(where, x, -np.inf)
@@ -260,7 +264,7 @@ def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
 
 
 def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
-    """e**x, divided by its sum over `axis`, without overflow. Elements where `where` is False are 0."""
+    """Return e**x, divided by its sum over `axis`, without overflow. Elements where `where` is False are 0."""
     largest = jnp.max(x, axis, where=where, initial=-np.inf, keepdims=True)
     safe = x if where is None else jnp.where(where, x, -np.inf)
     sizes = jnp.exp(jnp.subtract(safe, lax.stop_gradient(largest)))

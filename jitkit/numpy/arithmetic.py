@@ -83,7 +83,7 @@ def _integer_power(base: Any, exponent: Any, dtype: Any) -> Any:
 
 @inlined
 def log2(x: Any, /) -> Any:
-    """The logarithm to base 2."""
+    """Return the logarithm to base 2."""
     dtype, (x,) = promote_inexact("log2", x)
     if since(0, 11):
         return lax.log2(x)
@@ -97,7 +97,7 @@ def log2(x: Any, /) -> Any:
 
 @inlined
 def log10(x: Any, /) -> Any:
-    """The logarithm to base 10."""
+    """Return the logarithm to base 10."""
     dtype, (x,) = promote_inexact("log10", x)
     factor = np.array(math.log10(math.e), dtypes.finfo(dtype).dtype)[()]
     if dtypes.issubdtype(dtype, np.complexfloating):
@@ -161,7 +161,7 @@ def sinc(x: Any, /) -> Any:
 
 @functools.partial(custom_jvp, nondiff_argnums=(0,))
 def _sinc_maclaurin(k: int, x: Any) -> Any:
-    """The k-th derivative of sin(x) / x at 0, with the shape and dtype of x."""
+    """Return the k-th derivative of sin(x) / x at 0, with the shape and dtype of x."""
     return x * 0 if k % 2 else x * 0 + constant(x, (-1) ** (k // 2) / (k + 1))
 
 
@@ -199,7 +199,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:  # numpy's name
-    """`floor_divide` and `remainder`."""
+    """Return `floor_divide` and `remainder`."""
     dtype, (x1, x2) = promote_numeric("divmod", x1, x2)
     if dtypes.issubdtype(dtype, np.integer):
         return floor_divide(x1, x2), remainder(x1, x2)

@@ -145,7 +145,7 @@ def _iterate(x: Any) -> Iterator[Any]:
 
 
 def _t(x: Any) -> Any:
-    """The axes in reverse order."""
+    """Return the axes in reverse order."""
     return jnp.transpose(x)
 
 

@@ -21,7 +21,7 @@ from .util import as_array
 
 @inlined
 def logaddexp(x1: Any, x2: Any, /, *, out: Any = None, where: Any = None) -> Any:
-    """log(exp(x1) + exp(x2)), without overflow."""
+    """Return log(exp(x1) + exp(x2)), without overflow."""
     refuse_ufunc_options("logaddexp", out, where)
     return _natural(*map(as_array, promote_inexact("logaddexp", x1, x2)[1]))
 

@@ -49,7 +49,7 @@ def _nan_reduction(
 def nanmin(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """The smallest element over `axis` that is not nan; nan where all are."""
+    """Return the smallest element over `axis` that is not nan; nan where all are."""
     return _nan_reduction(
         a, "nanmin", reductions.min, np.inf, initial is None, axis, keepdims, where, out=out, initial=initial
     )
@@ -59,7 +59,7 @@ def nanmin(
 def nanmax(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """The largest element over `axis` that is not nan; nan where all are."""
+    """Return the largest element over `axis` that is not nan; nan where all are."""
     return _nan_reduction(
         a, "nanmax", reductions.max, -np.inf, initial is None, axis, keepdims, where, out=out, initial=initial
     )
@@ -80,7 +80,7 @@ def nansum(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The sum over `axis` with nan counting as 0."""
+    """Return the sum over `axis` with nan counting as 0."""
     dtype = _checked_dtype("nansum", dtype)
     return _nan_reduction(
         a, "nansum", reductions.sum, 0, False, axis, keepdims, where, dtype=dtype, out=out, initial=initial
@@ -97,7 +97,7 @@ def nanprod(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The product over `axis` with nan counting as 1."""
+    """Return the product over `axis` with nan counting as 1."""
     dtype = _checked_dtype("nanprod", dtype)
     return _nan_reduction(
         a, "nanprod", reductions.prod, 1, False, axis, keepdims, where, dtype=dtype, out=out, initial=initial
@@ -108,7 +108,7 @@ def nanprod(
 def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, where: Any = None
 ) -> Any:
-    """The mean over `axis` of the elements that are not nan."""
+    """Return the mean over `axis` of the elements that are not nan."""
     a = ensure_arraylike("nanmean", a)
     where = check_where("nanmean", where)
     refuse_out("nanmean", out)
@@ -134,7 +134,7 @@ def nanvar(
     where: Any = None,
     mean: Any = None,
 ) -> Any:
-    """The variance over `axis` of the elements that are not nan."""
+    """Return the variance over `axis` of the elements that are not nan."""
     a = ensure_arraylike("nanvar", a)
     where = check_where("nanvar", where)
     dtype = _checked_dtype("nanvar", dtype)
@@ -164,7 +164,7 @@ def nanstd(
     where: Any = None,
     mean: Any = None,
 ) -> Any:
-    """The square root of `nanvar`."""
+    """Return the square root of `nanvar`."""
     a = ensure_arraylike("nanstd", a)
     dtype = _checked_dtype("nanstd", dtype)
     refuse_out("nanstd", out)

@@ -180,7 +180,7 @@ def polyfit(
 
 @jit
 def polyadd(a1: Any, a2: Any) -> Any:
-    """The sum of two polynomials."""
+    """Return the sum of two polynomials."""
     a1, a2 = promote_dtypes(*ensure_arraylikes("polyadd", a1, a2))
     longer, shorter = (a1, a2) if a2.shape[0] <= a1.shape[0] else (a2, a1)
     return longer.at[-shorter.shape[0] :].add(shorter)
@@ -188,7 +188,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
 
 @jit
 def polysub(a1: Any, a2: Any) -> Any:
-    """The difference of two polynomials."""
+    """Return the difference of two polynomials."""
     a1, a2 = promote_dtypes(*ensure_arraylikes("polysub", a1, a2))
     return polyadd(a1, -a2)
 

@@ -36,7 +36,7 @@ class ScalarMeta(type):
         return not cls == other
 
     def __call__(cls, x: Any) -> Any:
-        """An array of this dtype."""
+        """Return an array of this dtype."""
         return asarray(x, dtype=cls.dtype)
 
     def __instancecheck__(cls, instance: Any) -> builtins.bool:
@@ -93,5 +93,5 @@ ndarray = Array  # `isinstance(x, ndarray)` is true for tracers, too
 
 
 def issubdtype(arg1: Any, arg2: Any) -> builtins.bool:
-    """`numpy.issubdtype`, which also knows that bfloat16 is floating, and extended dtypes."""
+    """Return `numpy.issubdtype`, which also knows that bfloat16 is floating, and extended dtypes."""
     return dtypes.issubdtype(arg1, arg2)

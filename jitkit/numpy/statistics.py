@@ -197,7 +197,7 @@ def std(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """The square root of `var`."""
+    """Return the square root of `var`."""
     correction = _correction(ddof, correction)
     check_arraylike("std", a)
     return _std(

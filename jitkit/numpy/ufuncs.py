@@ -204,7 +204,7 @@ def _is_whole(dtype: Any) -> bool:
 
 @inlined
 def atan2(x1: Any, x2: Any, /) -> Any:
-    """The angle of the point (x2, x1), in [-pi, pi]."""
+    """Return the angle of the point (x2, x1), in [-pi, pi]."""
     return arctan2(*promote("atan2", x1, x2)[1])
 
 
@@ -238,21 +238,21 @@ def fabs(x: Any, /) -> Any:
 
 @inlined
 def floor(x: Any, /) -> Any:
-    """The largest whole number <= x, of x's dtype."""
+    """Return the largest whole number <= x, of x's dtype."""
     x = ensure_arraylike("floor", x)
     return x if _is_whole(x.dtype) else lax.floor(x)
 
 
 @inlined
 def ceil(x: Any, /) -> Any:
-    """The smallest whole number >= x, of x's dtype."""
+    """Return the smallest whole number >= x, of x's dtype."""
     x = ensure_arraylike("ceil", x)
     return x if _is_whole(x.dtype) else lax.ceil(x)
 
 
 @jit
 def trunc(x: Any) -> Any:
-    """x without its fractional part, of x's dtype."""
+    """Return x without its fractional part, of x's dtype."""
     x = ensure_arraylike("trunc", x)
     if _is_whole(x.dtype):
         return x
@@ -261,7 +261,7 @@ def trunc(x: Any) -> Any:
 
 @jit
 def rint(x: Any, /) -> Any:
-    """x rounded to the nearest whole number, halves to even ones; integers as floats."""
+    """Return x rounded to the nearest whole number, halves to even ones; integers as floats."""
     x = ensure_arraylike("rint", x)
     if _is_whole(x.dtype):
         return lax.convert_element_type(x, dtypes.default_float_dtype())
@@ -272,39 +272,39 @@ def rint(x: Any, /) -> Any:
 
 @inlined
 def square(x: Any, /) -> Any:
-    """x * x."""
+    """Return x * x."""
     return lax.square(*promote_numeric("square", x)[1])
 
 
 @inlined
 def reciprocal(x: Any, /) -> Any:
-    """1 / x, of integers as floats."""
+    """Return 1 / x, of integers as floats."""
     return lax.integer_pow(as_array(promote_inexact("reciprocal", x)[1][0]), -1)
 
 
 @inlined
 def real(val: Any, /) -> Any:
-    """The real part; a real array itself."""
+    """Return the real part; a real array itself."""
     val = ensure_arraylike("real", val)
     return lax.real(val) if dtypes.issubdtype(val.dtype, np.complexfloating) else val
 
 
 @inlined
 def imag(val: Any, /) -> Any:
-    """The imaginary part; zeros for a real array."""
+    """Return the imaginary part; zeros for a real array."""
     val = ensure_arraylike("imag", val)
     return lax.imag(val) if dtypes.issubdtype(val.dtype, np.complexfloating) else lax.full_like(val, 0)
 
 
 @inlined
 def conjugate(x: Any, /) -> Any:
-    """The complex conjugate; a real array itself."""
+    """Return the complex conjugate; a real array itself."""
     x = ensure_arraylike("conjugate", x)
     return lax.conj(x) if dtypes.issubdtype(x.dtype, np.complexfloating) else x
 
 
 def conj(x: Any, /) -> Any:
-    """The complex conjugate; a real array itself."""
+    """Return the complex conjugate; a real array itself."""
     return conjugate(x)
 
 
@@ -324,13 +324,13 @@ def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def bitwise_count(x: Any, /) -> Any:
-    """The number of ones among the bits of |x|, as uint8."""
+    """Return the number of ones among the bits of |x|, as uint8."""
     return lax.convert_element_type(lax.population_count(absolute(*promote_numeric("bitwise_count", x)[1])), np.uint8)
 
 
 @jit
 def arccosh(x: Any, /) -> Any:
-    """The inverse of the hyperbolic cosine; nan below 1."""
+    """Return the inverse of the hyperbolic cosine; nan below 1."""
     result = lax.acosh(*promote_inexact("arccosh", x)[1])
     if dtypes.issubdtype(result.dtype, np.complexfloating):  # the branch with a positive real part
         result = where(real(result) < 0, lax.neg(result), result)
@@ -339,6 +339,6 @@ def arccosh(x: Any, /) -> Any:
 
 @inlined
 def acosh(x: Any, /) -> Any:
-    """The inverse of the hyperbolic cosine; nan below 1."""
+    """Return the inverse of the hyperbolic cosine; nan below 1."""
     check_arraylike("acosh", x)
     return arccosh(x)

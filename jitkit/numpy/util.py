@@ -99,7 +99,7 @@ def ensure_arraylikes(name: str, *args: Any) -> list[Any]:
 
 
 def ndim(a: Any) -> int:
-    """The number of axes of an array or scalar."""
+    """Return the number of axes of an array or scalar."""
     if hasattr(a, "ndim"):
         rank: int = a.ndim
         return rank
@@ -108,7 +108,7 @@ def ndim(a: Any) -> int:
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The sizes of the axes of an array or scalar."""
+    """Return the sizes of the axes of an array or scalar."""
     if hasattr(a, "shape"):
         sizes: tuple[int, ...] = a.shape
         return sizes
@@ -117,7 +117,7 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
-    """The number of elements, in all or along `axis`."""
+    """Return the number of elements, in all or along `axis`."""
     _warn_unless_arraylike("size", a)
     sizes = shape(a)
     if axis is None:

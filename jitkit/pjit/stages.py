@@ -182,7 +182,7 @@ class Lowered(_Stage):
         self._placement = placement
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """The StableHLO text; with `debug_info`, every line ends in the Python line it came from.
+        """Return the StableHLO text; with `debug_info`, every line ends in the Python line it came from.
 
         With `dialect="hlo"`, the same program as XLA takes it, before optimisation.
         """

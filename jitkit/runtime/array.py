@@ -114,7 +114,7 @@ class Array(Operators, metaclass=_ArrayMeta):
         return owners[0] if len(owners) == 1 else self.sharding
 
     def devices(self) -> set[runtime.Device]:
-        """The devices that hold the array."""
+        """Return the devices that hold the array."""
         self._check_not_deleted()
         return set(runtime.sharding_devices(self._buf.sharding))
 
@@ -134,11 +134,11 @@ class Array(Operators, metaclass=_ArrayMeta):
         return list(self._as_jax_array().addressable_shards)
 
     def on_device_size_in_bytes(self) -> int:
-        """The memory that the array takes on its device."""
+        """Return the memory that the array takes on its device."""
         return int(self._buf.on_device_size_in_bytes())
 
     def unsafe_buffer_pointer(self) -> int:
-        """The address of the array's memory, which is valid as long as the array."""
+        """Return the address of the array's memory, which is valid as long as the array."""
         return runtime.address_of(self._buf)
 
     def copy_to_host_async(self) -> None:
@@ -247,11 +247,11 @@ class Array(Operators, metaclass=_ArrayMeta):
         return self.tobytes()
 
     def tobytes(self, order: str = "C") -> bytes:
-        """The elements' bytes."""
+        """Return the elements' bytes."""
         return self._value.tobytes("F" if order == "F" else "C")
 
     def item(self, *args: int) -> Any:
-        """The element as a Python scalar; with several elements, the one at the index given."""
+        """Return the element as a Python scalar; with several elements, the one at the index given."""
         return self._value.item(*args)
 
     def __bool__(self) -> bool:

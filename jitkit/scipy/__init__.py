@@ -1,16 +1,15 @@
 """`jitkit.scipy`: functions with scipy's names.
 
-Comes in: arrays. Goes out: arrays, made of `jitkit.numpy` and `jitkit.lax`. In the order of
-reading:
+Comes in: arrays. Goes out: arrays, computed by `jitkit.numpy` and `jitkit.lax`. In the order of reading:
 
-    arguments                        what all functions do with their arguments first
-    special                          functions that have names of their own
-    stats                            distributions, which are made of these
+    arguments                        checks and promotion of arguments
+    special                          special functions
+    stats                            distributions, which use these
     linalg                           matrices
     fft                              cosine transforms
-    sparse                           systems of equations, solved step by step
-    optimize                         where a function is smallest
-    ndimage, integrate               arrays read between their elements; integrals of samples
+    sparse                           iterative solvers of systems of equations
+    optimize                         minimization
+    ndimage, integrate               interpolation in arrays; integrals of samples
 
 JAX: jax/_src/scipy/special.py:erf
 """

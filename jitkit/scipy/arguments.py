@@ -1,4 +1,4 @@
-"""What functions of `jitkit.scipy` do with their arguments first.
+"""Checks and promotes the arguments of `jitkit.scipy`.
 
 JAX: jax/_src/numpy/util.py:promote_args_inexact
 """
@@ -15,11 +15,11 @@ from ..numpy.util import as_array
 
 
 def promoted(name: str, *args: Any) -> list[Any]:
-    """The arguments as arrays of one type that has fractions, and of one rank."""
+    """Return the arguments as arrays of one inexact dtype and one rank."""
     return list(map(as_array, promote_inexact(name, *args)[1]))
 
 
 def refuse_complex(name: str, x: Any) -> None:
-    """ValueError for complex numbers."""
+    """Raise ValueError for complex numbers."""
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise ValueError(f"{name} does not support complex-valued inputs.")

@@ -1,7 +1,8 @@
-"""`jitkit.scipy.fft`: cosine transforms, of type 2, made of Fourier transforms of the same length.
+"""`jitkit.scipy.fft`: cosine transforms, of type 2, computed by Fourier transforms of the same length.
 
-The elements at even places, and behind them those at odd places backwards, have a Fourier transform that only has to be turned, by
-a quarter of a step for each frequency (J. Makhoul, A Fast Cosine Transform in One and Two Dimensions, 1980).
+Take the elements at even positions, followed by those at odd positions in reverse: their Fourier transform only has to
+be turned by a quarter of a step for each frequency (J. Makhoul, A Fast Cosine Transform in One and Two Dimensions,
+1980).
 
 JAX: jax/_src/scipy/fft.py:dct
 """
@@ -33,12 +34,12 @@ def _check(name: str, type: int, norm: str | None) -> None:
 
 
 def _along(values: Any, axis: int, ndim: int) -> Any:
-    """A vector as an array whose other axes have one element."""
+    """Return a vector as an array whose other axes have one element."""
     return lax.expand_dims(values, [a for a in range(ndim) if a != axis])
 
 
 def _turned(n: int, k: Any) -> Any:
-    """A quarter of a step back for each frequency."""
+    """Return the factors that turn each frequency back by a quarter of a step."""
     count, k = promote_dtypes_complex(n, k)
     return exp(-0.5j * np.pi * k / count)
 
@@ -66,17 +67,17 @@ def _orthonormal(x: Any, axis: int) -> Any:
 
 
 def _of_lengths(x: Any, lengths: dict[int, int]) -> Any:
-    """x with zeros behind, or cut, to these lengths along axes."""
+    """Return x with zeros behind, or cut, to these lengths along axes."""
     return lax.pad(x, array(0, x.dtype), [(0, lengths.get(a, size) - size, 0) for a, size in enumerate(x.shape)])
 
 
 def _of_parts(transform: Callable[[Any], Any], x: Any) -> Any:
-    """The transform of complex numbers: of their real and imaginary parts."""
+    """Return the transform of complex numbers: of their real and imaginary parts."""
     return lax.complex(transform(x.real), transform(x.imag))
 
 
 def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The cosine transform of x along an axis: `2 * sum(x[j] * cos(pi * k * (2 * j + 1) / (2 * n)))` for each k.
+    """Return the cosine transform of x along an axis: `2 * sum(x[j] * cos(pi * k * (2 * j + 1) / (2 * n)))` for each k.
 
     Args:
       type: 2; there are no others.
@@ -102,7 +103,7 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
 
 
 def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of `dct`, with the same arguments and errors."""
+    """Return the inverse of `dct`, with the same arguments and errors."""
     x = ensure_arraylike("idct", x)
     _check("idct", type, norm)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
@@ -124,7 +125,9 @@ def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str 
 
 
 def _in_two_axes(x: Any, axes: Sequence[int], norm: str | None) -> Any:
-    """One transform for two axes, which takes the one of two frequencies from that of one and its opposite."""
+    """Compute one transform for two axes: each pair of frequencies combines the transform at these and at the opposite
+    of one.
+    """
     one, other = (canonicalize_axis(axis, x.ndim) for axis in axes)
     m, n = x.shape[one], x.shape[other]
     spectrum = transforms.fftn(_interleaved(_interleaved(x, one), other), axes=axes)
@@ -147,7 +150,8 @@ def _axes_and_lengths(x: Any, s: Any, axes: Any) -> tuple[tuple[int, ...], list[
 
 
 def dctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """`dct` along several axes: all, if `axes` are not given, or the last ones, as many as there are lengths in `s`.
+    """Return `dct` along several axes: all, if `axes` are not given, or the last ones, as many as there are lengths in
+    `s`.
 
     Raises:
       NotImplementedError: for other types than 2.
@@ -170,7 +174,7 @@ def dctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: str | Non
 
 
 def idctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The inverse of `dctn`, with the same arguments and errors."""
+    """Return the inverse of `dctn`, with the same arguments and errors."""
     x = ensure_arraylike("idctn", x)
     _check("idctn", type, norm)
     if dtypes.issubdtype(x.dtype, np.complexfloating):

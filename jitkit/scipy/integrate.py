@@ -1,4 +1,4 @@
-"""`jitkit.scipy.integrate`: integrals of what is known by samples.
+"""`jitkit.scipy.integrate`: integrates functions given by samples.
 
 JAX: jax/_src/scipy/integrate.py:trapezoid
 """
@@ -15,7 +15,7 @@ from ..pjit.jit import jit
 
 @jit(static_argnames=("axis",))
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral along an axis by the trapezoidal rule: of samples at positions x, or at a distance dx."""
+    """Return the integral along an axis by the trapezoidal rule: of samples at positions x, or at a distance dx."""
     return calculus.trapezoid(y, x, dx, axis)
 
 

@@ -1,4 +1,4 @@
-"""`jitkit.scipy.ndimage`: arrays read between their elements.
+"""`jitkit.scipy.ndimage`: interpolates between the elements of arrays.
 
 JAX: jax/_src/scipy/ndimage.py:map_coordinates
 """
@@ -23,12 +23,12 @@ from ..pjit.jit import jit
 
 
 def _mirror(index: Any, size: int) -> Any:
-    """Back at the middle of the last element."""
+    """Mirror an index at the middle of the last element."""
     last = size - 1
     return abs_((index + last) % (2 * last) - last)
 
 
-_OUTSIDE: dict[str, Callable[[Any, int], Any]] = {  # what an index outside of an axis stands for
+_OUTSIDE: dict[str, Callable[[Any, int], Any]] = {  # What an index outside of an axis means.
     "constant": lambda index, size: index,
     "nearest": lambda index, size: clip(index, 0, size - 1),
     "wrap": lambda index, size: index % size,
@@ -46,7 +46,7 @@ def _nearest(coordinate: Any) -> list[tuple[Any, Any]]:
 
 
 def _neighbours(coordinate: Any) -> list[tuple[Any, Any]]:
-    """The two indices around a coordinate, and how much each counts."""
+    """Return the two indices around a coordinate, and the weight of each."""
     below = floor(coordinate)
     part = coordinate - below
     rest = 1 - part
@@ -89,7 +89,7 @@ def _map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: s
 
 
 def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: Any = 0.0) -> Any:
-    """`input` at coordinates that may lie between its elements.
+    """Return `input` at coordinates that may lie between its elements.
 
     Args:
       coordinates: an array for each axis of `input`, all of one shape, which is that of the result.

@@ -251,7 +251,7 @@ def tree_map_with_path(
     is_leaf: Callable[..., bool] | None = None,
     is_leaf_takes_path: bool = False,
 ) -> Any:
-    """`tree_map` for a function that takes the key path of the leaf first."""
+    """Return `tree_map` for a function that takes the key path of the leaf first."""
     pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     columns = [_flatten_up_to(treedef, tree, other, "tree_map_with_path tree", None) for other in rest]
     return tree_unflatten(treedef, [f(*row) for row in zip(*unzip2(pairs), *columns, strict=True)])
@@ -351,7 +351,7 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = 
 
 
 def broadcast_over(prefix_tree: Any, full: PyTreeDef, is_leaf: IsLeaf | None = None) -> list[Any]:
-    """`broadcast_prefix` over a structure instead of a tree."""
+    """Return `broadcast_prefix` over a structure instead of a tree."""
     leaves, prefix = tree_flatten(prefix_tree, is_leaf)
     counts: list[int] = []
     if not _count_below(prefix, full, counts):

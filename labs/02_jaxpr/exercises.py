@@ -34,8 +34,8 @@ from jitkit.jaxpr.printer import pp_aval
 
 class DynamicJaxprTrace:
     def new_arg(self, aval: Any) -> DynamicJaxprTracer:
-        """The tracer of one more argument, of the type `aval`: it stands for a fresh variable,
-        which goes to the end of `invars`. It has no source line: its source is
+        """Return the tracer of one more argument, of the type `aval`: it stands for a fresh
+        variable, which goes to the end of `invars`. It has no source line: its source is
         `source_info.UNKNOWN`.
         """
         raise NotImplementedError("02.1")

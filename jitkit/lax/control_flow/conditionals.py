@@ -179,7 +179,7 @@ def refuse_effects(branches: Sequence[Jaxpr]) -> None:
 
 
 def select_case(which: Any, *cases: Any) -> Any:
-    """`select_n` with a choice for each element of a batch, along the first axis."""
+    """Return `select_n` with a choice for each element of a batch, along the first axis."""
     shape = np.shape(cases[0])
     return select_n(which if len(shape) == 1 else broadcast_in_dim(which, shape, [0]), *cases)
 

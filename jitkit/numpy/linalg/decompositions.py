@@ -121,13 +121,13 @@ def _svd_of_hermitian(a: Any, compute_uv: bool, subset_by_index: tuple[int, int]
 
 
 def svdvals(x: Any, /) -> Any:
-    """The singular values of matrices, in descending order."""
+    """Return the singular values of matrices, in descending order."""
     return svd(ensure_arraylike("jnp.linalg.svdvals", x), compute_uv=False, hermitian=False)
 
 
 @jit(static_argnames=("UPLO", "symmetrize_input"))
 def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:  # numpy's name
-    """The eigenvalues of Hermitian matrices, in ascending order, and their eigenvectors, as columns.
+    """Return the eigenvalues of Hermitian matrices, in ascending order, and their eigenvectors, as columns.
 
     With `symmetrize_input`, `a` is first replaced by the mean of itself and its adjoint; otherwise one triangle is read, the
     lower one unless `UPLO` is "U".
@@ -142,7 +142,7 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Eigh
 
 @jit(static_argnames=("UPLO", "symmetrize_input"))
 def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:  # numpy's name
-    """The eigenvalues of Hermitian matrices, in ascending order."""
+    """Return the eigenvalues of Hermitian matrices, in ascending order."""
     a = ensure_arraylike("jnp.linalg.eigvalsh", a)
     (a,) = promote_dtypes_inexact(a)
     return eigh(a, UPLO, symmetrize_input=symmetrize_input).eigenvalues

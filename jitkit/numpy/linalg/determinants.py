@@ -113,7 +113,7 @@ for _function in (_slogdet_small, _slogdet_lu, _slogdet_qr):
 
 @jit
 def det(a: Any) -> Any:
-    """The determinants of square matrices."""
+    """Return the determinants of square matrices."""
     a = ensure_arraylike("jnp.linalg.det", a)
     (a,) = promote_dtypes_inexact(a)
     if a.shape[-2:] == (2, 2):

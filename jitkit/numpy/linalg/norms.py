@@ -60,7 +60,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 @inlined(static_argnames=("axis", "keepdims", "ord"))
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The norm of vectors along `axis`, or of all elements; `ord` as for `norm`."""
+    """Return the norm of vectors along `axis`, or of all elements; `ord` as for `norm`."""
     x = ensure_arraylike("jnp.linalg.vector_norm", x)
     if ord is None or ord == 2:
         return sqrt(reductions.sum(real(x * conj(x)), axis=axis, keepdims=keepdims))
@@ -103,7 +103,7 @@ def _matrix_norm(x: Any, ord: Any, row_axis: int, column_axis: int, keepdims: bo
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of matrices in the last two axes; `ord` as for `norm`."""
+    """Return the norm of matrices in the last two axes; `ord` as for `norm`."""
     return norm(ensure_arraylike("jnp.linalg.matrix_norm", x), ord=ord, keepdims=keepdims, axis=(-2, -1))
 
 

@@ -50,7 +50,9 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
-    """The product of several matrices, in the order with the fewest multiplications. The first and the last may be vectors."""
+    """Return the product of several matrices, in the order with the fewest multiplications. The first and the last may
+    be vectors.
+    """
     arrays = ensure_arraylikes("jnp.linalg.multi_dot", *arrays)
     if len(arrays) < 2:
         raise ValueError(f"multi_dot requires at least two arrays; got len(arrays)={len(arrays)}")
@@ -72,7 +74,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The vector perpendicular to two vectors of three elements. ValueError for other sizes."""
+    """Return the vector perpendicular to two vectors of three elements. ValueError for other sizes."""
     x1, x2 = ensure_arraylikes("jnp.linalg.outer", x1, x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
@@ -83,7 +85,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    """All products of an element of one vector with one of the other. ValueError unless both have one axis."""
+    """Return all products of an element of one vector with one of the other. ValueError unless both have one axis."""
     x1, x2 = ensure_arraylikes("jnp.linalg.outer", x1, x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} {x2.ndim=}")
@@ -91,19 +93,19 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sum over `axis` of conj(x1) * x2."""
+    """Return the sum over `axis` of conj(x1) * x2."""
     x1, x2 = ensure_arraylikes("jnp.linalg.vecdot", x1, x2)
     return contractions.vecdot(x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type)
 
 
 def matmul(x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """`x1 @ x2`."""
+    """Return `x1 @ x2`."""
     x1, x2 = ensure_arraylikes("jnp.linalg.matmul", x1, x2)
     return contractions.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sum of products over several axes, as `jitkit.numpy.tensordot`."""
+    """Return the sum of products over several axes, as `jitkit.numpy.tensordot`."""
     x1, x2 = ensure_arraylikes("jnp.linalg.tensordot", x1, x2)
     return contractions.tensordot(x1, x2, axes=axes, precision=precision, preferred_element_type=preferred_element_type)
 
@@ -118,12 +120,12 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """The diagonals of matrices."""
+    """Return the diagonals of matrices."""
     x = ensure_arraylike("jnp.linalg.diagonal", x)
     return diagonals.diagonal(x, offset=offset, axis1=-2, axis2=-1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sums of the diagonals of matrices."""
+    """Return the sums of the diagonals of matrices."""
     x = ensure_arraylike("jnp.linalg.trace", x)
     return diagonals.trace(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)

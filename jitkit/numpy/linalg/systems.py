@@ -22,7 +22,7 @@ from ..vectorizing import vectorize
 
 @jit
 def solve(a: Any, b: Any) -> Any:
-    """The x for which a @ x = b; inf and nan where the matrix has no inverse.
+    """Return the x for which a @ x = b; inf and nan where the matrix has no inverse.
 
     Args:
       a: square matrices, of shape [..., m, m].
@@ -46,7 +46,7 @@ def solve(a: Any, b: Any) -> Any:
 
 @jit
 def inv(a: Any) -> Any:
-    """The inverses of square matrices; inf and nan where there is none."""
+    """Return the inverses of square matrices; inf and nan where there is none."""
     a = ensure_arraylike("jnp.linalg.inv", a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"Argument to inv must have shape [..., n, n], got {a.shape}.")
@@ -54,7 +54,7 @@ def inv(a: Any) -> Any:
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
-    """The inverse of an array as a matrix whose rows are its first `ind` axes."""
+    """Return the inverse of an array as a matrix whose rows are its first `ind` axes."""
     a = ensure_arraylike("tensorinv", a)
     ind = operator.index(ind)
     if ind <= 0:

@@ -1,11 +1,11 @@
 """`jitkit.scipy.linalg`: matrices, with scipy's names and arguments.
 
-Comes in: arrays. Goes out: arrays, made of `lax.linalg`. In the order of reading:
+Comes in: arrays. Goes out: arrays, computed by `lax.linalg`. In the order of reading:
 
     factoring            Cholesky, LU, QR, singular values, eigenvalues, and systems that are solved by factors
     functions            functions of matrices: the exponential
-    patterns             matrices that are made of a row and a column, or of blocks
-    named_matrices       matrices that are made of a size
+    patterns             matrices made from a row and a column, or from blocks
+    named_matrices       named matrices of a given size
 
 JAX: jax/_src/scipy/linalg.py:cholesky
 """

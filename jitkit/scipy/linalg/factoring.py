@@ -1,7 +1,7 @@
-"""Factors of matrices, and systems of linear equations that are solved by them.
+"""Factors matrices, and solves systems of linear equations by the factors.
 
-scipy's options about memory and checks (`overwrite_a`, `check_finite`, `lwork`) are taken and do nothing: arrays are not written to,
-and a compiled program cannot look at values and raise.
+scipy's options about memory and checks (`overwrite_a`, `check_finite`, `lwork`) are accepted and ignored: arrays are
+immutable, and a compiled program cannot check values and raise.
 
 JAX: jax/_src/scipy/linalg.py:cho_factor
 """
@@ -33,7 +33,8 @@ def _cholesky(a: Any, lower: bool) -> Any:
 
 
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The upper triangles U (with `lower`, the lower ones L) for which U^H U (L L^H) is the Hermitian positive `a`; else nan.
+    """Return the upper triangles U (with `lower`, the lower ones L) for which U^H U (L L^H) is the Hermitian positive
+    `a`; else nan.
 
     Only that triangle of `a` is read.
     """
@@ -41,7 +42,7 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
-    """`cholesky`, and `lower`: what `cho_solve` takes."""
+    """Return `cholesky`, and `lower`: what `cho_solve` takes."""
     return cholesky(a, lower=lower), lower
 
 
@@ -58,13 +59,15 @@ def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
 
 
 def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
-    """The x for which a @ x = b, from `cho_factor(a)`."""
+    """Return the x for which a @ x = b, from `cho_factor(a)`."""
     c, lower = c_and_lower
     return _cho_solve(c, b, lower)
 
 
 def _signature(name: str, argument: str, a: Any, b: Any) -> str:
-    """What a solution takes and returns: a vector, or matrices. {} stands for what comes before the right side."""
+    """Return the signature of a solver, for a vector or for matrices. {} stands for the axes of the arguments before
+    the right side.
+    """
     if b.ndim == 1:
         return "{},(n)->(n)"
     if a.ndim == b.ndim + 1 and a.shape[-1] == b.shape[-1]:
@@ -83,7 +86,7 @@ def _signature(name: str, argument: str, a: Any, b: Any) -> str:
 
 @jit(static_argnames=("overwrite_a", "check_finite"))
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
-    """Both triangles in one matrix, and the swaps of rows: what `lu_solve` takes."""
+    """Return both triangles in one matrix, and the swaps of rows: what `lu_solve` takes."""
     (a,) = promote_dtypes_inexact(asarray(a))
     factors, pivots, _ = lax.linalg.lu(a)
     return factors, pivots
@@ -93,7 +96,9 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 def lu_solve(
     lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """The x for which a @ x = b, from `lu_factor(a)`. With `trans`, a is transposed (1), and conjugated, too (2)."""
+    """Return the x for which a @ x = b, from `lu_factor(a)`. With `trans`, a is transposed (1), and conjugated, too
+    (2).
+    """
     factors, pivots = lu_and_piv
     factors, b = promote_dtypes_inexact(asarray(factors), asarray(b))
     m, _ = factors.shape[-2:]
@@ -120,8 +125,8 @@ def _lu(a: Any, permute_l: bool) -> Any:
 
 @jit(static_argnames=("permute_l", "overwrite_a", "check_finite"))
 def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """`(p, l, u)` of one matrix, whose product it is: a permutation, a lower triangle with ones, an upper one. With `permute_l`,
-    `(p @ l, u)`.
+    """Return `(p, l, u)` of one matrix, whose product it is: a permutation, a lower triangle with ones, an upper one.
+    With `permute_l`, `(p @ l, u)`.
     """
     return _lu(a, permute_l)
 
@@ -146,7 +151,7 @@ def qr(
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """`(q, r)`, whose product is `a`: a matrix with orthogonal columns of length 1, and an upper triangle.
+    """Return `(q, r)`, whose product is `a`: a matrix with orthogonal columns of length 1, and an upper triangle.
 
     Args:
       mode: "full": q is square; "economic": it has no more columns than a has rows or columns; "r": `(r,)` alone.
@@ -169,12 +174,12 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Any:
-    """`(u, s, vh)`: two rotations and the singular values, which descend; without `compute_uv`, s alone."""
+    """Return `(u, s, vh)`: two unitary matrices and the singular values, descending; without `compute_uv`, s alone."""
     return _svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
 
 
 def _eigh_generalized(a: Any, b: Any, *, lower: bool, type: int) -> tuple[Any, Any]:
-    """By b = L L^H: the problem of one matrix, L^-1 a L^-H or L^H a L, and its vectors as those of the two."""
+    """Factor b = L L^H to get a problem of one matrix, L^-1 a L^-H or L^H a L, and transform its eigenvectors back."""
     factor, a = lax.linalg.cholesky(b), (a + conj(a.mT)) / 2
     solve_once = functools.partial(lax.linalg.triangular_solve, factor, lower=True)
     product = functools.partial(matmul, precision=lax.Precision.HIGHEST)
@@ -224,7 +229,8 @@ def eigh(
     type: int = 1,
     check_finite: bool = True,
 ) -> Any:
-    """The eigenvalues of Hermitian matrices, in ascending order, and the eigenvectors as columns; with `eigvals_only`, the first.
+    """Return the eigenvalues of Hermitian matrices, in ascending order, and the eigenvectors as columns; with
+    `eigvals_only`, the first.
 
     With JAX 0.12, a positive `b` makes it a problem of two matrices: a v = w b v, or, of `type` 2 and 3, a b v = w v and b a v = w v.
 
@@ -260,7 +266,8 @@ def solve(
     check_finite: bool = True,
     assume_a: str = "gen",
 ) -> Any:
-    """The x for which a @ x = b. With `assume_a="pos"`, a is Hermitian and positive, and solved by its Cholesky factor.
+    """Return the x for which a @ x = b. With `assume_a="pos"`, a is Hermitian and positive, and solved by its Cholesky
+    factor.
 
     ValueError for an `assume_a` that is not gen, sym, her or pos.
     """
@@ -297,7 +304,8 @@ def solve_triangular(
     debug: Any = None,
     check_finite: bool = True,
 ) -> Any:
-    """The x for which a @ x = b, where `a` is an upper triangle (with `lower`, a lower one); the other one is not read.
+    """Return the x for which a @ x = b, where `a` is an upper triangle (with `lower`, a lower one); the other one is
+    not read.
 
     Args:
       trans: 0 or "N": a as it is; 1 or "T": transposed; 2 or "C": conjugated, too.
@@ -307,10 +315,10 @@ def solve_triangular(
 
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The inverses of square matrices."""
+    """Return the inverses of square matrices."""
     return numpy_linalg.inv(a)
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The determinants of square matrices."""
+    """Return the determinants of square matrices."""
     return numpy_linalg.det(a)

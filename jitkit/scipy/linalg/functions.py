@@ -48,7 +48,8 @@ _LIMITS = {
 
 @jit(static_argnames=("upper_triangular", "max_squarings"))
 def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:  # scipy's name
-    """The exponential of square matrices, the sum of A^k / k!; nan where it would take more squarings than `max_squarings`.
+    """Return the exponential of square matrices, the sum of A^k / k!; nan where it would take more squarings than
+    `max_squarings`.
 
     `upper_triangular` says that A is an upper triangle, which is solved faster.
     """
@@ -70,7 +71,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
 
 @jit
 def _calc_P_Q(A: Any) -> tuple[Any, Any, Any]:  # jaxprs show JAX's name
-    """Numerator and denominator of the approximant, and by how many halvings A has come."""
+    """Return numerator and denominator of the approximant, and the number of halvings of A."""
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ValueError("expected A to be a square matrix")
     norm = numpy_linalg.norm(A, 1)
@@ -90,16 +91,16 @@ def _precise_dot(a: Any, b: Any) -> Any:
 
 
 def _pade(coefficients: Sequence[int], a: Any) -> tuple[Any, Any]:
-    """The odd and the even terms of the numerator."""
+    """Return the odd and the even terms of the numerator."""
     b = [float(c) for c in coefficients]
     degree = len(b) - 1
     one = eye(a.shape[0], a.shape[1], dtype=a.dtype)
-    powers = [one, _precise_dot(a, a)]  # of a squared
+    powers = [one, _precise_dot(a, a)]  # the powers of a squared
     while len(powers) <= min(degree // 2, 4 if degree == 9 else 3):
         powers.append(_precise_dot(powers[-1], powers[1]))
 
     def terms(first: int, top: int) -> Any:
-        """The sum of powers up to `top`, the highest first, with every second coefficient from `first`."""
+        """Return the sum of powers up to `top`, the highest first, with every second coefficient from `first`."""
         total = b[first + 2 * top] * powers[top]
         for k in range(top - 1, -1, -1):
             total = total + b[first + 2 * k] * powers[k]
@@ -112,7 +113,7 @@ def _pade(coefficients: Sequence[int], a: Any) -> tuple[Any, Any]:
 
 
 def _with_high_terms(b: Sequence[float], first: int, powers: Sequence[Any]) -> Any:
-    """Every second term of 13, from `first`: those above the sixth power are multiplied by it once."""
+    """Sum every second term of 13, from `first`: those above the sixth power are multiplied by it once."""
     high = b[first + 12] * powers[3] + b[first + 10] * powers[2] + b[first + 8] * powers[1]
     total = _precise_dot(powers[3], high)
     for k in (3, 2, 1, 0):
@@ -131,7 +132,7 @@ def _squaring(R: Any, n_squarings: Any, max_squarings: int) -> Any:
 
 @jit(static_argnames=("method", "compute_expm"))
 def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:  # scipy's names
-    """`(expm(A), its derivative in the direction E)`; without `compute_expm`, the second. `method` does nothing."""
+    """Return `(expm(A), its derivative in the direction E)`; without `compute_expm`, the second. `method` does nothing."""
     a, e = asarray(A), asarray(E)
     for name, x, last in (("A", a, 1), ("E", e, -1)):
         if x.ndim < 2 or x.shape[-2] != x.shape[last]:

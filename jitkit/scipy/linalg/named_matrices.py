@@ -1,4 +1,4 @@
-"""Matrices that are known by a name, and made of their size.
+"""Makes matrices with names, of a given size.
 
 JAX: jax/_src/scipy/linalg.py:hilbert
 """
@@ -20,14 +20,14 @@ from ..special import comb
 
 @jit(static_argnames=("n",))
 def hilbert(n: int) -> Any:
-    """1 / (i + j + 1)."""
+    """Return 1 / (i + j + 1)."""
     a = lax.broadcasted_iota(float, (n, 1), 0)
     return 1 / (a + a.T + 1)
 
 
 @jit(static_argnames=("n",))
 def invhilbert(n: int) -> Any:
-    """The inverse of `hilbert(n)`, whose elements are whole numbers."""
+    """Return the inverse of `hilbert(n)`, whose elements are whole numbers."""
     a = arange(n, dtype=dtypes.default_float_dtype())
     i, j = a[:, None], a[None, :]
     s = i + j
@@ -36,7 +36,7 @@ def invhilbert(n: int) -> Any:
 
 @jit(static_argnames=("n", "kind"))
 def pascal(n: int, kind: str | None = None) -> Any:
-    """Pascal's triangle: "lower", "upper", or both multiplied ("symmetric", the default)."""
+    """Return Pascal's triangle: "lower", "upper", or their product ("symmetric", the default)."""
     lower = _kind(kind, "on")
     a = arange(n, dtype=np.float32)
     triangle = _binom(a[:, None], a[None, :])
@@ -45,7 +45,7 @@ def pascal(n: int, kind: str | None = None) -> Any:
 
 @jit(static_argnames=("n", "kind"))
 def invpascal(n: int, kind: str | None = None) -> Any:
-    """The inverse of `pascal(n, kind)`."""
+    """Return the inverse of `pascal(n, kind)`."""
     lower = _kind(kind, "one")
     a = arange(n, dtype=dtypes.default_float_dtype())
     i, j = a[:, None], a[None, :]
@@ -54,7 +54,9 @@ def invpascal(n: int, kind: str | None = None) -> Any:
 
 
 def _kind(kind: str | None, one: str) -> bool | None:
-    """Whether the lower triangle is meant, or the upper one; None for the product. ValueError, with JAX's spelling, for another."""
+    """Whether the lower triangle is meant, or the upper one; None for the product. ValueError, with JAX's spelling, for
+    another kind.
+    """
     kinds = {"symmetric": None, "lower": True, "upper": False}
     if kind is not None and kind not in kinds:
         raise ValueError(f"Expected kind to be {one} of: {list(kinds)}; got {kind}")
@@ -69,7 +71,7 @@ def _binom(n: Any, k: Any) -> Any:
 
 @jit(static_argnames=("n", "full"))
 def helmert(n: int, full: bool = False) -> Any:
-    """Rows that are orthogonal to each other and to a row of ones, of length 1; with `full`, that row first."""
+    """Return rows that are orthogonal to each other and to a row of ones, of length 1; with `full`, that row first."""
     if n < 1:
         raise ValueError(f"n must be a positive integer; got {n}.")
     i, j = arange(n - 1)[:, None], arange(n)[None, :]
@@ -82,7 +84,7 @@ def helmert(n: int, full: bool = False) -> Any:
 
 @jit(static_argnames=("n", "dtype"))
 def hadamard(n: int, dtype: Any = int) -> Any:
-    """Rows of 1 and -1 that are orthogonal to each other. ValueError unless n is a power of 2."""
+    """Return rows of 1 and -1 that are orthogonal to each other. ValueError unless n is a power of 2."""
     if n < 1 or not math.log2(n).is_integer():
         raise ValueError(f"n must be a positive power of 2; got {n}.")
     matrix = ones((1, 1), dtype=dtype)
@@ -93,7 +95,7 @@ def hadamard(n: int, dtype: Any = int) -> Any:
 
 @jit(static_argnames=("n", "scale", "dtype"))
 def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
-    """The matrix of the discrete Fourier transform; `scale` divides it by "n" or by its root, "sqrtn"."""
+    """Return the matrix of the discrete Fourier transform; `scale` divides it by "n" or by its root, "sqrtn"."""
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"scale must be None, 'sqrtn', or 'n'; got {scale!r}.")
     if dtype is None:

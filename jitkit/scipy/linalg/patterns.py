@@ -1,4 +1,4 @@
-"""Matrices that are made of their rows, columns and blocks, or of polynomials.
+"""Makes matrices from their rows, columns and blocks, or from polynomials.
 
 JAX: jax/_src/scipy/linalg.py:toeplitz
 """
@@ -44,7 +44,9 @@ from ...pjit.jit import jit
 
 @jit
 def block_diag(*arrs: Any) -> Any:
-    """A matrix with the arguments along its diagonal, and zeros elsewhere. A vector is one row. ValueError for more than two axes."""
+    """Return a matrix with the arguments along its diagonal, and zeros elsewhere. A vector is one row. ValueError for
+    more than two axes.
+    """
     blocks = promote_dtypes(*(arrs or (zeros((1, 0)),)))
     wrong = [i for i, block in enumerate(blocks) if np.ndim(block) > 2]
     if wrong:
@@ -66,7 +68,9 @@ def block_diag(*arrs: Any) -> Any:
 
 
 def toeplitz(c: Any, r: Any = None) -> Any:
-    """Matrices with first column `c` and first row `r` (by default the conjugate of c), whose diagonals are constant."""
+    """Return matrices with first column `c` and first row `r` (by default the conjugate of c), whose diagonals are
+    constant.
+    """
     check_arraylike("toeplitz", *([c] if r is None else [c, r]))
     r = conjugate(asarray(c)) if r is None else r
     return _toeplitz(atleast_1d(asarray(c)), atleast_1d(asarray(r)))
@@ -80,7 +84,7 @@ def _toeplitz(c: Any, r: Any) -> Any:
 
 
 def hankel(c: Any, r: Any = None) -> Any:
-    """Matrices with first column `c` and last row `r` (by default zeros), whose antidiagonals are constant."""
+    """Return matrices with first column `c` and last row `r` (by default zeros), whose antidiagonals are constant."""
     check_arraylike("hankel", *([c] if r is None else [c, r]))
     c = asarray(c)
     r = zeros_like(c) if r is None else asarray(r)
@@ -99,7 +103,7 @@ def _hankel(c: Any, r: Any) -> Any:
 
 
 def _windows(x: Any, size: int) -> Any:
-    """All runs of `size` neighbours, as rows."""
+    """Return all runs of `size` neighbours, as rows."""
     numbers = ("NTC", "IOT", "NTC")
     return lax.conv_general_dilated_patches(
         x.reshape((1, x.size, 1)), (size,), (1,), "VALID", dimension_numbers=numbers, precision=lax.Precision.HIGHEST
@@ -108,7 +112,7 @@ def _windows(x: Any, size: int) -> Any:
 
 @jit(static_argnames=("n", "mode"))
 def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
-    """The matrix whose product with a vector v of size `n` is convolve(a, v, mode)."""
+    """Return the matrix whose product with a vector v of size `n` is convolve(a, v, mode)."""
     n = operator.index(n)
     if n <= 0:
         raise ValueError(f"n must be a positive integer; got {n}.")
@@ -132,7 +136,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
 
 
 def circulant(c: Any) -> Any:
-    """Matrices with first column `c`, whose other columns are it, turned down by one more each."""
+    """Return matrices with first column `c`, whose other columns are it, shifted down by one more each."""
     check_arraylike("circulant", c)
     return _circulant(atleast_1d(asarray(c)))
 
@@ -147,7 +151,9 @@ def _circulant(c: Any) -> Any:
 
 
 def leslie(f: Any, s: Any) -> Any:
-    """The matrix of a population by age: births per head `f` in the first row, and the parts that survive, `s`, below the diagonal."""
+    """Return the matrix of a population by age: births per head `f` in the first row, and the survival rates `s` below
+    the diagonal.
+    """
     check_arraylike("leslie", f, s)
     f, s = atleast_1d(f), atleast_1d(s)
     if f.shape[-1] < 2:
@@ -167,7 +173,9 @@ def _leslie(f: Any, s: Any) -> Any:
 
 
 def companion(a: Any) -> Any:
-    """The matrix whose eigenvalues are the roots of the polynomial with coefficients `a`, the highest power first."""
+    """Return the matrix whose eigenvalues are the roots of the polynomial with coefficients `a`, the highest power
+    first.
+    """
     a = atleast_1d(promote_inexact("companion", a)[1][0])
     if a.shape[-1] < 2:
         raise ValueError(f"The length of `a` along the last axis must be at least 2; got shape {a.shape}.")
@@ -182,14 +190,14 @@ def _companion(a: Any) -> Any:
 
 
 def fiedler(a: Any) -> Any:
-    """The matrix |a_i - a_j|."""
+    """Return the matrix |a_i - a_j|."""
     check_arraylike("fiedler", a)
     a = atleast_1d(a)
     return abs_(a[..., None] - a[..., None, :])
 
 
 def fiedler_companion(a: Any) -> Any:
-    """Another matrix whose eigenvalues are the roots of the polynomial `a`: it has five diagonals."""
+    """Return another matrix whose eigenvalues are the roots of the polynomial `a`: it has five diagonals."""
     a = atleast_1d(promote_inexact("fiedler_companion", a)[1][0])
     if a.shape[-1] == 0:
         raise ValueError(

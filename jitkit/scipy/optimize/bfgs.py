@@ -1,6 +1,7 @@
-"""function, place to begin at -> its minimum, by the method of Broyden, Fletcher, Goldfarb and Shanno
+"""function, starting point -> its minimum, by the method of Broyden, Fletcher, Goldfarb and Shanno
 
-Each step goes along `-H @ g`, where H estimates the inverse of the Hessian. What the gradient was seen to change by over a step corrects H.
+Each step goes along `-H @ g`, where H estimates the inverse of the Hessian. The change of the gradient over a step
+corrects H.
 
 JAX: jax/_src/scipy/optimize/bfgs.py:minimize_bfgs
 """
@@ -22,7 +23,7 @@ _einsum = partial(jnp.einsum, precision=lax.Precision.HIGHEST)
 
 
 class BfgsResults(NamedTuple):
-    """The state of the search: where it is, value, gradient and estimate there, and how it ended."""
+    """The state of the search: position, value, gradient and estimate, and how it ended."""
 
     converged: Any
     failed: Any
@@ -47,7 +48,7 @@ def minimize_bfgs(
     gtol: float = 1e-5,
     line_search_maxiter: int = 10,
 ) -> BfgsResults:
-    """Step until the gradient's norm, of this order, is below `gtol`, a line search fails, or `maxiter` steps are made.
+    """Step until the gradient's norm, of this order, is below `gtol`, a line search fails, or `maxiter` steps are done.
 
     `status` is 0, 1 after too many steps, 2 and more where a line search failed.
     """

@@ -1,7 +1,7 @@
-"""function, place to begin at -> its minimum, by BFGS with limited memory
+"""function, starting point -> its minimum, by BFGS with limited memory
 
-The estimate of the inverse Hessian is not a matrix: it is what the last steps do to the gradient, one after the other. Places may be
-complex: the gradient is then taken as JAX takes it, and conjugated where a direction is made of it.
+The estimate of the inverse Hessian is not stored as a matrix: the last steps are applied to the gradient, one after the
+other. Positions may be complex: the gradient is then JAX's, conjugated to give a direction.
 
 JAX: jax/_src/scipy/optimize/_lbfgs.py:_minimize_lbfgs
 """
@@ -21,7 +21,9 @@ from .line_search import dot, line_search
 
 
 class LbfgsResults(NamedTuple):
-    """The state of the search: where it is, the last steps (`s`), changes of the gradient (`y`), and 1 over their products (`rho`)."""
+    """The state of the search: position, the last steps (`s`), changes of the gradient (`y`), and 1 over their products
+    (`rho`).
+    """
 
     converged: Any
     failed: Any
@@ -51,10 +53,10 @@ def minimize_lbfgs(
     maxgrad: float | None = None,
     maxls: int = 20,
 ) -> LbfgsResults:
-    """Step until the gradient's norm, of this order, is below `gtol`, or something is at its limit.
+    """Step until the gradient's norm, of this order, is below `gtol`, or a limit is reached.
 
-    `status` is 0; 1, 2 and 3 after too many steps, evaluations and gradients; 4 where the value came down by less than `ftol`; 5 where
-    the line search, of `maxls` steps, failed. `maxcor` steps are kept.
+    `status` is 0; 1, 2 and 3 after too many steps, evaluations and gradients; 4 where the value decreased by less than
+    `ftol`; 5 where the line search, of `maxls` steps, failed. `maxcor` steps are kept.
     """
     size, dtype = len(x0), dtypes.dtype(x0)
     if maxiter is None and maxfun is None and maxgrad is None:
@@ -117,7 +119,9 @@ def minimize_lbfgs(
 
 
 def _direction(state: LbfgsResults) -> Any:
-    """The estimate of the inverse Hessian, applied to the gradient: once through the steps from the last to the first, and back."""
+    """Return the estimate of the inverse Hessian, applied to the gradient: once through the steps from the last to the
+    first, and back.
+    """
     dtype, kept = state.rho_history.dtype, len(state.rho_history)
     count = jnp.where(state.k < kept, state.k, kept)
 
@@ -138,5 +142,5 @@ def _direction(state: LbfgsResults) -> Any:
 
 
 def _shifted(history: Any, place: Any, new: Any) -> Any:
-    """The history without the oldest entry, and with a new one at its end."""
+    """Return the history without the oldest entry, and with a new one at its end."""
     return jnp.roll(history, -1, axis=0).at[place].set(new)

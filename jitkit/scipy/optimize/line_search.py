@@ -1,8 +1,8 @@
-"""function, place, direction -> how far to go, so that the strong Wolfe conditions hold
+"""function, position, direction -> step size that fulfils the strong Wolfe conditions
 
-phi(a) is the function at `x + a * p`, and dphi(a) its slope along p. A step is long enough, and not too long, where phi has come down by
-a part of what the slope promised (the first condition) and the slope is flatter than it was (the second). The search tries steps, each
-twice the last, until one holds or a good one must lie between the last two; then a zoom makes that interval smaller.
+phi(a) is the function at `x + a * p`, and dphi(a) its slope along p. A step is good where phi has decreased by a share
+of what the slope promised (the first condition) and the slope is flatter than before (the second). The search doubles
+the step until it is good or a good one must be between the last two; then a zoom shrinks that interval.
 
 JAX: jax/_src/scipy/optimize/line_search.py:line_search
 """
@@ -26,7 +26,7 @@ _State = TypeVar("_State", bound=Any)
 
 
 class _Zoom(NamedTuple):
-    """The interval, with values and slopes at its ends; the place that was given up last (rec); and what was found (star)."""
+    """The interval, with values and slopes at its ends; the point that was discarded last (rec); and the result (star)."""
 
     done: Any
     failed: Any
@@ -48,7 +48,7 @@ class _Zoom(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """The last step that was tried (i1), and what was found (star)."""
+    """The last step that was tried (i1), and the result (star)."""
 
     done: Any
     failed: Any
@@ -65,7 +65,9 @@ class _Search(NamedTuple):
 
 
 class LineSearchResults(NamedTuple):
-    """The step `a_k`, with value and gradient there. `status` is 0, 1 where the interval got too small, 3 after too many steps."""
+    """The step `a_k`, with value and gradient there. `status` is 0, 1 where the interval got too small, 3 after too
+    many steps.
+    """
 
     failed: Any
     nit: Any
@@ -84,7 +86,9 @@ def _replace_where(pred: Any, state: _State, **new: Any) -> _State:
 
 
 def _cubic_minimum(a: Any, fa: Any, slope: Any, b: Any, fb: Any, c: Any, fc: Any) -> Any:
-    """Where the cubic is smallest that has these values at a, b, c, and this slope at a; nan where there is none."""
+    """Return where the cubic is smallest that has these values at a, b, c, and this slope at a; nan where there is
+    none.
+    """
     dtype = dtypes.result_type(a, fa, slope, b, fb, c, fc)
     to_b, to_c = b - a, c - a
     denominator = (to_b * to_c) ** 2 * (to_b - to_c)
@@ -96,7 +100,7 @@ def _cubic_minimum(a: Any, fa: Any, slope: Any, b: Any, fb: Any, c: Any, fc: Any
 
 
 def _quadratic_minimum(a: Any, fa: Any, slope: Any, b: Any, fb: Any) -> Any:
-    """Where the parabola is smallest that has these values at a and b, and this slope at a."""
+    """Return where the parabola is smallest that has these values at a and b, and this slope at a."""
     to_b = b - a
     square = (fb - fa - slope * to_b) / (to_b**2)
     return a - slope / (2.0 * square)
@@ -112,7 +116,7 @@ class _Along:
         self.g_0: Any = None
 
     def at(self, a: Any) -> tuple[Any, Any, Any]:
-        """Value, slope and gradient after a step."""
+        """Return value, slope and gradient after a step."""
         phi, g = value_and_grad(self.fun)(self.x + jnp.array(a, dtype=self.p.dtype) * self.p)
         return phi, jnp.real(dot(g, self.p)), g
 
@@ -126,7 +130,7 @@ class _Along:
         return jnp.abs(dphi) <= -self.c2 * self.dphi_0
 
     def zoom(self, low: tuple[Any, Any, Any], high: tuple[Any, Any, Any], is_skipped: Any) -> _Zoom:
-        """A step between two, each with its value and slope. With `is_skipped` nothing is done."""
+        """Return a step between two, each with its value and slope. With `is_skipped` nothing is done."""
         (a_lo, phi_lo, dphi_lo), (a_hi, phi_hi, _) = low, high
         middle, mean = (a_lo + a_hi) / 2.0, (phi_lo + phi_hi) / 2.0
         start = _Zoom(False, False, 0, *low, *high, middle, mean, 1.0, phi_lo, dphi_lo, self.g_0, 0, 0)
@@ -134,7 +138,7 @@ class _Along:
         return found
 
     def _zoom_once(self, state: _Zoom) -> _Zoom:
-        """Try the minimum of a cubic, of a parabola, or the middle: the first that lies well within the interval."""
+        """Try the minimum of a cubic, of a parabola, or the middle: the first that is well inside the interval."""
         width = state.a_hi - state.a_lo
         left, right = jnp.minimum(state.a_hi, state.a_lo), jnp.maximum(state.a_hi, state.a_lo)
         cubic_margin, quadratic_margin = 0.2 * width, 0.1 * width
@@ -186,12 +190,12 @@ def line_search(
     c2: float = 0.9,
     maxiter: int = 20,
 ) -> LineSearchResults:
-    """Search along `pk`, a direction in which the function falls, from `xk` on.
+    """Search along `pk`, a direction in which the function decreases, from `xk` on.
 
     Args:
       old_fval, gfk: value and gradient at `xk`, if they are known.
       old_old_fval: the value one step before, from which the first step is guessed.
-      c1, c2: how much of the promised fall is asked for, and of the slope allowed.
+      c1, c2: the share of the promised decrease that is required, and of the slope that is allowed.
       maxiter: how many steps are tried.
     """
     xk, pk = promote_dtypes_inexact(xk, pk)
@@ -233,7 +237,7 @@ def line_search(
     state = lax.while_loop(lambda s: (~s.done) & (s.i <= maxiter) & (~s.failed), step, start)
     zoom_failed, in_time = jnp.array(1), (jnp.array(3), jnp.array(0))
     status = jnp.where(state.failed, zoom_failed, jnp.where(state.i > maxiter, *in_time))
-    # A step that is too small in 32 bits would be none at all.
+    # A step that is too small in 32 bits would do nothing.
     a = jnp.asarray(state.a_star)
     a = jnp.where((dtypes.finfo(a.dtype).bits != 64) & (jnp.abs(a) < 1e-8), jnp.sign(a) * 1e-8, a)
     is_failed = state.failed | (~state.done)
@@ -243,7 +247,7 @@ def line_search(
 
 
 def _with_result_of(pred: Any, state: _Search, zoomed: _Zoom) -> _Search:
-    """The state with what a zoom found, where it is that one's turn."""
+    """Return the state, with the result of a zoom where there was one."""
     is_done, is_failed = pred | state.done, (pred & zoomed.failed) | state.failed
     names = ("a_star", "phi_star", "dphi_star", "g_star")
     state = _replace_where(pred, state, **{name: getattr(zoomed, name) for name in names})

@@ -1,4 +1,4 @@
-"""function, place to begin at, method -> OptimizeResults
+"""function, starting point, method -> OptimizeResults
 
 JAX: jax/_src/scipy/optimize/minimize.py:minimize
 """
@@ -16,11 +16,12 @@ LBFGS = "l-bfgs-experimental-do-not-rely-on-this"
 
 
 class OptimizeResults(NamedTuple):
-    """What a minimization found.
+    """The result of a minimization.
 
-    `x` is the last place, `fun` and `jac` are the value and the gradient there, `hess_inv` the estimate of the inverse Hessian (None
-    for L-BFGS). `success` says whether the gradient is small enough. `status` is 0 then; otherwise 1 after too many steps, and more
-    where the line search failed. `nfev`, `njev` and `nit` count evaluations, gradients and steps.
+    `x` is the last position, `fun` and `jac` are the value and the gradient there, `hess_inv` the estimate of the
+    inverse Hessian (None for L-BFGS). `success` says whether the gradient is small enough. `status` is 0 then;
+    otherwise 1 after too many steps, and more where the line search failed. `nfev`, `njev` and `nit` count evaluations,
+    gradients and steps.
     """
 
     x: Any
@@ -43,7 +44,8 @@ def minimize(
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:
-    """The place where `fun(x, *args)`, a real scalar, is smallest, searched for from `x0` on, an array of shape (n,) of floats.
+    """Return the place where `fun(x, *args)`, a real scalar, is smallest, searched for from `x0` on, an array of shape
+    (n,) of floats.
 
     Args:
       method: "BFGS", or "l-bfgs-experimental-do-not-rely-on-this".

@@ -1,4 +1,4 @@
-"""Systems of linear equations, solved step by step: conjugate gradients, for positive matrices, and BiCGSTAB, for any.
+"""Solves systems of linear equations iteratively: conjugate gradients, for positive matrices, and BiCGSTAB, for any.
 
 The matrix is an array, or a function that multiplies with it; unknowns may be a tree of arrays. Derivatives are those of the solution
 (`custom_linear_solve`), not of the steps. The algorithms: Saad, "Iterative methods for sparse linear systems", 2nd ed., 9.2 and 7.4.2.
@@ -35,7 +35,7 @@ def _mul(scalar: Any, tree: Any) -> Any:
 
 
 def _real_product(x: Any, y: Any) -> Any:
-    """The real part of the product of two trees."""
+    """Return the real part of the product of two trees."""
     return sum(tree_leaves(tree_map(_real_part, x, y)))
 
 
@@ -56,7 +56,7 @@ def _identity(x: Any) -> Any:
 
 
 def _smallest(b: Any, tol: float, atol: float) -> Any:
-    """The square of the residual's norm at which it is enough."""
+    """Return the square of the residual norm at which to stop."""
     size = _real_product(b, b)
     return maximum(square(tol) * size, square(atol))
 
@@ -115,7 +115,7 @@ def _bicgstab_solve(A: Any, b: Any, x0: Any, *, maxiter: Any, tol: float, atol: 
         whole = _add(x, _add(_mul(alpha_next, p_hat), _mul(omega_next, s_hat)))
         x_next = choose(half, whole)
         r_next = choose(s, _sub(s, _mul(omega_next, t)))
-        k_next = where((omega_next == 0) | (alpha_next == 0), -11, k + 1)  # it broke down, and the loop ends
+        k_next = where((omega_next == 0) | (alpha_next == 0), -11, k + 1)  # it broke down, so the loop ends
         k_next = where(rho_next == 0, -10, k_next)
         return x_next, r_next, shadow, alpha_next, omega_next, rho_next, p_next, q_next, k_next
 
@@ -129,7 +129,7 @@ def _bicgstab_solve(A: Any, b: Any, x0: Any, *, maxiter: Any, tol: float, atol: 
 
 
 def _as_function(f: Any) -> Callable[[Any], Any]:
-    """Multiplication with a matrix, which may be one already."""
+    """Return multiplication with a matrix as a function."""
     if callable(f):
         function: Callable[[Any], Any] = f
         return function
@@ -163,7 +163,7 @@ def _solve(
 def cg(
     A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None
 ) -> tuple[Any, None]:
-    """`(x, None)` with A x = b, by conjugate gradients: A is Hermitian and positive.
+    """Return `(x, None)` with A x = b, by conjugate gradients: A is Hermitian and positive.
 
     Args:
       A: a matrix, or a function that multiplies with it.
@@ -183,5 +183,5 @@ def cg(
 def bicgstab(
     A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None
 ) -> tuple[Any, None]:
-    """The same as `cg` by the method BiCGSTAB, for any A."""
+    """Solve like `cg`, by the method BiCGSTAB, for any A."""
     return _solve(_bicgstab_solve, A, b, x0, tol, atol, maxiter, M, False)

@@ -1,4 +1,4 @@
-"""`jitkit.scipy.special`: functions that have names of their own.
+"""`jitkit.scipy.special`: special functions.
 
 Comes in: arrays, or numbers. Goes out: arrays of floats. In the order of reading:
 

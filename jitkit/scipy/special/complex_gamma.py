@@ -1,8 +1,8 @@
 """The gamma function of complex numbers, and its logarithm, by Lanczos's series.
 
-Where Re(z) >= 1/2, log gamma(z) = log(2 pi) / 2 + (z - 1/2) log(t) - t + log(series(z)) with t = z + 6.5. Left of that, the reflection
-formula gamma(z) gamma(1 - z) = pi / sin(pi z) mirrors z. A branch that `where` does not take is computed of a harmless number, because its
-nan would come back in the derivative: 0 times nan is nan.
+Where Re(z) >= 1/2, log gamma(z) = log(2 pi) / 2 + (z - 1/2) log(t) - t + log(series(z)) with t = z + 6.5. Left of that,
+the reflection formula gamma(z) gamma(1 - z) = pi / sin(pi z) mirrors z. A branch that `where` does not take is computed
+with a harmless number, because its nan would reappear in the derivative: 0 times nan is nan.
 
 Sources: C. Lanczos, A Precision Approximation of the Gamma Function (SIAM J. Numer. Anal. B 1, 1964); the coefficients are those of
 GSL's lanczos_7_c, for g = 7.
@@ -56,14 +56,14 @@ _SERIES = np.array(
 
 
 def gamma(z: Any) -> Any:
-    """The gamma function of complex numbers; nan at its poles, which are 0 and the negative integers."""
+    """Return the gamma function of complex numbers; nan at its poles, which are 0 and the negative integers."""
     undefined = _is_undefined(z)
     safe = where(undefined, ones_like(z), z)
     return where(undefined, _nan(z), exp(_log_gamma(safe)))
 
 
 def loggamma(z: Any) -> Any:
-    """The branch of log gamma(z) that is continuous but for a cut along the negative real axis, as in SciPy.
+    """Return the branch of log gamma(z) that is continuous but for a cut along the negative real axis, as in SciPy.
 
     The logarithm of the reflection formula jumps elsewhere, too. So z is moved into the right half by
     log gamma(z) = log gamma(z + n) - log(z) - ... - log(z + n - 1).
@@ -97,7 +97,7 @@ def _nan(z: Any) -> Any:
 
 
 def _log_gamma(z: Any) -> Any:
-    """A logarithm of gamma(z): for Re(z) < 1/2 one of several, which differ by multiples of 2 pi i."""
+    """Return a logarithm of gamma(z): for Re(z) < 1/2 one of several, which differ by multiples of 2 pi i."""
     is_left = real(z) < 0.5
     below = where(is_left, 1.0 - z, z) - 1.0
     series = asarray(_SERIES, dtype=z.dtype)

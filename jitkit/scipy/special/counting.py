@@ -1,4 +1,4 @@
-"""How many ways there are: factorials and binomial coefficients, as floats.
+"""Counts possibilities: factorials and binomial coefficients, as floats.
 
 JAX: jax/_src/scipy/special.py:comb
 """
@@ -13,7 +13,7 @@ from ..arguments import promoted
 
 
 def factorial(n: Any, exact: bool = False) -> Any:
-    """n!, as a float; 0 for negative numbers."""
+    """Return n!, as a float; 0 for negative numbers."""
     if exact:
         raise NotImplementedError("factorial with exact=True")
     (n,) = promoted("factorial", n)
@@ -21,7 +21,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
 
 
 def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:  # scipy's names
-    """In how many ways k of N things can be chosen, with `repetition` or without; 0 where there is none."""
+    """Return how many ways there are to choose k of N things, with `repetition` or without; 0 where there is none."""
     n, k = promoted("comb", N, k)
     if repetition:
         return where((k == 0) & (n >= 0), 1.0, comb(n + k - 1, k, repetition=False))

@@ -1,8 +1,8 @@
 """Exponential integrals: of exp(t) / t, and of exp(-x t) / t**n.
 
-Ei is a quotient of two polynomials on each of seven intervals: up to 2, 4, ... 64, and beyond; below 2 it has a logarithm besides.
-The coefficients are those of the Cephes library (S. Moshier, ei.c), and so is what E_n is made of (expn.c): a power series for
-small x, a continued fraction above 1, and an asymptotic formula for large n.
+Ei is a quotient of two polynomials on each of seven intervals: up to 2, 4, ... 64, and beyond; below 2 it also has a
+logarithm. The coefficients are those of the Cephes library (S. Moshier, ei.c), and so is what E_n is made of (expn.c):
+a power series for small x, a continued fraction above 1, and an asymptotic formula for large n.
 
 JAX: jax/_src/scipy/special.py:expi
 """
@@ -233,7 +233,7 @@ def expi(x: Any) -> Any:
 @expi.defjvp
 @jit
 def expi_jvp(primals: Any, tangents: Any) -> Any:
-    """The derivative is exp(x) / x."""
+    """JVP rule: the derivative is exp(x) / x."""
     ((x,), (x_dot,)) = primals, tangents
     return expi(x), jnp.exp(x) / x * x_dot
 
@@ -242,7 +242,7 @@ def expi_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _power_series(x: Any, n: Any) -> Any:
-    """For x up to 1: sum of (-x)**k / (k! (n - 1 - k)), with a logarithm in the place of the term k = n - 1."""
+    """Sum (-x)**k / (k! (n - 1 - k)) for x up to 1, with a logarithm in place of the term k = n - 1."""
     eps = dtypes.finfo(x.dtype).eps
     zero, one = constant(x, 0.0), constant(x, 1.0)
     psi = -_EULER - jnp.log(x)
@@ -265,7 +265,7 @@ def _power_series(x: Any, n: Any) -> Any:
 
 
 def _continued_fraction(x: Any, n: Any) -> Any:
-    """For x above 1."""
+    """Evaluate the continued fraction, for x above 1."""
     eps = dtypes.finfo(x.dtype).eps
     big, zero, one = constant(x, _BIG), constant(x, 0.0), constant(x, 1.0)
     state = {
@@ -318,7 +318,7 @@ def expn(n: Any, x: Any) -> Any:
         n >= constant(n, _MANY),
         x > one,
     ]
-    not_one = jnp.where(n == constant(n, 1), n + n, n)  # what divides is not zero
+    not_one = jnp.where(n == constant(n, 1), n + n, n)  # the divisor is never zero
     results = [np.nan, np.inf, one / not_one, jnp.exp(-x) / x, _for_large_n, _continued_fraction, _power_series]
     return jnp.piecewise(x, cases, results, n=n)
 
@@ -326,7 +326,7 @@ def expn(n: Any, x: Any) -> Any:
 @expn.defjvp
 @jit
 def expn_jvp(n: Any, primals: Any, tangents: Any) -> Any:
-    """The derivative of E_n is -E_(n-1)."""
+    """JVP rule: the derivative of E_n is -E_(n-1)."""
     ((x,), (x_dot,)) = primals, tangents
     return expn(n, x), lax.mul(lax.neg(x_dot), expn(lax.sub(n, constant(n, 1)), x))
 

@@ -1,4 +1,4 @@
-"""Gamma and beta functions, whole and incomplete.
+"""Gamma and beta functions, complete and incomplete.
 
 JAX: jax/_src/scipy/special.py:gammaln
 """
@@ -23,17 +23,17 @@ from .log_beta import log_beta
 
 # --- incomplete gamma and beta functions --------------------------------------------------------------------------------------
 def gammainc(a: Any, x: Any) -> Any:
-    """The part of the integral of t**(a - 1) exp(-t) over positive t that lies below x."""
+    """Return the share of the integral of t**(a - 1) exp(-t) over positive t that lies below x."""
     return lax.igamma(*promoted("gammainc", a, x))
 
 
 def gammaincc(a: Any, x: Any) -> Any:
-    """1 - gammainc(a, x), exact where that is small."""
+    """Return 1 - gammainc(a, x), exact where that is small."""
     return lax.igammac(*promoted("gammaincc", a, x))
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """The part of the integral of t**(a - 1) (1 - t)**(b - 1) over t from 0 to 1 that lies below x."""
+    """Return the share of the integral of t**(a - 1) (1 - t)**(b - 1) over t from 0 to 1 that lies below x."""
     a, b, x = promoted("betainc", a, b, x)
     refuse_complex("betainc", x)
     return lax.betainc(a, b, x)
@@ -56,7 +56,7 @@ def loggamma(x: Any) -> Any:
 
 @jit
 def gammasgn(x: Any) -> Any:
-    """The sign of gamma(x); nan where it has none, at negative integers."""
+    """Return the sign of gamma(x); nan where it has none, at negative integers."""
     (x,) = promoted("gammasgn", x)
     refuse_complex("gammasgn", x)
     scalar, below = x.dtype.type, lax.floor(x)
@@ -67,7 +67,7 @@ def gammasgn(x: Any) -> Any:
 
 
 def gamma(x: Any) -> Any:
-    """The gamma function: (x - 1)! between the integers."""
+    """Return the gamma function: (x - 1)! between the integers."""
     (x,) = promoted("gamma", x)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         return complex_gamma.gamma(x)
@@ -75,19 +75,19 @@ def gamma(x: Any) -> Any:
 
 
 def betaln(a: Any, b: Any) -> Any:
-    """log(B(a, b)), the logarithm of the beta function of positive numbers."""
+    """Return log(B(a, b)), the logarithm of the beta function of positive numbers."""
     return log_beta(*promoted("betaln", *promoted("betaln", a, b)))
 
 
 def beta(a: Any, b: Any) -> Any:
-    """The beta function, gamma(a) gamma(b) / gamma(a + b)."""
+    """Return the beta function, gamma(a) gamma(b) / gamma(a + b)."""
     a, b = promoted("beta", a, b)
     refuse_complex("beta", a)
     return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * lax.exp(betaln(a, b))
 
 
 def multigammaln(a: Any, d: Any) -> Any:
-    """The logarithm of the gamma function of `d` dimensions."""
+    """Return the logarithm of the gamma function of `d` dimensions."""
     d = concrete_or_error(int, d, "d argument of multigammaln")
     a, dimensions = promoted("multigammaln", a, d)
     quarter = lax.mul(constant(a, 0.25), dimensions)
@@ -98,7 +98,7 @@ def multigammaln(a: Any, d: Any) -> Any:
 
 
 def digamma(x: Any) -> Any:
-    """The derivative of log gamma(x)."""
+    """Return the derivative of log gamma(x)."""
     return lax.digamma(*promoted("digamma", x))
 
 

@@ -20,7 +20,7 @@ _C = (
 
 
 def log_beta(a: Any, b: Any) -> Any:
-    """log(B(a, b)) of positive numbers."""
+    """Return log(B(a, b)) of positive numbers."""
     a, b = minimum(a, b), maximum(a, b)
     of_small = lax.lgamma(a) + (lax.lgamma(b) - lax.lgamma(a + b))
     of_large = lax.lgamma(a) + _log_quotient(a, b)
@@ -28,7 +28,7 @@ def log_beta(a: Any, b: Any) -> Any:
 
 
 def _log_quotient(a: Any, b: Any) -> Any:
-    """log(gamma(b) / gamma(a + b)), where b >= 8 and a <= b."""
+    """Return log(gamma(b) / gamma(a + b)), where b >= 8 and a <= b."""
     h = a / b
     c = h / (1 + h)
     x = h / (1 + h)

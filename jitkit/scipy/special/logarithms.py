@@ -20,7 +20,7 @@ from ..arguments import promoted, refuse_complex
 # --- x log x, and entropies ---------------------------------------------------------------------------------------------------
 @custom_jvp
 def xlogy(x: Any, y: Any) -> Any:
-    """x log(y), and 0 where x is."""
+    """Return x log(y), and 0 where x is."""
     x, y = promoted("xlogy", x, y)
     return where((x != 0.0) | isnan(y), lax.mul(x, lax.log(y)), zeros_like(x))
 
@@ -34,7 +34,7 @@ def _xlogy_jvp(primals: Any, tangents: Any) -> Any:
 
 @custom_jvp
 def xlog1py(x: Any, y: Any) -> Any:
-    """x log(1 + y), and 0 where x is."""
+    """Return x log(1 + y), and 0 where x is."""
     x, y = promoted("xlog1py", x, y)
     return where((x != 0.0) | isnan(y), lax.mul(x, lax.log1p(y)), zeros_like(x))
 
@@ -58,14 +58,14 @@ def _xlogx_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def entr(x: Any) -> Any:
-    """-x log(x), and minus infinity where x < 0."""
+    """Return -x log(x), and minus infinity where x < 0."""
     (x,) = promoted("entr", x)
     refuse_complex("entr", x)
     return lax.select(lax.lt(x, constant(x, 0)), lax.full_like(x, -np.inf), lax.neg(_xlogx(x)))
 
 
 def rel_entr(p: Any, q: Any) -> Any:
-    """p log(p / q) where both are positive, 0 where p = 0 <= q, infinity elsewhere."""
+    """Return p log(p / q) where both are positive, 0 where p = 0 <= q, infinity elsewhere."""
     p, q = promoted("rel_entr", p, q)
     refuse_complex("rel_entr", p)
     zero = constant(p, 0.0)
@@ -77,7 +77,7 @@ def rel_entr(p: Any, q: Any) -> Any:
 
 
 def kl_div(p: Any, q: Any) -> Any:
-    """`rel_entr(p, q) - p + q`."""
+    """Return `rel_entr(p, q) - p + q`."""
     p, q = promoted("kl_div", p, q)
     refuse_complex("kl_div", p)
     return rel_entr(p, q) - p + q
@@ -88,10 +88,10 @@ logsumexp = functions.logsumexp
 
 
 def softmax(x: Any, /, *, axis: Any = None) -> Any:
-    """exp(x) divided by its sum along `axis`, or over all of x."""
+    """Return exp(x) divided by its sum along `axis`, or over all of x."""
     return functions.softmax(x, axis=axis)
 
 
 def log_softmax(x: Any, /, *, axis: Any = None) -> Any:
-    """The logarithm of `softmax`."""
+    """Return the logarithm of `softmax`."""
     return functions.log_softmax(x, axis=axis)

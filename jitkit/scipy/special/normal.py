@@ -1,4 +1,4 @@
-"""The normal distribution: parts, points and logarithms of parts.
+"""The normal distribution: distribution function, quantiles, and logarithms of probabilities.
 
 JAX: jax/_src/scipy/special.py:ndtr
 """
@@ -19,7 +19,9 @@ from .normal_tail import DEGREE_OF_TAIL, log_of_tail, quantile
 
 
 def ndtr(x: Any) -> Any:
-    """The part of a normal distribution that is below x. TypeError for other types than float32 and float64."""
+    """Return the cumulative distribution function of the normal distribution. TypeError for other types than float32
+    and float64.
+    """
     x = asarray(x)
     _check_float("x", x.dtype)
     return _ndtr(x)
@@ -31,7 +33,7 @@ def _check_float(name: str, dtype: Any) -> None:
 
 
 def _ndtr(x: Any) -> Any:
-    """By erf in the middle, where it is exact; by erfc outside, where 1 - erf would not be."""
+    """Use erf in the middle, where it is exact, and erfc outside, where 1 - erf would not be."""
     scalar = x.dtype.type
     half_root = scalar(0.5) * np.sqrt(2.0, dtype=scalar)
     w = x * half_root
@@ -42,7 +44,7 @@ def _ndtr(x: Any) -> Any:
 
 
 def ndtri(p: Any) -> Any:
-    """The inverse of `ndtr`. TypeError for other types than float32 and float64."""
+    """Return the inverse of `ndtr`. TypeError for other types than float32 and float64."""
     dtype = dtypes.dtype(p)
     _check_float("x", dtype)
     return quantile(p, dtype.type)
@@ -53,7 +55,7 @@ _UPPER = {"float64": np.array(8, np.float64), "float32": np.array(5, np.float32)
 
 
 def _log_ndtr(x: Any, series_order: int = DEGREE_OF_TAIL) -> Any:
-    """log ndtr(x), by a series of `series_order` terms where x is far below 0."""
+    """Return log ndtr(x), by a series of `series_order` terms where x is far below 0."""
     if not isinstance(series_order, int):
         raise TypeError("series_order must be a Python integer.")
     if series_order < 0:

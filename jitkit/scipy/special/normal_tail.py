@@ -1,4 +1,4 @@
-"""Far from the middle of the normal distribution: its quantiles, and the logarithm of what is below.
+"""The tail of the normal distribution: quantiles, and the logarithm of the probability below x.
 
 The coefficients are Cephes' (S. Moshier, ndtri.c).
 
@@ -57,7 +57,7 @@ def _in_far_terms(polynomials: Any, scalar: Any, z: Any) -> Any:
 
 
 def quantile(p: Any, scalar: Any) -> Any:
-    """The x of which a part p of a normal distribution is below. `scalar` is the type of p."""
+    """Return the quantile of the normal distribution for the probability p. `scalar` is the type of p."""
     shape = np.shape(p)
     tail = where(p > scalar(-np.expm1(-2.0)), scalar(1.0) - p, p)
     tail = where(tail == scalar(0.0), full(shape, scalar(0.5)), tail)  # the logarithm of 0 is not needed
@@ -75,14 +75,14 @@ def quantile(p: Any, scalar: Any) -> Any:
 
 
 def log_of_tail(x: Any, terms: int) -> Any:
-    """The logarithm of the part of a normal distribution below x, for x far below 0, by the asymptotic series."""
+    """Return the logarithm of the part of a normal distribution below x, for x far below 0, by the asymptotic series."""
     scalar = x.dtype.type
     scale = -scalar(0.5) * lax.square(x) - lax.log(-x) - scalar(0.5 * np.log(2.0 * np.pi))
     return scale + lax.log(_series(x, terms, scalar))
 
 
 def _series(x: Any, terms: int, scalar: Any) -> Any:
-    """1 - 1/x^2 + 3/x^4 - 15/x^6 ..."""
+    """Return 1 - 1/x^2 + 3/x^4 - 15/x^6 ..."""
     if terms <= 0:
         return np.array(1, scalar)
     square = lax.square(x)

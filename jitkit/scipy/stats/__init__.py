@@ -1,7 +1,7 @@
-"""`jitkit.scipy.stats`: distributions, each in a module of its own, with scipy's names for what is asked of it.
+"""`jitkit.scipy.stats`: distributions, each in its own module, with functions under scipy's names.
 
-Comes in: points, or parts of the whole, and parameters. Goes out: densities (of whole numbers, probabilities), parts, points:
-`logpdf pdf logpmf pmf cdf logcdf sf logsf ppf isf`, as far as they are here.
+Comes in: points or probabilities, and parameters. Goes out: densities (for integers, probabilities), probabilities,
+quantiles: `logpdf pdf logpmf pmf cdf logcdf sf logsf ppf isf`, as far as they are implemented.
 
     norm, multivariate_normal, uniform, laplace, logistic, cauchy, t      on the whole line, or a part of it
     expon, gamma, chi2, beta                                             of positive numbers

@@ -17,7 +17,7 @@ from ..special import xlog1py, xlogy
 
 
 def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
-    """The logarithm of the probability."""
+    """Return the logarithm of the probability."""
     k, p, loc = promoted("bernoulli.logpmf", k, p, loc)
     zero, one = constant(k, 0), constant(k, 1)
     x = lax.sub(k, loc)
@@ -26,12 +26,12 @@ def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
 
 
 def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
-    """The probability."""
+    """Return the probability."""
     return exp(logpmf(k, p, loc))
 
 
 def cdf(k: Any, p: Any) -> Any:
-    """The probability of k or less; nan where p is no probability."""
+    """Return the probability of k or less; nan where p is not a probability."""
     k, p = promoted("bernoulli.cdf", k, p)
     zero, one = constant(k, 0), constant(k, 1)
     conditions = [
@@ -44,7 +44,7 @@ def cdf(k: Any, p: Any) -> Any:
 
 
 def ppf(q: Any, p: Any) -> Any:
-    """The least number that is reached with probability q; nan where p or q is no probability."""
+    """Return the smallest k with `cdf` at least q; nan where p or q is not a probability."""
     q, p = promoted("bernoulli.ppf", q, p)
     zero, one = constant(q, 0), constant(q, 1)
     is_wrong = isnan(q) | isnan(p) | (p < zero) | (p > one) | (q < zero) | (q > one)

@@ -17,7 +17,7 @@ from ..special import betainc, betaln, xlog1py, xlogy
 
 
 def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density; nan for shapes and scales that are not positive."""
+    """Return the logarithm of the probability density; nan for shapes and scales that are not positive."""
     x, a, b, loc, scale = promoted("beta.logpdf", x, a, b, loc, scale)
     one, zero = constant(x, 1), constant(a, 0)
     normalizer = lax.neg(betaln(a, b))
@@ -31,29 +31,29 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density."""
     return lax.exp(logpdf(x, a, b, loc, scale))
 
 
 def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is below x."""
+    """Return the cumulative distribution function: the probability of values below x."""
     x, a, b, loc, scale = promoted("beta.cdf", x, a, b, loc, scale)
     return betainc(a, b, _from_0_to_1(x, loc, scale))
 
 
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the part that is below x."""
+    """Return the logarithm of `cdf`."""
     return lax.log(cdf(x, a, b, loc, scale))
 
 
 def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is above x."""
+    """Return the survival function: the probability of values above x."""
     x, a, b, loc, scale = promoted("beta.sf", x, a, b, loc, scale)
     return betainc(b, a, 1 - _from_0_to_1(x, loc, scale))
 
 
 def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the part that is above x."""
+    """Return the logarithm of `sf`."""
     return lax.log(sf(x, a, b, loc, scale))
 
 

@@ -17,7 +17,7 @@ from ..special import gammaln, xlog1py, xlogy
 
 
 def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
-    """The logarithm of the probability."""
+    """Return the logarithm of the probability."""
     k, n, p, loc = promoted("binom.logpmf", k, n, p, loc)
     y = lax.sub(k, loc)
     zero = constant(y, 0)
@@ -31,5 +31,5 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
 
 
 def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
-    """The probability."""
+    """Return the probability."""
     return lax.exp(logpmf(k, n, p, loc))

@@ -16,7 +16,7 @@ from ..arguments import promoted
 
 
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density."""
     x, loc, scale = promoted("cauchy.logpdf", x, loc, scale)
     scaled = lax.div(lax.sub(x, loc), scale)
     normalizer = lax.log(lax.mul(constant(x, np.pi), scale))
@@ -24,43 +24,43 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is below x."""
+    """Return the cumulative distribution function: the probability of values below x."""
     x, loc, scale = promoted("cauchy.cdf", x, loc, scale)
     scaled = lax.div(lax.sub(x, loc), scale)
     return lax.add(constant(x, 0.5), lax.mul(lax.div(constant(x, 1.0), constant(x, np.pi)), arctan(scaled)))
 
 
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the part that is below x."""
+    """Return the logarithm of `cdf`."""
     return lax.log(cdf(x, loc, scale))
 
 
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is above x."""
+    """Return the survival function: the probability of values above x."""
     x, loc, scale = promoted("cauchy.sf", x, loc, scale)
     return cdf(-x, -loc, scale)
 
 
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the part that is above x."""
+    """Return the logarithm of `sf`."""
     x, loc, scale = promoted("cauchy.logsf", x, loc, scale)
     return logcdf(-x, -loc, scale)
 
 
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The point that a part q is below."""
+    """Return the quantile: the point with probability q below it."""
     q, loc, scale = promoted("cauchy.ppf", q, loc, scale)
     unscaled = lax.tan(lax.sub(lax.mul(constant(q, np.pi), q), constant(q, np.pi / 2)))
     return lax.add(lax.mul(unscaled, scale), loc)
 
 
 def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The point that a part q is above."""
+    """Return the point with probability q above it."""
     q, loc, scale = promoted("cauchy.isf", q, loc, scale)
     unscaled = lax.tan(lax.sub(constant(q, np.pi / 2), lax.mul(constant(q, np.pi), q)))
     return lax.add(lax.mul(unscaled, scale), loc)

@@ -1,4 +1,5 @@
-"""The chi-squared distribution of `df` degrees of freedom, which begins at `loc`: of gamma's of half as many, twice the sample.
+"""The chi-squared distribution with `df` degrees of freedom, beginning at `loc`: twice a gamma variable of shape df /
+2.
 
 JAX: jax/_src/scipy/stats/chi2.py:logpdf
 """
@@ -18,7 +19,7 @@ from ..special import gammainc, gammaincc, xlogy
 
 
 def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density."""
     x, df, loc, scale = promoted("chi2.logpdf", x, df, loc, scale)
     one, two = constant(x, 1), constant(x, 2)
     y, half = lax.div(lax.sub(x, loc), scale), lax.div(df, two)
@@ -31,32 +32,32 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density."""
     return lax.exp(logpdf(x, df, loc, scale))
 
 
 def cdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is below x."""
+    """Return the cumulative distribution function: the probability of values below x."""
     return gammainc(*_of_gamma("chi2.cdf", x, df, loc, scale))
 
 
 def logcdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the part that is below x."""
+    """Return the logarithm of `cdf`."""
     return lax.log(cdf(x, df, loc, scale))
 
 
 def sf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is above x."""
+    """Return the survival function: the probability of values above x."""
     return gammaincc(*_of_gamma("chi2.sf", x, df, loc, scale))
 
 
 def logsf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the part that is above x."""
+    """Return the logarithm of `sf`."""
     return lax.log(sf(x, df, loc, scale))
 
 
 def _of_gamma(name: str, *args: Any) -> tuple[Any, Any]:
-    """The shape of the gamma distribution, and the point in it."""
+    """Return the shape of the gamma distribution, and the point in it."""
     x, df, loc, scale = promoted(name, *args)
     two = constant(scale, 2)
     shape = lax.div(df, two)

@@ -17,7 +17,8 @@ from ..special import gammaln, xlogy
 
 
 def logpdf(x: Any, alpha: Any) -> Any:
-    """The logarithm of the density; that of 0 where the numbers are not positive or do not sum to 1.
+    """Return the logarithm of the probability density; minus infinity where the numbers are not positive or do not sum
+    to 1.
 
     Args:
       x: the numbers along the first axis; the last of them may be left out.
@@ -46,5 +47,5 @@ def logpdf(x: Any, alpha: Any) -> Any:
 
 
 def pdf(x: Any, alpha: Any) -> Any:
-    """The density."""
+    """Return the probability density."""
     return lax.exp(logpdf(x, alpha))

@@ -1,4 +1,4 @@
-"""The exponential distribution: it begins at `loc`, and its mean is `scale` more.
+"""The exponential distribution: it begins at `loc`, and its mean is `loc + scale`.
 
 JAX: jax/_src/scipy/stats/expon.py:logpdf
 """
@@ -15,7 +15,7 @@ from ..arguments import promoted
 
 
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density."""
     x, loc, scale = promoted("expon.logpdf", x, loc, scale)
     log_scale = lax.log(scale)
     log_density = lax.neg(lax.add(lax.div(lax.sub(x, loc), scale), log_scale))
@@ -23,36 +23,36 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is below x."""
+    """Return the cumulative distribution function: the probability of values below x."""
     x, loc, scale = promoted("expon.cdf", x, loc, scale)
     exponent = lax.div(lax.sub(loc, x), scale)
     return where(lax.lt(x, loc), zeros_like(exponent), lax.neg(lax.expm1(exponent)))
 
 
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the part that is above x."""
+    """Return the logarithm of `sf`."""
     x, loc, scale = promoted("expon.sf", x, loc, scale)
     exponent = lax.div(lax.sub(loc, x), scale)
     return where(lax.lt(x, loc), zeros_like(exponent), exponent)
 
 
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is above x."""
+    """Return the survival function: the probability of values above x."""
     return lax.exp(logsf(x, loc, scale))
 
 
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the part that is below x."""
+    """Return the logarithm of `cdf`."""
     return lax.log1p(lax.neg(sf(x, loc, scale)))
 
 
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The x of which a part q is below; nan for what is no part."""
+    """Return the quantile: the point with probability q below it; nan for q outside of [0, 1]."""
     q, loc, scale = promoted("expon.ppf", q, loc, scale)
     is_no_part = isnan(q) | (q < 0) | (q > 1)
     return where(is_no_part, np.nan, lax.sub(loc, lax.mul(scale, lax.log1p(lax.neg(q)))))

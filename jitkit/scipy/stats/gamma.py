@@ -17,7 +17,7 @@ from ..special import gammainc, gammaincc, gammaln, xlogy
 
 
 def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density."""
     x, a, loc, scale = promoted("gamma.logpdf", x, a, loc, scale)
     is_inside, one = lax.ge(x, loc), constant(x, 1)
     y = where(is_inside, lax.div(lax.sub(x, loc), scale), one)
@@ -27,29 +27,29 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density."""
     return lax.exp(logpdf(x, a, loc, scale))
 
 
 def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is below x."""
+    """Return the cumulative distribution function: the probability of values below x."""
     x, a, loc, scale = promoted("gamma.cdf", x, a, loc, scale)
     y = lax.div(lax.sub(x, loc), scale)
     return gammainc(a, lax.clamp(constant(x, 0), y, constant(x, np.inf)))
 
 
 def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the part that is below x."""
+    """Return the logarithm of `cdf`."""
     return lax.log(cdf(x, a, loc, scale))
 
 
 def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is above x."""
+    """Return the survival function: the probability of values above x."""
     x, a, loc, scale = promoted("gamma.sf", x, a, loc, scale)
     y = lax.div(lax.sub(x, loc), scale)
     return where(lax.lt(y, constant(y, 0)), 1, gammaincc(a, y))
 
 
 def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the part that is above x."""
+    """Return the logarithm of `sf`."""
     return lax.log(sf(x, a, loc, scale))

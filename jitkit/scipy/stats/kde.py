@@ -29,12 +29,13 @@ from .. import linalg, special
 @register_pytree_node_class
 @dataclass(frozen=True, init=False, slots=True)
 class gaussian_kde:
-    """The density of which a sample was drawn, estimated; a tree, so that it can be an argument of what is compiled.
+    """Estimates the density from which a sample was drawn; a pytree, so that it can be an argument of a compiled
+    function.
 
     Args:
       dataset: n points as the columns of a d by n matrix, or a vector of n numbers.
       bw_method: "scott" (the default), "silverman", a number, or a function of the estimate that gives one.
-      weights: of the points; all the same by default.
+      weights: of the points; equal by default.
     """
 
     neff: Any
@@ -86,12 +87,12 @@ class gaussian_kde:
             object.__setattr__(self, name, value)
 
     def tree_flatten(self) -> tuple[Any, None]:
-        """Its arrays."""
+        """Return its arrays."""
         return (self.neff, self.dataset, self.weights, self.covariance, self.inv_cov), None
 
     @classmethod
     def tree_unflatten(cls, _: None, children: Any) -> Any:
-        """An estimate of these arrays."""
+        """Return an estimate of these arrays."""
         kde = cls.__new__(cls)
         kde._set(**dict(zip(("neff", "dataset", "weights", "covariance", "inv_cov"), children, strict=True)))
         return kde
@@ -109,25 +110,25 @@ class gaussian_kde:
         return n
 
     def evaluate(self, points: Any) -> Any:
-        """The density at each of the columns of `points`."""
+        """Return the density at each of the columns of `points`."""
         check_arraylike("evaluate", points)
         return self._at(points, False)
 
     def __call__(self, points: Any) -> Any:
-        """The density at each of the columns of `points`."""
+        """Return the density at each of the columns of `points`."""
         return self.evaluate(points)
 
     def pdf(self, x: Any) -> Any:
-        """The density at each of the columns of `x`."""
+        """Return the density at each of the columns of `x`."""
         return self.evaluate(x)
 
     def logpdf(self, x: Any) -> Any:
-        """The logarithm of the density at each of the columns of `x`."""
+        """Return the logarithm of the density at each of the columns of `x`."""
         check_arraylike("logpdf", x)
         return self._at(x, True)
 
     def integrate_gaussian(self, mean: Any, cov: Any) -> Any:
-        """The integral of the density times that of a normal distribution.
+        """Return the integral of the density times that of a normal distribution.
 
         Raises:
           ValueError: where mean or covariance have another dimension.
@@ -143,7 +144,7 @@ class gaussian_kde:
 
     @jit
     def integrate_box_1d(self, low: Any, high: Any) -> Any:
-        """The part between two numbers, where the points are numbers.
+        """Return the probability between two numbers, where the points are numbers.
 
         Raises:
           ValueError: where they are not.
@@ -158,7 +159,7 @@ class gaussian_kde:
         return jnp.sum(self.weights * (special.ndtr(high) - special.ndtr(low)))
 
     def integrate_kde(self, other: Any) -> Any:
-        """The integral of the product of two densities.
+        """Return the integral of the product of two densities.
 
         Raises:
           ValueError: where they have different dimensions.
@@ -172,7 +173,7 @@ class gaussian_kde:
 
     @jit(static_argnames=("shape",))
     def resample(self, key: Any, shape: Any = ()) -> Any:
-        """Points that are drawn from the estimate, as an array of d by `shape`."""
+        """Draw points from the estimate, as an array of d by `shape`."""
         ind_key, eps_key = random.split(key)
         chosen = random.choice(ind_key, self.n, shape=shape, p=self.weights)
         noise = random.multivariate_normal(
@@ -181,15 +182,15 @@ class gaussian_kde:
         return self.dataset[:, chosen] + noise
 
     def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> Any:
-        """A NotImplementedError: only `integrate_box_1d` is there."""
+        """Raise NotImplementedError: only `integrate_box_1d` is there."""
         raise NotImplementedError("only 1D box integrations are supported; use `integrate_box_1d`")
 
     def set_bandwidth(self, bw_method: Any = None) -> Any:
-        """A NotImplementedError: the bandwidth is chosen when the estimate is made."""
+        """Raise NotImplementedError: the bandwidth is chosen when the estimate is made."""
         raise NotImplementedError("dynamically changing the bandwidth method is not supported")
 
     def _of_sum(self, cov: Any) -> tuple[Any, Any]:
-        """The Cholesky factor of the sum of two covariances, and the height of the normal density that has it."""
+        """Return the Cholesky factor of the sum of two covariances, and the height of the normal density that has it."""
         chol = linalg.cho_factor(self.covariance + cov)
         return chol, 1.0 / (jnp.sqrt(2 * np.pi) ** self.d * jnp.prod(jnp.diag(chol[0])))
 
@@ -206,7 +207,7 @@ class gaussian_kde:
 
 
 def _convolved(chol: Any, scale: Any, target: Any, weights: Any, mean: Any) -> Any:
-    """The sum of the weighted normal densities around the columns of `target` at `mean`."""
+    """Return the sum of the weighted normal densities around the columns of `target` at `mean`."""
     diff = target - mean[:, None]
     alpha = linalg.cho_solve(chol, diff)
     arg = 0.5 * jnp.sum(diff * alpha, axis=0)
@@ -215,7 +216,7 @@ def _convolved(chol: Any, scale: Any, target: Any, weights: Any, mean: Any) -> A
 
 @jit(static_argnums=0)
 def _gaussian_kernel_eval(in_log: bool, points: Any, values: Any, xi: Any, precision: Any) -> Any:
-    """For each row of `xi` the sum of `values` times normal densities around `points`, or its logarithm."""
+    """Sum, for each row of `xi`, `values` times normal densities around `points`, or return the logarithm of the sum."""
     points, values, xi, precision = promote_dtypes_inexact(points, values, xi, precision)
     d = points.shape[1]
     if xi.shape[1] != d:

@@ -14,7 +14,7 @@ from ..arguments import promoted
 
 
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density."""
     x, loc, scale = promoted("laplace.logpdf", x, loc, scale)
     two = constant(x, 2)
     distance = lax.div(lax.abs(lax.sub(x, loc)), scale)
@@ -22,12 +22,12 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is below x."""
+    """Return the cumulative distribution function: the probability of values below x."""
     x, loc, scale = promoted("laplace.cdf", x, loc, scale)
     half, one, zero = constant(x, 0.5), constant(x, 1), constant(x, 0)
     distance = lax.div(lax.sub(x, loc), scale)

@@ -15,7 +15,7 @@ from ..special import expit, logit
 
 
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density."""
     x, loc, scale = promoted("logistic.logpdf", x, loc, scale)
     x = lax.div(lax.sub(x, loc), scale)
     two = constant(x, 2)
@@ -24,29 +24,29 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is below x."""
+    """Return the cumulative distribution function: the probability of values below x."""
     x, loc, scale = promoted("logistic.cdf", x, loc, scale)
     return expit(lax.div(lax.sub(x, loc), scale))
 
 
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is above x."""
+    """Return the survival function: the probability of values above x."""
     x, loc, scale = promoted("logistic.sf", x, loc, scale)
     return expit(lax.neg(lax.div(lax.sub(x, loc), scale)))
 
 
 def ppf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The point that a part x is below."""
+    """Return the quantile: the point with probability x below it."""
     x, loc, scale = promoted("logistic.ppf", x, loc, scale)
     return lax.add(lax.mul(logit(x), scale), loc)
 
 
 def isf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The point that a part x is above."""
+    """Return the point with probability x above it."""
     x, loc, scale = promoted("logistic.isf", x, loc, scale)
     return lax.add(lax.mul(lax.neg(logit(x)), scale), loc)

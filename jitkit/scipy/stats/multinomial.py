@@ -19,7 +19,8 @@ from ..special import gammaln, xlogy
 
 
 def logpmf(x: Any, n: Any, p: Any) -> Any:
-    """The logarithm of the probability of the counts `x`, integers along the last axis; that of 0 where they do not sum to `n`.
+    """Return the logarithm of the probability of the counts `x`, integers along the last axis; minus infinity where
+    they do not sum to `n`.
 
     Raises:
       ValueError: where `x` or `n` are not integers.
@@ -36,5 +37,5 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
 
 
 def pmf(x: Any, n: Any, p: Any) -> Any:
-    """The probability of the counts."""
+    """Return the probability of the counts."""
     return lax.exp(logpmf(x, n, p))

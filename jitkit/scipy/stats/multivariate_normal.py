@@ -16,7 +16,7 @@ from ...numpy.promotion import promote_dtypes_inexact
 
 
 def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
-    """The logarithm of the density.
+    """Return the logarithm of the probability density.
 
     Args:
       x: vectors along the last axis, or numbers where `mean` is one.
@@ -48,5 +48,5 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
 
 
 def pdf(x: Any, mean: Any, cov: Any) -> Any:
-    """The density."""
+    """Return the probability density."""
     return lax.exp(logpdf(x, mean, cov))

@@ -17,7 +17,7 @@ from ..special import gammaln, xlogy
 
 
 def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
-    """The logarithm of the probability."""
+    """Return the logarithm of the probability."""
     k, n, p, loc = promoted("nbinom.logpmf", k, n, p, loc)
     one, y = constant(k, 1), lax.sub(k, loc)
     log_choices = lax.sub(lax.sub(gammaln(lax.add(y, n)), gammaln(n)), gammaln(lax.add(y, one)))
@@ -27,5 +27,5 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
 
 
 def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
-    """The probability."""
+    """Return the probability."""
     return lax.exp(logpmf(k, n, p, loc))

@@ -17,7 +17,7 @@ from ..arguments import promoted
 
 
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density."""
     x, loc, scale = promoted("norm.logpdf", x, loc, scale)
     variance = lax.square(scale)
     normalizer = lax.log(lax.mul(constant(x, 2 * np.pi), variance))
@@ -26,39 +26,39 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is below x."""
+    """Return the cumulative distribution function: the probability of values below x."""
     x, loc, scale = promoted("norm.cdf", x, loc, scale)
     return special.ndtr(lax.div(lax.sub(x, loc), scale))
 
 
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the part that is below x."""
+    """Return the logarithm of `cdf`."""
     x, loc, scale = promoted("norm.logcdf", x, loc, scale)
     return special.log_ndtr(lax.div(lax.sub(x, loc), scale))
 
 
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is above x."""
+    """Return the survival function: the probability of values above x."""
     x, loc, scale = promoted("norm.sf", x, loc, scale)
     return cdf(-x, -loc, scale)
 
 
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the part that is above x."""
+    """Return the logarithm of `sf`."""
     x, loc, scale = promoted("norm.logsf", x, loc, scale)
     return logcdf(-x, -loc, scale)
 
 
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The x of which a part q is below."""
+    """Return the quantile: the point with probability q below it."""
     return asarray(special.ndtri(q) * scale + loc, float)
 
 
 def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The x of which a part q is above."""
+    """Return the point with probability q above it."""
     return ppf(lax.sub(constant(q, 1), q), loc, scale)

@@ -18,7 +18,7 @@ from ..special import gammaincc, gammaln, xlogy
 
 
 def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
-    """The logarithm of the probability."""
+    """Return the logarithm of the probability."""
     k, mu, loc = promoted("poisson.logpmf", k, mu, loc)
     zero, x = constant(k, 0), lax.sub(k, loc)
     log_probability = xlogy(x, mu) - gammaln(x + 1) - mu
@@ -27,12 +27,12 @@ def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
 
 
 def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
-    """The probability."""
+    """Return the probability."""
     return exp(logpmf(k, mu, loc))
 
 
 def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
-    """The probability of k events at most."""
+    """Return the probability of k events at most."""
     k, mu, loc = promoted("poisson.cdf", k, mu, loc)
     zero, x = constant(k, 0), lax.sub(k, loc)
     at_most = gammaincc(floor(1 + x), mu)

@@ -21,14 +21,14 @@ from ..arguments import promoted
 
 
 class ModeResult(NamedTuple):
-    """What `mode` returns."""
+    """The result of `mode`."""
 
     mode: Any
     count: Any
 
 
 def _check_nan_policy(function: str, nan_policy: str) -> None:
-    """ValueError for a policy that there is not, NotImplementedError for one that is not "propagate"."""
+    """Raise ValueError for an unknown policy, NotImplementedError for one that is not "propagate"."""
     if nan_policy not in ("propagate", "omit", "raise"):
         raise ValueError(f"Illegal nan_policy value {nan_policy!r}; expected one of {{'propagate', 'omit', 'raise'}}")
     if nan_policy == "omit":
@@ -42,7 +42,8 @@ def _check_nan_policy(function: str, nan_policy: str) -> None:
 
 @jit(static_argnames=["axis", "nan_policy", "keepdims"])
 def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
-    """The most frequent value along `axis`, and how often it is there; the least of several. Of all elements when it is None.
+    """Return the most frequent value along `axis`, and how often it is there; the least of several. Of all elements
+    when it is None.
 
     Raises:
       NotImplementedError: for another `nan_policy` than "propagate".
@@ -71,7 +72,8 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
 
 @jit(static_argnames=["method", "axis", "nan_policy"])
 def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Any:
-    """The ranks of the elements along `axis`, from 1; of all of them, in row-major order, when it is None. nan where one is nan.
+    """Return the ranks of the elements along `axis`, from 1; of all of them, in row-major order, when it is None. nan
+    where one is nan.
 
     Args:
       method: what equal elements get: the "average", "min" or "max" of their ranks; the number of different elements up to them
@@ -111,7 +113,7 @@ def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_po
 
 @jit(static_argnames=["axis", "nan_policy", "keepdims"])
 def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
-    """The standard error of the mean along `axis`, or of all elements when it is None.
+    """Return the standard error of the mean along `axis`, or of all elements when it is None.
 
     Args:
       ddof: subtracted from the number of elements by which the variance is divided.

@@ -15,7 +15,7 @@ from ..arguments import promoted
 
 
 def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density."""
     x, df, loc, scale = promoted("t.logpdf", x, df, loc, scale)
     two = constant(x, 2)
     x_scaled = lax.div(lax.sub(x, loc), scale)
@@ -29,5 +29,5 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density."""
     return lax.exp(logpdf(x, df, loc, scale))

@@ -15,19 +15,19 @@ from ..arguments import promoted
 
 
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density."""
+    """Return the logarithm of the probability density."""
     x, loc, scale = promoted("uniform.logpdf", x, loc, scale)
     inside = lax.neg(lax.log(scale))
     return where(logical_or(lax.gt(x, lax.add(loc, scale)), lax.lt(x, loc)), -np.inf, inside)
 
 
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """Return the probability density."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The part that is below x."""
+    """Return the cumulative distribution function: the probability of values below x."""
     x, loc, scale = promoted("uniform.cdf", x, loc, scale)
     zero, one = array(0, x.dtype), array(1, x.dtype)
     conditions = [lax.lt(x, loc), lax.gt(x, lax.add(loc, scale)), lax.ge(x, loc) & lax.le(x, lax.add(loc, scale))]
@@ -35,6 +35,6 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The x of which a part q is below; nan for what is no part."""
+    """Return the quantile: the point with probability q below it; nan for q outside of [0, 1]."""
     q, loc, scale = promoted("uniform.ppf", q, loc, scale)
     return where(isnan(q) | (q < 0) | (q > 1), np.nan, lax.add(loc, lax.mul(scale, q)))
