@@ -10,7 +10,7 @@ from typing import Any
 
 from generated import write
 
-from jitkit.kata.ladder.rungs import Rung, all_rungs
+from jitkit.kata.ladder.rungs import OPENS_BEHIND, Rung, all_rungs
 
 
 def page_of(rung: Rung) -> str:
@@ -31,11 +31,13 @@ def index() -> str:
     rungs = all_rungs()
     rows = [f"| [{rung.number} {rung.title}]({rung.folder.name}.md) | {rung.names} | {rung.size} |" for rung in rungs]
     names = "\n".join(rung.folder.name for rung in rungs)
+    behind = sum(rung.is_behind for rung in rungs)
     return f"""# From an empty file
 
-{len(rungs)} rungs, from the first primitive to `jit(vmap(grad(loss)))` of your own package, which trains a network. Nothing is given but
-`xla.py`, sixty lines that reach XLA; how you build it is yours. A rung is a page and some ten small programs, which run on
-your package and on jitkit with the same random inputs.
+{len(rungs) - behind} rungs lead from the first primitive to `jit(vmap(grad(loss)))` of your own package, which trains a network.
+{behind} more, behind the door, put a compiler of your own in the place of XLA; they are open from rung {OPENS_BEHIND} on.
+Nothing is given but `xla.py`, sixty lines that reach XLA, and `cc.py`, which reaches a C compiler; how you build it is
+yours. A rung is a page and some ten small programs, which run on your package and on jitkit with the same random inputs.
 
 ```sh
 jitkit start --from-scratch my-jax    # a folder that is new or empty
@@ -43,7 +45,8 @@ cd my-jax
 jitkit                                # edit, save, read; or `jitkit hint`
 ```
 
-`jitkit show --report` measures what your package can do. The answer is one file: [A JIT in one sitting](../../a_jit_in_one_sitting.md).
+`jitkit show --report` measures what your package can do. The answer is one file, [A JIT in one sitting](../../a_jit_in_one_sitting.md),
+and behind the door another one, `solutions/behind_the_door.py`.
 
 | rung | public names that are new | lines, about |
 |---|---|---|

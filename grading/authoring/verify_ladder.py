@@ -4,7 +4,8 @@ For each rung:
 
     empty       a package with nothing in it fails every program, and says what is missing
     below       the solution up to the rung before fails
-    solution    the solution up to this rung passes, also the hidden programs, with a new seed each time
+    solution    the solution up to this rung passes, also the hidden programs, with a new seed each time; of a rung behind the door, also
+                its sections upon the eleventh
     wrong       four or more wrong versions fail, each first of all a program that is against what its author believes, and is asked
                 its question
     jitkit      runs every program (else nothing is compared)
@@ -20,10 +21,10 @@ from collections.abc import Sequence
 
 from jitkit.kata.engine.statuses import Status
 from jitkit.kata.ladder.climber import Climber, Package, RungVerdict
-from jitkit.kata.ladder.rungs import Rung, all_rungs, prefix, solution_file
+from jitkit.kata.ladder.rungs import OPENS_BEHIND, Rung, all_rungs, prefix, section, solution_text
 from jitkit.kata.ladder.wrong import Wrong, beliefs, wrong_versions
 
-from ..shared import HIDDEN_RUNGS
+from ..shared import HIDDEN_BEHIND, HIDDEN_RUNGS
 from .verify import Finding
 
 _FEWEST_PROGRAMS = 6
@@ -48,7 +49,7 @@ def verify_ladder(workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path
 
 def hidden_programs() -> tuple[tuple[str, str], ...]:
     """The programs that are used in grading only: path and text."""
-    return ((str(HIDDEN_RUNGS), HIDDEN_RUNGS.read_text(encoding="utf-8")),)
+    return tuple((str(path), path.read_text(encoding="utf-8")) for path in (HIDDEN_RUNGS, HIDDEN_BEHIND))
 
 
 def shortages(rung: Rung) -> list[Finding]:
@@ -81,7 +82,7 @@ class Prover:
 
     def __init__(self, folder: pathlib.Path, kept: pathlib.Path | None) -> None:
         self.folder = folder
-        self.text = solution_file().read_text(encoding="utf-8")
+        self.text = solution_text()
         self.climber = Climber(kept or folder / "kept", hidden_programs())
         self.learners = Climber(kept or folder / "kept")
 
@@ -97,12 +98,21 @@ class Prover:
 
     def solution(self, rung: Rung) -> list[Finding]:
         """The prefix passes, with the learners' seed."""
-        verdict = self.verdict(prefix(self.text, rung.number), rung)
+        texts = {"solution": prefix(self.text, rung.number)}
+        if rung.is_behind:
+            texts[f"upon {OPENS_BEHIND}"] = self.early(rung)
         return [
-            Finding(rung.number, "solution", f"{r.check.name}: {r.sentence}")
-            for r in verdict.results
+            Finding(rung.number, what, f"{r.check.name}: {r.sentence}")
+            for what, text in texts.items()
+            for r in self.verdict(text, rung).results
             if r.status != Status.PASS
         ]
+
+    def early(self, rung: Rung) -> str:
+        """The solution of a rung behind the door without what stands above the rung from which it is open."""
+        numbers = [other.number for other in all_rungs() if other.is_behind and other.number <= rung.number]
+        sections = "".join(section(self.text, number) for number in numbers)
+        return prefix(self.text, OPENS_BEHIND) + sections
 
     def empty(self, rung: Rung) -> list[Finding]:
         """Nothing passes, and the first failure names what is missing."""

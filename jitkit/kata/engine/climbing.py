@@ -8,6 +8,9 @@ where a learner's package runs, neither jitkit nor jax can be imported, and `xla
     jaxpr(closed)              a program that was written down: compared up to names
     counted(f, *args, compiled=1, executed=1, copied=0)      the result, and what was asked of XLA meanwhile
     text(jk, f, *args)         `lower(f, *args)`, compared by running it
+
+and of a package's own compiler, in `behind`: `own(jk, f)`, `behind(own(jk, f), *args, loops=1)`, `optimised(jk, f, *args, left=["mul"])`,
+`refused(f, *args, word="sort")`.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import dataclasses
 import functools
 import importlib
 import importlib.abc
+import importlib.machinery
 import importlib.util
 import inspect
 import pathlib
@@ -69,6 +73,8 @@ def compiled(path: str, source: str) -> CodeType:
 def load_programs(files: Sequence[Sequence[str]]) -> list[Program]:
     """The programs in some files, each a path and a text."""
     sys.modules["climbing"] = sys.modules[__name__]
+    if __package__:  # a grader has this file alone, and no rung behind the door
+        sys.modules["behind"] = importlib.import_module(".behind", __package__)
     collected.clear()
     for path, source in files:
         exec(compiled(path, source), {"__name__": "programs", "__file__": path})
@@ -246,16 +252,38 @@ _FORBIDDEN = {
 
 
 class Refusal(importlib.abc.MetaPathFinder):
-    """Says why some packages cannot be imported here. jaxlib, which looks for jax now and then, is told that there is none."""
+    """Says why some packages cannot be imported here, and finds the given `cc.py`, which is beside `machine`. jaxlib, which looks for jax
+    now and then, is told that there is none. `executables` is where machine code is kept.
+    """
 
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
+    def __init__(self, machine: str, executables: str = "") -> None:
+        self.compiler = str(pathlib.Path(machine).parent / "cc.py")
+        self.executables = executables
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        """ImportError for these; None, for somebody else to find, for all others."""
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """ImportError for these, ours for `cc`; None, for somebody else to find, for all others."""
         top = name.partition(".")[0]
         if top in _FORBIDDEN:
             raise ImportError(_FORBIDDEN[top], name=name)
+        if name != "cc" or not pathlib.Path(self.compiler).is_file():
+            return None
+        loader = CompilerLoader("cc", self.compiler)
+        loader.executables = self.executables
+        return importlib.util.spec_from_file_location("cc", self.compiler, loader=loader)
+
+
+class CompilerLoader(importlib.machinery.SourceFileLoader):
+    """Loads `cc.py`, and has it translate each text once: at the next save what did not change is in the folder `executables`."""
+
+    executables = ""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the file, and put what remembers in the place of what translates."""
+        super().exec_module(module)
+        if self.executables:
+            cc: Any = module
+            executables = importlib.import_module(".executables", __package__)
+            cc.translate = executables.remembering(pathlib.Path(self.executables), cc.translate, cc.compiler, cc.FLAGS)
 
 
 def import_package(folder: str, name: str, machine: str, executables: str = "") -> ModuleType:
@@ -263,7 +291,7 @@ def import_package(folder: str, name: str, machine: str, executables: str = "") 
     for known in [m for m in sys.modules if m.partition(".")[0] in _FORBIDDEN]:
         del sys.modules[known]
     sys.path.insert(0, folder)
-    sys.meta_path.insert(0, Refusal(folder))
+    sys.meta_path.insert(0, Refusal(machine, executables))
     if "xla" not in sys.modules:
         load_machine(machine)
     xla: Any = sys.modules["xla"]

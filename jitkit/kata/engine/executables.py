@@ -61,6 +61,26 @@ def remembered(
     return found
 
 
+def remembering(
+    folder: pathlib.Path, translate: Callable[[str], bytes], compiler: Callable[[], list[str]], flags: Sequence[str]
+) -> Callable[[str], bytes]:
+    """The `translate` of the ladder's `cc.py`, which makes a library of a text of C, and finds it in the folder the next time."""
+
+    def find_or_translate(text: str) -> bytes:
+        command = [*compiler(), *flags]
+        path = folder / f"c-{_digest(repr((command, os.stat(command[0]).st_mtime_ns, platform.node(), text)))}"
+        with contextlib.suppress(OSError):  # not there yet
+            found = path.read_bytes()
+            os.utime(path)
+            return found
+        library = translate(text)
+        with contextlib.suppress(Exception):  # a full disk
+            _whole_file().write_whole(path, library, make_folder=True)
+        return library
+
+    return find_or_translate
+
+
 @functools.cache
 def _whole_file() -> Any:
     """`jitkit.base.whole_file`, loaded by its path: a process of the ladder has no jitkit to import it from."""

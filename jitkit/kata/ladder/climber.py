@@ -59,7 +59,9 @@ class Package(NamedTuple):
         return [
             path
             for path in sorted(self.folder.glob("*.py"))
-            if path.stem not in (self.name, "xla", "conftest") and not path.stem.startswith("test") and path.is_file()
+            if path.stem not in (self.name, "xla", "cc", "conftest")
+            and not path.stem.startswith("test")
+            and path.is_file()
         ]
 
     @property

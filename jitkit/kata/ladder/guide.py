@@ -10,15 +10,18 @@ README = """# {name}: a JAX of my own
 An empty file becomes a package that traces, compiles, differentiates and batches. What is here:
 
 - `{name}.py`: yours. It may import files beside it, or become a folder `{name}/` with as many files as you like.
-- `ladder/01_one_door.md` and so on: eighteen rungs. A page says what is asked and shows an idea, not a design: classes,
+- `ladder/01_one_door.md` and so on: eighteen rungs. From 19 on, XLA is not asked any more: a compiler of your own, open from
+  rung 11 on. A page says what is asked and shows an idea, not a design: classes,
   files and names inside are your own. Beside each page are its programs, which the checks run. They import `climbing`,
   which only the checker has; the first lines of `ladder/01_one_door_programs.py` say what is compared, and how.
-- `xla.py`: given, the only way to the machine. Read it; verdicts use the given one, whatever you do to yours.
+- `xla.py`: given, the only way to the machine. Read it; verdicts use the given one, whatever you do to yours. So is `cc.py`, for the
+  rungs from 19 on: it needs a C compiler.
 - `test_ladder.py`: for who prefers pytest. `pytest` runs the programs of the rung that you are at, and of all below.
 
 ```sh
 jitkit                 # watches: on each save, the programs of your rung and of all below it
 jitkit check 7         # the same once, for rungs 01 to 07: what stood must not fall
+jitkit check 19        # 01 to 11, and 19
 jitkit hint 7          # three hints a rung, one further each time; --step 1 shows one again
 jitkit show 7          # its page; with --solution --give-up, how the reference does it
 jitkit status          # where you are

@@ -14,12 +14,23 @@ import time
 from ..problems import Problem
 from ..workspace.state import StateFile
 from .climber import Package, RungVerdict
-from .rungs import Rung, all_rungs, ladder_folder, machine_file
+from .rungs import Rung, all_rungs, given_files, ladder_folder
 
 KEPT = ".jitkit"
 _MARK = "ladder"  # the file in `.jitkit` that has the package's name
 # others find them
-_TAKEN = sys.stdlib_module_names | {"numpy", "ml_dtypes", "jaxlib", "xla", "climbing", "jax", "jitkit", "torch"}
+_TAKEN = sys.stdlib_module_names | {
+    "numpy",
+    "ml_dtypes",
+    "jaxlib",
+    "xla",
+    "cc",
+    "climbing",
+    "behind",
+    "jax",
+    "jitkit",
+    "torch",
+}
 
 
 class Place:
@@ -102,11 +113,14 @@ class Place:
         """What the learner should know beside the verdict; of progress that cannot be kept, once."""
         found = [*dict.fromkeys(self.state.messages)]
         self.state.messages.clear()
-        path, one, many = self.root / "xla.py", f"{self.name}.py", self.root / self.name / "__init__.py"
-        if path.is_file() and path.read_bytes() != machine_file().read_bytes():
-            found.append(
-                "xla.py in this folder is not the one that was given. Verdicts use the given one; `jitkit reset xla` puts it back."
-            )
+        one, many = f"{self.name}.py", self.root / self.name / "__init__.py"
+        for given in given_files():
+            path = self.root / given.name
+            if path.is_file() and path.read_bytes() != given.read_bytes():
+                found.append(
+                    f"{path.name} in this folder is not the one that was given. Verdicts use the given one; `jitkit reset {path.stem}` "
+                    "puts it back."
+                )
         pages = [self.root / "ladder" / f"{rung.folder.name}.md" for rung in all_rungs()]
         if missing := [self.relative(page) for page in pages if not page.is_file()]:
             others = f" and {len(missing) - 1} more pages are" if len(missing) > 1 else " is"
@@ -122,6 +136,10 @@ class Place:
     def passed(self, rung: Rung) -> bool:
         """Whether a rung passed when it was last run."""
         return bool(self.state.read().of(rung.number).passed)
+
+    def was_reached(self, rung: Rung) -> bool:
+        """Whether a rung passed once, and was not begun again."""
+        return self.passed(rung) or _when(rung) in self.state.read().given
 
     def current(self) -> Rung:
         """The first rung that does not pass; the last one where all do."""

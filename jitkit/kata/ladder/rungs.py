@@ -1,8 +1,9 @@
 """labs/from_scratch/NN_name -> Rung, with its page, its programs and its hints
 
 A rung is a folder: `rung.toml` says what it is called and what is hinted at, `page.md` is its text, `programs.py` holds the programs
-that a package must run like jitkit, `wrong.py` plausible wrong versions of it. The solutions are the prefixes of one file,
-`solutions/from_scratch.py`: cut after section N, it passes rungs 1 to N.
+that a package must run like jitkit, `wrong.py` plausible wrong versions of it. The solutions are the prefixes of one text,
+`solutions/from_scratch.py` and, below it, `solutions/behind_the_door.py`: cut after section N, it passes rungs 1 to N. Those of the second
+file need nothing above the first one's section 11.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import functools
 import pathlib
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..engine.manifest import labs_folder
@@ -18,6 +20,8 @@ from ..engine.toml_table import TomlTable
 _FOLDER = re.compile(r"(\d\d)_\w+")
 _SECTION = re.compile(r"^# === (\d\d) ", re.MULTILINE)
 FIRST_WITH_XLA = "06"
+FIRST_BEHIND = "19"  # of those with a compiler of one's own
+OPENS_BEHIND = "11"  # the last rung that these need
 
 
 class Rung(NamedTuple):
@@ -47,6 +51,11 @@ class Rung(NamedTuple):
         return str(path), path.read_text(encoding="utf-8")
 
     @property
+    def is_behind(self) -> bool:
+        """Whether it is one of those whose compiler is the learner's."""
+        return self.number >= FIRST_BEHIND
+
+    @property
     def uses_xla(self) -> bool:
         """Whether its programs compile anything."""
         return self.number >= FIRST_WITH_XLA
@@ -60,6 +69,23 @@ def ladder_folder() -> pathlib.Path:
 def machine_file() -> pathlib.Path:
     """The `xla.py` that is given."""
     return ladder_folder() / "xla.py"
+
+
+def given_files() -> tuple[pathlib.Path, ...]:
+    """The machines that are given: `xla.py`, and the C compiler's, `cc.py`."""
+    return machine_file(), ladder_folder() / "cc.py"
+
+
+def rungs_up_to(number: str, reached: Callable[[Rung], bool]) -> list[Rung]:
+    """The rungs that are run for one: all below it. One behind the door needs those up to 11, and is not held up by others that are not
+    `reached`.
+    """
+    return [
+        rung
+        for rung in all_rungs()
+        if rung.number <= number
+        and (number < FIRST_BEHIND or rung.number <= OPENS_BEHIND or rung.is_behind or reached(rung))
+    ]
 
 
 @functools.cache
@@ -86,6 +112,22 @@ def solution_file() -> pathlib.Path:
     return labs_folder().parent / "solutions" / "from_scratch.py"
 
 
+def behind_file() -> pathlib.Path:
+    """The second file, whose sections go on where the first one ends."""
+    return solution_file().with_name("behind_the_door.py")
+
+
+def solution_text() -> str:
+    """Both files as one package: below the first, the sections of the second. Of its imports only that of `cc` is left."""
+    second = behind_file().read_text(encoding="utf-8")
+    heading, _, rest = second[_begin(second, FIRST_BEHIND) :].partition("\n")
+    return f"{solution_file().read_text(encoding='utf-8')}\n{heading}\nimport cc\n\n{rest}"
+
+
+def _begin(text: str, number: str) -> int:
+    return next(m.start() for m in _SECTION.finditer(text) if m[1] == number)
+
+
 def prefix(text: str, number: str) -> str:
     """The file up to the end of a section."""
     return next((text[: m.start()] for m in _SECTION.finditer(text) if m[1] > number), text)
@@ -93,5 +135,4 @@ def prefix(text: str, number: str) -> str:
 
 def section(text: str, number: str) -> str:
     """One section of the file."""
-    begin = next(m.start() for m in _SECTION.finditer(text) if m[1] == number)
-    return text[begin : len(prefix(text, number))]
+    return text[_begin(text, number) : len(prefix(text, number))]

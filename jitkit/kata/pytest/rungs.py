@@ -10,7 +10,7 @@ from _pytest.mark import ParameterSet
 from ..engine.statuses import Status
 from ..ladder.climber import Climber
 from ..ladder.place import Place
-from ..ladder.rungs import all_rungs
+from ..ladder.rungs import rungs_up_to
 
 
 def programs_of(folder: pathlib.Path) -> list[ParameterSet]:
@@ -18,7 +18,7 @@ def programs_of(folder: pathlib.Path) -> list[ParameterSet]:
     place = Place.find(folder)
     if place is None:
         return []
-    rungs = [r for r in all_rungs() if r.number <= place.furthest().number]
+    rungs = rungs_up_to(place.furthest().number, place.was_reached)
     found = []
     for verdict in Climber(place.kept).climb(place.package, rungs):
         for result in verdict.results:

@@ -15,7 +15,7 @@ from ..ladder import guide, report
 from ..ladder.climber import Climber, RungVerdict
 from ..ladder.display import data_of, show_verdicts
 from ..ladder.place import Place
-from ..ladder.rungs import Rung, all_rungs, machine_file, section, solution_file
+from ..ladder.rungs import Rung, all_rungs, given_files, machine_file, rungs_up_to, section, solution_text
 from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.display import MARKS
 from ..screens.keys import ENTER, keys_of
@@ -56,7 +56,8 @@ def start(arguments: argparse.Namespace) -> int:
         first = place.root / f"{place.name}.py"
         if not has_package:
             first.write_text(guide.FIRST_FILE.format(name=place.name), encoding="utf-8")
-        (place.root / "xla.py").write_bytes(machine_file().read_bytes())
+        for given in given_files():
+            (place.root / given.name).write_bytes(given.read_bytes())
         (place.root / "test_ladder.py").write_text(guide.TESTS, encoding="utf-8")
         if not (place.root / "README.md").exists():
             (place.root / "README.md").write_text(guide.README.format(name=place.name), encoding="utf-8")
@@ -100,8 +101,8 @@ def _rung(word: str) -> Rung:
     return found
 
 
-def _up_to(rung: Rung) -> list[Rung]:
-    return [r for r in all_rungs() if r.number <= rung.number]
+def _up_to(place: Place, rung: Rung) -> list[Rung]:
+    return rungs_up_to(rung.number, place.was_reached)
 
 
 def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerdict], list[str]]:
@@ -109,7 +110,7 @@ def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerd
     asked again, about other numbers: answers may have been written down.
     """
     package, climber = place.package, Climber(place.kept)
-    verdicts = climber.climb(package, _up_to(rung), spare=spare)
+    verdicts = climber.climb(package, _up_to(place, rung), spare=spare)
     new = [v.rung for v in verdicts if v.passed and not place.passed(v.rung)]
     if new:
         again = {v.rung: v for v in climber.climb(package, new, seed=random.randrange(1, _SEEDS)) if not v.passed}
@@ -147,7 +148,7 @@ def watch(arguments: argparse.Namespace) -> int:
                 except Problem as problem:
                     screen.text(str(problem), 2, "yellow")
                 screen.line("h hint · s show · Enter check again · q quit", "dim")
-                Climber(place.kept).prepare(spare, _up_to(place.furthest()))
+                Climber(place.kept).prepare(spare, _up_to(place, place.furthest()))
             changes.wait()
 
 
@@ -214,7 +215,7 @@ def show(arguments: argparse.Namespace) -> int:
             )
         with place.state.edit() as state:
             state.of(rung.number).gave_up = True
-    print(section(solution_file().read_text(encoding="utf-8"), rung.number))
+    print(section(solution_text(), rung.number))
     return OK
 
 
@@ -260,17 +261,22 @@ def export(arguments: argparse.Namespace) -> int:
 
 
 def reset(arguments: argparse.Namespace) -> int:
-    """`xla`: the given machine again. A rung is not a place in a file of ours, so there is nothing else to put back."""
+    """`xla` or `cc`: the given machine again. A rung is not a place in a file of ours, so there is nothing else to put back."""
     place, screen = here(), Screen.of(sys.stdout)
-    if arguments.id != "xla":
-        raise WrongUsage("on the ladder, all files but xla.py are yours: `jitkit reset xla` puts that one back.")
-    path = place.root / "xla.py"
+    given = {file.stem: file for file in given_files()}.get(arguments.id)
+    if given is None:
+        raise WrongUsage(
+            "on the ladder, all files but xla.py and cc.py are yours: `jitkit reset xla` or `cc` puts one of these back."
+        )
+    path = place.root / given.name
     try:
         kept = place.backup(path) if path.is_file() else None
-        path.write_bytes(machine_file().read_bytes())
+        path.write_bytes(given.read_bytes())
     except OSError as error:
         raise Problem(
-            f"{place.relative(error.filename or path)} cannot be written: {error.strerror}. Verdicts use the given xla.py anyway."
+            f"{place.relative(error.filename or path)} cannot be written: {error.strerror}. Verdicts use the given {given.name} anyway."
         ) from None
-    screen.line("xla.py is the given one again." + (f" What you had is in {place.relative(kept)}." if kept else ""))
+    screen.line(
+        f"{given.name} is the given one again." + (f" What you had is in {place.relative(kept)}." if kept else "")
+    )
     return OK

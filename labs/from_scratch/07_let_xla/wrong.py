@@ -5,7 +5,7 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     "numpy computes, in the place of XLA",
     "The result is right. Who computed it?",
-    "impl[jit_p] = lambda *args, jaxpr, name: run(jaxpr, args)",
+    "impl[jit_p] = lambda *args, jaxpr, name: jaxpr.run(args)",
     "impl[jit_p] = lambda *args, jaxpr, name: as_function(jaxpr)(*args)",
 )
 edit(

@@ -1,0 +1,74 @@
+"""Programs of the rungs behind the door that learners do not see: what their pages ask, asked in other words."""
+
+import numpy as np
+from behind import behind, optimised, own
+from climbing import program
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.3, 1.5, shape).astype(np.float32)
+
+
+@program(
+    "19", "Four axes, of which each operand has some; integers, floats and truth values in one program.", hidden=True
+)
+def four_axes(jk, rng):
+    n = jk.numpy
+    f = own(jk, lambda x, i, b: (n.where(b, x * i, n.tanh(x) - 1.0), i * i, ~b))
+    i = rng.integers(-5, 5, (4, 1)).astype(np.int16)
+    return behind(f, floats(rng, 2, 1, 4, 3), i, rng.integers(0, 2, (3, 1, 1)).astype(bool), loops=3)
+
+
+@program("19", "A long chain, with calls in calls, as a part of a program for XLA.", hidden=True)
+def long_chain(jk, rng):
+    g = jk.jit(lambda x: jk.numpy.sin(x) + 0.5)
+
+    def f(x, y):
+        for _ in range(40):
+            x = g(g(x)) * y
+        return x, y - x
+
+    x, y = floats(rng, 7), floats(rng, 1)
+    return own(jk, f)(x, y), jk.jit(lambda x: own(jk, f)(x, x)[0] * 2.0)(x)
+
+
+@program("20", "Equal sides of a program, in other orders; what only one of several results needs.", hidden=True)
+def sides(jk, rng):
+    def f(x, y):
+        a, b = jk.numpy.exp(x) - y, jk.numpy.exp(x * 1) - (y - 0)
+        jk.numpy.sin(a) + jk.numpy.log(b)
+        return a * b, jk.numpy.sqrt(a * b)
+
+    return optimised(jk, f, floats(rng, 3) + 2, floats(rng, 3), left=["exp", "sub", "mul", "sqrt"])
+
+
+@program("20", "Integers, and numbers that meet: what is left computes the same to the bit.", hidden=True)
+def integers(jk, rng):
+    i = rng.integers(-9, 9, 4).astype(np.int32)
+    return optimised(
+        jk, lambda i: ((i + 0) * 1 - 0, (i + 1) * (i * 1 + 2), i * 3), i, left=["add", "add", "mul", "mul"]
+    )
+
+
+@program("21", "Columns that are standardised again and again: the memory of a few of them.", hidden=True)
+def columns(jk, rng):
+    n = jk.numpy
+
+    def f(x):
+        for _ in range(6):
+            e = n.tanh(x - n.mean(x, 0))
+            x = e / (n.max(e, 0) + 2.0) + n.sum(e * e, 0)
+        return x
+
+    return behind(own(jk, f), floats(rng, 8, 16), memory=5 * 512 + 1024, says={"tanh": 6})
+
+
+@program("21", "Reductions along one axis after the other, of what is needed at the end.", hidden=True)
+def one_after_the_other(jk, rng):
+    def f(x):
+        e = jk.numpy.exp(x)
+        a = jk.numpy.sum(e, 2)
+        b = jk.numpy.max(a, 0)
+        return a / b, jk.numpy.sum(b), e, jk.numpy.sum(a / b)
+
+    return behind(own(jk, f), floats(rng, 3, 4, 5), says={"exp": 1}, loops=5)

@@ -1,0 +1,184 @@
+"""Rung 19: `jit(f, backend="own")`, a loop in C."""
+
+import numpy as np
+from behind import behind, own, refused
+from climbing import program, raised
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+@program(
+    "19",
+    "Ten operations are one loop, which is a program of `cc`; XLA runs nothing.",
+    against=["each operation has a loop", "XLA runs it after all"],
+)
+def chain(jk, rng):
+    def f(x, y):
+        for _ in range(3):
+            x = jk.numpy.sin(x) * y + x
+        return x / (y + 1.0)
+
+    return behind(own(jk, f), floats(rng, 5), floats(rng, 5), loops=1, memory=3 * 20)
+
+
+@program(
+    "19",
+    "Broadcasting is an index: a row, a column and a number, in one loop, and never in memory as a matrix.",
+    against=["an axis of size 1 goes on", "axes are counted from the left"],
+)
+def broadcasting(jk, rng):
+    x, row, column = floats(rng, 3, 3), floats(rng, 3), floats(rng, 3, 1)
+    f = own(jk, lambda x, row, column, n: (x * row - column) / n)
+    return behind(f, x, row, column, float(rng.uniform(1, 2)), loops=1, memory=36 + 12 + 12 + 4 + 36)
+
+
+@program("19", "Two arguments that are both larger along one axis.", against=["an axis of size 1 goes on"])
+def outer(jk, rng):
+    f = own(jk, lambda x, y: jk.numpy.exp(-x) + jk.numpy.maximum(x, y))
+    return f(floats(rng, 4, 1, 2), floats(rng, 3, 1))
+
+
+@program(
+    "19",
+    "Several results of one shape are one loop, and so are an argument and a number that are returned.",
+    against=["each result has a loop"],
+)
+def several(jk, rng):
+    f = own(jk, lambda x, y: {"a": x + y, "b": (x * y, x), "c": jk.numpy.sqrt(x) > y})
+    return behind(f, floats(rng, 6), floats(rng, 6), loops=1)
+
+
+@program("19", "Results of several shapes; a number alone; none at all.")
+def shapes(jk, rng):
+    x, y = floats(rng, 2, 3), floats(rng, 2, 1)
+    f = own(jk, lambda x, y: (x - y, y * y, 2.5, jk.numpy.sin(1.0)))
+    return f(x, y), own(jk, lambda: 3)(), own(jk, lambda x: None)(x)
+
+
+@program(
+    "19", "Numbers in the program keep all of their digits; inf and nan are numbers.", against=["six digits are enough"]
+)
+def digits(jk, rng):
+    c = float(rng.uniform(1, 2))
+    f = own(
+        jk,
+        lambda x: (x * c, x * 1e-30, x * 0.0 + 16777215.0 - 16777200.0, x * float("inf"), x + float("nan"), x - 3.4e38),
+    )
+    return f(floats(rng, 3))
+
+
+@program("19", "A maximum and a minimum with nan are nan.", against=["a nan is not the largest"])
+def nans(jk, rng):
+    x, y = np.float32([np.nan, 1.0, np.inf, -0.5]), np.float32([1.0, np.nan, 2.0, -np.inf])
+    f = own(jk, lambda x, y: (jk.numpy.maximum(x, y), jk.numpy.minimum(x, y), x < y, x != x, jk.numpy.abs(y)))
+    return f(x * floats(rng), y)
+
+
+@program("19", "All elementwise operations on floats.")
+def operations(jk, rng):
+    n = jk.numpy
+    names = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "abs", "sign", "floor", "negative")
+
+    def f(x, y):
+        found = [getattr(n, name)(x) for name in names]
+        return [
+            *found,
+            x + y,
+            x - y,
+            x * y,
+            x / y,
+            n.power(x, y),
+            n.maximum(x, y),
+            n.minimum(x, y),
+            x <= y,
+            x >= y,
+            x == y,
+        ]
+
+    return own(jk, f)(floats(rng, 5), floats(rng, 5))
+
+
+@program(
+    "19",
+    "Integers wrap, and so do small ones; truth values are negated as such.",
+    against=["~True is -2", "an integer is computed as a float"],
+)
+def integers(jk, rng):
+    n = jk.numpy
+    f = own(jk, lambda i, j, b, c: (i * j, ~i, i & j, i | j, n.abs(i), ~b, b & c, b | c, n.power(i, 3), i > j, -i))
+    i = np.int32([2**31 - 1, -(2**31) + 1, *rng.integers(-(2**30), 2**30, 2)])
+    b = rng.integers(0, 2, (2, 4)).astype(bool)
+    small = own(jk, lambda x, y: (x + x, y * y, x - y))
+    bytes_ = rng.integers(60, 120, 4).astype(np.int8)
+    return f(i, rng.integers(-9, 9, 4).astype(np.int32), *b), small(bytes_, bytes_[::-1])
+
+
+@program("19", "`astype`, `where` and `broadcast_to` are a part of the loop.", against=["a truth value is any number"])
+def kinds(jk, rng):
+    n = jk.numpy
+
+    def f(x, i):
+        which = i.astype(bool)
+        return n.where(which, x, -x) * i, x.astype(np.int32) + i, which.astype(np.float32) + which.astype(np.int8)
+
+    return behind(own(jk, f), floats(rng, 4) * 9, np.int32([0, 1, 2, 256]), loops=1)
+
+
+@program("19", "A call of a jitted function is a part of the loop.")
+def calls(jk, rng):
+    g = jk.jit(lambda x, y: (jk.numpy.sin(x) * y, x - y))
+    h = jk.jit(lambda x: g(x, g(x, x)[1])[0] + 1.0)
+    return behind(own(jk, lambda x, y: h(x) * h(y)), floats(rng, 4), floats(rng, 4), loops=1)
+
+
+@program("19", "What is closed over is an argument that nobody sees.")
+def closure(jk, rng):
+    c = jk.numpy.asarray(floats(rng, 3))
+    return behind(own(jk, lambda x: x * c + c), floats(rng, 3), loops=1)
+
+
+@program(
+    "19",
+    "The second call compiles nothing; other shapes, and other dtypes, are compiled anew.",
+    against=["each call compiles"],
+)
+def once(jk, rng):
+    f = own(jk, lambda x: x * 2 + 1)
+    f(floats(rng, 3))
+    again = behind(f, floats(rng, 3), compiled=0)
+    return again, f(floats(rng, 4)), f(rng.integers(0, 9, 3).astype(np.int32)), f(floats(rng, 3, 1))
+
+
+@program("19", "Numbers that lie in another order, or with gaps; empty arrays.")
+def strides(jk, rng):
+    f = own(jk, lambda x, y: x * 2.0 - y)
+    x = floats(rng, 6, 4)
+    return f(x.T, x.T[:1]), f(x[::2, ::-1], x[0]), f(np.zeros((0, 2), np.float32), floats(rng, 2))
+
+
+@program(
+    "19", "Results are arguments: of the next call, of eager operations, of a function that XLA compiles, and back."
+)
+def mixed(jk, rng):
+    f, g = own(jk, lambda x: x * 1.5 + 0.25), jk.jit(lambda x: jk.numpy.exp(-x))
+    x = f(floats(rng, 3))
+    return f(f(x)), g(f(g(x))), jk.numpy.sin(x) + x
+
+
+@program(
+    "19", "What has no C is refused with its name: a primitive, or a type.", against=["what is unknown is left out"]
+)
+def refusals(jk, rng):
+    f = own(jk, lambda x, i: x[i] * 2.0)
+    return refused(f, floats(rng, 3), 1, word="dynamic_slice"), refused(
+        own(jk, lambda x: x + x), np.float16([1, 2]), word="f16"
+    )
+
+
+@program("19", "An error in the function reaches the caller, and the next call works.")
+def errors(jk, rng):
+    x = floats(rng, 3)
+    f = own(jk, lambda x, y: x + y)
+    return raised(f, x, floats(rng, 2)), f(x, x)

@@ -1,0 +1,92 @@
+"""Wrong versions of rung 19, each with what its author believes: an edit of the solution up to this rung."""
+
+from jitkit.kata.ladder.wrong import edit
+
+edit(
+    "each operation has a loop",
+    "How many of these numbers does anybody read after the loop is over?",
+    "        for shape in dict.fromkeys([v.aval.shape for v, _ in self.outs]):\n",
+    """        for eqn in self.jaxpr.eqns:
+            [v], name = eqn.outvars, f"t{len(self.memory)}"
+            self.lines.append(f"static {c_type(v.aval)} {name}[{v.aval.size} + 1];")
+            self.store([(v, name)], v.aval.shape)
+            self.memory[v] = name
+        for shape in dict.fromkeys([v.aval.shape for v, _ in self.outs]):
+""",
+)
+edit(
+    "XLA runs it after all",
+    "The result is right. Who computed it?",
+    "        if type(jaxpr) is not Own:\n",
+    "        if False:\n",
+)
+edit(
+    "an axis of size 1 goes on",
+    "A column is read by each number of its row. By how much does its index grow along the row?",
+    "zip(axes[::-1], strides, shape[::-1]) if n != 1]",
+    "zip(axes[::-1], strides, shape[::-1])]",
+)
+edit(
+    "axes are counted from the left",
+    "An operand has fewer axes than the result. Which of them does it lack, the first or the last?",
+    "zip(axes[::-1], strides, shape[::-1])",
+    "zip(axes, strides[: len(shape)][::-1], shape)",
+)
+edit(
+    "each result has a loop",
+    "Two results have the same shape. What would a second loop compute anew?",
+    """        for shape in dict.fromkeys([v.aval.shape for v, _ in self.outs]):
+            self.store([out for out in self.outs if out[0].aval.shape == shape], shape)
+""",
+    """        for out in self.outs:
+            self.store([out], out[0].aval.shape)
+""",
+)
+edit(
+    "six digits are enough",
+    "16777215.0 has eight digits, and is a float32. What does your C say?",
+    "n.hex() if isinstance(n, float)",
+    "f'{n:g}' if isinstance(n, float)",
+)
+edit(
+    "a nan is not the largest",
+    "`a > b ? a : b`, where a is nan: which one comes?",
+    '"max": "{0} > {1} || {0} != {0} ? {0} : {1}"',
+    '"max": "{0} > {1} ? {0} : {1}"',
+)
+edit(
+    "~True is -2",
+    "In C a truth value is a number. Which bits does `~` turn?",
+    '    if name == "not" and kind == "b":\n        return "!{0}"\n',
+    "",
+)
+edit(
+    "an integer is computed as a float",
+    "A float32 has 24 bits for digits. How many has an int32?",
+    '"power({0}, {1})"',
+    '"powf({0}, {1})"',
+)
+edit(
+    "a truth value is any number",
+    "256 as an unsigned char is 0. Is it false?",
+    "{' != 0' * (v.aval.dtype == BOOL)}",
+    "",
+)
+edit(
+    "each call compiles",
+    "The second call has the same types. Where is its machine code?",
+    '        if not hasattr(self, "executable"):\n            self.executable = compile_own(self)\n',
+    "        self.executable = compile_own(self)\n",
+)
+edit(
+    "what is unknown is left out",
+    "A primitive stands in the program, and you have no C for it. Who hears of that?",
+    "formulas |= dict.fromkeys(elementwise_primitives.values(), formula)\n",
+    """class Guessing(dict):
+    __contains__ = lambda self, primitive: True
+    __missing__ = lambda self, primitive: lambda eqn: "{0}"
+
+
+formulas = Guessing(formulas | dict.fromkeys(elementwise_primitives.values(), formula))
+""",
+)

@@ -1,0 +1,129 @@
+"""Rung 20: `core.optimise`, a program that returns the same, and computes less."""
+
+import numpy as np
+from behind import behind, optimised, own
+from climbing import program
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+@program(
+    "20",
+    "What nobody needs is gone, with all that only it needed.",
+    against=["only the last one is dead", "nothing is dead"],
+)
+def dead(jk, rng):
+    def f(x, y):
+        z = jk.numpy.exp(jk.numpy.sin(x) * y)
+        jk.numpy.log(z + 1.0)
+        return x * y, y
+
+    return optimised(jk, f, floats(rng, 3), floats(rng, 3), left=["mul"])
+
+
+@program("20", "What is asked for twice is computed once.", against=["each equation is another one"])
+def twice(jk, rng):
+    f = lambda x: jk.numpy.sin(x) * jk.numpy.sin(x) + jk.numpy.exp(jk.numpy.sin(x))
+    return optimised(jk, f, floats(rng, 3), left=["sin", "mul", "exp", "add"])
+
+
+@program(
+    "20",
+    "Equal operations on equal results are equal; other parameters make another equation.",
+    against=["parameters do not count", "each equation is another one"],
+)
+def parameters(jk, rng):
+    def f(x):
+        i, j, k = x.astype(np.int32), x.astype(np.int8), x.astype(np.int32)
+        return i + 1, j + j, k + 1
+
+    return optimised(jk, f, floats(rng, 3) * 9, left=["convert_element_type", "convert_element_type", "add", "add"])
+
+
+@program("20", "The order of operands counts.", against=["operands are a set"])
+def order(jk, rng):
+    return optimised(
+        jk, lambda x, y: (x - y, y - x, x / y, y / x), floats(rng, 3), floats(rng, 3), left=["sub", "sub", "div", "div"]
+    )
+
+
+@program("20", "x * 1, x / 1, x - 0 are x, in any number of layers.", against=["x * 1 is computed"])
+def idle(jk, rng):
+    f = lambda x: jk.numpy.sin(((1.0 * x) * 1.0 / 1.0 - 0.0).astype(np.float32)) * 1.0
+    return optimised(jk, f, floats(rng, 3), left=["sin"])
+
+
+@program("20", "x + 0 is x for integers. For floats it is not: of -0.0 it makes 0.0.", against=["x + 0.0 is x"])
+def zeros(jk, rng):
+    x = np.float32([-0.0, 0.0, float(rng.uniform())])
+    return (
+        optimised(jk, lambda i: (i + 0) - 0 + 0, rng.integers(0, 9, 3).astype(np.int32), left=[]),
+        optimised(jk, lambda x: 1.0 / (x + 0.0), x, left=["add", "div"]),
+        optimised(jk, lambda x: 1.0 / (x - 0.0), x, left=["div"]),
+    )
+
+
+@program("20", "x - x is not always 0, and x * 0 is not, either.", against=["x - x is 0"])
+def no_zero(jk, rng):
+    x = np.float32([np.inf, np.nan, -1.0, float(rng.uniform())])
+    return optimised(jk, lambda x: (x - x, x * 0.0, x / x), x, left=["sub", "mul", "div"])
+
+
+@program("20", "Numbers that are equal are not always the same: 0.0 and -0.0.", against=["equal numbers are the same"])
+def equal_numbers(jk, rng):
+    f = lambda x: (x * 0.0, x * -0.0, x * 2.0, x * 2.0)
+    result = optimised(jk, f, floats(rng, 3), left=["mul", "mul", "mul"])
+    return result, own(jk, lambda x: (1.0 / (x * 0.0), 1.0 / (x * -0.0)))(floats(rng, 3))
+
+
+@program("20", "Operations on numbers alone are numbers.", against=["numbers are computed when it runs"])
+def constants(jk, rng):
+    c = float(rng.uniform(1, 2))
+    f = lambda x: x * (jk.numpy.sin(c) + jk.numpy.exp(c) * 2.0)
+    return optimised(jk, f, floats(rng, 3), left=["mul"])
+
+
+@program("20", "An operation that changes shape, dtype or weakness is not idle.", against=["types do not count"])
+def types(jk, rng):
+    x, n, half = floats(rng, 3), float(rng.uniform()), np.float16([1, 2])
+    strong = optimised(jk, lambda y: y.astype(np.float32), n, left=["convert_element_type"])
+    return (
+        optimised(jk, lambda x, y: x - y * 1.0, x, n, left=["convert_element_type", "sub"]),
+        optimised(jk, lambda i: i * 1.0 + 1.0, np.int32([1, 2]), left=["convert_element_type", "add"]),
+        strong["result"][0] * half,
+        optimised(jk, lambda y: y * 1.0, n, left=[])["result"][0] * half,
+    )
+
+
+@program("20", "Calls are replaced by what they call, and that is thinned out with the rest.")
+def calls(jk, rng):
+    g = jk.jit(lambda x, c: jk.numpy.sin(x) * c)
+    f = lambda x: g(x, 1.0) + g(x, 2.0) + g(x, 2.0)
+    return optimised(jk, f, floats(rng, 3), left=["sin", "mul", "add", "add"])
+
+
+@program("20", "A program keeps its arguments, also those that it does not need, and its constants.")
+def arguments(jk, rng):
+    c = jk.numpy.asarray(floats(rng, 3))
+    return (
+        optimised(jk, lambda x, y, z: (y, y, y * c), floats(rng), floats(rng, 3), floats(rng, 2), left=["mul"]),
+        optimised(jk, lambda x: (x * 1.0, x), floats(rng, 2), left=[]),
+    )
+
+
+@program(
+    "20",
+    "A program for `cc` is thinned out before it is written: its C has one sine, and no exponential.",
+    against=["only `optimise` optimises"],
+)
+def in_c(jk, rng):
+    def f(x):
+        y = x
+        for _ in range(4):
+            y = y * jk.numpy.sin(x)
+        jk.numpy.exp(y)
+        return y + jk.numpy.sin(x)
+
+    return behind(own(jk, f), floats(rng, 4), loops=1, says={"sin": 1, "exp": 0})

@@ -1,0 +1,93 @@
+"""Wrong versions of rung 20, each with what its author believes: an edit of the solution up to this rung."""
+
+from jitkit.kata.ladder.wrong import edit
+
+edit(
+    "only the last one is dead",
+    "An equation is gone. Who read what only it read?",
+    "    needed, eqns = {v for v in jaxpr.outvars if type(v) is not Array}, []\n",
+    """    read = [v for eqn in jaxpr.eqns for v in eqn.invars]
+    needed, eqns = {v for v in [*read, *jaxpr.outvars] if type(v) is not Array}, []
+""",
+)
+edit(
+    "nothing is dead",
+    "Which of these equations does the result depend on?",
+    "passes = [functools.partial(rewritten, Thrifty), without_dead]",
+    "passes = [functools.partial(rewritten, Thrifty)]",
+)
+edit(
+    "each equation is another one",
+    "The same primitive, with the same parameters, on the same variables. Can its result be another one?",
+    "        if key not in self.known:\n",
+    "        if True:\n",
+)
+edit(
+    "parameters do not count",
+    "x as an int32, and x as an int8. Is it the same?",
+    ", tuple(sorted(params.items()))\n",
+    "\n",
+)
+edit(
+    "operands are a set",
+    "x - y and y - x have the same operands. Is it the same?",
+    "        key = primitive, tuple(map(identity, args))",
+    "        key = primitive, frozenset(map(identity, args))",
+)
+edit(
+    "x * 1 is computed",
+    "What is x * 1, for every x that there is?",
+    '    **dict.fromkeys(("mul", "div", "pow")',
+    '    **dict.fromkeys(("pow",)',
+)
+edit(
+    "x + 0.0 is x",
+    "What is -0.0 + 0.0, and 1 divided by that?",
+    "math.copysign(1, n) < 0 if is_float else True",
+    "True",
+)
+edit(
+    "x - x is 0",
+    "What is inf - inf?",
+    "    if primitive is select_p and args[1] is args[2]:\n",
+    """    if primitive.name == "sub" and args[0] is args[1]:
+        return broadcast_p(convert_p(np.float32(0) * Array(np.zeros((), aval.dtype)), new_dtype=aval.dtype, weak_type=False), shape=aval.shape)
+    if primitive is select_p and args[1] is args[2]:
+""",
+)
+edit(
+    "equal numbers are the same",
+    "Python says that 0.0 == -0.0. What is 1 divided by each of them?",
+    "    return (x.aval, np.asarray(x).tobytes()) if",
+    "    return (x.aval, np.asarray(x).item()) if",
+)
+edit(
+    "numbers are computed when it runs",
+    "Both operands are numbers, now and at every call. When can the result be known?",
+    "        if primitive in formulas and aval.shape == () and all(",
+    "        if primitive is convert_p and all(",
+)
+edit(
+    "types do not count",
+    "A weak float32 as a float32 has the same numbers. What happens when it meets a float16?",
+    "        return args[0] if args[0].aval == aval else None\n",
+    "        return args[0] if args[0].aval[:2] == aval[:2] else None\n",
+)
+edit(
+    "only `optimise` optimises",
+    "`optimise` makes a smaller program. Which one do you compile?",
+    "core.optimise = optimise\n",
+    """
+
+def alone(jaxpr, chosen=passes):
+    global passes
+    before, passes = passes, chosen
+    try:
+        return optimise(jaxpr)
+    finally:
+        passes = before
+
+
+core.optimise, passes = alone, [functools.partial(rewritten, Inliner)]
+""",
+)

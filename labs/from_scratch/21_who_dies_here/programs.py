@@ -1,0 +1,140 @@
+"""Rung 21: several loops, and memory between them."""
+
+import numpy as np
+from behind import behind, own
+from climbing import program
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+def chain(jk, n):
+    """n times an exponential that is divided by its sum."""
+
+    def f(x):
+        for _ in range(n):
+            e = jk.numpy.exp(-x)
+            x = e / jk.numpy.sum(e)
+        return x
+
+    return f
+
+
+@program("21", "A sum is one loop, with what goes into it.")
+def one_sum(jk, rng):
+    return behind(own(jk, lambda x, y: jk.numpy.sum(jk.numpy.sin(x) * y)), floats(rng, 5), floats(rng, 5), loops=1)
+
+
+@program(
+    "21",
+    "An exponential that is divided by its sum: two loops, and each number has one exponential.",
+    against=["what two loops need is computed twice"],
+)
+def softmax(jk, rng):
+    return behind(own(jk, chain(jk, 1)), floats(rng, 100), loops=2, says={"exp": 1}, memory=3 * 400 + 256)
+
+
+@program("21", "Along some axes: the first, the last, several, and those counted from the end.")
+def axes(jk, rng):
+    n, x = jk.numpy, floats(rng, 3, 4, 2)
+    f = own(jk, lambda x: (n.sum(x, 0), n.sum(x * 2.0, 2), n.max(x, (0, 2)), n.sum(x, -2), n.max(x, 1), n.sum(x)))
+    return behind(f, x, loops=6)
+
+
+@program(
+    "21",
+    "A maximum with nan is nan; one of negative numbers is negative.",
+    against=["a maximum begins with 0", "a nan is passed over"],
+)
+def maxima(jk, rng):
+    f = own(jk, lambda x: (jk.numpy.max(x), jk.numpy.max(-x), jk.numpy.max(x, 0)))
+    x = floats(rng, 4, 3)
+    y = x.copy()
+    y[1, 1] = np.nan
+    return f(x), f(y), own(jk, lambda i: (jk.numpy.max(i), jk.numpy.max(-i)))(rng.integers(1, 9, 5).astype(np.int32))
+
+
+@program("21", "Integers and truth values; sums of nothing.")
+def kinds(jk, rng):
+    n = jk.numpy
+    f = own(jk, lambda i, b: (n.sum(i), n.sum(b), n.sum(i > 3), n.max(b), n.sum(i * i, 0)))
+    i = rng.integers(-9, 9, (3, 4)).astype(np.int32)
+    return f(i, i > 0), own(jk, lambda x: (n.sum(x), n.sum(x, 0), n.sum(x, 1)))(np.zeros((0, 3), np.float32))
+
+
+@program(
+    "21", "A chain of eight needs no more memory than a chain of two.", against=["everybody has a place of his own"]
+)
+def memory(jk, rng):
+    x = floats(rng, 250)
+    return [behind(own(jk, chain(jk, n)), x, loops=n + 1, says={"exp": n}, memory=4 * 1000 + 1024) for n in (2, 8)]
+
+
+@program(
+    "21",
+    "What is needed later is not written over by what comes in between.",
+    against=["a place is free after the first reader", "a place is free in the step of its last reader"],
+)
+def alive(jk, rng):
+    def f(x, y):
+        n = jk.numpy
+        a = n.exp(-x)
+        b = n.exp(a / n.sum(a))
+        c = n.sin(b / n.sum(b) + y)
+        d = n.tanh(c / n.sum(c))
+        return n.sum(d) * a + b * c + d
+
+    return own(jk, f)(floats(rng, 40), floats(rng, 40))
+
+
+@program(
+    "21",
+    "A row is read by all rows of a matrix: it is alive until the last of them is done.",
+    against=["a place is free in the step of its last reader"],
+)
+def rows(jk, rng):
+    n = jk.numpy
+
+    def f(x):
+        for _ in range(3):
+            e = n.exp(x / n.sum(x, 0))
+            x = e / n.sum(e, 0) + 1.0
+        return x
+
+    return own(jk, f)(floats(rng, 16, 16))
+
+
+@program("21", "Sums of sums, and a sum that is a result, an operand and an argument of the next one.")
+def nested(jk, rng):
+    def f(x):
+        rows = jk.numpy.sum(x * x, 0)
+        total = jk.numpy.sum(rows)
+        return rows, total, rows / total, jk.numpy.max(x / total) + jk.numpy.max(rows / total)
+
+    return behind(own(jk, f), floats(rng, 3, 5), loops=5)
+
+
+@program("21", "Mean and deviation of the columns.")
+def deviation(jk, rng):
+    def f(x):
+        centred = x - jk.numpy.mean(x, 0)
+        return centred / jk.numpy.sqrt(jk.numpy.mean(centred * centred, 0) + 1e-5)
+
+    return behind(own(jk, f), floats(rng, 6, 4), loops=3)
+
+
+@program("21", "What is returned twice, unchanged, or as a part of a sum.")
+def returned(jk, rng):
+    def f(x, y):
+        e = jk.numpy.exp(x)
+        s = jk.numpy.sum(e)
+        return e, s, e, x, e / s, s, y
+
+    return own(jk, f)(floats(rng, 4), floats(rng, 2))
+
+
+@program("21", "A sum within a jitted function is a part of the program.")
+def calls(jk, rng):
+    g = jk.jit(lambda x: x / jk.numpy.sum(x))
+    return behind(own(jk, lambda x: g(g(x) + 1.0)), floats(rng, 6), loops=3)

@@ -1,0 +1,35 @@
+"""Wrong versions of rung 21, each with what its author believes: an edit of the solution up to this rung."""
+
+from jitkit.kata.ladder.wrong import edit
+
+edit(
+    "what two loops need is computed twice",
+    "A loop adds up exponentials, the next one divides each of them. How many exponentials are there for each number?",
+    "        return {v: numbers[0] for v, numbers in needed.items() if len(numbers) > 1 and v in parted}\n",
+    "        return {}\n",
+)
+edit("a maximum begins with 0", "What is the largest of -1 and -2?", "lowest)}\n", "lambda dtype: 0)}\n")
+edit(
+    "a nan is passed over",
+    "`a > x ? a : x`, again and again: what becomes of a nan that has come?",
+    'reduce_max_p: (FORMULAS["max"],',
+    'reduce_max_p: ("{0} > {1} ? {0} : {1}",',
+)
+edit(
+    "everybody has a place of his own",
+    "The array of the first step was read for the last time. Who could live there now?",
+    "for o in offsets if lives[o][0] <= last and first <= lives[o][1]]",
+    "for o in offsets]",
+)
+edit(
+    "a place is free after the first reader",
+    "A later loop reads it, too. What does it find there?",
+    "                    self.lives[self.memory[v]][1] = number  #",
+    "                    life = self.lives[self.memory[v]]\n                    life[1] = number if life[0] == life[1] else life[1]  #",
+)
+edit(
+    "a place is free in the step of its last reader",
+    "A loop reads a row for each row of the matrix that it writes. May that matrix begin where the row lies?",
+    "first <= lives[o][1]]",
+    "first < lives[o][1]]",
+)

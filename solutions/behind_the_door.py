@@ -1,0 +1,397 @@
+"""Behind the door: a compiler of one's own, in three sections.
+
+`from_scratch.py` ends at `xla.compile(text)`. Here is what comes then, small enough to be read: from a program to loops, from
+loops to C. The C compiler of the machine does the rest, by way of `cc.py`, which is given. A program knows how it is run
+(`Jaxpr.run`), so `jit(f, backend="own")` needs to make programs of another class, and nothing above has to change.
+
+The sections go on with the numbers of the file above, and need what stands there up to section 11.
+"""
+
+import functools
+import itertools
+import math
+import weakref
+
+import numpy as np
+
+import cc
+from from_scratch import (
+    BOOL, Array, Jaxpr, JaxprTrace, StaticJit, as_function, asked, broadcast_p, convert_p, core, elementwise_primitives, hoist,
+    impl, jit, jit_p, lowest, numpy, reduce_max_p, reduce_sum_p, select_p, types,
+)  # fmt: skip
+
+# === 19 One loop ======================================================================================================
+# An elementwise program is one loop. Its body computes one number of the result, from one number of each operand, with
+# names of C for what is in between; so nothing is stored but results. That is all that fusion is: what is left when
+# nobody stores in between. Broadcasting is not an operation either. It is an index in which an axis has the stride 0.
+
+C_TYPES = {"bool": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "uint8": "unsigned char",
+           "uint16": "unsigned short", "uint32": "unsigned", "float32": "float"}  # fmt: skip
+PRELUDE = """#include <math.h>
+static int power(int x, int n) { return n < 1 ? 1 : power(x * x, n / 2) * (n % 2 ? x : 1); }
+"""
+
+
+def c_type(aval):
+    """The type of an element in C."""
+    if aval.dtype.name not in C_TYPES:
+        raise NotImplementedError(f"there is no C for {aval}: {', '.join(C_TYPES)} have some.")
+    return C_TYPES[aval.dtype.name]
+
+
+FORMULAS = {  # of one number of the result, from one of each operand
+    "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "neg": "-{0}", "and": "{0} & {1}",
+    "or": "{0} | {1}", "max": "{0} > {1} || {0} != {0} ? {0} : {1}", "min": "{0} < {1} || {0} != {0} ? {0} : {1}",
+    "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}", "ge": "{0} >= {1}", "eq": "{0} == {1}", "ne": "{0} != {1}",
+    "sign": "{0} != {0} ? {0} : ({0} > 0) - ({0} < 0)"}  # fmt: skip
+OF_INTEGERS = {"abs": "{0} < 0 ? -{0} : {0}", "not": "~{0}", "pow": "power({0}, {1})", "floor": "{0}"}
+OF_FLOATS = {"pow": "powf({0}, {1})", "abs": "fabsf({0})"}  # the others have the name of the primitive, as `sinf`
+formulas = {convert_p: lambda eqn: "{0}", broadcast_p: lambda eqn: "{0}", select_p: lambda eqn: "{0} ? {1} : {2}"}
+
+
+def formula(eqn):
+    """The C of an elementwise operation: by its name, and by the kind of its operands."""
+    name, kind = eqn.primitive.name, eqn.invars[0].aval.dtype.kind
+    if name == "not" and kind == "b":
+        return "!{0}"
+    return FORMULAS.get(name) or (OF_FLOATS.get(name, f"{name}f({{0}})") if kind == "f" else OF_INTEGERS[name])
+
+
+formulas |= dict.fromkeys(elementwise_primitives.values(), formula)
+folds = {}  # primitive -> how its loop combines numbers: what is not elementwise, and ends a loop
+
+
+def literal(x):
+    """A number in C, with all of its digits."""
+    n = np.asarray(x).item()
+    if isinstance(n, float) and not math.isfinite(n):
+        return f"({'-' * (n < 0)}{'NAN' if math.isnan(n) else 'INFINITY'})"
+    return f"({c_type(x.aval)})({n.hex() if isinstance(n, float) else int(n)})"
+
+
+def index(shape, axes):
+    """Where the number of this turn lies in an array that is broadcast to a loop with these counters: an axis of size 1 has
+    stride 0, and one that is missing, too."""
+    strides = list(itertools.accumulate(shape[::-1], int.__mul__, initial=1))
+    return " + ".join([f"{i} * {s}" for i, s, n in zip(axes[::-1], strides, shape[::-1]) if n != 1]) or "0"
+
+
+def nest(shape, axes, lines):
+    """Loops, one in the other, around lines."""
+    heads = [f"for (long {i} = 0; {i} < {n}; {i}++)" for i, n in zip(axes, shape, strict=True)]
+    return [*heads, "{", *lines, "}"]
+
+
+counters = lambda shape: [f"i{axis}" for axis in range(len(shape))]
+
+
+class Writer:
+    """Writes the C of a program: `memory` has a name for each array, `lines` what stands in `run`."""
+
+    def __init__(self, jaxpr):
+        self.jaxpr, self.lines, self.work = jaxpr, [], 0  # bytes of memory for what is neither given nor returned
+        self.memory = {v: f"in{i}" for i, v in enumerate(jaxpr.invars)}
+        self.outs = list(zip(jaxpr.outvars, [f"out{i}" for i in range(len(jaxpr.outvars))], strict=True))
+
+    def text(self):
+        """The whole text. NotImplementedError for a primitive without C."""
+        for eqn in self.jaxpr.eqns:
+            if eqn.primitive not in formulas and eqn.primitive not in folds:
+                raise NotImplementedError(f"there is no C for the primitive {eqn.primitive.name!r}")
+        self.write()
+        named = [(f"in{i}", v.aval) for i, v in enumerate(self.jaxpr.invars)] + [(name, v.aval) for v, name in self.outs]
+        parameters = [f"{c_type(aval)} *restrict {name}" for name, aval in named]
+        return "\n".join([f"{PRELUDE}void run({', '.join([*parameters, 'char *work'])}) {{", *self.lines, "}\n"])
+
+    def write(self):
+        """What stands in `run`: a loop for each shape that a result has."""
+        for shape in dict.fromkeys([v.aval.shape for v, _ in self.outs]):
+            self.store([out for out in self.outs if out[0].aval.shape == shape], shape)
+
+    def chain(self, roots):
+        """The equations that compute these, as far as they are not in memory, and what they read, each once."""
+        wanted, found = dict.fromkeys([v for v in roots if type(v) is not Array]), []
+        for eqn in reversed(self.jaxpr.eqns):
+            if any([v in wanted and v not in self.memory for v in eqn.outvars]):
+                found.append(eqn)
+                wanted |= dict.fromkeys([v for v in eqn.invars if type(v) is not Array])
+        return found[::-1], list(wanted)
+
+    def body(self, roots, axes):
+        """The lines of one turn of a loop, which compute a number of each of these, and the names of the numbers."""
+        eqns, read = self.chain(roots)
+        names, lines = {}, []
+        name = lambda v: literal(v) if type(v) is Array else names[v]
+
+        def line(v, said):
+            names[v] = f"v{len(names)}"
+            lines.append(f"{c_type(v.aval)} {names[v]} = {said}{' != 0' * (v.aval.dtype == BOOL)};")
+
+        for v in read:
+            if v in self.memory:
+                line(v, f"{self.memory[v]}[{index(v.aval.shape, axes)}]")
+        for eqn in eqns:
+            line(eqn.outvars[0], f"({formulas[eqn.primitive](eqn).format(*map(name, eqn.invars))})")
+        return lines, list(map(name, roots))
+
+    def store(self, targets, shape):
+        """One loop over a shape, which computes and stores a number of each of the targets, in each turn."""
+        axes = counters(shape)
+        lines, names = self.body([v for v, _ in targets], axes)
+        lines += [f"{memory}[{index(shape, axes)}] = {n};" for (_, memory), n in zip(targets, names, strict=True)]
+        self.lines += nest(shape, axes, lines)
+
+
+class Inliner(JaxprTrace):
+    """Whoever writes a program down with what is called in the place of calls."""
+
+    def process(self, primitive, args, params):
+        if primitive is jit_p:
+            return as_function(params["jaxpr"])(*args)  # which asks at the door, where we stand
+        return super().process(primitive, args, params)
+
+
+def rewritten(trace, jaxpr):
+    """A program as it is when it is asked for once more, with this trace at the door."""
+    trace = trace(jaxpr.in_avals)
+    return trace.jaxpr(asked(trace, as_function(jaxpr), *trace.tracers))
+
+
+passes = [functools.partial(rewritten, Inliner)]  # jaxpr -> jaxpr, each
+
+
+class Own(Jaxpr):
+    """A program that we compile."""
+
+    def run(self, args):
+        if not hasattr(self, "executable"):
+            self.executable = compile_own(self)
+        for x in args:
+            if not isinstance(x.data, cc.Buffer):
+                x.data = cc.put(x.data)
+        return list(map(Array, self.executable([x.data for x in args]), self.out_avals))
+
+
+def compile_own(jaxpr):
+    """A function from buffers to buffers."""
+    for improve in passes:
+        jaxpr = improve(jaxpr)
+    writer = Writer(jaxpr)
+    run = cc.compile(writer.text())
+
+    def executable(buffers):
+        outs = [cc.alloc(v.aval.shape, v.aval.dtype) for v in jaxpr.outvars]
+        run(*buffers, *outs, cc.alloc(writer.work, np.uint8))
+        return outs
+
+    return executable
+
+
+own_memories = weakref.WeakKeyDictionary()  # beside that of the programs for XLA
+
+
+class OwnJit(StaticJit):
+    """`jit(f)` whose programs are our own."""
+
+    def __init__(self, f, **static):
+        super().__init__(f, **static)
+        self.known = own_memories.setdefault(f, {})
+
+    def trace(self, tree, avals):
+        found = consts, jaxpr, out_tree = super().trace(tree, avals)
+        if type(jaxpr) is not Own:
+            found = consts, Own([], jaxpr.invars, jaxpr.eqns, jaxpr.outvars, []), out_tree
+            if (tree, avals) in self.known:
+                self.known[tree, avals] = found
+        return found
+
+
+jit_by_xla = jit
+
+
+def jit(f, backend="xla", **static):
+    """`jit(f)`, or `jit(f, backend="own")`."""
+    return OwnJit(f, **static) if backend == "own" else jit_by_xla(f, **static)
+
+# >>> x = np.ones((2, 3), np.float32)
+# >>> print(jit(lambda x, y: numpy.sin(x) * y + 1.0, backend="own")(x, x[0]), cc.loops)
+# => Array([[1.841471 1.841471 1.841471]
+# =>  [1.841471 1.841471 1.841471]], dtype=float32) 1
+
+# === 20 Throw out =====================================================================================================
+# What need not be computed was XLA's affair until now. Whoever stands at the door can see to it: the program is asked for
+# once more, and what is there already is returned, not written down. Numbers alone are computed now. What was asked for
+# before has its results. And `x * 1` is `x`, as `x + 0` is of integers; but -0.0 + 0.0 is 0.0, and inf - inf is no 0: only
+# what is exact is done. Then, from the end to the beginning, who is not needed goes.
+
+
+IDLE = {  # which second operands leave the first as it is
+    "add": lambda n, is_float: n == 0 and (math.copysign(1, n) < 0 if is_float else True),
+    "sub": lambda n, is_float: n == 0 and math.copysign(1, n) > 0,
+    **dict.fromkeys(("mul", "div", "pow"), lambda n, is_float: n == 1)}  # fmt: skip
+
+
+def unchanged(primitive, args, aval):
+    """The operand that is the result, of this type; None where it has to be computed."""
+    pairs = [args] + [args[::-1]] * (primitive.name in ("add", "mul"))
+    if primitive in (convert_p, broadcast_p):
+        return args[0] if args[0].aval == aval else None
+    if primitive.name in IDLE:
+        for x, y in pairs:
+            if type(y) is Array and x.aval == aval and IDLE[primitive.name](np.asarray(y).item(), y.dtype.kind == "f"):
+                return x
+    if primitive is select_p and args[1] is args[2]:
+        return args[1]
+
+
+def identity(x):
+    """What is the same for operands that are: the variable; of a number type and bytes, since 0.0 == -0.0 and 1 == 1.0."""
+    return (x.aval, np.asarray(x).tobytes()) if type(x) is Array else x.data
+
+
+class Thrifty(Inliner):
+    """Whoever writes down only what has to be computed."""
+
+    def __init__(self, avals):
+        super().__init__(avals)
+        self.known = {}  # what was asked for -> the results
+
+    def process(self, primitive, args, params):
+        if primitive is jit_p:
+            return super().process(primitive, args, params)
+        [aval, *more] = types[primitive](*[x.aval for x in args], **params)
+        if primitive in formulas and aval.shape == () and all([type(x) is Array for x in args]):
+            return impl[primitive](*args, **params)
+        same = unchanged(primitive, args, aval) if not more else None
+        if same is not None:
+            return [same]
+        key = primitive, tuple(map(identity, args)), tuple(sorted(params.items()))
+        if key not in self.known:
+            self.known[key] = super().process(primitive, args, params)
+        return self.known[key]
+
+
+def without_dead(jaxpr):
+    """A program without equations whose results nobody needs."""
+    needed, eqns = {v for v in jaxpr.outvars if type(v) is not Array}, []
+    for eqn in reversed(jaxpr.eqns):
+        if not needed.isdisjoint(eqn.outvars):
+            eqns.append(eqn)
+            needed.update([v for v in eqn.invars if type(v) is not Array])
+    return Jaxpr(jaxpr.constvars, jaxpr.invars, eqns[::-1], jaxpr.outvars, jaxpr.consts)
+
+
+passes = [functools.partial(rewritten, Thrifty), without_dead]
+
+
+def optimise(jaxpr):
+    """What `make_jaxpr` returns, without what need not be computed, and without calls."""
+    consts, [whole] = hoist(jaxpr)
+    for improve in passes:
+        whole = improve(whole)
+    n = len(consts)
+    return Jaxpr(whole.invars[:n], whole.invars[n:], whole.eqns, whole.outvars, consts)
+
+
+core.optimise = optimise
+
+# >>> print(core.optimise(make_jaxpr(lambda x: (numpy.sin(x) * 1.0 + numpy.sin(x), numpy.exp(x))[0])(1.0)))
+# => { lambda ; a:f32[]. let
+# =>     b:f32[] = sin a
+# =>     c:f32[] = add b b
+# =>   in (c,) }
+
+# === 21 Who dies here =================================================================================================
+# A sum ends a loop: nobody knows it before the last turn. So a program becomes several loops, and what a later one needs of
+# an earlier one lies in memory, between the loop that writes it and the last one that reads it. Two arrays that never live
+# at one time can have the same bytes. Memory is a register file, only larger; so a chain of any length needs two.
+
+folds |= {reduce_sum_p: ("{0} + {1}", lambda dtype: 0), reduce_max_p: (FORMULAS["max"], lowest)}
+
+
+def plan(lives):
+    """A place for each array, from its life (the first step, the last one, bytes): the lowest that is free all the while."""
+    offsets, ends = {}, [0]
+    for name, (first, last, size) in lives.items():
+        others = [(offsets[o], offsets[o] + lives[o][2]) for o in offsets if lives[o][0] <= last and first <= lives[o][1]]
+        at = 0
+        for begin, end in sorted(others):
+            if at + size <= begin:
+                break
+            at = max(at, end)
+        offsets[name] = at
+        ends.append(at + size)
+    return offsets, max(ends)
+
+
+class Planner(Writer):
+    """Writes several loops, and says where lies what they share."""
+
+    def write(self):
+        self.lives, self.types = {}, {}  # of arrays that are neither given nor returned, by name: see `plan`; types of C
+        places = {v: name for v, name in self.outs[::-1] if type(v) is not Array and v not in self.memory}
+        steps = [(eqn, eqn.invars, eqn.invars[0].aval.shape) for eqn in self.jaxpr.eqns if eqn.primitive in folds]
+        for shape in dict.fromkeys([v.aval.shape for v, _ in self.outs]):
+            steps.append((None, [v for v, _ in self.outs if v.aval.shape == shape], shape))
+        kept = self.shared(steps)
+        for number, (fold, roots, shape) in enumerate(steps):
+            made = [v for v, first in kept.items() if first == number and v.aval.shape == shape]
+            made += [fold.outvars[0]] if fold is not None else []
+            targets = []
+            for v in made:
+                if v not in places:
+                    places[v] = name = f"t{len(self.lives)}"
+                    self.lives[name] = [number, number, -(-v.aval.size * v.aval.dtype.itemsize // 64) * 64]
+                    self.types[name] = c_type(v.aval)
+                targets.append((v, places[v]))
+            if fold is None:
+                results = [(v, name) for v, name in self.outs if v.aval.shape == shape and (v, name) not in targets]
+                targets += [(v, name) for v, name in results if type(v) is Array or self.memory.get(v) != name]
+            for v in self.chain([*roots, *[v for v, _ in targets]] if fold is None else [*roots, *made[:-1]])[1]:
+                if self.memory.get(v) in self.lives:
+                    self.lives[self.memory[v]][1] = number  # it is read here, and perhaps not again
+            if fold is not None:
+                self.fold(fold, targets, shape)
+            elif targets:  # of results, not all are there already
+                self.store(targets, shape)
+            self.memory |= dict(targets[: len(made)])
+        offsets, self.work = plan(self.lives)
+        self.lines = [f"{self.types[t]} *{t} = (void *)(work + {at});" for t, at in offsets.items()] + self.lines
+
+    def shared(self, steps):
+        """What is stored for later steps, by the first step that needs it: what several need, where their ways to it part."""
+        needed = {}  # variable -> the steps that compute it, if nothing is stored
+        results = {eqn.outvars[0]: "" for eqn, *_ in steps if eqn is not None}
+        memory, self.memory = self.memory, self.memory | results
+        for number, (_, roots, _) in enumerate(steps):
+            for eqn in self.chain([v for v in roots if type(v) is Array or v not in results])[0]:
+                needed.setdefault(eqn.outvars[0], []).append(number)
+        self.memory = memory
+        parted = {v for _, roots, _ in steps for v in roots if type(v) is not Array}
+        for eqn in self.jaxpr.eqns:
+            [out] = eqn.outvars
+            parted |= {v for v in eqn.invars if out in needed and type(v) is not Array and needed.get(v) != needed[out]}
+        return {v: numbers[0] for v, numbers in needed.items() if len(numbers) > 1 and v in parted}
+
+    def fold(self, eqn, targets, shape):
+        """A loop that combines numbers along some axes, which are the inner ones, and stores what it computes meanwhile."""
+        *stored, (out, memory) = targets
+        axes, inner = counters(shape), eqn.params["axis"]
+        outer = [i for i in range(len(shape)) if i not in inner]
+        lines, [n, *names] = self.body([eqn.invars[0], *[v for v, _ in stored]], axes)
+        lines += [f"{place}[{index(shape, axes)}] = {name};" for (_, place), name in zip(stored, names, strict=True)]
+        combine, first = folds[eqn.primitive]
+        begin = literal(Array(np.asarray(first(out.aval.dtype), out.aval.dtype)))
+        turns = nest([shape[i] for i in inner], [axes[i] for i in inner], [*lines, f"a = {combine.format('a', n)};"])
+        if len(inner) > 0 and eqn.primitive is reduce_sum_p:  # whose order is free, as XLA's is
+            turns.insert(len(inner) - 1, "#pragma omp simd reduction(+:a)")
+        kept = [axes[i] for i in outer]
+        lines = [f"{c_type(out.aval)} a = {begin};", *turns, f"{memory}[{index(out.aval.shape, kept)}] = a;"]
+        self.lines += nest([shape[i] for i in outer], kept, lines)
+
+
+Writer = Planner
+
+# >>> f = jit(lambda x: numpy.exp(x) / numpy.sum(numpy.exp(x)), backend="own")
+# >>> print(f(numpy.zeros(4)), cc.loops)
+# => Array([0.25 0.25 0.25 0.25], dtype=float32) 2

@@ -1,0 +1,271 @@
+"""The rungs whose compiler is the learner's: the given `cc.py`, the reference, and how they are climbed."""
+
+import ast
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tails import keeping
+
+from grading.authoring.verify_ladder import Prover
+from grading.grader import rungs as graded
+from jitkit.kata.command.cli import main
+from jitkit.kata.engine import behind as said
+from jitkit.kata.engine import climbing, executables
+from jitkit.kata.ladder.climber import Climber, Package
+from jitkit.kata.ladder.report import code_lines
+from jitkit.kata.ladder.rungs import (
+    OPENS_BEHIND,
+    all_rungs,
+    behind_file,
+    given_files,
+    prefix,
+    section,
+    solution_file,
+    solution_text,
+)
+
+BEHIND = [rung for rung in all_rungs() if rung.is_behind]
+TEXT = behind_file().read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def cc():
+    """The given `cc.py`, loaded anew."""
+    known = sys.modules.pop("cc", None)
+    loader = climbing.CompilerLoader("cc", str(given_files()[1]))
+    spec = climbing.importlib.util.spec_from_file_location("cc", loader.path, loader=loader)
+    module = climbing.importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    if known is not None:
+        sys.modules["cc"] = known
+
+
+# --- the machine ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "loops"),
+    [
+        ("void run(float *x) { for (int i = 0; i < 3; i++) x[i] = 1; }", 1),
+        ("for (;;) for (;;) { a; b; } for (;;) x;", 2),
+        ("while (1) { for (;;) { a; } b; } x; for (;;) {}", 2),
+        ("// for\n#define F for\n/* while */ f() { if (x) { for (i = 0; i < g(1); i++) { } } }", 1),
+        ("{ float a = 0;\nfor (;;)\n#pragma omp simd reduction(+:a)\nfor (;;)\n{ a += b; }\nx = a; }", 1),
+        ("before = 1; for_each(x); forward;", 0),
+    ],
+)
+def test_loops_that_stand_in_no_other_are_counted(cc, text, loops):
+    assert cc.outermost_loops(text) == loops
+
+
+def test_a_text_becomes_a_function_of_arrays_and_what_is_asked_is_counted(cc):
+    run = cc.compile("void run(float *x, float *y) { for (int i = 0; i < 12; i++) y[i] = x[i] * 2; }")
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    y = cc.alloc((4, 3), "float32")
+    run(cc.put(x.T), y)
+    np.testing.assert_array_equal(y, x.T * 2)
+    assert (cc.compiled, cc.loops, cc.executed, cc.alive, cc.most) == (1, 1, 1, 48, 96)
+    assert y.ctypes.data % 64 == 0
+    del y
+    assert (cc.alive, cc.most) == (0, 96)
+
+
+def test_what_is_no_memory_of_the_machine_and_what_is_no_c_are_refused_with_a_sentence(cc):
+    run = cc.compile("void run(float *x) { x[0] = 1; }")
+    with pytest.raises(TypeError, match=r"cc.put\(x\) and cc.alloc"):
+        run(np.zeros(3, np.float32))
+    with pytest.raises(TypeError, match="is not memory of this machine"):
+        run(cc.put(np.zeros((3, 3), np.float32)).T)
+    with pytest.raises(ValueError, match=r"(?s)objection to the text:.*error.*undeclared"):
+        cc.compile("void run(float *x) { x[0] = y; }")
+
+
+def test_without_a_compiler_it_is_said_what_to_install(cc, monkeypatch):
+    monkeypatch.setattr(cc.shutil, "which", lambda name: None)
+    monkeypatch.setattr(cc.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(RuntimeError, match=r"no C compiler here.*pip install ziglang"):
+        cc.compile("void run() {}")
+
+
+def test_machine_code_is_kept_and_made_again_for_another_text(tmp_path):
+    made = []
+    translate = executables.remembering(
+        tmp_path, lambda text: made.append(text) or text.encode(), lambda: [sys.executable], ["-O3"]
+    )
+    assert [translate(text) for text in ("a", "b", "a")] == [b"a", b"b", b"a"]
+    assert made == ["a", "b"]
+    other = executables.remembering(tmp_path, lambda text: b"other", lambda: [sys.executable], ["-O1"])
+    assert other("a") == b"other"
+
+
+# --- what programs say ------------------------------------------------------------------------------------------
+
+
+def test_the_reference_answers_with_the_bounds(monkeypatch):
+    monkeypatch.delitem(sys.modules, "xla", raising=False)
+    monkeypatch.delitem(sys.modules, "cc", raising=False)
+    assert said.behind(lambda x: x + 1, 2, compiled=0, loops=1, memory=8, says={"sin": 1}) == {
+        "result": 3, "texts of C that were compiled": 0, "loops that stand in no other": 1, "bytes alive at one time": 8,
+        "times that the C says sin": 1, "programs executed by XLA": 0, "a program of cc was run": True,
+    }  # fmt: skip
+    assert said.refused(lambda: 1, word="sort") == "a NotImplementedError that says sort"
+
+
+def test_a_package_is_told_what_is_beyond_a_bound_and_nothing_of_what_is_within(cc, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cc", cc)
+    monkeypatch.setitem(sys.modules, "xla", type(sys)("xla"))
+
+    def two_loops():
+        text = "#include <math.h>\nvoid run(float *x) { for (;x[0] < 1;) x[0] = sinf(2); for (;x[0] < 1;) x[0] = sin(2) + sinf (1); }"
+        cc.compile(text)(cc.put(np.ones(100, np.float32)))
+
+    found = said.behind(two_loops, compiled=2, loops=1, memory=100, says={"sin": 1})
+    assert found == {
+        "result": None, "texts of C that were compiled": 2, "loops that stand in no other": 2, "bytes alive at one time": 400,
+        "times that the C says sin": 3, "programs executed by XLA": 0, "a program of cc was run": True,
+    }  # fmt: skip
+    assert said.behind(lambda: 1)["a program of cc was run"] is False
+    assert said.refused(lambda: 1, word="sort") == "it was not refused"
+    assert said.refused(lambda: (_ for _ in ()).throw(NotImplementedError("no")), word="x") == "NotImplementedError: no"
+
+
+# --- the reference ----------------------------------------------------------------------------------------------
+
+
+def test_the_reference_is_short_and_needs_nothing_but_numpy_and_what_is_given():
+    assert code_lines(TEXT) <= 350
+    assert max(map(len, TEXT.splitlines())) <= 128
+    tree = ast.parse(TEXT)
+    names = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
+    names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert names - set(sys.stdlib_module_names) == {"numpy", "cc", "from_scratch"}
+
+
+_CELLS = """
+import contextlib, io, re
+text = open("behind_the_door.py", encoding="utf-8").read()
+for block in re.finditer("(?:^# >>> .*\\n(?:^# =>.*\\n)*)+", text, re.MULTILINE):
+    names = {"__name__": "behind_the_door"}
+    exec(compile(text[: block.start()], "behind_the_door.py", "exec"), names)
+    exec("from from_scratch import make_jaxpr", names)
+    names["cc"].loops = 0
+    for cell, printed in re.findall("^# >>> (.*)\\n((?:^# =>.*\\n)*)", block[0], re.MULTILINE):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(compile(cell, "cell", "single"), names)
+        expected = "".join(line[4:].removeprefix(" ") for line in printed.splitlines(keepends=True))
+        print(cell if out.getvalue() != expected else "as it says")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with both files of the answer, and with what is given."""
+    for path in (solution_file(), behind_file(), *given_files()):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    return tmp_path
+
+
+def test_the_second_file_is_a_module_beside_the_first_and_its_cells_print_what_they_say(folder):
+    done = subprocess.run([sys.executable, "-c", _CELLS], cwd=folder, capture_output=True, text=True, check=True)
+    assert set(done.stdout.splitlines()) == {"as it says"}
+    assert len(done.stdout.splitlines()) >= len(BEHIND)
+
+
+_RANDOM = """
+import sys
+import numpy as np
+import behind_the_door as J
+from from_scratch import flatten, numpy as n
+
+ONE = [n.sin, n.tanh, n.exp, n.abs, n.floor, n.negative, lambda x: x * x, lambda x: n.where(x > 0, x, -x / 2)]
+ONE += [lambda x: x.astype(np.int32) * 1.0]
+TWO = [n.add, n.subtract, n.multiply, n.maximum, n.minimum, lambda x, y: x / (n.abs(y) + 1.0)]
+FOLD = [n.sum, n.max, n.mean]
+
+for seed in map(int, sys.argv[1:]):
+    def f(*xs):
+        rng, values = np.random.default_rng(seed), list(xs)
+        for _ in range(12):
+            x, y = (values[rng.integers(len(values))] for _ in "ab")
+            kind = rng.integers(4)
+            if kind == 0:
+                new = ONE[rng.integers(len(ONE))](x)
+            elif kind == 3 and x.ndim:
+                new = FOLD[rng.integers(len(FOLD))](x, int(rng.integers(x.ndim)) if rng.integers(2) else None)
+            else:
+                new = TWO[rng.integers(len(TWO))](x, y)
+            values.append(n.minimum(n.maximum(new, -3.0), 3.0))
+        return values[-3:]
+
+    rng = np.random.default_rng([seed, 1])
+    xs = [rng.standard_normal(shape).astype(np.float32) for shape in ((3, 3), (3, 1), (3,), ())]
+    for a, b in zip(J.jit(f, backend="own")(*xs), J.jit(f)(*xs), strict=True):
+        assert (a.aval, a.weak_type) == (b.aval, b.weak_type), seed
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-4, atol=1e-4, err_msg=str(seed))
+print("all agree")
+"""
+
+
+@pytest.mark.parametrize("first", keeping([0, 100, 200], 0))
+def test_random_programs_by_both_compilers_agree(folder, first):
+    seeds = [str(first + k) for k in range(12 if first == 0 else 100)]
+    done = subprocess.run(
+        [sys.executable, "-c", _RANDOM, *seeds], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "all agree\n", done.stderr
+
+
+# --- the climb --------------------------------------------------------------------------------------------------
+
+
+def early(tmp_path, number):
+    """The solution up to 11, and of what is behind the door up to a rung."""
+    return Prover(tmp_path, None).early(next(rung for rung in BEHIND if rung.number == number))
+
+
+def test_from_rung_11_on_the_door_is_open_and_the_others_are_not_asked_for(tmp_path, monkeypatch, capsys):
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    assert pathlib.Path("cc.py").read_bytes() == given_files()[1].read_bytes()
+    pathlib.Path("myjax.py").write_text(early(tmp_path, "20"), encoding="utf-8")
+    assert main(["check", "20"]) == 0
+    out = capsys.readouterr().out
+    assert [number for number in (r.number for r in all_rungs()) if f"pass  {number} " in out] == [
+        *[f"{n:02}" for n in range(1, 12)], "19", "20",
+    ]  # fmt: skip
+    kept = list(pathlib.Path(".jitkit/executables").glob("c-*"))
+    assert len(kept) > 10
+    assert main(["check", "20"]) == 0
+    assert {*pathlib.Path(".jitkit/executables").glob("c-*")} == {*kept}  # the second time nothing new was compiled
+    capsys.readouterr()
+    assert main(["status"]) == 0
+    assert "You are at 12 Choose" in " ".join(capsys.readouterr().out.split())
+    assert main(["show", "21", "--solution", "--give-up"]) == 0
+    assert capsys.readouterr().out.strip() == section(solution_text(), "21").strip()
+    pathlib.Path("cc.py").write_text("mine = True\n")
+    assert main(["status"]) == 0
+    assert "cc.py in this folder is not the one that was given" in " ".join(capsys.readouterr().out.split())
+    assert main(["reset", "cc"]) == 0
+    assert pathlib.Path("cc.py").read_bytes() == given_files()[1].read_bytes()
+    assert main(["reset", "myjax"]) == 2
+
+
+def test_a_cc_of_the_learners_is_not_the_one_that_is_used(tmp_path):
+    (tmp_path / "myjax.py").write_text(early(tmp_path, "19"), encoding="utf-8")
+    (tmp_path / "cc.py").write_text("raise ValueError('mine')\n", encoding="utf-8")
+    [verdict] = Climber(tmp_path / "kept").climb(Package(tmp_path, "myjax"), BEHIND[:1])
+    assert verdict.passed
+
+
+def test_below_the_door_a_package_is_told_what_is_missing(tmp_path):
+    (tmp_path / "myjax.py").write_text(prefix(solution_text(), OPENS_BEHIND), encoding="utf-8")
+    [verdict] = Climber(tmp_path / "kept").climb(Package(tmp_path, "myjax"), BEHIND[:1])
+    assert "backend" in verdict.first_failure.difference.actual
+
+
+def test_the_grader_has_the_eighteen_rungs_without_a_c_compiler():
+    assert [exercise.id for exercise in graded.ladder().exercises] == [f"{n:02}" for n in range(1, 19)]
