@@ -653,9 +653,6 @@ def run(jaxpr, args):
     return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))
 
 
-Jaxpr.run = run  # how a program is run is its own affair: `behind_the_door.py` has programs that XLA never sees
-
-
 def hoist(*jaxprs):
     """All that some programs closed over, and the programs with these values as their first arguments."""
     variables, consts = unzip([pair for jaxpr in jaxprs for pair in zip(jaxpr.constvars, jaxpr.consts, strict=True)])
@@ -681,7 +678,7 @@ class Jit:
         return consts, jaxpr, out_tree
 
 
-jit = Jit
+Jaxpr.run, jit = run, Jit  # how a program is run is its own affair: `behind_the_door.py` has some that XLA never sees
 
 # >>> print(jit(lambda x: x * 2.0 + 1.0)(1.5), xla.compiled, xla.executed)
 # => Array(4.0, dtype=float32) 1 1
