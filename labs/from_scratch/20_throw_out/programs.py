@@ -1,4 +1,4 @@
-"""Rung 20: `core.optimise`, a program that returns the same, and computes less."""
+"""Rung 20: a program that returns the same, and computes less."""
 
 import numpy as np
 from behind import behind, optimised, own
