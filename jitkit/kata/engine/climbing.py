@@ -9,8 +9,7 @@ where a learner's package runs, neither jitkit nor jax can be imported, and `xla
     counted(f, *args, compiled=1, executed=1, copied=0)      the result, and what was asked of XLA meanwhile
     text(jk, f, *args)         `lower(f, *args)`, compared by running it
 
-and of a package's own compiler, in `behind`: `own(jk, f)`, `behind(own(jk, f), *args, loops=1)`, `optimised(jk, f, *args, left=["mul"])`,
-`refused(f, *args, word="sort")`.
+What programs say of a package's own compiler is in `behind`: `own(jk, f)`, `behind(own(jk, f), *args, loops=1)` and others.
 """
 
 from __future__ import annotations
