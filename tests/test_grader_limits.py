@@ -21,7 +21,7 @@ import zoneinfo
 
 import pytest
 
-from grading.grader import handed_over, leftovers, records, suspicion, trials
+from grading.grader import bubblewrap, handed_over, in_memory, leftovers, records, suspicion, trials
 from grading.grader.grade import Grader
 from grading.grader.inside import worker
 from grading.grader.intake import read_submission
@@ -411,12 +411,34 @@ def test_what_fails_together_is_run_alone_and_that_verdict_counts(course, monkey
     assert alone == names, "so has all code, where the course does not say otherwise"
 
 
+def test_a_jail_has_no_folder_of_a_disk_where_it_could_be_told_what_others_have_read(tmp_path, monkeypatch):
+    """But for the system's, which the zygote takes away before it starts a worker. Without room in memory they are bound as they are."""
+    if shutil.which("bwrap") is None:
+        pytest.skip("needs bubblewrap")
+    (tmp_path / "memory").mkdir()
+    monkeypatch.setattr(in_memory, "MEMORY", tmp_path / "memory")
+    monkeypatch.setattr(in_memory, "_copies", {})
+    monkeypatch.setattr(in_memory, "_ROOM", 0)
+    for room, copied in ((0, True), (1 << 60, False)):
+        in_memory.folder.cache_clear()
+        monkeypatch.setattr(in_memory, "_ROOM", room)
+        words = bubblewrap.bubblewrap(tmp_path, bubblewrap.NUMPY, {})
+        bound = [words[i + 1 : i + 3] for i, word in enumerate(words) if word == "--ro-bind"]
+        system = set(bubblewrap._system()) | {"/jail/base"}
+        others = {path for path, place in bound if place not in system}
+        assert others
+        assert all(path.startswith(str(tmp_path / "memory")) for path in others) == copied
+    in_memory.folder.cache_clear()
+
+
 def test_what_a_killed_grader_left_is_swept_and_what_a_living_one_has_is_not(tmp_path, monkeypatch):
     done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
     dead = int(done.stdout)
     names = [f"jitkit-zygote-{dead}-abc", f"jitkit-zygote-{os.getpid()}-abc", f"other-{dead}-abc", "jitkit-zygote-abc"]
-    for folder in ("tmp", "groups", "groups/pids", "groups/memory"):
+    for folder in ("tmp", "shm", "groups", "groups/pids", "groups/memory"):
         (tmp_path / folder).mkdir()
+    (tmp_path / "shm" / f"jitkit-copies-{dead}-abc").mkdir()
+    os.utime(tmp_path / "shm" / f"jitkit-copies-{dead}-abc", (1, 1))
     for name in names:
         (tmp_path / "tmp" / name / "deep").mkdir(parents=True)
         os.utime(tmp_path / "tmp" / name, (1, 1))
@@ -424,7 +446,9 @@ def test_what_a_killed_grader_left_is_swept_and_what_a_living_one_has_is_not(tmp
         (tmp_path / "groups" / "pids" / name).mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     monkeypatch.setattr(leftovers, "GROUPS", tmp_path / "groups")
-    assert leftovers.sweep() == 2
+    monkeypatch.setattr(leftovers, "MEMORY", tmp_path / "shm")
+    assert leftovers.sweep() == 3
+    assert list((tmp_path / "shm").iterdir()) == []
     assert {p.name for p in (tmp_path / "tmp").iterdir()} == set(names[1:])
     assert [p.name for p in (tmp_path / "groups" / "pids").iterdir()] == [f"jitkit-{os.getpid()}-1"]
 

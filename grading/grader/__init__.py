@@ -25,6 +25,7 @@ bubblewrap      the wall around all of these
 control_groups  limits of a jail as a whole
 jail            the same from outside: starts workers, sends them code, reads their answers
 workers         the jails and the intake that one thread works with
+in_memory       what a jail has of Python and its packages, as copies in memory
 leftovers       what killed graders have left, and its end
 probe           what a submission might try, run in the jail
 selftest        runs the probe: does the jail hold?

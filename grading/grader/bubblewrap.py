@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from jitkit.kata.engine.reference import PACKAGE
 
+from .in_memory import in_memory
+
 INSIDE = pathlib.Path(__file__).with_name("inside")
 NUMPY, JAX, JAXLIB = "numpy", "jax", "jaxlib"  # what a jail has beside Python
 _PACKAGES = {
@@ -51,16 +53,18 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
         command += ["--cap-add", f"CAP_{capability}"]
     for name, value in environment.items():
         command += ["--setenv", name, value]
-    binds = [(path, path) for path in _system()]
+    system = [(path, path) for path in _system()]
     python = pathlib.Path(sys.base_prefix)
     library = f"lib/python{sys.version_info.major}.{sys.version_info.minor}"
     executable = os.path.realpath(sys.executable)
-    bound = [str(python / library), executable, *map(str, sorted((python / "lib").glob("libpython*")))]
-    binds += [(path, path) for path in bound]
+    bound = [str(python / library), executable, *map(str, sorted((python / "lib").glob("libpython*.so*")))]
+    binds = [(path, path) for path in bound]
     binds += [(str(path), f"/jail/site/{name}") for name, path in _packages(_PACKAGES[packages])]
     for stub in sorted(PACKAGE.rglob("*.pyi")):  # where names of packages come from; no code
         binds.append((str(stub), f"/jitkit/{stub.relative_to(PACKAGE).as_posix()}"))
-    binds += [(str(INSIDE), "/jail/inside"), (str(folder / "base"), "/jail/base")]
+    binds.append((str(INSIDE), "/jail/inside"))
+    binds = [(str(in_memory(pathlib.Path(path))), place) for path, place in binds]
+    binds = [*system, *binds, (str(folder / "base"), "/jail/base")]  # the system's are taken away by the zygote
     for parent in dict.fromkeys(str(p) for _, place in binds for p in reversed(pathlib.PurePath(place).parents)):
         command += ["--perms", "0755", "--dir", parent]  # bubblewrap would make them for its own user only
     for path, place in binds:
@@ -74,7 +78,7 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
     for name in ("null", "zero", "full", "random", "urandom", "tty"):
         command += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     for hidden in ("site-packages", "dist-packages"):
-        if (python / library / hidden).is_dir():
+        if (in_memory(python / library) / hidden).is_dir():  # a copy has none
             command += ["--tmpfs", str(python / library / hidden)]
     if pathlib.Path("/usr/lib/python3/dist-packages").is_dir():
         command += ["--tmpfs", "/usr/lib/python3/dist-packages"]

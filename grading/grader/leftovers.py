@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 from .control_groups import GROUPS
 
-_OURS = re.compile(r"jitkit-(?:zygote-|canary-)?(\d+)-\w+")
+_OURS = re.compile(r"jitkit-(?:zygote-|canary-|copies-)?(\d+)-\w+")
+MEMORY = pathlib.Path("/dev/shm")  # a file system in memory
 _AGE = 60.0  # seconds: what is younger may be of a process that we cannot see, in another container
 
 
@@ -25,7 +26,7 @@ def name_for(kind: str) -> str:
 def sweep() -> int:
     """Remove temporary folders and empty control groups of graders that are gone; how many there were."""
     count = 0
-    for path in _left(pathlib.Path(tempfile.gettempdir())):
+    for path in (*_left(pathlib.Path(tempfile.gettempdir())), *_left(MEMORY)):
         with contextlib.suppress(OSError):
             if time.time() - path.lstat().st_mtime > _AGE:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()

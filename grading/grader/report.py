@@ -162,6 +162,13 @@ def _time(seconds: float, zone: datetime.tzinfo) -> str:
     return datetime.datetime.fromtimestamp(seconds, zone).strftime("%Y-%m-%d %H:%M %Z") if seconds else ""
 
 
+def _span(seconds: float) -> str:
+    """`2 days 1 hour`: days that are over and hours; below an hour, minutes."""
+    hours, rest = divmod(int(seconds), 3600)
+    parts = [(hours // 24, "day"), (hours % 24, "hour"), (0 if hours else -(-rest // 60), "minute")]
+    return " ".join(f"{n} {name}{'s' * (n > 1)}" for n, name in parts if n)
+
+
 def _when(student: str, lab: str, records: Sequence[Record], standing: Standing, handins: Sequence[HandIn]) -> str:
     """When a lab was handed in and was due, which attempt it was, and what lateness leaves of it."""
     zone = standing.policy.timezone
@@ -177,11 +184,11 @@ def _when(student: str, lab: str, records: Sequence[Record], standing: Standing,
         words.append(f"due {due.astimezone(zone):%Y-%m-%d %H:%M %Z}")
     late = records[0].late
     if late and due is not None:
-        days = (records[0].grade.handed_in - due.timestamp()) / 86_400
+        after = _span(records[0].grade.handed_in - due.timestamp())
         full = _sum(
             p.max for r in records for p, c in zip(r.parts, r.grade.checks, strict=False) if c["status"] == PASS
         )
-        words.append(f"{days:.1f} days {late} of the {full:g} points of what passed")
+        words.append(f"{after} {late} of the {full:g} points of what passed")
     return "; ".join(words) + "."
 
 
