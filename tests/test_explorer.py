@@ -223,12 +223,31 @@ def test_what_xla_removed_dropped_or_called_otherwise_is_told_apart_and_shown_to
         (lambda x: jnp.exp(x)[:, None].sum(1), "broadcast_in_dim", "cancels"),
         (lambda x: jnp.maximum(jnp.exp(x), -jnp.inf), "max", "changes nothing"),
         (lambda x: jnp.exp(x) + jnp.zeros(3), "add", "changes nothing"),
+        (
+            lambda x: jnp.exp(x) * lax.select(x > 0, jnp.ones(3, bool), jnp.zeros(3, bool)),
+            "select_n",
+            "changes nothing",
+        ),
+        (lambda x: lax.pad(jnp.exp(x), 0.0, [(0, 0, 0)]), "pad", "changes nothing"),
     ],
 )
 def test_each_identity_is_known_where_xla_used_it(function, primitive, rule):
     data = exploration(subject_of(function, (spec(3),), {}), ["cpu"], keep=False).data
     told = [fate for (own, _), fates in fates_of(data).items() for fate in fates if own == primitive]
     assert [(each["fate"], each["rule"]) for each in told] == [("removed", rule)]
+
+
+def test_a_maximum_and_the_minimum_of_it_that_became_a_clamp_are_both_told():
+    def bounded(x):
+        return jnp.minimum(2.0, jnp.maximum(jnp.exp(x), -1.0)) + jnp.maximum(x, 5.0)
+
+    data = exploration(subject_of(bounded, (spec(3),), {}), ["cpu"], keep=False).data
+    told = {primitive: fates for (primitive, _), fates in fates_of(data).items()}
+    assert [each["why"].split(",")[0] for each in told["min"]] == ["is now a clamp"]
+    [inner] = told["max"]  # and not the other one, which is there
+    assert (inner["fate"], inner["rule"], inner["sure"]) == ("renamed", "clamp", True)
+    assert "one clamp with the min of line" in inner["why"]
+    assert " clamp(" in data["targets"][0]["hlo"]["lines"][inner["row"]]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The claims of five tutorials on jit, where they stand, and the programs that measure them, for jitkit and JAX alike.
+"""The claims of four tutorials on jit, where they stand, and the programs that measure them, for jitkit and JAX alike.
 
 Programs and sizes are the tutorials' own; where they are not, the remark on the claim says so.
 """
@@ -50,13 +50,12 @@ JONES = Source(
     "https://andrewcharlesjones.github.io/journal/jax-jit.html",
     "a plot, without numbers",
 )
-CHINESE = Source("A Chinese list of pitfalls", "whose title and address could not be found again", "")
 NAIN = Source(
     "Aakash Kumar Nain",
     "TF_JAX_Tutorials - Part 7 (JIT in JAX) (2021)",
     "https://www.kaggle.com/aakashnain/tf-jax-tutorials-part-7-jit-in-jax",
 )
-SOURCES = (JAX, MCKINNEY, JONES, CHINESE, NAIN)  # cited by their number in this list
+SOURCES = (JAX, MCKINNEY, JONES, NAIN)  # cited by their number in this list
 
 
 class Side(NamedTuple):
@@ -310,15 +309,6 @@ CLAIMS = (
             Side("of the function", 2.28e-3, _loop_of_the_function, True),
         ),
         "Each lambda is traced and compiled anew, now as then. The factor grows with the number of turns.",
-    ),
-    Claim(
-        "... in another tutorial",
-        CHINESE,
-        (
-            Side("of a new function", 203e-3, _loop_of_lambdas, True),
-            Side("of the function", 15.2e-3, _loop_of_the_function, True),
-        ),
-        "Neither the program nor its number of turns could be looked up again: here it is the loop above.",
     ),
     Claim(
         "arrays of random lengths",

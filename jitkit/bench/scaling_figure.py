@@ -17,9 +17,11 @@ from .timing import Spread
 from .words import size
 
 HOW = (
-    "At the end of a line its slope, the exponent of growth:\n0 is constant, 1 is linear; + beyond what a call costs anyway;\n"
-    "hidden: that covers it."
+    "At the end of a line is how it grows with n:\nconstant, or a power of n. c +: after what a call\n"
+    "costs anyway; ?: that is too much of it to tell.\n"
+    "A line ends where a larger n would take too long."
 )
+_CONSTANT = 0.15  # an exponent up to which nothing is said to grow
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
@@ -58,7 +60,7 @@ def _drawing(results: Sequence[Result], quantities: Sequence[str], title: str, y
             free.legend(handles=handles, loc="upper left", fontsize=14, title=HOW, title_fontsize=12, alignment="left")
         else:
             figure.legend(handles=handles, loc="outside upper right", ncols=len(handles), handletextpad=0.4)
-        signed(figure, theme, title, where, [] if rows * columns > len(results) else [HOW.replace("\n", " ")])
+        signed(figure, theme, title, where, [] if rows * columns > len(results) else HOW.split("\n"))
 
     return Drawing(draw, width=max(12.0, 5.6 * columns), height=1.6 + 4.4 * rows)
 
@@ -97,10 +99,12 @@ def _draw_axis(axes: Any, theme: Theme, result: Result, quantities: Sequence[str
 
 
 def _said(slope: Slope) -> str:
-    """The slope; with a + where a constant part was taken off."""
+    """How something grows, as it is written on a slide."""
     if slope.words == "hidden":
-        return "hidden"
-    return f"{slope.value:.2f}{'+' if slope.constant else ''}"
+        return "?"
+    if slope.value <= _CONSTANT:
+        return "constant"
+    return f"{'c + ' if slope.constant else ''}$n^{{{slope.value:.2f}}}$"
 
 
 def _apart(heights: Sequence[float], gap: float = 0.085) -> list[float]:

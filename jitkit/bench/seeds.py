@@ -1,4 +1,4 @@
-"""`jitkit bench seeds`: what five tutorials on jit claim to have measured, measured again, with jitkit and with JAX.
+"""`jitkit bench seeds`: what four tutorials on jit claim to have measured, measured again, with jitkit and with JAX.
 
 The published times are other machines', and older versions'. So each claim is taken as what it wants to teach: that
 one way is so many times faster than another. It holds when the factor is at least the square root of the published one;
@@ -94,7 +94,7 @@ class Seeds(Benchmark):
     """All claims, or those whose name contains a word."""
 
     name = "seeds"
-    title = "What five tutorials on jit measured, and what is measured here"
+    title = "What four tutorials on jit measured, and what is measured here"
     how = (
         "A factor says how many times longer the first line of a claim takes than its last: the ratio of the medians above. A "
         "claim holds where that is at least the square root of the published factor (for 9,400x that is 97x): other machines "

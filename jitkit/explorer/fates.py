@@ -231,6 +231,9 @@ class _Fates:
         if number in self._is_now:
             at = self._is_now[number]
             return self._told("renamed", "renamed", f"is now {at[1]}{self._owner(at)}", row=at)
+        for second, at in self._clamps(number):
+            words = f"is in {at[1]}, one clamp with the {self._equations[second].primitive} of {self._line(second)}"
+            return self._told("renamed", "clamp", words, row=at)
         if not self._arranges(number):
             return None
         sources = self._sources(number)
@@ -249,6 +252,17 @@ class _Fates:
                 words = f"merged into {into}{at[1]}{self._lines_of(at)}, which reads its operand directly"
                 return self._told("removed", "merged", words, row=at)
         return None
+
+    def _clamps(self, number: int) -> Iterable[tuple[int, Key]]:
+        """What a maximum and the minimum of it, or the other way round, have become: the second one, and the instruction."""
+        other = {"max": "min", "min": "max"}.get(self._equations[number].primitive)
+        asked = self._equations[number].operands
+        for reader in self._readers.get(number, ()):
+            for at in self._named.get(reader, ()) if self._equations[reader].primitive == other else ():
+                if self._data.at[at].opcode == "clamp" and all(
+                    self._has(self._data.operands[at], o) for o in asked if o
+                ):
+                    yield reader, at
 
     def _guess(self, number: int) -> dict[str, Any]:
         equation = self._equations[number]
@@ -344,16 +358,16 @@ class _Fates:
     def _reads_the_same(self, at: Key, number: int) -> bool:
         """Whether an instruction has the operands of an equation: in its order, but for operations whose order does not matter."""
         asked, reads = self._equations[number].operands, self._data.operands[at]
-
-        def has(operands: Iterable[Key], origins: frozenset[int]) -> bool:
-            sources = self._through(origins)
-            return any(self._reaches(operand, sources) is not None for operand in operands)
-
         if len(asked) == len(reads) and self._data.at[at].opcode not in _COMMUTE:
             pairs = zip(asked, reads, strict=True)
-            return any(asked) and all(has([operand], origins) for origins, operand in pairs if origins)
+            return any(asked) and all(self._has([operand], origins) for origins, operand in pairs if origins)
         is_reduced = "reduce" in self._data.at[at].opcode  # it reads where it begins, too
-        return any(asked) and (len(asked) == len(reads) or is_reduced) and all(has(reads, o) for o in asked if o)
+        return any(asked) and (len(asked) == len(reads) or is_reduced) and all(self._has(reads, o) for o in asked if o)
+
+    def _has(self, operands: Iterable[Key], origins: frozenset[int]) -> bool:
+        """Whether one of some operands is a value of these origins."""
+        sources = self._through(origins)
+        return any(self._reaches(operand, sources) is not None for operand in operands)
 
     # --- in words ---
 

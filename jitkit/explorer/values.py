@@ -201,6 +201,10 @@ def _unchanged(
             return eqn.invars[1 + int(chosen)], f"its condition is always {bool(chosen)}", None
         if value(eqn.invars[1]) == value(eqn.invars[2]):
             return eqn.invars[1], "both of its choices are the same", None
+        if tuple(map(number_in, eqn.invars[1:])) == (0, 1) and _alike(first.aval, result):
+            return first, "where(x, True, False) is x", None
+    if primitive == "pad" and not any(map(any, eqn.params["padding_config"])):
+        return first, "it pads nothing", None
     if primitive == "integer_pow" and eqn.params.get("y") == 1:
         return first, "x ** 1 is x", None
     if primitive in _KEEPS and _alike(first.aval, result):

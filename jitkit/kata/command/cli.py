@@ -41,7 +41,7 @@ def _tour_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 BENCHMARKS = {
-    "seeds": "what five tutorials on jit claim, measured again",
+    "seeds": "what four tutorials on jit claim, measured again",
     "peers": "jitkit beside JAX, in one process",
     "eager": "six programs op by op and jitted, with numpy and numba",
     "pitfalls": "what recompiles and why, each beside its fix",
