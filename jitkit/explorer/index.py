@@ -38,6 +38,11 @@ td.said { white-space: pre-wrap; min-width: 36ch; } tr.all td { font-weight: 650
 .track { display: flex; width: 180px; height: 10px; margin-top: 5px; } .track i, .legend i { display: block; height: 10px; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 16px; color: var(--soft); font-size: 12.5px; margin: 6px 0; }
 .legend span { display: inline-flex; gap: 6px; align-items: center; } .legend i { width: 16px; }
+@media (max-width: 700px) {
+  .misses tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--line); } .misses td { border: 0; }
+  .misses tr:first-child { display: none; }
+  .misses td.said { flex: 1 0 100%; min-width: 0; overflow-wrap: anywhere; }
+}
 .trace { background: var(--trace); } .lower { background: var(--lower); } .compile { background: var(--compile); }
 """
 
@@ -122,7 +127,8 @@ def page(script: str, rows: Sequence[tuple[Function, str | None, str]], made_wit
         "library's own functions, and operations outside of all jitted functions, are left out.</p>\n"
         f'<h2>Functions, the dearest first</h2>\n<div class="legend">{legend}</div>\n<div class="wide"><table>{_head()}'
         f"{''.join(_row(*row, most) for row in rows)}{_sum(everything)}</table></div>\n"
-        f'<h2>Misses, in order</h2>\n<div class="wide"><table><tr><th></th><th>function</th><th>from</th><th class="number">took</th>'
+        f'<h2>Misses, in order</h2>\n<div class="wide"><table class="misses">'
+        f'<tr><th></th><th>function</th><th>from</th><th class="number">took</th>'
         f"<th>why</th></tr>{_misses(rows)}</table></div>\n<p>{escape(made_with)}</p>\n</body>\n</html>\n"
     )
 
