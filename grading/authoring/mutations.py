@@ -274,7 +274,7 @@ def _exchanged(tree: Any, place: Place, new: Any) -> Any:
 
 
 def _told(node: Any) -> str:
-    """A node, or the first line of what it is, as text."""
+    """Return a node as text, or its first line."""
     if isinstance(node, list):
         node = node[0]
     if isinstance(node, ast.comprehension):

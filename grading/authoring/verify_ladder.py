@@ -53,7 +53,7 @@ def hidden_programs() -> tuple[tuple[str, str], ...]:
 
 
 def shortages(rung: Rung) -> list[Finding]:
-    """Too few programs or wrong versions; labels that have no partner."""
+    """Report too few programs or wrong versions, and labels without a partner."""
     checks, wrong = Climber(hidden=hidden_programs()).checks([rung]), wrong_versions(rung)
     programs = [check for check in checks if not check.hidden]
     found = []

@@ -87,7 +87,7 @@ def run(
 def _as_completed(
     pool: concurrent.futures.Executor, work: Callable[[Entry], Graded], items: Sequence[Entry], ahead: int
 ) -> Iterator[Graded]:
-    """Results as they come, with only so many asked for ahead: memory stays flat."""
+    """Yield results as they come, asking for only a few ahead, so that memory stays flat."""
     rest = iter(items)
     waiting: set[concurrent.futures.Future[Graded]] = set()
     try:

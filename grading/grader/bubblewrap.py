@@ -26,7 +26,7 @@ _PACKAGES = {
 
 
 class JailError(Exception):
-    """The jail cannot be made, or is no jail; or its process is gone. Our fault, never a student's."""
+    """The jail cannot be made, does not hold, or its process is gone. That is our fault, never a student's."""
 
 
 def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, str]) -> list[str]:

@@ -175,7 +175,7 @@ def _regrade(arguments: argparse.Namespace) -> int:
 
 
 def _container(arguments: argparse.Namespace) -> str | None:
-    """What the grader runs in where there is no bubblewrap; None where it runs here."""
+    """Return the container that the grader runs in without bubblewrap, or None if it runs here."""
     here = arguments.unsandboxed or arguments.scheduler or shutil.which("bwrap") is not None
     return None if here else container.engine()
 
@@ -188,7 +188,7 @@ def _options(arguments: argparse.Namespace) -> list[str]:
 
 
 def _backend(arguments: argparse.Namespace) -> str:
-    """BUBBLEWRAP where the jail holds; NONE where that was said in so many words. JailError else."""
+    """Return BUBBLEWRAP if the jail holds, NONE if the user asked for none. Otherwise a JailError."""
     if arguments.unsandboxed:
         print("WARNING: submissions run as you, with no wall around them. Every export will say so.", file=sys.stderr)
         return NONE

@@ -84,7 +84,7 @@ def of_exercises(standing: Standing) -> list[Spread]:
 
 
 def of_checks(standing: Standing) -> list[CheckFigures]:
-    """Each check, the one that fewest pass first."""
+    """Return the checks, the one that fewest pass first."""
     got: collections.defaultdict[str, float] = collections.defaultdict(float)
     seen: dict[tuple[str, str], list[tuple[str, bool]]] = {}
     about: dict[tuple[str, str], tuple[str, bool]] = {}

@@ -382,7 +382,7 @@ def _row(
 
 
 def handins(student: str, found: Reading) -> list[HandIn]:
-    """What a student handed in, by lab; of a submission of which nothing was run, without one."""
+    """Return what a student handed in, by lab; without a lab if nothing of the submission was run."""
     passed = tuple((file, why) for file, why in found["passed"])
     nothing: LabRead = {"files": [], "handed_in": found["handed_in"], "digest": found["digest"]}
     labs: dict[str | None, LabRead] = (

@@ -25,7 +25,7 @@ from .tables import ExportError, as_json, table, told, what_was_taken
 
 
 def to_canvas(standing: Standing) -> str:
-    """Canvas' gradebook: a line a student, a column a lab. A cell is empty where there is no score."""
+    """Write Canvas' gradebook: a line for each student, a column for each lab. A cell without a score is empty."""
     by_student = totals(standing.records)
     labs = sorted({lab for found in by_student.values() for lab in found})
     most = {lab: max(found[lab][1] for found in by_student.values() if lab in found) for lab in labs}
@@ -70,7 +70,7 @@ def to_moodle(standing: Standing, folder: pathlib.Path) -> str:
 
 
 def _in_short(record: Record) -> str:
-    """A record in a line: its points, and what is to be said of them."""
+    """Describe a record in a line: its points, and the remarks about them."""
     points = "no score yet" if record.points is None else f"{record.points:g} of {record.max:g}"
     said = [points, record.late, record.by_hand, record.grade.sentence if not record.grade.checks else ""]
     return ", ".join(text for text in said if text)

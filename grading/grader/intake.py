@@ -93,7 +93,7 @@ class _Submission:
         self.all_labs = labs
 
     def reading(self, digest: str, newest: float) -> Reading:
-        """What is in it. INVALID where there is nothing to run in any exercise."""
+        """Return its contents. INVALID if there is nothing to run in any exercise."""
         items = {lab.number: found for lab in self.labs if (found := self.of_lab(lab))}
         read = reading(GradeStatus.OK, "", digest, newest)
         read["exercises"] = {id: item for of_lab in items.values() for id, item in of_lab.items()}

@@ -103,7 +103,7 @@ class Worker:
         self.processor = self.zygote.stop(self.pid)
 
     def load(self, image: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        """Send what is to be imported (some of `_NOTHING`); the frame that comes back. None where the worker died, TimeoutError."""
+        """Send what to import (some of `_NOTHING`), and return the frame that comes back: None if the worker died; or TimeoutError."""
         data = marshal.dumps(_NOTHING | image)
         deadline = time.monotonic() + seconds
         if not self.send(struct.pack(">Q", len(data)) + data, deadline):
@@ -202,7 +202,7 @@ class Worker:
 
 
 class ProtocolError(Exception):
-    """Bytes that are no frame."""
+    """Bytes that are not a frame."""
 
 
 class Zygote:

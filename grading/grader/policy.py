@@ -130,7 +130,7 @@ class Policy(NamedTuple):
 
 
 def read_policy(path: pathlib.Path, labs: Collection[Lab]) -> Policy:
-    """The policy in a file; the usual one where there is no file. PolicyError for one that cannot be meant."""
+    """Read the policy in a file, or return the default one if there is no file. PolicyError if it makes no sense."""
     if not path.is_file():
         return Policy()
     try:

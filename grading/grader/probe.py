@@ -105,7 +105,7 @@ def _of_libc(name: str, *arguments: int) -> Callable[[], None]:
 
 
 def _shared_futex() -> None:
-    """Wake whoever waits at an address that others may have mapped, too."""
+    """Wake a process that waits at an address which others may have mapped, too."""
     number = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
     if ctypes.CDLL(None).syscall(number, ctypes.byref(ctypes.c_int()), 1, 1, None, None, 0) == -1:
         raise OSError("futex")

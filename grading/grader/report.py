@@ -147,7 +147,7 @@ def _is_older(record: Record) -> bool:
 
 
 def _of_all(record: Record) -> str:
-    """What is to be said of a submission as a whole."""
+    """Return the sentences about a submission as a whole."""
     if record.grade.exercise is None:
         return f"{record.grade.outcome}: {record.grade.sentence}"
     return "Your last submission could not be run: these are the points of the one before."
@@ -330,7 +330,7 @@ def _copies(record: Record) -> list[str]:
 
 
 def _groups(records: Iterable[Record], reasons: Any) -> list[Group]:
-    """Records by what is to be said of them, what few have first, each with the students, and these with their exercises."""
+    """Group records by their remarks, the rarest first, each with the students, and these with their exercises."""
     found: dict[str, dict[str, list[str]]] = {}
     for r in records:
         for reason in reasons(r):

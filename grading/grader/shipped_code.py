@@ -153,7 +153,7 @@ class CheckFile(NamedTuple):
         return [c for c in self.checks if c.exercise == exercise]
 
     def version(self, check: Check) -> str:
-        """A hash of what a check does: its program with all that it uses, and its tolerance."""
+        """Hash what a check does: its program with everything that it uses, and its tolerance."""
         tree = reduced(self.source, check.name.removeprefix(self.prefix), strip=False)
         text = f"{ast.dump(tree)} {check.name} {check.tolerance} {check.hidden}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]

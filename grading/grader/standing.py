@@ -118,7 +118,7 @@ class Standing(NamedTuple):
 
     @property
     def warning(self) -> str:
-        """UNSANDBOXED where there was no jail, else nothing."""
+        """Return UNSANDBOXED if there was no jail, else nothing."""
         return UNSANDBOXED if self.sandbox == NONE else ""
 
     @property
@@ -341,7 +341,7 @@ def _passed(row: Grade, i: int) -> bool:
 
 
 def totals(records: Iterable[Record]) -> dict[str, dict[str, tuple[float | None, float]]]:
-    """By student and lab: points, and the most that there are. None where something has no score."""
+    """Return points and maximum points, by student and lab. None if something has no score."""
     found: dict[str, dict[str, tuple[float | None, float]]] = {}
     for record in records:
         labs = found.setdefault(record.grade.student, {})

@@ -37,7 +37,7 @@ def table(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def as_json(data: Any) -> str:
-    """JSON for UTF-8, which has no place for lone surrogates."""
+    """Return JSON that can be encoded in UTF-8, which has no lone surrogates."""
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     return text.encode("utf-8", "replace").decode("utf-8")
 

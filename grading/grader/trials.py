@@ -185,7 +185,7 @@ class Trials:
         deadline: float = float("inf"),
         made: dict[str, str] | None = None,
     ) -> list[Outcome]:
-        """Outcomes of these checks, all of one process; up to the one that it did not survive.
+        """Return the outcomes of these checks in one process, up to the one that it did not survive.
 
         Args:
           made: gets what was compiled, in the form of `How.executables`. For the reference only: a student's process says what it likes.
@@ -278,7 +278,7 @@ class Trials:
         self, workers: Workers, kind: tuple[str, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
         deadline: float, together: bool = False, made: dict[str, str] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
-        """The outcomes up to the one that the worker did not survive, and the seconds of a processor that it used."""
+        """Return the outcomes up to the one that the worker did not survive, and the processor seconds that it used."""
         computes = 2.0 if reference else _COMPUTES
         with workers.zygote(*kind).start(self.settings.limits, computes, not together) as worker:
             found = self._answers(worker, image, checks, reference, deadline, together, made)
@@ -288,7 +288,7 @@ class Trials:
         self, worker: Worker, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool, deadline: float,
         together: bool, made: dict[str, str] | None,
     ) -> list[Outcome]:  # fmt: skip
-        """What a worker answers to these checks, up to the one that it does not survive."""
+        """Yield a worker's answers to these checks, up to the one that it does not survive."""
         limits = self.settings.limits
         group = worker.zygote.group
         kills = group.kills
@@ -378,13 +378,13 @@ def _stands(outcome: Outcome) -> bool:
 
 
 def _is_far_longer(value: Any, right: Any) -> bool:
-    """Whether comparing them could take long: that is in this process, and has no limit of time."""
+    """Say whether comparing them could take long, since that happens in this process, without a time limit."""
     length = len(json.dumps(value))
     return length > 1 << 20 and length > (1 << 20) + 20 * len(json.dumps(right))
 
 
 def _ended(worker: Worker) -> tuple[int | None, bool]:
-    """How the process of a check ended, and whether the worker is there for the next. JailError where there was no jail for it."""
+    """Return how the process of a check ended, and whether the worker is ready for the next. JailError if it had no jail."""
     try:
         frame = worker.receive(time.monotonic() + 3.0)
     except (TimeoutError, ProtocolError):

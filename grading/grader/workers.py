@@ -88,7 +88,7 @@ class Workers:
         return self.zygotes[key]
 
     def kept(self) -> frozenset[str]:
-        """The functions that are called while jitkit is imported, and can be no holes: found out once for all threads."""
+        """Find the functions that are called while jitkit is imported, and so cannot be holes: once for all threads."""
         with self.shipped.lock:
             if self.shipped.kept is None:
                 zygote = Zygote(self.shipped.with_holes((), RECORD), NUMPY, self.backend, True)

@@ -1,6 +1,6 @@
 """The learner's engine: the command line, and what it shows. It uses jitkit; jitkit does not know it.
 
-problems    what a command ends with: exit statuses, and the errors that a user can mend
+problems    what a command ends with: exit statuses, and the errors that a user can fix
 engine      functions of a learner -> verdict
 subjects    the functions of exercises that no stage of jitkit has
 command     words -> exit status

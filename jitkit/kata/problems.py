@@ -1,4 +1,4 @@
-"""What a command ends with: its exit status, the errors that a user can mend, and the versions that a report of a bug names."""
+"""What a command ends with: its exit status, the errors that a user can fix, and the versions that a report of a bug names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OK, FAILED, USAGE, OUR_BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 class Problem(Exception):
-    """Something that the user can mend. Its text is all that is shown of it."""
+    """Something that the user can fix. Only its text is shown."""
 
     status = FAILED
 

@@ -157,7 +157,7 @@ _COUNTED = {"compiled": "programs compiled", "executed": "programs executed by X
 
 
 def to_plain(value: Any, plain: ModuleType, run: Callable[[str, Sequence[Any]], Sequence[Any]]) -> Plain:
-    """The plain data of what a program returned. Arrays of any class are read by numpy."""
+    """Return the plain data of what a program returned. numpy reads arrays of any class."""
     if isinstance(value, Raised):
         return dict(plain.to_plain(plain.Raised(value.error, value.parts)))
     if isinstance(value, Text):
@@ -366,7 +366,7 @@ def _said(error: BaseException) -> str:
 
 
 def _no_such_file(error: BaseException) -> str:
-    """What to say of `from . import core` where there is no core.py: Python takes it for a circular import."""
+    """Return the sentence for `from . import core` without a core.py, which Python takes for a circular import."""
     if not isinstance(error, ImportError):
         return ""
     asked = re.match(r"cannot import name '(\w+)' from", str(error))
@@ -388,7 +388,7 @@ def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
 
 
 def maker_of(error: BaseException, package: Any) -> list[list[Any]]:
-    """The learner's line where an error has none of its own: for what is no program, where `make_jaxpr` is written."""
+    """Return the learner's line for an error that has none: if the result is not a program, that of `make_jaxpr`."""
     maker = getattr(package, "make_jaxpr", None)
     code = getattr(inspect.unwrap(maker), "__code__", None) if callable(maker) else None
     return [[code.co_filename, code.co_firstlineno]] if isinstance(error, NotAProgramError) and code else []

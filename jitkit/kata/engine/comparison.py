@@ -164,7 +164,7 @@ class _Comparer:
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))
 
     def programs(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
-        """What one random program computed; who changed its text in between has no answer to it."""
+        """What one random program computed. A learner's answer to a changed text does not count."""
         if expected["text"] != actual["text"]:
             return Difference(where, "It is another program.", expected["text"], describe(actual))
         return self.compare(expected["value"], actual["value"], where)
@@ -307,7 +307,7 @@ def _number(data: Plain) -> float | complex:
 
 
 def _python_number(kind: str, actual: Plain) -> Plain | None:
-    """A scalar of numpy's as the Python number of this kind that it stands for; None where it stands for none."""
+    """Convert a numpy scalar to the Python number of this kind, or return None if it is of another kind."""
     if not actual.get("scalar") or actual["shape"] or actual["dtype"] not in _SCALARS_OF.get(kind, ()):
         return None
     return to_plain(array_of(actual).item())

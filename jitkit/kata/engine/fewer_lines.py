@@ -1,4 +1,4 @@
-"""the text of a program -> texts with fewer lines, of which some do what it does."""
+"""the text of a program -> texts with fewer lines, some of which do the same."""
 
 from __future__ import annotations
 

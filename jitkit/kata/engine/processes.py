@@ -74,7 +74,7 @@ class Process:
         self.frames.put(None)
 
     def next_frame(self, seconds: float) -> dict[str, Any] | None:
-        """The next frame, or None when the process has ended. TimeoutError after so many seconds."""
+        """Return the next frame, or None when the process has ended. TimeoutError after that many seconds."""
         try:
             return self.frames.get(timeout=max(seconds, 0.0))
         except queue.Empty:
@@ -129,7 +129,7 @@ class Spare:
         self.machine = machine
 
     def prepare(self, uses_xla: bool, request: dict[str, Any] | None = None, count: int = 1) -> None:
-        """Start so many processes to be taken later. Until then they do what `request` says."""
+        """Start processes to be taken later. Until then they do what `request` says."""
         waiting = self.waiting[uses_xla]
         while len(waiting) < count:
             process = Process(uses_xla, self.machine if uses_xla else "")

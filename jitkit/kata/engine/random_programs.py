@@ -42,7 +42,7 @@ def grade(count: int = GRADED) -> None:
 
 
 def hurry(seconds: float) -> None:
-    """In this process, programs are as many as a processor takes so many seconds for, and two at least."""
+    """In this process, run as many programs as fit into these seconds of processor time, and at least two."""
     _seconds.append(seconds)
 
 
@@ -71,7 +71,7 @@ def random_programs(
 
 
 def _as_many(run: Callable[[], Ran], count: int) -> list[Ran]:
-    """What so many runs give, or those that there is time for."""
+    """Return the results of that many runs, or of those that there is time for."""
     limit = time.process_time() + _seconds[-1] if _seconds else float("inf")
     found: list[Ran] = []
     while len(found) < count and (len(found) < _FEWEST or time.process_time() < limit):

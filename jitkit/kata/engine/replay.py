@@ -125,7 +125,7 @@ class _Short(reprlib.Repr):
         self.maxlist = self.maxtuple = self.maxdict = self.maxset = 8
 
     def repr_instance(self, x: Any, level: int) -> str:
-        """What has no text of its own is told by its type."""
+        """Describe an object without a text of its own by its type."""
         if type(x).__name__ == "Jaxpr":  # in its middle it would be no program
             return " ".join(str(x).split())
         if isinstance(x, type) or inspect.isfunction(x) or inspect.ismethod(x) or inspect.isbuiltin(x):

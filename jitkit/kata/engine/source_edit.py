@@ -138,7 +138,7 @@ def _line_of(text: str, name: str) -> int:
 
 
 def _statement_text(source: str, statement: ast.stmt) -> str:
-    """A helper as it was written; an import, of which a part may have been left out, anew."""
+    """Return the text of a helper as it was written; an import is written anew, since a part may have been left out."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return ast.unparse(statement)
     decorators = getattr(statement, "decorator_list", [])

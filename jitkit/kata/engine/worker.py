@@ -229,7 +229,7 @@ class _Session:
         return self.programs[name](self.jitkit, importlib.import_module("numpy").random.default_rng(seed))
 
     def value(self, name: str) -> Any:
-        """The plain data of what a check's program returns, or of what it ends in."""
+        """Return the plain data of what a check's program returns, or of the error that it ends in."""
         try:
             return self.plain.to_plain(self.run_program(name), _run_stablehlo)
         except BaseException as error:
@@ -256,7 +256,7 @@ class _Climb(_Session):
         return True
 
     def value(self, name: str) -> Any:
-        """The plain data of what a program returns, or of what it ends in."""
+        """Return the plain data of what a program returns, or of the error that it ends in."""
         numpy = importlib.import_module("numpy")
         rng = numpy.random.default_rng([self.request["seed"], zlib.crc32(name.encode())])
         run = _run_on_machine if self.request["package"] else _run_stablehlo

@@ -1,4 +1,4 @@
-"""A user's function, and types -> its trace; and its program for each chip, or what was in the way."""
+"""A user's function, and types -> its trace; and its program for each chip, or the error."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file
 
 
 def compile_for(traced: Traced, target: Target, compilers: Compilers) -> Outcome:
-    """The program for a target, or what was in the way."""
+    """Return the program for a target, or the error."""
     try:
         return traced.lower(lowering_platforms=(target.platform,))._compile_for(target, compilers)
     except TargetError as error:

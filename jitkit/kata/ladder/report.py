@@ -123,7 +123,7 @@ def measured(place: Place) -> Abilities:
 
 
 def tutorials() -> Rung:
-    """The programs with which tutorials introduce `jit`, as if they were a rung."""
+    """The programs by which tutorials introduce `jit`, in the form of a rung."""
     return Rung(ladder_folder() / "tutorials_on_jit", "The tutorials on jit", 0, "", (), "")
 
 

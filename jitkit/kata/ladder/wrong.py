@@ -27,7 +27,7 @@ class Wrong(NamedTuple):
     new: str
 
     def applied(self, solution: str, rung: Rung) -> str:
-        """The text of the package. ValueError where the solution has no such place, or several."""
+        """Return the text of the package. ValueError if the solution has no such place, or several."""
         text = prefix(solution, rung.number)
         if text.count(self.old) != 1:
             raise ValueError(f"{rung.number}: {self.label!r} changes a text that occurs {text.count(self.old)} times")
@@ -70,7 +70,7 @@ def failures_file() -> pathlib.Path:
 
 @functools.cache
 def known_failures() -> dict[str, dict[str, dict[str, str]]]:
-    """What is in that file; nothing where it is not there."""
+    """Return what that file contains, or nothing if it does not exist."""
     try:
         found: dict[str, dict[str, dict[str, str]]] = json.loads(failures_file().read_text(encoding="utf-8"))
     except OSError:

@@ -77,7 +77,7 @@ class Writer:
         return listed if len(shape) == 1 else f"{listed}.reshape({', '.join(map(str, shape))})"
 
     def step(self) -> None:
-        """One of the operations; a plain one where that has no operands here."""
+        """Write one of the operations, or a plain one if it has no operands here."""
         if not self.choices.of(self.operations)(self):
             unary(self)
 
@@ -228,7 +228,7 @@ def cast(writer: Writer) -> bool:
 
 
 def product(writer: Writer) -> bool:
-    """A product along one axis of each, the sizes of which are equal."""
+    """Write a product along one axis of each operand, of equal sizes."""
     x = writer.pick(lambda value: value.is_float and bool(value.shape))
     if x is None:
         return False

@@ -7,6 +7,6 @@ from collections.abc import Mapping
 
 
 def defined(definitions: Mapping[str, str], text: str) -> str:
-    """The program after those definitions of which a name occurs in it: each is a text under the names that it defines."""
+    """Put the needed definitions in front of a program: those that define a name which occurs in it."""
     words = set(re.findall(r"\w+", text))
     return "\n".join([*(lines for names, lines in definitions.items() if not words.isdisjoint(names.split())), text])

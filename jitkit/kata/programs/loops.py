@@ -15,7 +15,7 @@ _HEAD = "x, h, k = np.float32([1, 2, 3]), np.float16([1, 2, 3]), np.int32([3, 1,
 
 
 def unsettled(*kinds: str) -> Callable[[Choices], str]:
-    """A writer of loops (`while`, `fori`, `scan`) and choices (`cond`, `switch`), of which some are refused."""
+    """Make a writer of loops (`while`, `fori`, `scan`) and choices (`cond`, `switch`), some of which jitkit refuses."""
 
     def write(choices: Choices) -> str:
         kind = choices.of(kinds)
@@ -132,7 +132,7 @@ _OPERATORS = ("+", "-", "*", "/", "<", "==", "//", "%", "**", "&", "|", ">=", "^
 
 
 def operators(choices: Choices) -> str:
-    """Operators between arrays and numbers of all types, of which one at least is traced."""
+    """Write operators between arrays and numbers of all types, at least one of them traced."""
     one, other, operator = choices.of(_VALUES), choices.of(_VALUES), choices.of(_OPERATORS)
     ways = (
         f"(lambda a, b: a {operator} b)({one}, {other})",

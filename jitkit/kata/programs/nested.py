@@ -173,7 +173,7 @@ def repeated(writer: Writer) -> bool:
 
 
 def unrolled(writer: Writer) -> bool:
-    """A scan of which several steps are one trip, or all of them."""
+    """Write an unrolled scan: several steps, or all, are one trip."""
     if not scan(writer):
         return False
     writer.lines[-1] = f"{writer.lines[-1][:-1]}, unroll={writer.choices.of((2, 3, True, 4))})"

@@ -1,4 +1,4 @@
-"""The pitfall of JAX's tutorial, live: jit in a loop, of a lambda, of a partial, of the function itself."""
+"""Shows the pitfall of JAX's tutorial: jit in a loop, of a lambda, of a partial, of the function itself."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def report(arguments: argparse.Namespace, explored: Explored) -> dict[str, Any]:
-    """What whoever watches wants to know: the files that were written, those of the program, and figures of the first page."""
+    """What the watcher needs: the files that were written, those of the program, and figures of the first page."""
     installed = [os.path.realpath(each) for each in {sys.prefix, sys.base_prefix, *jitkit.__path__}]
     modules = [getattr(each, "__file__", None) or "" for each in list(sys.modules.values())]
     files = {os.path.realpath(each) for each in (*modules, arguments.calls or "") if each.endswith(".py")}

@@ -118,7 +118,7 @@ class _Watch:
         self.running.add_done_callback(lambda done: self.changes.wake())
 
     def show(self, outcome: Outcome, live: Live, screen: Screen) -> None:
-        """Show a page, and in words what became different; or what was in the way, over the page of before."""
+        """Show a page, and say what has changed; or show the error above the previous page."""
         self.process = _Process(self.words)
         at = time.strftime("%H:%M:%S")
         if not outcome.pages:

@@ -56,7 +56,7 @@ class Changes:
         self._watch()
 
     def close(self) -> None:
-        """Let go of what the system was asked for."""
+        """Release the system's watches."""
         for descriptor in (self._read, self._write):
             os.close(descriptor)
         if self._inotify is not None:
@@ -88,7 +88,7 @@ class Changes:
         return _EAGER if time.monotonic() - self.active < _AT_WORK else _IDLE
 
     def _watch(self) -> None:
-        """Have the system watch the folders that there are now. One that it watches already is no new one."""
+        """Have the system watch all folders that exist now. It does not watch one twice."""
         if self._inotify is not None:
             for folder in self.folders():
                 self._inotify.watch(folder)
@@ -114,7 +114,7 @@ class _Inotify:
         return cls(library, descriptor) if descriptor >= 0 else None
 
     def watch(self, folder: pathlib.Path) -> None:
-        """Hear of what happens in a folder. One that is not there, or too many of them, is looked at twice a second all the same."""
+        """Watch a folder. If it does not exist, or there are too many, it is looked at twice a second instead."""
         self.library.inotify_add_watch(self.descriptor, os.fsencode(folder), _EVENTS)
 
     def close(self) -> None:

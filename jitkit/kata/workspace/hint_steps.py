@@ -37,7 +37,7 @@ def hint(judge: Judge, lab: Lab, exercise: Exercise, step: int) -> str:
 
 
 def hint_text(checker: Checker, lab: Lab, exercise: Exercise, step: int) -> str:
-    """The same, whoever checks."""
+    """The same text, whoever checks."""
     question, concept, skeleton = exercise.hints
     if step == 2:
         return own_bug(checker, lab, exercise)

@@ -47,7 +47,7 @@ class Report(NamedTuple):
 
     @property
     def exercise(self) -> Exercise:
-        """Of which exercise it is."""
+        """The exercise that it belongs to."""
         return self.verdict.exercise
 
     @property

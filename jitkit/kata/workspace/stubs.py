@@ -43,7 +43,7 @@ def stub_of(lab: Lab, target: Target) -> str:
 
 
 def missing_exercises(lab: Lab, source: str) -> list[Exercise]:
-    """The exercises of which a learner's file has no function. All that have no heading in it, where it is no Python."""
+    """Return the exercises without a function in a learner's file, or without a heading if the file is not Python."""
     try:
         functions = LearnerFile.parse(source, "", ()).functions
     except SpliceError:
