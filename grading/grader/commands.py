@@ -47,7 +47,7 @@ def add_parsers(commands: Any) -> None:
         "submissions",
         type=pathlib.Path,
         metavar="SUBMISSIONS",
-        help="a folder with one folder, archive or file for each student; or a zip of it",
+        help="a folder, or zip, of one folder, archive or file a student",
     )
     grade.add_argument("--out", type=pathlib.Path, required=True, metavar="DIR", help="where the grades are kept")
     _how(grade)
@@ -58,9 +58,7 @@ def add_parsers(commands: Any) -> None:
         "--explain", nargs=2, metavar=("STUDENT", "EXERCISE"), help="replay one verdict instead: ann 05.3"
     )
     report.add_argument(
-        "--anonymous",
-        action="store_true",
-        help="write pages without names to report-anonymous/; anonymous.csv says who is who",
+        "--anonymous", action="store_true", help="without names, in report-anonymous/; anonymous.csv has them"
     )
     report.set_defaults(run=_report)
     mark = commands.add_parser("mark", help="change a mark by hand, or comment on it; what was graded stays beside it")
@@ -89,9 +87,7 @@ def add_parsers(commands: Any) -> None:
     regrade = commands.add_parser("regrade", help="grade again what a corrected check affects")
     regrade.add_argument("grades", type=pathlib.Path, metavar="DIR")
     regrade.add_argument(
-        "--changed",
-        action="store_true",
-        help="regrade only what has changed (the default, since equal verdicts are kept)",
+        "--changed", action="store_true", help="only what has changed (the default: equal verdicts are kept)"
     )
     _how(regrade)
     regrade.set_defaults(run=_regrade)
@@ -99,7 +95,7 @@ def add_parsers(commands: Any) -> None:
     serve.add_argument("folder", type=pathlib.Path, metavar="DIR")
     serve.add_argument("--lab", action="append", default=[], metavar="NN")
     serve.add_argument(
-        "--unsandboxed", action="store_true", help="grade without a jail: only Gradescope's container protects you"
+        "--unsandboxed", action="store_true", help="without a jail: only Gradescope's container protects you"
     )
     serve.set_defaults(run=_serve_gradescope)
     image = commands.add_parser("image", help="write a Dockerfile for an image in which the grader runs")
@@ -109,9 +105,7 @@ def add_parsers(commands: Any) -> None:
 
 def _how(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lab", action="append", default=[], metavar="NN", help="only this lab; may be repeated")
-    parser.add_argument(
-        "--course", type=pathlib.Path, metavar="course.toml", help="the course's roster, due dates, points and limits"
-    )
+    parser.add_argument("--course", type=pathlib.Path, metavar="course.toml", help="roster, due dates, points, limits")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="submissions at the same time")
     parser.add_argument("--quiet", action="store_true", help="print nothing unless something fails")
     parser.add_argument("--unsandboxed", action="store_true", help="run submissions as you, without a jail")

@@ -544,7 +544,7 @@ def host_and_device(jk, rng):
 
 @check(
     "05.4",
-    "For results that have to stay on a device, it is another program.",
+    "If results have to stay on a device, that is another program.",
     against=["a program is the same everywhere"],
 )
 def committed(jk, rng):
