@@ -470,8 +470,9 @@ def transposed_body(
 
     Args:
       jaxpr: that of the loop.
-      num_shared, num_sums, num_carry, num_rows: how many shared residuals, linear constants, parts of the carry, and rows.
-      nonzero_ys: for each of the ys, whether it has a cotangent; those that have none are no inputs.
+      num_shared, num_sums, num_carry, num_rows: how many shared residuals, linear constants, parts of the carry, and
+        rows.
+      nonzero_ys: for each of the ys, whether it has a cotangent; those without one are not inputs.
       avals: the types of the inputs of the body that is made.
 
     Returns:

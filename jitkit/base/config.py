@@ -84,7 +84,7 @@ class ThreadState:
         self.overrides: dict[str, Any] = {}
         self.compile_time = False  # in `ensure_compile_time_eval`
         self.name_stack = NameStack()
-        self.source: Any = None  # the SourceInfo of the equation that is being traced anew, if one is
+        self.source: Any = None  # the SourceInfo of the equation that is being traced again, if any
         self.axis_env: tuple[tuple[Hashable, int], ...] = ()
         self.warned = False  # whether the library has warned since this was set to False
         self.default_device: Any = None

@@ -207,8 +207,8 @@ class EffectfulExecutable(Executable):
 def output_shardings(
     loaded: Any, sharding: runtime.Sharding, count: int, asked: Sequence[runtime.Sharding | None] = ()
 ) -> list[runtime.Sharding]:
-    """Return the shardings of the results: on the program's device, or for several devices as was asked, or as XLA's
-    partitioner decided.
+    """Return the shardings of the results: on the program's device; for several devices the requested ones, or those of
+    XLA's partitioner.
     """
     if len(runtime.sharding_devices(sharding)) == 1:
         return [sharding] * count

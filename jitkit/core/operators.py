@@ -113,7 +113,7 @@ def forward_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable
             except BaseException as error:
                 filter_traceback(error)
                 raise
-        # Other libraries' parameters can return an array. (JAX's tracers have this name, too, but it is None.)
+        # Other libraries' parameters can return an array. (JAX's tracers have this attribute, too, but it is None.)
         give = getattr(other, "__jax_array__", None)
         return NotImplemented if give is None else forward(self, give())
 

@@ -58,7 +58,9 @@ def get_aval(x: Any) -> Any:
 
 
 def has_jax_array(x: Any) -> bool:
-    """Whether another library's value can return a JAX array. (JAX's tracers have this name, but it is None.)"""
+    """Whether another library's value can be converted by its `__jax_array__`. (JAX's tracers have this attribute, but
+    it is None.)
+    """
     return getattr(x, "__jax_array__", None) is not None
 
 

@@ -47,7 +47,9 @@ def _chosen(flags: Any, new: tuple[Any, ...], old: tuple[Any, ...]) -> tuple[Any
 
 
 def _series(a: Any, x: Any, p: Any, active: Any, what: str) -> Any:
-    """Return the share below x, by the power series; elements that are not `active` do not delay its end."""
+    """Return the share below x, by the power series; only `active` elements need it, and the loop ends when they are
+    done.
+    """
     eps = dtypes.finfo(x.dtype).eps
 
     def step(state: tuple[Any, ...]) -> tuple[Any, ...]:

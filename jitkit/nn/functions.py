@@ -307,8 +307,8 @@ def standardize(
 
 
 def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> Any:
-    """Return x with a new axis of size `num_classes`, with 1 at the index that x gives and 0 elsewhere; all 0 for an
-    index out of bounds.
+    """Return an array with an axis of size `num_classes` more than x, which has 1 at the index that x gives and 0
+    elsewhere; all 0 for an index out of bounds.
 
     `axis` may be the name of a `vmap` axis with `num_classes` elements: each computes its own entry. ValueError for
     another size.

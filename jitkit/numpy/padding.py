@@ -213,7 +213,7 @@ def _ramps(array: Any, axis: int, widths: tuple[int, int], ends: tuple[Any, Any]
 def _statistics(
     array: Any, axis: int, lengths: tuple[Any, Any] | None, statistic: Callable[..., Any]
 ) -> tuple[Any, Any]:
-    """Return the values of the two margins: a statistic of the whole axis, or of so many elements at its ends."""
+    """Return the values of the two margins: a statistic of the whole axis, or of a number of elements at each end."""
     if lengths is None:
         before = after = statistic(array, axis=axis, keepdims=True)
     elif lengths[0] == 0 or lengths[1] == 0:

@@ -104,7 +104,7 @@ def _signature(x: Any) -> Any:
     """Return what a plan depends on: the type of a Python scalar, and the aval of everything else."""
     t = type(x)
     if t is int and not -(2**31) <= x < 2**31:
-        return t, "wide"  # planned anew, and refused unless 64-bit types are on
+        return t, "wide"  # planned again, and refused unless 64-bit types are on
     if t in dtypes.python_scalar_dtypes:
         return t
     return core.get_aval(x)

@@ -17,7 +17,7 @@ from .creation import asarray
 
 
 class ScalarMeta(type):
-    """The class of these classes: they are equal to, and hash like, numpy's scalar class of the same name."""
+    """The metaclass of the scalar types, which are equal to numpy's scalar class of the same name, and hash like it."""
 
     dtype: np.dtype[Any]
 

@@ -338,7 +338,7 @@ class Jitted(Traceable):
                     raise argument_errors.mutated_static(self.name, where, new.value)
 
     def clear_cache(self) -> None:
-        """Forget the function's traces, and what was compiled with options like these (`cache_size`)."""
+        """Forget the function's traces, and the executables of all its `jit`s that share a count in `cache_size`."""
         mine = self.options.sharing()
         self.cache.clear([table for options, table in self.cache.tables.items() if options.sharing() == mine])
 

@@ -34,7 +34,7 @@ class JaxNode(RegisteredNode):
         return tuple(children), data
 
     def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
-        """Do the same with keys; JAX's key entries become ours."""
+        """Flatten the node as JAX does, with its key entries converted to ours."""
         pairs, data = self._trees.default_registry().flatten_one_level_with_keys(node)
         return [(_own_key(key), child) for key, child in pairs], data
 

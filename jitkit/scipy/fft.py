@@ -67,7 +67,7 @@ def _orthonormal(x: Any, axis: int) -> Any:
 
 
 def _of_lengths(x: Any, lengths: dict[int, int]) -> Any:
-    """Return x with zeros behind, or cut, to these lengths along axes."""
+    """Cut x, or fill it with zeros, to these lengths along axes."""
     return lax.pad(x, array(0, x.dtype), [(0, lengths.get(a, size) - size, 0) for a, size in enumerate(x.shape)])
 
 
@@ -81,7 +81,7 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
 
     Args:
       type: 2; there are no others.
-      n: the length, for which x is cut, or gets zeros behind.
+      n: the length, to which x is cut or filled with zeros.
       norm: "ortho" makes the transform orthonormal.
 
     Raises:

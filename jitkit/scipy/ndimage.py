@@ -94,7 +94,8 @@ def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: st
     Args:
       coordinates: an array for each axis of `input`, all of one shape, which is that of the result.
       order: 0, the nearest element; 1, linear between neighbours.
-      mode: what is outside: "constant" (`cval`), "nearest", "wrap", or mirrored, at the middle of the last element ("mirror") or its
+      mode: the values outside: "constant" (`cval`), "nearest", "wrap", or mirrored, at the middle of the last element
+        ("mirror") or its
         edge ("reflect").
 
     Raises:

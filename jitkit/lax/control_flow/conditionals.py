@@ -308,8 +308,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
 
         [switch(i, [f, g, h], x) for i in (-5, 0, 1, 2, 9)]       f(x), f(x), g(x), h(x), h(x)
 
-    That has to be in the program: an index that Python clamps has to be known while tracing. Between branches of which
-    there is one, nothing is to be chosen, and no equation is written. Where jit is disabled and the index has a value, Python chooses.
+    That has to be in the program: an index that Python clamps has to be known while tracing. With a single branch there
+    is no choice, and no equation is written. Where jit is disabled and the index has a value, Python chooses.
 
     Args:
       index: an integer scalar (`check_index` raises for all else).

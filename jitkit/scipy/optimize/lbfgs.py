@@ -119,8 +119,8 @@ def minimize_lbfgs(
 
 
 def _direction(state: LbfgsResults) -> Any:
-    """Return the estimate of the inverse Hessian, applied to the gradient: once through the steps from the last to the
-    first, and back.
+    """Return the estimated inverse Hessian times the gradient: loop over the steps from the last to the first, and
+    back.
     """
     dtype, kept = state.rho_history.dtype, len(state.rho_history)
     count = jnp.where(state.k < kept, state.k, kept)

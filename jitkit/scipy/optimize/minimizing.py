@@ -44,13 +44,13 @@ def minimize(
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:
-    """Return the place where `fun(x, *args)`, a real scalar, is smallest, searched for from `x0` on, an array of shape
-    (n,) of floats.
+    """Minimize `fun(x, *args)`, which returns a real scalar, from `x0` on, an array of shape (n,) of floats.
 
     Args:
       method: "BFGS", or "l-bfgs-experimental-do-not-rely-on-this".
       tol: not used, as in JAX; the tolerances are among the options.
-      options: those of the method. For BFGS: `maxiter` (200 n if nothing is said), `norm`, `gtol`, `line_search_maxiter`; for L-BFGS:
+      options: those of the method. For BFGS: `maxiter` (200 n by default), `norm`, `gtol`, `line_search_maxiter`; for
+        L-BFGS:
         `maxiter`, `norm`, `maxcor` (how many steps are kept), `ftol`, `gtol`, `maxfun`, `maxgrad`, `maxls`.
 
     Raises:

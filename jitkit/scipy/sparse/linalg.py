@@ -169,9 +169,9 @@ def cg(
       A: a matrix, or a function that multiplies with it.
       b: the right side: an array, or a tree of arrays.
       x0: where to start; zeros by default.
-      tol, atol: it ends where the residual's norm is at most tol times that of b, or atol.
-      maxiter: and after that many steps; ten times as many as there are unknowns by default.
-      M: multiplies with something like A's inverse.
+      tol, atol: stop when the residual's norm is at most tol times that of b, or atol.
+      maxiter: the maximum number of steps; by default ten times the number of unknowns.
+      M: multiplies with an approximate inverse of A (a preconditioner).
 
     Raises:
       ValueError: shapes, or trees, do not fit.

@@ -67,7 +67,7 @@ def gammasgn(x: Any) -> Any:
 
 
 def gamma(x: Any) -> Any:
-    """Return the gamma function: (x - 1)! between the integers."""
+    """Return the gamma function, which is (x - 1)! for positive integers."""
     (x,) = promoted("gamma", x)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         return complex_gamma.gamma(x)

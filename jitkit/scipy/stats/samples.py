@@ -76,8 +76,9 @@ def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_po
     where one is nan.
 
     Args:
-      method: what equal elements get: the "average", "min" or "max" of their ranks; the number of different elements up to them
-        ("dense"); or ranks in the order in which they stand ("ordinal").
+      method: what equal elements get: the "average", "min" or "max" of their ranks; the number of different elements up
+        to them
+        ("dense"); or ranks in their original order ("ordinal").
 
     Raises:
       ValueError: for another method.
