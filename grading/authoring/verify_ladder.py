@@ -49,7 +49,7 @@ def verify_ladder(workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path
 
 def hidden_programs() -> tuple[tuple[str, str], ...]:
     """The programs that are used in grading only: path and text."""
-    return tuple((str(path), path.read_text(encoding="utf-8")) for path in (HIDDEN_RUNGS, HIDDEN_BEHIND))
+    return tuple((str(path), path.read_text(encoding="utf-8")) for path in (*HIDDEN_RUNGS, HIDDEN_BEHIND))
 
 
 def shortages(rung: Rung) -> list[Finding]:

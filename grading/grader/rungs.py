@@ -74,10 +74,10 @@ def labs_and_ladder(folder: pathlib.Path) -> tuple[Lab, ...]:
 def program_files(exercise: Exercise) -> tuple[CheckFile, ...]:
     """The programs of a rung, the hidden ones last."""
     rung = next(r for r in all_rungs() if r.number == exercise.id)
-    hidden = [(str(HIDDEN_RUNGS), HIDDEN_RUNGS.read_text(encoding="utf-8"))] if HIDDEN_RUNGS.is_file() else []
+    hidden = [(str(path), path.read_text(encoding="utf-8")) for path in HIDDEN_RUNGS if path.is_file()]
     found = []
-    for is_hidden, (_, source) in ((False, rung.programs), *((True, file) for file in hidden)):
-        climber = Climber(hidden=hidden if is_hidden else ())
+    for is_hidden, (path, source) in ((False, rung.programs), *((True, file) for file in hidden)):
+        climber = Climber(hidden=[(path, source)] if is_hidden else ())
         checks = [c for c in climber.checks([rung]) if c.hidden == is_hidden]
         found.append(CheckFile(source, tuple(checks), f"{exercise.id}_"))
     return tuple(found)
