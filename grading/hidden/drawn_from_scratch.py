@@ -17,7 +17,7 @@ STEPS = [  # from which rung on, up to which, and how two vectors of three numbe
     (10, 17, lambda jk, x, y: jk.numpy.max(x) + y[0] * jk.numpy.tanh(x)),
     (11, 17, lambda jk, x, y: jk.jit(lambda a: a * y + a)(x)),
     (12, 17, lambda jk, x, y: jk.lax.cond(x.sum() > 1.0, lambda a, b: a * 2.0 + b, lambda a, b: a - b, x, y)),
-    (13, 13, lambda jk, x, y: jk.lax.fori_loop(0, 3, lambda i, c: c * 0.5 + y, x)),
+    (13, 13, lambda jk, x, y: jk.lax.while_loop(lambda c: c[1] < 3, lambda c: (c[0] * 0.5 + y, c[1] + 1), (x, 0))[0]),
     (14, 17, lambda jk, x, y: jk.lax.scan(lambda c, r: (c * 0.5 + r, c - r), x.sum(), y)[1]),
     (14, 17, lambda jk, x, y: jk.lax.scan(lambda c, r: (c + r * x, c.sum() * r), y, x)[0]),
 ]
