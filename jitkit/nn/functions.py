@@ -29,7 +29,7 @@ from ..pjit.jit import inlined, jit
 
 @jit
 def identity(x: Any) -> Any:
-    """x."""
+    """Return x."""
     return ensure_arraylike("identity", x)
 
 

@@ -41,12 +41,12 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 
 # --- gamma functions ----------------------------------------------------------------------------------------------------------
 def gammaln(x: Any) -> Any:
-    """log |gamma(x)|."""
+    """Return log |gamma(x)|."""
     return lax.lgamma(*promoted("gammaln", x))
 
 
 def loggamma(x: Any) -> Any:
-    """log gamma(x); of a float, nan where gamma is negative. Of a complex number, the branch that SciPy takes."""
+    """Return log gamma(x); for a float, nan where gamma is negative; for a complex number, the branch that SciPy takes."""
     (x,) = promoted("loggamma", x)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         return complex_gamma.loggamma(x)

@@ -75,7 +75,7 @@ def quantile(p: Any, scalar: Any) -> Any:
 
 
 def log_of_tail(x: Any, terms: int) -> Any:
-    """Return the logarithm of the part of a normal distribution below x, for x far below 0, by the asymptotic series."""
+    """Return the logarithm of the normal distribution function at x far below 0, by the asymptotic series."""
     scalar = x.dtype.type
     scale = -scalar(0.5) * lax.square(x) - lax.log(-x) - scalar(0.5 * np.log(2.0 * np.pi))
     return scale + lax.log(_series(x, terms, scalar))
