@@ -551,6 +551,11 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
         "signatures that it was called with outside of traces",
     ),
     (
+        "a jitted function that makes a key, called again in a block of another `default_prng_impl`",
+        "a key of the first implementation",
+        "traced anew, as its implementation is part of the key",
+    ),
+    (
         "`repr` of an array that was donated or deleted",
         "RuntimeError: Array has been deleted",
         "`Array(float32[3], deleted)`, for debuggers and messages; its values raise the error",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy_oracle import accepted, check, check_error
 from tails import one_in
+from twin import raised, same_as_jax
 
 import jitkit
 
@@ -184,3 +185,38 @@ def test_an_axis_that_is_not_there_is_refused_with_the_class_that_it_has_in_jax(
         for x, axis in ((MATRIX, 2), (MATRIX, -3), (np.float32(1), 0)):
             with pytest.raises(IndexError):
                 getattr(lib, name)(x, axis=axis)
+
+
+@pytest.mark.parametrize(
+    "axis", ["i", ("i",), ("i", 0), ["i"], (-1, "i"), ("i", "j"), "ij", ("i", "i"), (0, 0, "i")], ids=repr
+)
+@pytest.mark.parametrize("name", ["sum", "max", "mean", "var", "nansum", "ptp", "prod", "any", "average", "flip"])
+@same_as_jax
+def test_reductions_over_named_axes(jax, jnp, name, axis):
+    """At once, where there are none; of a batch, of integers, and of what is the same for all."""
+    reduce = getattr(jnp, name)
+    x = jnp.arange(6.0).reshape(3, 2)
+    return [
+        raised(lambda: reduce(x, axis=axis)),
+        raised(lambda: str(jax.make_jaxpr(jax.vmap(lambda x: reduce(x, axis=axis), axis_name="i"))(x))),
+        raised(lambda: jax.vmap(lambda x: reduce(x, axis=axis), axis_name="i")(x)),
+        raised(lambda: jax.vmap(lambda x: reduce(jnp.arange(2), axis=axis) + x[0], axis_name="i")(x.astype(int))),
+    ]
+
+
+@same_as_jax
+def test_options_and_functions_of_reductions_over_named_axes(jax, jnp):
+    x = jnp.arange(6.0).reshape(3, 2)
+
+    def mapped(f):
+        return jax.vmap(f, axis_name="i")(x)
+
+    return [
+        mapped(lambda x: jnp.sum(x, axis=("i", 0), where=x > 1, initial=3.0, keepdims=True)),
+        mapped(lambda x: jnp.mean(x, axis=("i", 0), where=x > 1)),
+        mapped(lambda x: x.astype("float16").sum("i")),
+        mapped(lambda x: jax.nn.softmax(x, "i")),
+        mapped(lambda x: jax.nn.logsumexp(x, ("i", 0))),
+        jax.grad(lambda x: jax.vmap(lambda x: jnp.sum(x**2, "i"), axis_name="i")(x).sum())(x),
+        jax.vmap(jax.vmap(lambda x: jnp.max(x, ("i", "j", 0)), axis_name="i"), axis_name="j")(jnp.ones((3, 2, 2))),
+    ]

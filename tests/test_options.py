@@ -212,7 +212,7 @@ BAD = {
     "errors_page": [3, True],
     "cc": [3, True],
     "platforms": [["cpu"]],
-    "default_prng_impl": ["rbg"],
+    "default_prng_impl": ["philox", None],
     "threefry_partitionable": [False],
 }
 

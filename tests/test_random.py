@@ -16,7 +16,7 @@ import pytest
 import tails
 from lax_oracle import first_line, x64
 from tails import keeping, one_in
-from twin import same_as_jax
+from twin import raised, same_as_jax
 
 import jitkit
 from jitkit.base import config, report
@@ -240,13 +240,72 @@ def test_what_jax_refuses_is_refused_in_its_words(expression):
 
 
 def test_implementations_that_are_not_here_are_refused_by_name():
-    with pytest.raises(NotImplementedError, match='no PRNG implementation "rbg"'):
-        jitkit.random.key(0, impl="rbg")
-    with pytest.raises(ValueError, match="only threefry2x32 is supported"):
-        config.update("jax_default_prng_impl", "rbg")
+    with pytest.raises(NotImplementedError, match='no PRNG implementation "philox2x32"'):
+        jitkit.random.key(0, impl="philox2x32")
+    with pytest.raises(ValueError, match="new enum value must be"):
+        config.update("jax_default_prng_impl", "philox2x32")
     with pytest.raises(ValueError, match="only True is supported"):
         config.update("jax_threefry_partitionable", False)
     config.update("jax_threefry_partitionable", True)
+
+
+# --- keys of XLA's own generator ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("impl", ["rbg", "unsafe_rbg"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "random.key(-1, impl=impl)",
+        "random.PRNGKey(3, impl=impl)",
+        "random.split(key, (2, 3))",
+        "random.fold_in(key, 7)",
+        "jax.vmap(jax.vmap(lambda k: random.split(k, 2)))(random.split(key, (2, 3)))",
+        "jax.vmap(random.fold_in)(random.split(key, 3), jnp.arange(3))",
+        "jax.vmap(random.fold_in, (None, 0))(key, jnp.arange(3))",
+        "jax.vmap(lambda seed: random.key(seed, impl=impl))(jnp.arange(3))",
+        "[random.bits(key, (3,), dtype) for dtype in ('uint8', 'uint16', 'uint32')]",
+        "jax.vmap(lambda k: jax.vmap(lambda k: random.bits(k, (2,)))(k), in_axes=1)(random.split(key, (2, 3)))",
+        "jax.jit(lambda k: (random.split(k), random.fold_in(k, 3), random.normal(k, (2,))))(key)",
+        "jax.vmap(lambda k: random.permutation(k, 5))(random.split(key))",
+        "random.gamma(key, 2.0, (4,))",
+        "jax.vmap(lambda k: random.loggamma(k, 0.5, (2,)))(random.split(key))",
+        "random.wrap_key_data(jnp.arange(8, dtype='uint32').reshape(2, 4), impl=impl)",
+        "random.wrap_key_data(jnp.arange(2, dtype='uint32'), impl=impl)",
+        "jnp.stack([key, random.key(0)])",
+        "random.poisson(key, 2.0, (3,))",
+        "str(jax.make_jaxpr(lambda k: (random.bits(k, (2,)), random.split(k)))(key))",
+        "str(jax.make_jaxpr(lambda seed: random.PRNGKey(seed, impl=impl))(3))",
+    ],
+)
+@same_as_jax
+def test_keys_of_the_generator_of_xla_are_those_of_jax(jax, jnp, impl, program):
+    random = jax.random
+
+    def bare(x):
+        return random.key_data(x) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x
+
+    def run():
+        key = random.key(42, impl=impl)
+        result = eval(program, {"jax": jax, "jnp": jnp, "random": random, "key": key, "impl": impl})
+        return result if isinstance(result, str) else jax.tree.map(lambda x: (str(x.dtype), bare(x)), result)
+
+    return raised(run)
+
+
+@same_as_jax
+def test_the_default_implementation_is_an_option(jax, jnp):
+    with jax.default_prng_impl("rbg"):
+        key = jax.random.PRNGKey(1)
+        return [key, str(jax.random.key(0).dtype), jax.random.split(key), jax.random.normal(key, (2,))]
+
+
+def test_the_default_implementation_is_part_of_the_key_of_jit():
+    """In JAX 0.10 it is not: what was traced for another implementation is run."""
+    f = jitkit.jit(lambda seed: jitkit.random.key_data(jitkit.random.key(seed)))
+    assert f(0).shape == (2,)
+    with jitkit.default_prng_impl("unsafe_rbg"):
+        assert f(0).shape == (4,)
 
 
 # --- samplers -----------------------------------------------------------------------------------------------

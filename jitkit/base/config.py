@@ -46,6 +46,7 @@ class Options:
     debug_nans: bool
     debug_key_reuse: bool
     no_execution: bool
+    default_prng_impl: str
     axis_env: tuple[tuple[Hashable, int], ...]  # not an option: the named axes
     default_device: Any  # not an option: set by a block of `default_device`
 

@@ -124,7 +124,7 @@ OPTIONS = {
         Option(
             "default_prng_impl",
             "threefry2x32",
-            _only("threefry2x32", "the implementation of random keys"),
+            _one_of("threefry2x32", "rbg", "unsafe_rbg"),
             "the implementation of random keys",
         ),
         Option(

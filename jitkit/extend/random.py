@@ -1,4 +1,4 @@
-"""Implementations of random keys: ours, its hash, and the definition of new ones, under the names of
+"""Implementations of random keys: ours, the hash of one, and the definition of new ones, under the names of
 `jax.extend.random`
 
 JAX: jax/_src/random/threefry2x32.py:threefry_2x32
@@ -12,9 +12,19 @@ from typing import Any
 
 from ..base import missing_names
 from ..random.prng import PRNGImpl, random_seed
+from ..random.rbg import rbg_prng_impl, unsafe_rbg_prng_impl
 from ..random.threefry2x32 import threefry2x32_p, threefry_2x32, threefry_prng_impl
 
-__all__ = ["define_prng_impl", "random_seed", "seed_with_impl", "threefry2x32_p", "threefry_2x32", "threefry_prng_impl"]
+__all__ = [
+    "define_prng_impl",
+    "random_seed",
+    "rbg_prng_impl",
+    "seed_with_impl",
+    "threefry2x32_p",
+    "threefry_2x32",
+    "threefry_prng_impl",
+    "unsafe_rbg_prng_impl",
+]
 
 
 def define_prng_impl(

@@ -228,7 +228,7 @@ def logsumexp(
     axes = reductions.reduced_axes(a.ndim, axis)
     largest = jnp.max(jnp.real(a), axis=axes, keepdims=keepdims, where=where, initial=-np.inf)
     largest = lax.stop_gradient(lax.select(jnp.isfinite(largest), largest, lax.full_like(largest, 0)))
-    spread = largest if keepdims else lax.expand_dims(largest, axes)
+    spread = largest if keepdims else lax.expand_dims(largest, reductions.own_axes(axes))
     sizes = lax.exp(lax.sub(a, spread.astype(a.dtype)))
     if b is not None:
         sizes = lax.mul(sizes, b)

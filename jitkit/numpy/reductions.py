@@ -34,8 +34,10 @@ _ANY_AXIS = "The axis argument must be known statically."
 # --- arguments -------------------------------------------------------------------------------------------------------
 
 
-def static_axes(axis: Any) -> Any:
-    """Return `axis` as None, an int or a tuple of ints. ConcretizationTypeError for a traced one."""
+def static_axes(axis: Any, names: bool = False) -> Any:
+    """Return `axis` as None, an int or a tuple of ints, or with `names` of ints and names of axes of `vmap`.
+    ConcretizationTypeError for a traced one.
+    """
     if axis is None:
         return None
     if isinstance(axis, core.Tracer):
@@ -44,17 +46,25 @@ def static_axes(axis: Any) -> Any:
         one = operator.index(axis)
     except TypeError:
         one = None
-    return tuple(map(operator.index, axis)) if one is None else one
+    return tuple(x if names and isinstance(x, str) else operator.index(x) for x in axis) if one is None else one
 
 
-def reduced_axes(ndim: int, axis: Any) -> tuple[int, ...]:
-    """Return the axes that are reduced, each in [0, ndim). ValueError for one that is named twice, or out of bounds."""
+def reduced_axes(ndim: int, axis: Any) -> tuple[Any, ...]:
+    """Return the axes that are reduced, each in [0, ndim) or a name. ValueError for an axis given twice, or out of
+    bounds.
+    """
     if axis is None:
         return tuple(range(ndim))
-    axes = tuple(canonicalize_axis(x, ndim) for x in (axis if isinstance(axis, np.ndarray | tuple | list) else (axis,)))
+    given = axis if isinstance(axis, np.ndarray | tuple | list) else (axis,)
+    axes = tuple(x if isinstance(x, str) else canonicalize_axis(x, ndim) for x in given)
     if len(axes) != len(set(axes)):
         raise ValueError(f"duplicate value in 'axis': {axis}")
     return axes
+
+
+def own_axes(axes: tuple[Any, ...]) -> tuple[int, ...]:
+    """Those of reduced axes that an element has itself: the numbers."""
+    return tuple(axis for axis in axes if not isinstance(axis, str))
 
 
 def check_where(name: str, where: Any) -> Any:
@@ -104,6 +114,7 @@ class _Kind(NamedTuple):
     prepare: Callable[[Any], Any] | None = None
     widens: bool = False  # for small integers, and for 16-bit floats while computing
     of_bools: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # reduce and combine, where they are others
+    of_all: Callable[..., Any] | None = None  # reduce over named axes, too
 
 
 def _to_numeric(x: Any) -> Any:
@@ -115,10 +126,10 @@ def _to_bool(x: Any) -> Any:
 
 
 _OR, _AND = (lax.reduce_or, lax.bitwise_or), (lax.reduce_and, lax.bitwise_and)
-_SUM = _Kind("sum", lax.reduce_sum, lax.add, 0, prepare=_to_numeric, widens=True, of_bools=_OR)
+_SUM = _Kind("sum", lax.reduce_sum, lax.add, 0, prepare=_to_numeric, widens=True, of_bools=_OR, of_all=lax.psum)
 _PROD = _Kind("prod", lax.reduce_prod, lax.mul, 1, prepare=_to_numeric, widens=True, of_bools=_AND)
-_MAX = _Kind("max", lax.reduce_max, lax.max, -np.inf, has_identity=False)
-_MIN = _Kind("min", lax.reduce_min, lax.min, np.inf, has_identity=False)
+_MAX = _Kind("max", lax.reduce_max, lax.max, -np.inf, has_identity=False, of_all=lax.pmax)
+_MIN = _Kind("min", lax.reduce_min, lax.min, np.inf, has_identity=False, of_all=lax.pmin)
 _ALL = _Kind("all", *_AND, True, prepare=_to_bool)
 _ANY = _Kind("any", *_OR, False, prepare=_to_bool)
 
@@ -154,13 +165,18 @@ def _reduction(
         )
     a = a if kind.prepare is None else kind.prepare(a)
     axes = reduced_axes(a.ndim, axis)
-    if initial is None and not kind.has_identity and 0 in [a.shape[i] for i in axes]:
+    own = own_axes(axes)
+    if initial is None and not kind.has_identity and 0 in [a.shape[i] for i in own]:
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
     computed, result_dtype = _reduction_dtypes(kind, a.dtype, dtype, promote_integers)
     a = convert(a, computed)
     reduce, combine = kind.reduce, kind.combine
     if kind.of_bools is not None and computed == np.bool_:
         reduce, combine = kind.of_bools
+    if len(own) < len(axes):
+        if kind.of_all is None:
+            raise NotImplementedError(f"Named reductions not implemented for jnp.{name}()")
+        reduce = kind.of_all
     if where is not None:
         a = where_(where, a, start_value(computed, kind.start))
     result = convert(reduce(a, axes), computed)
@@ -170,7 +186,7 @@ def _reduction(
             raise ValueError(f"initial value must be a scalar. Got array of shape {first.shape}")
         result = combine(first, result)
     if keepdims:
-        result = lax.expand_dims(result, axes)
+        result = lax.expand_dims(result, own)
     return convert(result, result_dtype)
 
 
@@ -224,7 +240,7 @@ def _apply(
     where: Any,
     promote_integers: bool = False,
 ) -> Any:
-    axis = static_axes(axis)
+    axis = static_axes(axis, names=True)
     if initial is None and where is None and out is None:
         return _over_axis(kind, axis, dtype, bool(keepdims), promote_integers)(a)
     return _reduce(a, initial, where, out, kind, axis, dtype, bool(keepdims), promote_integers)
@@ -308,7 +324,7 @@ def amin(
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
     """Return the largest minus the smallest element over `axis`."""
     check_arraylike("ptp", a)
-    return _ptp(a, static_axes(axis), out, keepdims)
+    return _ptp(a, static_axes(axis, names=True), out, keepdims)
 
 
 @jit(static_argnames=("axis", "keepdims"))

@@ -29,7 +29,8 @@ def mean(
     """Return the mean over `axis` of the elements where `where` holds; for integers as a float. 16-bit floats are
     summed in 32 bits.
     """
-    return _mean(a, static_axes(axis), dtype, out, keepdims, where=where, upcast_f16_for_computation=dtype is None)
+    axis = static_axes(axis, names=True)
+    return _mean(a, axis, dtype, out, keepdims, where=where, upcast_f16_for_computation=dtype is None)
 
 
 @inlined(static_argnames=("axis", "dtype", "keepdims", "upcast_f16_for_computation"))
@@ -60,7 +61,8 @@ def number_of(a: Any, axis: Any, keepdims: bool, where: Any, dtype: Any) -> Any:
     if where is None:
         shape = np.shape(a)
         axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        return lax.convert_element_type(math.prod(shape[i] for i in axes), dtype)
+        sizes = [lax.axis_size(i) if isinstance(i, str) else shape[i] for i in axes]
+        return lax.convert_element_type(math.prod(sizes), dtype)
     return reductions.sum(broadcast_to(where, np.shape(a)), axis, dtype=dtype, keepdims=keepdims)
 
 
@@ -120,7 +122,7 @@ def var(
     check_arraylike("var", a)
     return _var(
         as_array(a),
-        axis=static_axes(axis),
+        axis=static_axes(axis, names=True),
         dtype=dtype,
         out=out,
         correction=correction,
@@ -202,7 +204,7 @@ def std(
     check_arraylike("std", a)
     return _std(
         as_array(a),
-        axis=static_axes(axis),
+        axis=static_axes(axis, names=True),
         dtype=dtype,
         out=out,
         correction=correction,

@@ -6,7 +6,7 @@
 
 In the order of reading:
 
-    prng, threefry2x32              what a key is, and how it gives bits
+    prng, threefry2x32, rbg         what a key is, and how it gives bits
     keys                            functions on keys for users
     arguments, uniform              checks of all samplers; the sampler that the others use
     normal, inverse, discrete       from one uniform number each; orders and choices

@@ -33,7 +33,8 @@ from .arguments import Shape, check_safe_to_cast, check_shape, constant_like, fl
 from .inverse import exponential
 from .keys import check_key, split, split_typed
 from .normal import above_minus_one, normal, normal_of_uniform
-from .prng import random_split
+from .prng import KeyTy, random_split
+from .threefry2x32 import threefry_prng_impl
 from .uniform import below_one, rademacher
 
 # --- random_gamma -------------------------------------------------------------------------------------------
@@ -50,8 +51,12 @@ def _(key: ShapedArray, a: ShapedArray, *, log_space: bool) -> ShapedArray:
 def _(ctx: LoweringContext, key: str, a: str, *, log_space: bool) -> str:
     def sample(key: Any, a: Any) -> list[Any]:
         each = random_split(key, (math.prod(a.shape[key.ndim :]),))
-        keys = lax.reshape(each, (a.size,))
-        return [lax.reshape(_sample_each(keys, lax.reshape(a, (a.size,)), log_space), a.shape)]
+        keys, flat = lax.reshape(each, (a.size,)), lax.reshape(a, (a.size,))
+        if key.dtype == KeyTy(threefry_prng_impl):
+            return [lax.reshape(_sample_each(keys, flat, log_space), a.shape)]
+        # The bits of others depend on what else is in the array.
+        samples = lax.map(lambda pair: _sample_each(pair[0], pair[1], log_space), (keys, flat))
+        return [lax.reshape(samples, a.shape)]
 
     return inline_function(ctx, sample, [key, a], ctx.avals_in)[0]
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from .. import core
 from .. import numpy as jnp
-from ..base import edits, errors
+from ..base import config, edits, errors
 from . import prng
 from .prng import KeyTy, PRNGImpl, is_key_array
+from .rbg import rbg_prng_impl, unsafe_rbg_prng_impl
 from .threefry2x32 import threefry_prng_impl
 
 # JAX's implementations by name: None for those that jitkit does not have.
@@ -22,8 +23,8 @@ _IMPLEMENTATIONS: dict[str, PRNGImpl | None] = {
     "philox2x32": None,
     "philox4x32": None,
     "threefry2x32": threefry_prng_impl,
-    "rbg": None,
-    "unsafe_rbg": None,
+    "rbg": rbg_prng_impl,
+    "unsafe_rbg": unsafe_rbg_prng_impl,
     "threefry4x32": None,
 }
 
@@ -32,8 +33,8 @@ _IMPLEMENTATIONS: dict[str, PRNGImpl | None] = {
 
 
 def default_prng_impl() -> PRNGImpl:
-    """Return the implementation of keys for which none was named."""
-    return threefry_prng_impl
+    """Return the implementation of keys for which none was named: that of the option of this name."""
+    return _resolve_impl(config.local.state.options.default_prng_impl)
 
 
 def _resolve_impl(spec: Any) -> PRNGImpl:
@@ -51,7 +52,7 @@ def _resolve_impl(spec: Any) -> PRNGImpl:
     impl = _IMPLEMENTATIONS[spec]
     if impl is None:
         raise NotImplementedError(
-            f'jitkit has no PRNG implementation "{spec}", only "threefry2x32", which is JAX\'s default.'
+            f'jitkit has no PRNG implementation "{spec}", only "threefry2x32", which is JAX\'s default, "rbg" and "unsafe_rbg".'
         )
     return impl
 
@@ -94,11 +95,12 @@ def _in_style(key: Any, is_bare: bool) -> Any:
 
 
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
-    """Return a random key for a seed: an array without axes, of dtype `key<fry>`.
+    """Return a random key for a seed: an array without axes, of dtype `key<fry>`, or `key<rbg>`.
 
     Args:
       seed: an integer of at most 64 bits, of which only the lowest 32 are used unless x64 mode is on.
-      impl, dtype: the implementation, by name ("threefry2x32") or by the dtype of its keys; one of the two.
+      impl, dtype: the implementation, by name ("threefry2x32", "rbg", "unsafe_rbg") or by the dtype of its keys; one of
+        the two.
 
     Raises:
       TypeError: for a seed that is not an integer scalar.
@@ -109,7 +111,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
-    """Return a random key of the older style: a `uint32` array of shape (2,). Prefer `key`."""
+    """Return a random key of the older style: a `uint32` array of shape (2,), or (4,) with `rbg`. Prefer `key`."""
     return _in_style(_seeded("PRNGKey", seed, impl), True)
 
 
@@ -183,13 +185,13 @@ def clone(key: Any) -> Any:
 
 
 def key_data(keys: Any) -> Any:
-    """Return the bits of keys: a `uint32` array with one more axis, of size 2."""
+    """Return the bits of keys: a `uint32` array with one more axis, of size 2, or 4 with `rbg`."""
     typed, _ = check_key("key_data", keys, allow_batched=True)
     return prng.random_unwrap(typed)
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
-    """Make keys from a `uint32` array whose last axis has size 2: the inverse of `key_data`.
+    """Make keys from a `uint32` array whose last axis has size 2, or 4 with `rbg`: the inverse of `key_data`.
 
     Raises:
       TypeError: for another dtype or shape.
@@ -198,7 +200,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
 
 
 def key_impl(keys: Any) -> str:
-    """Return the name of the implementation of keys: "threefry2x32"."""
+    """Return the name of the implementation of keys, such as "threefry2x32"."""
     typed, _ = check_key("key_impl", keys, allow_batched=True)
     name: str = typed.dtype._impl.name
     return name

@@ -20,7 +20,7 @@ from ..core import dtypes
 from ..lax.utils import canonicalize_shape, refuse_sharding
 from ..pjit.jit import jit
 from .arguments import Shape
-from .keys import check_key, split_typed
+from .keys import check_key, key_impl, split_typed
 from .uniform import uniform
 
 
@@ -32,10 +32,15 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sha
       lam: the mean, which broadcasts to `shape`; it is taken as float32.
       shape: of the result; by default that of `lam`.
       dtype: an integer dtype; by default int32, or int64 in x64 mode.
+
+    Raises:
+      NotImplementedError: for keys of another implementation than threefry2x32.
     """
     refuse_sharding("poisson", out_sharding)
     key, _ = check_key("poisson", key)
     dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype)
+    if (impl := key_impl(key)) != "threefry2x32":
+        raise NotImplementedError(f"`poisson` is only implemented for the threefry2x32 RNG, not {impl}")
     shape = np.shape(lam) if shape is None else canonicalize_shape(shape)
     lam = lax.convert_element_type(jnp.broadcast_to(lam, shape), np.float32)
     return _poisson(key, lam, shape, dtype)

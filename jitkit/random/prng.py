@@ -4,11 +4,11 @@ The generator has no state: the same *key* gives the same bits each time. So a p
 it makes new ones (`split`, `fold_in`), and the order in which its parts draw does not matter, nor on how many devices.
 
 A key is an array element like a float: `key<fry>[3]` has a shape, can be indexed, stacked, carried through a loop, and
-closed over. Its bits (two uint32) are hidden, so that nobody adds 1 to a key, which would give one that is not
+closed over. Its bits (two or four uint32) are hidden, so that nobody adds 1 to a key, which would give one that is not
 independent. `random_wrap` and `random_unwrap` convert between the two views without computing; old-style keys are bare
 `uint32[2]`, which every function wraps.
 
-The primitives work on each key of an array. An *implementation* defines how: `threefry2x32`, the only one here. A rule
+The primitives work on each key of an array. An *implementation* defines how: `threefry2x32`, `rbg` or `unsafe_rbg`. A rule
 below is one line, which inlines a Python function on uint32 arrays.
 
 JAX: jax/_src/random/prng.py:random_bits
