@@ -272,7 +272,6 @@ def test_implementations_that_are_not_here_are_refused_by_name():
         "jax.vmap(lambda k: random.loggamma(k, 0.5, (2,)))(random.split(key))",
         "random.wrap_key_data(jnp.arange(8, dtype='uint32').reshape(2, 4), impl=impl)",
         "random.wrap_key_data(jnp.arange(2, dtype='uint32'), impl=impl)",
-        "jnp.stack([key, random.key(0)])",
         "random.poisson(key, 2.0, (3,))",
         "str(jax.make_jaxpr(lambda k: (random.bits(k, (2,)), random.split(k)))(key))",
         "str(jax.make_jaxpr(lambda seed: random.PRNGKey(seed, impl=impl))(3))",

@@ -19,7 +19,6 @@ import numpy as np
 from .. import lax
 from .. import numpy as jnp
 from ..core import Primitive, ShapedArray
-from ..interpreters.ad_rules import defjvp_zero
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from .prng import PRNGImpl
@@ -30,7 +29,6 @@ _HASHES = 10  # rows of bits for each key of `unsafe_rbg`, of which one is the k
 # --- rng_bit_generator: XLA's generator ---------------------------------------------------------------------------------
 
 rng_bit_generator_p = Primitive("rng_bit_generator", multiple_results=True)
-defjvp_zero(rng_bit_generator_p)
 
 
 @rng_bit_generator_p.def_abstract_eval
