@@ -8,7 +8,7 @@ closed over. Its bits (two or four uint32) are hidden, so that nobody adds 1 to 
 independent. `random_wrap` and `random_unwrap` convert between the two views without computing; old-style keys are bare
 `uint32[2]`, which every function wraps.
 
-The primitives work on each key of an array. An *implementation* defines how: `threefry2x32`, `rbg` or `unsafe_rbg`. A rule
+The primitives work on each key of an array. An *implementation* defines how: `threefry2x32`, or one of two in `rbg`. A rule
 below is one line, which inlines a Python function on uint32 arrays.
 
 JAX: jax/_src/random/prng.py:random_bits
