@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ..base.rich_display import RichDisplay, escape
 from ..base.whole_file import write_whole
 from ..pjit.function import unbound
 from ..targets import TARGETS, find
-from . import beside, bundle, calls, ours, real_jax
+from . import beside, bundle, calls, ours, own_c, real_jax
 from .compiling import compile_all
 from .model import FORMAT, model
 from .subject import Subject
@@ -92,7 +93,8 @@ def explore(
       function: a function, jitted or not, of jitkit's or (made by `jax.jit`) of JAX's.
       *args, **kwargs: its arguments, or `ShapeDtypeStruct`s in their place. Nothing is run.
       targets: one or several names of `jitkit.targets.TARGETS`, such as "tpu:v5e"; without it, all. Those whose compiler is not
-        installed say how to get it.
+        installed say how to get it. "c" is our own compiler: its C is on each page of a
+        function of jitkit's, its assembly where it is asked for.
       time_limit: seconds for one compilation (default: 100). A target that takes longer says so, beside the others.
 
     Returns:
@@ -102,8 +104,8 @@ def explore(
     Raises:
       ValueError: a target that does not exist, or a negative time limit.
     """
-    names = [targets] if isinstance(targets, str) else TARGETS if targets is None else targets
-    chosen = [find(name) for name in dict.fromkeys(names)]
+    names = [targets] if isinstance(targets, str) else [*TARGETS, own_c.NAME] if targets is None else targets
+    chosen = [own_c.TARGET if name == own_c.NAME else find(name) for name in dict.fromkeys(names)]
     if time_limit is not None and time_limit < 0:
         raise ValueError(f"explore expects a time_limit of 0 seconds or more, got {time_limit}")
     subject = subject_of(function, args, kwargs)
@@ -131,11 +133,16 @@ def exploration(
     """The page of a subject, compiled for these targets. `keep=False` neither reads nor fills the folder of answers; `answered` is
     told the targets as their compilers end.
     """
-    chosen = [find(name) for name in targets]
+    asked = list(targets)
+    chosen = [find(name) for name in asked if name != own_c.NAME]
     if subject.stablehlo is None:
         return Exploration(model(subject, [], {}, seen))
-    answers = compile_all(subject.name, subject.stablehlo, chosen, time_limit, keep, answered)
-    return Exploration(model(subject, chosen, answers, seen))
+    with ThreadPoolExecutor(1) as pool:  # beside the compilers of the targets
+        c = pool.submit(own_c.panes, subject, own_c.NAME in asked)
+        if own_c.NAME in asked:
+            c.add_done_callback(lambda _: answered(own_c.NAME))
+        answers = compile_all(subject.name, subject.stablehlo, chosen, time_limit, keep, answered)
+        return Exploration(model(subject, chosen, answers, seen, c=c.result()))
 
 
 def file_name(function: str) -> str:

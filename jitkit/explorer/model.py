@@ -28,6 +28,7 @@ def model(
     answers: Mapping[str, dict[str, Any]],
     calls: dict[str, Any] | None = None,
     sentences: Sequence[str] = (),
+    c: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The data of a page."""
     equations = subject.equations
@@ -77,6 +78,7 @@ def model(
         "python": python.as_data(),
         "jaxpr": subject.jaxpr.as_data(),
         "stablehlo": shown.as_data(),
+        "c": c,
         "targets": [_target(each, answers[each.name], subject, wrote, inside, rows_of) for each in targets],
         "calls": calls and {"shown": _call_of(calls, subject.jaxpr.lines), **calls},
     }

@@ -5,6 +5,7 @@ JAX: jax/_src/stages.py:Traced
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from ..compiler.program import lower_program
 from ..interpreters.partial_eval import DynamicJaxprTrace
 from ..jaxpr import Jaxpr, JaxprEqn, Literal
 from ..jaxpr.printer import JaxprPpSettings, pp_toplevel_jaxpr
+from ..loops.source import write as write_c
 from ..pjit.function import is_jitted
 from ..pjit.jit import jit
 from . import equations
@@ -109,7 +111,8 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
 
     listing = jaxpr_listing(marked)
     constants = [f"{v.aval.str_short()}" for v in marked.constvars]
-    return Subject("jitkit", name, plain, arguments, found, listing, stablehlo, shown, constants)
+    c = functools.partial(write_c, name, marked)
+    return Subject("jitkit", name, plain, arguments, found, listing, stablehlo, shown, constants, c=c)
 
 
 def _failed(function: Callable[..., Any], name: str, error: BaseException) -> Subject:

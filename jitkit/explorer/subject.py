@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from ..loops.source import Source
 from .equation import Equation, Place
 from .listing import Listing
 
@@ -28,7 +29,8 @@ class Subject:
     """A traced function.
 
     `stablehlo(platform)` is its StableHLO with locations, to be compiled; `shown(platform)` the same to be read, where it cannot
-    be compiled elsewhere. Both are None when tracing failed. `constants` are the types of the arrays that it closes over.
+    be compiled elsewhere. `c()` is what our own compiler writes, which JAX's functions have not. All are None when tracing failed.
+    `constants` are the types of the arrays that it closes over.
     """
 
     library: str
@@ -41,6 +43,7 @@ class Subject:
     shown: Callable[[str], str] | None
     constants: list[str]
     failure: Failure | None = None
+    c: Callable[[], Source] | None = None
 
     @property
     def signature(self) -> str:

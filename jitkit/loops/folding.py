@@ -31,7 +31,7 @@ def _reduce(writer: Writer, op: Op) -> None:
     is_last = axes == [ndim - 1] or (len(axes) == ndim and _is_flat(writer, x))
 
     def fold(nest: Nest, index: Index) -> None:
-        accumulator = nest.fold(kind, dtype, ctype, writer.emit(nest, x, index))
+        accumulator = nest.fold(kind, dtype, ctype, writer.emit(nest, x, index), f"{op.name}  {op.line}")
         nest.sources[f"{op.name}  {op.line}"] = None
         nest.flops += 1
         nest.store(place, () if len(axes) == ndim else index[:-1], accumulator, after=True)
@@ -44,8 +44,8 @@ def _reduce(writer: Writer, op: Op) -> None:
         kept = tuple(i for axis, i in enumerate(index) if axis not in axes)
         name = writer.emit(nest, x, index)
         target, after = nest.access(place, kept, True), axes[-1] == ndim - 1
-        name = nest.fold(kind, dtype, ctype, name) if after else name
-        line = f"{target} = {COMBINE[kind].format(target, name, t=ctype)};"
+        name = nest.fold(kind, dtype, ctype, name, f"{op.name}  {op.line}") if after else name
+        line = f"{target} = {COMBINE[kind].format(target, name, t=ctype)};  // {op.name}  {op.line}"
         nest.sources[f"{op.name}  {op.line}"] = None
         nest.flops += 1
         (nest.loop.after if after else nest.loop.body).append(line)

@@ -73,9 +73,10 @@ class Op:
 
     @property
     def line(self) -> str:
-        """The source line, such as `model.py:12`, or nothing."""
+        """The source line, such as `model.py:12`, with the name of the innermost scope if there is one; or nothing."""
         position = self.source.position
-        return f"{os.path.basename(position.file)}:{position.line}" if position else ""
+        scopes = "".join(f"  {scope.replace(' ', '_')}" for scope in self.source.name_stack[-1:])
+        return f"{os.path.basename(position.file)}:{position.line}{scopes}" if position else scopes[2:]
 
 
 @dataclasses.dataclass(eq=False)
@@ -114,19 +115,21 @@ class Reader:
 
         for eqn in jaxpr.eqns:
             operands = [atom(x) for x in eqn.invars]
-            name = eqn.primitive.name
+            name, source = eqn.primitive.name, eqn.source_info
+            if call is not None:  # whose line it has, and scopes of its own
+                source = SourceInfo(call.code, call.instruction, source.name_stack)
             if name in CALLS:
-                results: Sequence[Atom] = self.read(_called(eqn), operands, ops, call or eqn.source_info)
+                results: Sequence[Atom] = self.read(_called(eqn), operands, ops, source)
             elif name in SAME:
                 results = operands
             else:
                 outs = [Value(var.aval) for var in eqn.outvars]
-                if "out_dtype" in eqn.params:  # of a product: operands are converted first
-                    operands = [self.converted(x, outs[0].aval.dtype, ops, call or eqn.source_info) for x in operands]
+                if "out_dtype" in eqn.params:  # of a product: converted first
+                    operands = [self.converted(x, outs[0].aval.dtype, ops, source) for x in operands]
                 blocks = tuple(self.block(inner, call) for inner in _inner(eqn))
                 if name == "reshape" and _without_ones(operands[0].shape) == _without_ones(outs[0].shape):
-                    name = "expand"  # only a map of indices
-                ops.append(Op(name, eqn.params, operands, outs, call or eqn.source_info, blocks))
+                    name = "expand"  # no more than a map of indices
+                ops.append(Op(name, eqn.params, operands, outs, source, blocks))
                 results = outs
             env.update(zip(eqn.outvars, results, strict=True))
         return [atom(x) for x in jaxpr.outvars]

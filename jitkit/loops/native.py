@@ -63,9 +63,11 @@ def compiled(text: str) -> bytes:
     return _compiled(text, ("-shared", "-fPIC"), "program.so", ("-lm",))
 
 
-def assembly(text: str) -> str:
-    """Return the same program in assembly language."""
-    return _compiled(text, ("-S",), "program.s", ()).decode()
+def assembly(text: str, flags: Sequence[str] = ()) -> str:
+    """The same program in the processor's language, as text. With `-g1` among further flags it says for which line of C an
+    instruction is.
+    """
+    return _compiled(text, ("-S", *flags), "program.s", ()).decode()
 
 
 def _compiled(text: str, mode: Sequence[str], result: str, libraries: Sequence[str]) -> bytes:
@@ -110,7 +112,7 @@ def _failure(compiler: Sequence[str], done: subprocess.CompletedProcess[str], te
 def python_line(lines: Sequence[str], number: int) -> str:
     """Return the operation and Python line of a line of C, counted from 1: from its comment, or the last one before it."""
     for line in reversed(lines[:number]):
-        if match := re.search(r"// (\w+  \S+:\d+)$", line):
+        if match := re.search(r"// (\w+  \S+:\d+)(?:  \S+)?$", line):
             return " ".join(match[1].split())
     return ""
 

@@ -214,12 +214,12 @@ class Nest:
         readable = whole and not place.base
         self.written[place.buffer] = (len(self.inner) - 1 if readable else -1, index, name, after)
 
-    def fold(self, kind: str, dtype: np.dtype[Any], ctype: str, name: str) -> str:
+    def fold(self, kind: str, dtype: np.dtype[Any], ctype: str, name: str, note: str) -> str:
         """Combine the numbers of the innermost loop; return the name of the result."""
         self.counted += 1
         accumulator = f"a{self.counted}"
         self.loop.before.append(f"{ctype} {accumulator} = {neutral(kind, dtype)};")
-        self.loop.body.append(f"{accumulator} = {COMBINE[kind].format(accumulator, name, t=ctype)};")
+        self.loop.body.append(f"{accumulator} = {COMBINE[kind].format(accumulator, name, t=ctype)};  // {note}")
         self.loop.folds.append((kind, accumulator, ctype))
         return accumulator
 

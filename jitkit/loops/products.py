@@ -73,7 +73,7 @@ def _plain(writer: Writer, op: Op, place: Place, of_left: Axes, of_right: Axes) 
         nest.flops += 2
         nest.sources[f"{op.name}  {op.line}"] = None
         if is_innermost and summed:
-            total = nest.fold("or" if dtype == np.bool_ else "sum", dtype, ctype, product)
+            total = nest.fold("or" if dtype == np.bool_ else "sum", dtype, ctype, product, f"{op.name}  {op.line}")
             target = nest.access(place, (*b, *in_left, *in_right), True)
             nest.loop.after.append(f"{target} = {combine.format(target, total)};")
         else:

@@ -4,7 +4,7 @@ import { finish, model, prepare, targetNamed, withInside } from "./data.js";
 import { Pane } from "./pane.js";
 import { Calls } from "./calls.js";
 import { fateName, listFates } from "./fates.js";
-import { Lines, quantities, said } from "./lines.js";
+import { Lines, amount, quantities, said } from "./lines.js";
 import { count, hint, story } from "./story.js";
 import { Search } from "./search.js";
 import { summary } from "./summary.js";
@@ -35,6 +35,7 @@ if (model.failure && model.failure.row !== null) python.kinds[model.failure.row]
 const jaxpr = finish(prepare(model.jaxpr, { types: typesOf(model.jaxpr.lines) }));
 const stablehlo = finish(prepare(model.stablehlo));
 const none = finish(prepare({}));
+const ownC = { c: finish(prepare(model.c?.listing ?? {})), assembly: finish(prepare(model.c?.assembly ?? {})) };
 
 // --- panes ---
 
@@ -47,6 +48,8 @@ const panes = {
   beside: new Pane("beside", "Second target", none, on),
   passes: new Pane("passes", "XLA's passes", none, on),
   machine: new Pane("machine", "Machine code", none, on),
+  c: new Pane("c", "C of our own compiler", ownC.c, on),
+  assembly: new Pane("assembly", "Assembly of the C", ownC.assembly, on),
 };
 // Of several calls, each with a program: which of them the panes show.
 const ofCall = model.calls?.shown ? `program of call #${model.calls.shown}` : "";
@@ -58,7 +61,13 @@ for (const [name, what] of [["python", "source"], ["jaxpr", "jaxpr"], ["stablehl
   if (!pane.listing.lines.length) pane.show(pane.listing, element("p", {}, model.failure ? `The function did not come as far as ${what}.` : `There is no ${what} to show.`));
 }
 const failed = model.failure !== null;
-const BUTTONS = [["python", "Python"], ["jaxpr", "jaxpr"], ["stablehlo", "StableHLO"], ["hlo", "Optimised HLO"], ["beside", "two targets"], ["lines", "by line"], ["passes", "passes"], ["machine", "machine code"], ["calls", "calls"]];
+if (model.c && !model.c.error) {
+  const { loops, bytes, flops } = model.c.costs;
+  panes.c.meta.textContent = said(ofCall, `jit(f, backend="c"): ${count(loops, "loop")}, ${amount(bytes)}B, ${amount(flops)}flops`);
+  panes.assembly.meta.textContent = said(ofCall, "what the C compiler made of it; at the side the line of C");
+} else panes.c.show(none, element("p", {}, model.c?.error || "There is no C to show."));
+if (!ownC.assembly.lines.length) panes.assembly.show(none, element("pre", {}, model.c?.no_assembly || "There is no C that could be compiled."));
+const BUTTONS = [["python", "Python"], ["jaxpr", "jaxpr"], ["stablehlo", "StableHLO"], ["hlo", "Optimised HLO"], ["beside", "two targets"], ["lines", "by line"], ["passes", "passes"], ["machine", "machine code"], ["c", "C"], ["assembly", "its assembly"], ["calls", "calls"]];
 const command = `jitkit explore FILE.py:${model.function} --calls${model.library === "jax" ? " --jax" : ""}`;
 
 function tabs(pane, key) {

@@ -33,6 +33,18 @@ const RULES = {
     ["keyword", /\b(?:define|declare|attributes|br|ret|label|phi|select)\b/],
     ["operation", /(?<== )(?:tail )?\w+|\bstore\b/],
   ],
+  c: [
+    ["comment", /\/\/.*$|\/\*.*?\*\//],
+    ["keyword", /^\s*#.*$|\b(?:LOOP|INLINE|static|inline|const|restrict|for|if|else|while|break|return|typedef|enum|void)\b/],
+    ["type", /\b(?:[fiu]\d+|float|double|int|char|short|long|unsigned|signed|row)\b/],
+    ["operation", /\b[a-z]\w*(?=\()/],
+    ["number", /\b(?:0x[0-9a-fA-F.]+p[+-]?\d+f?|\d+(?:\.\d+)?(?:e[+-]?\d+)?f?)\b/],
+  ],
+  asm: [
+    ["operation", /^\s+[a-z]\w*/],
+    ["variable", /[%$][\w.-]+|\b[xwvsdq]\d+\b/],
+    ["keyword", /^[\w.$]+:|\.L\w+/],
+  ],
   ptx: [
     ["comment", /\/\/.*$/],
     ["operation", /^\s*(?:@!?%p\d+ )?[a-z]\w*(?:\.[\w:]+)*(?=\s)/],

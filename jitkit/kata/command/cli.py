@@ -80,8 +80,8 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", metavar="DIR", type=Path, help="also write table, JSON and figures to this folder")
 
 
-def _add_target(parser: argparse.ArgumentParser) -> None:
-    names = ", ".join(importlib.import_module("jitkit.targets.table").TARGETS)
+def _add_target(parser: argparse.ArgumentParser, *more: str) -> None:
+    names = ", ".join([*importlib.import_module("jitkit.targets.table").TARGETS, *more])
     parser.add_argument("--target", metavar="NAME", action="append", help=f"{names}; may be repeated (default: all)")
 
 
@@ -122,7 +122,7 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a static argument and its value, such as n=3; may be repeated",
     )
-    _add_target(parser)
+    _add_target(parser, "c (our own compiler)")
     parser.add_argument(
         "--calls",
         metavar="SCRIPT",

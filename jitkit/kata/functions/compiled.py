@@ -21,10 +21,11 @@ from .sample_call import shapes_needed
 Outcome = TargetProgram | TargetError
 
 
-def choose(names: Iterable[str]) -> list[Target]:
-    """The targets of these names, each once. WrongUsage for a name that is none."""
+def choose(names: Iterable[str], *more: Target) -> list[Target]:
+    """The targets of these names, each once, of the table or of some more. WrongUsage for a name that is none."""
+    others = {target.name: target for target in more}
     try:
-        return [find(name) for name in dict.fromkeys(names)]
+        return [others[name] if name in others else find(name) for name in dict.fromkeys(names)]
     except ValueError as error:
         raise WrongUsage(str(error).replace("\n", ". ")) from None
 

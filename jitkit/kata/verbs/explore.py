@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jitkit
 from jitkit import runtime
 from jitkit.base.whole_file import write_whole
-from jitkit.explorer import calls, index
+from jitkit.explorer import calls, index, own_c
 from jitkit.explorer.api import Exploration, exploration, file_name, save, subject_of
 from jitkit.explorer.beside import figures
 from jitkit.explorer.bundle import is_page
@@ -76,7 +76,7 @@ def explore(arguments: argparse.Namespace) -> Explored:
     if ":" not in arguments.function and Path(arguments.function).is_file() and not arguments.shapes:
         return explore_run(arguments)
     start = time.perf_counter()
-    chosen = choose(arguments.target or TARGETS)
+    chosen = choose(arguments.target or [*TARGETS, own_c.NAME], own_c.TARGET)
     file, _, name = arguments.function.rpartition(":")
     args = parse_arguments(",".join(arguments.shapes)) if arguments.shapes else ()
     kwargs = parse_static(arguments.static)
@@ -144,7 +144,7 @@ def explore_run(arguments: argparse.Namespace) -> Explored:
             "file is run, and each function that it calls has a page."
         )
     start = time.perf_counter()
-    chosen = choose(arguments.target or TARGETS)
+    chosen = choose(arguments.target or [*TARGETS, own_c.NAME], own_c.TARGET)
     script = arguments.function
     folder = arguments.output or Path(f"{file_name(Path(script).stem)}-explored")
     if folder.exists() and not folder.is_dir():
