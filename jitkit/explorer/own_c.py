@@ -19,7 +19,7 @@ from .equations import numbers_in
 from .listing import Listing
 from .subject import Subject
 
-TARGET = Target("c", "this machine's processor, by our own compiler", "cpu", "", (), "assembly", "")
+TARGET = Target("c", "this machine's processor, by our own compiler", "cpu", "", None, "assembly", "")
 NAME = TARGET.name
 NOT_ASKED = "The assembly is there where the target `c` is asked for, or none is."
 MOST_LINES = 1500  # of assembly
