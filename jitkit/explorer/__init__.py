@@ -13,8 +13,7 @@ A function, ours or JAX's, and types -> an HTML file, and its data. Equations ge
     links          optimised HLO -> by instruction: the equations that it came from, and how that is known
     hlo            optimised HLO -> Listing: a tree of fusions and loops, with costs
     by_line        kernels + their links -> what each line of Python became
-    machine        LLVM IR, PTX, bundles -> Listing
-    own_c          what our own compiler writes, `jit(f, backend="c")` -> Listing: C, and its assembly
+    machine, own_c   LLVM IR, PTX, bundles; the C of our own compiler, and its assembly -> Listing
     values         which equations compute a value that is there already
     fates          why nothing is left of an equation, and how that is known
     made_of        what XLA has merged, or recognised as a whole -> the equations in it
