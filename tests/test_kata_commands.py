@@ -387,7 +387,7 @@ def test_a_member_of_a_class_that_a_stub_imports_is_a_helper_too(learner, monkey
     member = learner("show", "LoweringContext.convert")
     assert "LoweringContext.convert(x: str, aval: Any, dtype: Any) -> str" in member
     assert "from jitkit.interpreters.mlir import LoweringContext" in member
-    assert "For each of `args`, where it stood in the call." in learner("show", "Arguments.dynamic_positions")
+    assert "Return for each of `args` its position in the call." in learner("show", "Arguments.dynamic_positions")
     trace = learner("show", "BatchTrace")
     assert ".wrap(val: Any, dim: Dim) -> Any" in trace, "an exercise's class, which no stub imports"
     assert ".ancestors()" in trace, "what it inherits"
