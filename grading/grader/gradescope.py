@@ -43,6 +43,7 @@ if /opt/jitkit/bin/python -m grading grade /tmp/in --out /tmp/grades --quiet {la
    && /opt/jitkit/bin/python -m grading export /tmp/grades --to gradescope --output /tmp/out >> /tmp/said 2>&1; then
   cp /tmp/out/*.json /autograder/results/results.json
 else
+  cat /tmp/said  # for instructors: students do not see what a script prints
   /opt/jitkit/bin/python - <<'END' > /autograder/results/results.json
 import json
 print(json.dumps({{"output": "The grader had a fault. This is no score.", "stdout_visibility": "hidden", "tests": []}}))
