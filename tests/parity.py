@@ -556,6 +556,11 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
         "traced anew, as its implementation is part of the key",
     ),
     (
+        "a generator as an argument of a jitted function, which is refused",
+        "the warning about it comes three times",
+        "it comes twice",
+    ),
+    (
         "`repr` of an array that was donated or deleted",
         "RuntimeError: Array has been deleted",
         "`Array(float32[3], deleted)`, for debuggers and messages; its values raise the error",
