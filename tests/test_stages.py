@@ -222,7 +222,7 @@ def test_the_names_of_instructions_are_jax_s():
 
 
 def test_what_a_loop_s_body_does_is_named_within_the_loop_s_scope():
-    body = "closed_call" if JAX_VERSION < (0, 12) else "eval_jaxpr"
+    body = "closed_call" if JAX_VERSION < (0, 11) else "eval_jaxpr"
 
     def names(lib, numpy):
         def f(x):

@@ -145,7 +145,7 @@ def _of_leaf(block: Any, leaf: Any) -> Any:
     trace, aval = core.current_trace(), core.get_aval(leaf)
     while trace is not None and not isinstance(trace, DynamicJaxprTrace):
         trace = trace.parent
-    if trace is None or aval.weak_type or since(0, 12):
+    if trace is None or aval.weak_type or since(0, 11):
         return block
     params = {"new_dtype": aval.dtype, "weak_type": False}
     return trace.emit(lax.convert_element_type_p, [trace.to_tracer(block).atom], params, core.get_aval(block))

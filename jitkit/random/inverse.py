@@ -111,7 +111,7 @@ def _gumbel(key: Any, shape: Shape, dtype: Any, mode: str) -> Any:
     if mode == "highest" and dtype == np.float32:
         return _gumbel_of_64_bits(key, shape)
     high, low = _uniform(key, minval=0.0, maxval=1.0, shape=(2, *shape), dtype=dtype)
-    least = max(2 ** -(2 * info.nmant + 1), info.tiny) if since(0, 12) else info.tiny
+    least = max(2 ** -(2 * info.nmant + 1), info.tiny) if since(0, 11) else info.tiny
     x = jnp.where(high >= 0.5, high, high + 2**-info.nmant * low + least)
     return -jnp.log(-jnp.log1p(-x))
 

@@ -200,7 +200,7 @@ def _(*avals: Any, jaxpr: Jaxpr) -> list[Any]:
 
 @register_lowering(eval_jaxpr_p)
 def _(ctx: LoweringContext, *args: str, jaxpr: Jaxpr) -> list[str]:
-    return ctx.lower_region(jaxpr, args, "eval_jaxpr" if since(0, 12) else "closed_call", own_lines=True)
+    return ctx.lower_region(jaxpr, args, "eval_jaxpr" if since(0, 11) else "closed_call", own_lines=True)
 
 
 # --- branches that take the constants of all ----------------------------------------------------------------
