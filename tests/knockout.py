@@ -498,10 +498,24 @@ class Trial:
             return not any(origin < 0 for origin in self.origins(number))
         at = next(at for at, row in self.read.rows.items() if row == fate["row"])
         if rule == "merged":
-            return self.cones.of(at) not in self.without_operands(number).all
+            return self.goes(at, number)
         while self.cones.at[at].opcode in ("bitcast", "copy") and rule == "renamed":
             return True  # nothing is computed there
         return self.is_of(at, [number]) != "wrong"
+
+    def goes(self, at, number):
+        """Whether an instruction goes without an equation's operands. Where equations of its kind make the same elsewhere, as in a branch
+        to which the operand is given: it stays as long as one of them, or this equation, is there, and goes without all of them.
+        """
+        cone = self.cones.of(at)
+        if cone not in self.without_operands(number).all:
+            return True
+        others = [n for n in self.alike(number) if cone in self.without_operands(n).all]
+        return (
+            bool(others)
+            and cone in self.without_operands(*others).all
+            and cone not in self.without_operands(number, *others).all
+        )
 
     def origins(self, number):
         """What an equation is made of, down to arguments. What is the same for all of them, which has its own trial, is made of nothing."""

@@ -65,6 +65,23 @@ def test_the_oracle_finds_a_wrong_link_and_a_wrong_reason():
     assert not trial.reason(1)
 
 
+def test_the_oracle_tells_a_true_merger_that_is_there_twice_from_a_false_one():
+    def f(x, y):
+        s = jnp.sign(x)
+        return lax.cond(
+            jnp.any(s), lambda s: lax.cond(jnp.any(s), lambda s: s * 3, lambda s: s, s), lambda s: -s, s
+        ), jnp.sin(y)
+
+    trial = knockout.Trial(f, (ints(), spec(5)))
+    merged = [int(number) for number, fate in trial.fates.items() if fate["rule"] == "merged"]
+    assert len(merged) == 2
+    assert all(map(trial.reason, merged))
+    [sine] = [at for at, each in trial.cones.at.items() if each.opcode == "sine"]
+    for number in merged:
+        trial.fates[str(number)]["row"] = trial.read.rows[sine]
+        assert not trial.reason(number)
+
+
 def ints(*shape):
     return jitkit.ShapeDtypeStruct(shape, "int32")
 
@@ -122,6 +139,44 @@ def test_what_a_function_does_that_a_dead_branch_calls_too_is_not_dead():
     trial = knockout.Trial(f, (jitkit.ShapeDtypeStruct((), "bool"), spec(8)))
     [why] = {fate["why"] for n, fate in trial.fates.items() if trial.equations[int(n)].primitive == "mul"}
     assert why == "x * 1.0 is x"
+
+
+def spread_twice(x, y):
+    a = y + x
+    return a, x < a
+
+
+def spread_in_a_branch(p, x, y):
+    return lax.cond(p, spread_twice, lambda x, y: (y, y < 3), x, y)
+
+
+def spread_in_a_loop(x, y):
+    return lax.fori_loop(0, 9, lambda i, c: (c[0] + 1, jnp.where(c[0] < c[1], c[1] * c[0], c[1])), (x, y))
+
+
+def spread_by_hand_too(x, y):
+    return (jnp.broadcast_to(x, (7,)) * y).astype("float32"), jnp.maximum(x, y)
+
+
+def spread_for_three(x, y):
+    return jnp.cumsum(x + y), x * y, jnp.cumsum(jnp.minimum(y, x))
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (spread_twice, [ints(), ints(7)]),
+        (spread_in_a_branch, [jitkit.ShapeDtypeStruct((), "bool"), ints(), ints(7)]),
+        (spread_in_a_loop, [ints(), ints(7)]),
+        (spread_by_hand_too, [ints(), ints(7)]),
+        (spread_for_three, [ints(), ints(7)]),
+    ],
+)
+def test_a_broadcast_that_several_equations_wrote_is_of_all_of_them(function, args):
+    trial = knockout.Trial(function, args)
+    spread = [at for at in trial.links() if trial.cones.at[at].opcode == "broadcast" and trial.cones.depends(at)]
+    assert {trial.link(at) for at in spread} == {"right"}
+    assert max(len(trial.read.links.exact[at]) for at in spread) > 1
 
 
 def lines(function, *args):

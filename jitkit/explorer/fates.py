@@ -48,6 +48,7 @@ def fates(
     left.credit(found.kernels, "made of what lies between")
     left.credit(found.products, "several products at once")
     left.credit(found.others, "does the same to the same")
+    left.credit(found.spread, "an operand of several")
     return found.found
 
 
@@ -89,6 +90,7 @@ class _Fates:
         lost = self._gone - self._is_now.keys()
         self.kernels = made_of.own_kernels(equations, lost, self._links)
         self.products = made_of.products(equations, self._is_product, self._named, self._links)
+        self.spread = made_of.operands_of_several(equations, wrote, self._gone, self._links, self._has)
         merged = [*self.kernels.items(), *self.products.items()]
         self._is_in = {number: at for at, numbers in reversed(merged) for number in numbers}
         self.others = {at: [number] for number, at in self._is_now.items() if not self._is_there_as(at)}

@@ -7,18 +7,24 @@ it reads, and by what reads it:
   the values that it reads and the equations that read it.
 - *a product of several*: products of one operand with several others are one product with all of these, side by side. It has the name of
   the first; the others' operands are among what was put together.
+- *an operand of several*: operations that spread the same value over the same shape, each for itself, read one broadcast. It has the name
+  of one; it is of each that reads it and wrote such a broadcast.
 
 JAX: jax/_src/lax/lax.py:dot_general_p
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 from .equation import Equation
+from .hlo import elements_of
 from .links import Key, Links
 
 _PRODUCTS = frozenset({"dot", "convolution", "custom-call"})
+_DIMENSIONS = re.compile(r"\bdimensions=\{[\d,]*\}")
 
 
 def own_kernels(equations: Sequence[Equation], gone: Collection[int], links: Links) -> dict[Key, list[int]]:
@@ -104,3 +110,56 @@ def _gathered(at: Key, links: Links) -> set[int]:
                 seen.add(each)
                 waiting += links.data.operands[each]
     return found
+
+
+def operands_of_several(
+    equations: Sequence[Equation],
+    wrote: Mapping[int, Collection[str]],
+    gone: Collection[int],
+    links: Links,
+    has: Callable[[Sequence[Key], frozenset[int]], bool],
+) -> dict[Key, list[int]]:
+    """By broadcast: the equations that wrote it, where it is read by more than its name says.
+
+    `wrote` has what each wrote into StableHLO, and `has` says whether one of some values is of these origins. A broadcast is copied
+    into each fusion that reads it: the copies are one.
+    """
+    data = links.data
+    copies: dict[tuple[object, ...], list[Key]] = {}
+    for at, instruction in data.at.items():
+        if instruction.opcode == "broadcast" and links.called[at]:
+            [operand] = data.operands[at]
+            source = [(data.argument(each), *links.called[each]) for each in data.above(operand)]
+            shape = instruction.type, data.at[operand].type, tuple(_DIMENSIONS.findall(instruction.rest))
+            copies.setdefault((*links.called[at], *shape, *source[-1:]), []).append(at)
+
+    def wrote_it(number: int, at: Key) -> bool:
+        """Whether an equation wrote a broadcast of the same value to as many elements."""
+        [operand], eqn, named = data.operands[at], equations[number].eqn, equations[links.called[at][0]].eqn
+        size, spread = elements_of(data.at[operand].type), elements_of(data.at[at].type)
+        if "broadcast" not in wrote.get(number, ()) or all(_size(var) != spread for var in eqn.outvars):
+            return False
+        return any(
+            has([operand], origins) if origins else any(atom is each for each in named.invars)  # in a branch or a loop
+            for atom, origins in zip(eqn.invars, equations[number].operands, strict=True)
+            if _size(atom) == size
+        )
+
+    found: dict[Key, list[int]] = {}
+    for alike in copies.values():
+        numbers = links.called[alike[0]]
+        waiting = [number for at in alike for number in links.readers(at) or ()]
+        seen: dict[int, bool] = {}
+        while waiting:
+            number = waiting.pop(0)
+            if number not in seen:
+                seen[number] = True
+                waiting += [each for origins in equations[number].operands for each in origins if each in gone]
+        makers = [*numbers, *(each for each in seen if each not in numbers and wrote_it(each, alike[0]))]
+        if len(makers) > len(numbers):
+            found.update(dict.fromkeys(alike, makers))
+    return found
+
+
+def _size(atom: Any) -> int:
+    return getattr(atom.aval, "size", 0)
