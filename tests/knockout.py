@@ -499,6 +499,8 @@ class Trial:
         at = next(at for at, row in self.read.rows.items() if row == fate["row"])
         if rule == "merged":
             return self.goes(at, number)
+        if rule == "clamp":
+            return self.is_merged_with_its_reader(at, number)
         while self.cones.at[at].opcode in ("bitcast", "copy") and rule == "renamed":
             return True  # nothing is computed there
         return self.is_of(at, [number]) != "wrong"
@@ -516,6 +518,17 @@ class Trial:
             and cone in self.without_operands(*others).all
             and cone not in self.without_operands(number, *others).all
         )
+
+    def is_merged_with_its_reader(self, at, number):
+        """Whether an instruction is made of an equation and of what reads it, which it is linked to: it goes without the first's operands,
+        stays without the second's results, and there is one such instruction less without the first's results: what reads them is not one.
+        """
+
+        def count(cones):
+            return len({cones.of(one) for one, each in cones.at.items() if each.opcode == self.cones.at[at].opcode})
+
+        stays = self.cones.of(at) in self.without_results(*self.read.links.exact[at]).all
+        return self.goes(at, number) and stays and count(self.without_results(number)) < count(self.cones)
 
     def origins(self, number):
         """What an equation is made of, down to arguments. What is the same for all of them, which has its own trial, is made of nothing."""

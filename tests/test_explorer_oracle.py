@@ -82,6 +82,17 @@ def test_the_oracle_tells_a_true_merger_that_is_there_twice_from_a_false_one():
         assert not trial.reason(number)
 
 
+def test_the_oracle_tells_a_true_clamp_from_a_false_one():
+    trial = knockout.Trial(lambda x: jnp.sin(jnp.clip(jnp.cos(x), -1, 0)), (spec(5),))
+    by_primitive = {each.primitive: number for number, each in enumerate(trial.equations)}
+    fate = trial.fates[str(by_primitive["max"])]
+    assert fate["rule"] == "clamp"
+    assert trial.reason(by_primitive["max"])
+    for wrong in ("cos", "sin"):
+        trial.fates[str(by_primitive[wrong])] = fate
+        assert not trial.reason(by_primitive[wrong])
+
+
 def ints(*shape):
     return jitkit.ShapeDtypeStruct(shape, "int32")
 

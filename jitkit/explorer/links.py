@@ -214,7 +214,8 @@ class Links:
 
     def credit(self, at: Key, numbers: list[int], rule: str) -> list[Key]:
         """Link an instruction to other equations than its name says. Returns what has other links since: it, and what runs it."""
-        self.exact[at], self.rules[at] = numbers, rule
+        self.exact[at] = numbers
+        self.rules.update({at: rule} if rule else {})
         self.guesses.pop(at, None)
         self.shared.update([at] if len(numbers) > 1 else [])
         changed = [at]
@@ -223,7 +224,8 @@ class Links:
                 body = self._program.computations[at[0]]
                 inside = [(at[0], each.name) for each in body if each.opcode not in PLUMBING]
                 of_all = dict.fromkeys(n for each in inside for n in self.exact[each])
-                changed += self.credit(caller, list(of_all), self.rules.get(caller, ""))
+                first = [n for n in self.exact[caller] if n in of_all]  # in the order that it had: its own name leads
+                changed += self.credit(caller, list(dict.fromkeys([*first, *of_all])), self.rules.get(caller, ""))
                 self.shared.discard(caller)
         return changed
 
