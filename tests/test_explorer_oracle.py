@@ -188,6 +188,11 @@ def test_a_broadcast_that_several_equations_wrote_is_of_all_of_them(function, ar
     spread = [at for at in trial.links() if trial.cones.at[at].opcode == "broadcast" and trial.cones.depends(at)]
     assert {trial.link(at) for at in spread} == {"right"}
     assert max(len(trial.read.links.exact[at]) for at in spread) > 1
+    for at in spread:
+        numbers = trial.read.links.exact[at]
+        for number in numbers:  # it stays as long as one of them is there: each wrote it
+            others = [each for each in numbers if each != number]
+            assert not others or trial.cones.of(at) in trial.without_operands(*others).all
 
 
 def lines(function, *args):

@@ -80,7 +80,7 @@ class Fused:
         links = self.links
         computing = [at for at in self.rows if links.data.at[at].opcode not in PLUMBING]
         exact = sum(bool(links.exact[at]) for at in computing)
-        by_rule = sum(at in links.rules for at in computing)
+        by_rule = sum(at in links.rules and not set(links.called[at]) & set(links.exact[at]) for at in computing)
         return Linked(len(computing), exact, exact - by_rule, sum(at in links.guesses for at in computing))
 
     @property
