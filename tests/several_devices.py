@@ -119,6 +119,11 @@ def afterwards(y):
 loose = [by_default(wanted) for wanted in (devices[3], devices[0], devices[5], "cpu", None)]
 for y in loose:
     afterwards(y)
+jax.config.update("jax_default_device", devices[6])
+afterwards(by_default(devices[2]))
+show("by an option", lambda: [jnp.ones(3), f(x, x), f(a, x)])
+jax.config.update("jax_default_device", None)
+show("no more", lambda: [jnp.ones(3), f(x, x)])
 counted = []
 traced = jax.jit(lambda x: counted.append(1) or x + 1)
 for wanted in (None, devices[3], devices[3], None, devices[4]):

@@ -198,6 +198,7 @@ GOOD = {
     "errors_page": ["errors.html", "file:///tmp/errors.html", None, ""],
     "cc": ["clang", "/usr/bin/gcc -O2", None, ""],
     "platforms": ["cpu", None],
+    "default_device": ["cpu", "tpu", None, jitkit.devices()[0], ""],
 }
 BAD = {
     "enable_x64": ["maybe", 2, None, [], [1], 0.5],
@@ -212,6 +213,7 @@ BAD = {
     "errors_page": [3, True],
     "cc": [3, True],
     "platforms": [["cpu"]],
+    "default_device": ["cpu:0", 3, True, ["cpu"]],
     "default_prng_impl": ["philox", None],
     "threefry_partitionable": [False],
 }

@@ -47,13 +47,11 @@ class Options:
     debug_key_reuse: bool
     no_execution: bool
     default_prng_impl: str
+    default_device: Any
     axis_env: tuple[tuple[Hashable, int], ...]  # not an option: the named axes
-    default_device: Any  # not an option: set by a block of `default_device`
 
 
-_KEY_OPTIONS = tuple(
-    field.name for field in dataclasses.fields(Options) if field.name not in ("axis_env", "default_device")
-)
+_KEY_OPTIONS = tuple(field.name for field in dataclasses.fields(Options) if field.name != "axis_env")
 
 
 _globals: dict[str, Any] = {option.name: from_environment(option) for option in OPTIONS.values()}
@@ -69,7 +67,6 @@ class ThreadState:
         "__weakref__",
         "axis_env",
         "compile_time",
-        "default_device",
         "key",
         "name_stack",
         "options",
@@ -88,7 +85,6 @@ class ThreadState:
         self.source: Any = None  # the SourceInfo of the equation that is being traced again, if any
         self.axis_env: tuple[tuple[Hashable, int], ...] = ()
         self.warned = False  # whether the library has warned since this was set to False
-        self.default_device: Any = None
         self.refresh()
         with _lock:
             _states.add(self)
@@ -96,7 +92,7 @@ class ThreadState:
     def refresh(self) -> None:
         """Recompute `run_options`, `options` (those that tracing reads) and `key` after an option has changed."""
         merged = _globals | self.overrides
-        values = (*[merged[name] for name in _KEY_OPTIONS], self.axis_env, self.default_device)
+        values = (*[merged[name] for name in _KEY_OPTIONS], self.axis_env)
         self.run_options = _interned.setdefault(values, Options(*values))
         self.options = of_traces(self.run_options)
         self.refresh_key()
@@ -221,19 +217,6 @@ def named_axis(name: Hashable, size: int) -> Iterator[None]:
         yield
     finally:
         state.axis_env = before
-        state.refresh()
-
-
-@contextlib.contextmanager
-def default_device(device: Any) -> Iterator[None]:
-    """In the block, functions are traced for a default device given by the user, and may read it."""
-    state = local.state
-    before, state.default_device = state.default_device, device
-    state.refresh()
-    try:
-        yield
-    finally:
-        state.default_device = before
         state.refresh()
 
 

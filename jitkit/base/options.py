@@ -99,6 +99,19 @@ PRECISIONS = (
 )  # fmt: skip
 
 
+def is_place(value: Any) -> bool:
+    """Whether a value says where new arrays go: a device, the name of a platform, or None."""
+    platforms = ("cpu", "gpu", "cuda", "rocm", "tpu")
+    return value is None or (value in platforms if isinstance(value, str) else hasattr(value, "client"))
+
+
+def _place(value: Any) -> Any:
+    """Parse a device; an empty environment variable means None."""
+    if value != "" and not is_place(value):
+        raise ValueError(f"expected a device, or the name of a platform such as 'cpu', got {value!r}")
+    return None if value == "" else value
+
+
 OPTIONS = {
     option.name: option
     for option in (
@@ -120,6 +133,9 @@ OPTIONS = {
         Option("cc", None, _optional_text, 'the command of the C compiler that `jit(f, backend="c")` uses'),
         Option("errors_page", None, _optional_text, "the page to whose sections messages of errors point"),
         Option("platforms", None, _optional_text, "platforms to look for devices on, read at the first use of one"),
+        Option(
+            "default_device", None, _place, "where new arrays and functions go: a device, or the name of a platform"
+        ),
         Option("jit_cache_size", 4096, _count, "signatures that one function keeps compiled, one or more"),
         Option(
             "default_prng_impl",

@@ -50,7 +50,7 @@ def first_device() -> Device:
 
 def default_device() -> Device:
     """Return the device where uncommitted values live now."""
-    chosen = config.local.state.default_device
+    chosen = config.local.state.run_options.default_device
     if chosen is None:
         return first_device()
     return devices(chosen)[0] if isinstance(chosen, str) else chosen
@@ -83,7 +83,8 @@ def default_backend() -> str:
 def lowering_platform() -> str:
     """Return the platform to lower for: that of the default device, or "cpu" without jaxlib, since writing text needs no device."""
     try:
-        return default_backend() if config.local.state.default_device is None else str(default_device().platform)
+        is_first = config.local.state.run_options.default_device is None
+        return default_backend() if is_first else str(default_device().platform)
     except ModuleNotFoundError:
         return "cpu"
 

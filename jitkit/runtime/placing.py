@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..base import config
+from ..base.options import is_place
 from ..core import dtypes
 from ..tree_util import tree_leaves, tree_map
 from . import executing
@@ -93,9 +94,6 @@ def process_indices(backend: str | None = None) -> list[int]:
     return [process_index(backend)]
 
 
-_PLATFORMS = ("cpu", "gpu", "cuda", "rocm", "tpu")
-
-
 @contextmanager
 def default_device(new_val: Any = None) -> Iterator[None]:
     """Create arrays in the block on `new_val`: a device, or the name of a platform. Functions called in it are traced
@@ -103,10 +101,10 @@ def default_device(new_val: Any = None) -> Iterator[None]:
 
     ValueError where `new_val` is neither a device nor the name of a platform.
     """
-    if new_val is not None and new_val not in _PLATFORMS and not hasattr(new_val, "client"):
+    if not is_place(new_val):
         raise ValueError(
             "jax.default_device must be passed either a Device object (e.g. `jax.devices('cpu')[0]`) or a platform name "
             f"string like 'cpu' or 'gpu', got: {new_val!r}"
         )
-    with config.default_device(new_val):
+    with config.override(default_device=new_val):
         yield
