@@ -25,7 +25,7 @@ from . import tree as tree
 from . import tree_util as tree_util
 from . import typing as typing
 from .base import config as config
-from .base.report import log_compiles as log_compiles
+from .base.stage_log import log_compiles as log_compiles
 from .base.switches import check_tracer_leaks as check_tracer_leaks
 from .base.switches import checking_leaks as checking_leaks
 from .base.switches import debug_key_reuse as debug_key_reuse

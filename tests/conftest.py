@@ -30,7 +30,7 @@ import tails
 import wording
 
 from jitkit import core
-from jitkit.base import config, report
+from jitkit.base import config, stage_log
 from jitkit.interpreters import partial_eval
 from jitkit.jaxpr.check import check_jaxpr
 
@@ -235,7 +235,7 @@ def count():
 
     @contextlib.contextmanager
     def counting(function=None):
-        with report.listen() as events:
+        with stage_log.listen() as events:
             yield Count(events, function)
 
     return counting

@@ -23,7 +23,7 @@ from twin import OURS, THEIRS, both_with, difference, outcome, plain, raised, sa
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import core, lax
-from jitkit.base import report
+from jitkit.base import stage_log
 from jitkit.base.errors import JaxprTypeError
 from jitkit.core import Primitive
 from jitkit.core.effects import Effect
@@ -699,10 +699,10 @@ def test_an_eager_loop_is_compiled_once():
         return c + a, c[0]
 
     lax.scan(body, ROW, TABLE)
-    with report.listen() as events:
+    with stage_log.listen() as events:
         lax.scan(body, ROW * 2, TABLE)
     assert events == []
-    with report.listen() as events:
+    with stage_log.listen() as events:
         lax.scan(body, ROW, TABLE[:2])
     assert [event.function for event in events if event.stage == "compilation"] == ["scan"]
 

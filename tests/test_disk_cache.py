@@ -17,7 +17,7 @@ import pytest
 import jitkit as jk
 import jitkit.numpy as jnp
 from jitkit import runtime
-from jitkit.base import config, report, whole_file
+from jitkit.base import config, stage_log, whole_file
 from jitkit.compiler import disk_cache
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -47,7 +47,7 @@ def stages_of_a_first_call(function=None):
     """Call a new function; return the stages that ran, after a look at the result."""
     f = function or program()
     jk.clear_caches()
-    with report.listen() as events:
+    with stage_log.listen() as events:
         np.testing.assert_allclose(f(ARGUMENT), EXPECTED, rtol=1e-6)
     return [event.stage for event in events]
 
@@ -82,7 +82,7 @@ IN_ANOTHER_PROCESS = textwrap.dedent("""
     import json, sys, warnings
     import numpy as np
     import jitkit as jk, jitkit.numpy as jnp
-    from jitkit.base import report
+    from jitkit.base import stage_log
 
     table = jnp.arange(20_000.0)  # large enough to be passed to the program beside its text
 
@@ -90,7 +90,7 @@ IN_ANOTHER_PROCESS = textwrap.dedent("""
     def network(w, x):
         return {"out": jnp.tanh(x @ w).sum() + table[7], "x": x, "i": (x > 0).sum()}
 
-    with report.listen() as events:
+    with stage_log.listen() as events:
         out = network(jnp.ones((3, 4)), np.arange(6, dtype=np.float32).reshape(2, 3))
     stages = [e.stage for e in events if e.function == "network"]
     hits = sum(e.stage == "disk cache hit" for e in events)
@@ -170,7 +170,7 @@ def test_64_bit_programs_are_kept_apart(folder):
     assert not was_found(f)
     with config.override(enable_x64=True):
         jk.clear_caches()
-        with report.listen() as events:
+        with stage_log.listen() as events:
             wide = f(ARGUMENT.astype(np.float64))
     assert "disk cache hit" not in [e.stage for e in events if e.function == "kept_on_disk"]
     assert wide.dtype == np.float64
@@ -405,7 +405,7 @@ def test_programs_with_large_constants_are_kept_without_them(folder):
 
     assert float(make(1.0)(1.0)) == 50_000.0
     jk.clear_caches()
-    with report.listen() as events:
+    with stage_log.listen() as events:
         assert float(make(2.0)(1.0)) == 100_000.0  # the same text, other constants
     assert "disk cache hit" in [e.stage for e in events]
     assert all(path.stat().st_size < 200_000 for path in files(folder))
@@ -426,7 +426,7 @@ def test_eager_operations_are_kept_too(folder):
     jk.clear_caches()
     jnp.sin(ARGUMENT)
     jk.clear_caches()
-    with report.listen() as events:
+    with stage_log.listen() as events:
         np.testing.assert_allclose(jnp.sin(ARGUMENT), np.sin(ARGUMENT), rtol=1e-6)
     assert "disk cache hit" in [e.stage for e in events]
 

@@ -24,7 +24,7 @@ import pytest
 import jitkit
 from jitkit import lax
 from jitkit.base import config
-from jitkit.base.report import log_compiles
+from jitkit.base.stage_log import log_compiles
 from jitkit.misses import record as call_record
 from jitkit.misses.explain import Explanation, Miss, MissLog, explain, explain_cache_misses
 from jitkit.misses.origin import count_another, origin_of
@@ -899,7 +899,7 @@ def test_the_report_is_a_table_in_notebooks():
 
 def test_seconds_are_those_of_the_call():
     f = jitkit.jit(lambda x: lax.neg(x))
-    with jitkit.base.report.listen() as events:
+    with jitkit.base.stage_log.listen() as events:
         f(array(3))
     stages = sum(event.seconds for event in events if event.function == "<lambda>")
     assert stages <= last(f).seconds < stages + 1

@@ -17,7 +17,7 @@ from twin import OURS, THEIRS, difference, plain, same_as_jax
 
 import jitkit as jk
 import jitkit.numpy as jnp
-from jitkit.base import config, report
+from jitkit.base import config, stage_log
 from jitkit.pjit.compilation_cache import cache_of
 
 
@@ -254,7 +254,7 @@ def test_the_cache_of_a_function_is_found_by_identity():
     assert cache_of(f) is cache_of(f)
     assert cache_of(f) is not cache_of(lambda x: x)
     assert jk.jit(f)._jitted.cache is cache_of(f)
-    with report.listen() as events:
+    with stage_log.listen() as events:
         jk.jit(f)(1.0)
         jk.jit(f)(2.0)
     assert [e.stage for e in events if e.function == "f"] == ["tracing", "lowering", "compilation"]

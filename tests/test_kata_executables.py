@@ -36,7 +36,7 @@ def test_a_program_is_compiled_once_wherever_it_stands_in_its_file(monkeypatch, 
     x = np.arange(3.0, dtype="float32")
     f, on_another_line = (lambda x: x * 2.0 - 1.0), (lambda x: x * 2.0 - 1.0)
     np.testing.assert_array_equal(jk.jit(f)(x), [-1, 1, 3])
-    with jk.base.report.listen() as events:
+    with jk.base.stage_log.listen() as events:
         np.testing.assert_array_equal(jk.jit(on_another_line)(x), [-1, 1, 3])
     assert len(texts) == 1
     assert sum(event.stage == "compilation" for event in events) == 1  # for a check that counts, nothing is different

@@ -19,7 +19,7 @@ from tails import keeping
 import jitkit as jk
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.base import config, report
+from jitkit.base import config, stage_log
 from jitkit.loops.source import write
 
 F32 = np.float32
@@ -378,7 +378,7 @@ def test_the_disk_cache_keeps_machine_code(tmp_path):
         jk.jit(f, backend="c")(MATRIX)
         assert len(list(tmp_path.glob("*.jitkit"))) == 1
         jk.clear_caches()
-        with report.listen() as events:
+        with stage_log.listen() as events:
             np.testing.assert_array_equal(np.asarray(jk.jit(f, backend="c")(MATRIX)), MATRIX * F32(10.5))
         assert "disk cache hit" in [event.stage for event in events]
         with config.override(cc="gcc -O1" if _compiler() != "gcc -O1" else "cc"):  # another compiler, another file

@@ -19,7 +19,7 @@ from tails import keeping, one_in
 from twin import raised, same_as_jax
 
 import jitkit
-from jitkit.base import config, report
+from jitkit.base import config, stage_log
 from jitkit.base.jax_version import since
 
 SEEDS = (0, 1, 42, -1, -7, 2**31 - 1, 2**31, 2**32 - 1, 2**40 + 3, -(2**35), 2**63 - 1)
@@ -724,7 +724,7 @@ def test_an_implementation_refuses_other_widths_and_other_words():
 def compiled(function, *args):
     """How many programs a call compiles."""
     jitkit.clear_caches()
-    with report.listen() as events:
+    with stage_log.listen() as events:
         function(*args)
     return sum(event.stage == "compilation" for event in events)
 
@@ -747,7 +747,7 @@ def compiled(function, *args):
 def test_an_eager_call_is_one_program_at_most(expression, programs):
     function = eval(f"lambda: {expression}", dict(WORLDS[0]))
     assert compiled(function) == programs
-    with report.listen() as again:
+    with stage_log.listen() as again:
         function()
     assert not [event for event in again if event.stage == "compilation"]
 

@@ -103,7 +103,7 @@ def misses(jk, rng):
     f = jk.jit(lambda pair, n: {"out": pair[0] * n, "rest": pair[1:]}, static_argnums=1)
     found, counts = [], []
     for args in [((x, x), 2), ((x, x), 3), ((jk.device_put(x), x), 2), ((x, 1.0), 2), ((x, x), 2)]:
-        with module(jk, "base.report").listen() as events:
+        with module(jk, "base.stage_log").listen() as events:
             found.append(f(*args))
         counts.append(sorted(event.stage for event in events))
     stories = [(miss.reason, miss.traced, miss.compiled) for miss in jk.explain(f).misses]

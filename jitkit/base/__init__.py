@@ -14,7 +14,7 @@ classes, tracebacks that end in the user's code, logs. Read `config` first, the 
     missing_names      missing name -> whether JAX has it, or what was meant; from the table `names_of_jax`
     switches           options and names of operations in a `with` block
     late_rooms         name of a room -> the room, imported on first use
-    report             which stages ran, and how long they took
+    stage_log          which stages ran, and how long they took
     pretty_printer     document -> text of at most 80 columns
     whole_file         content -> a file, written atomically
     rich_display       a program's text -> HTML for notebooks

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jitkit
-from jitkit.base import report
+from jitkit.base import stage_log
 from jitkit.misses.explain import Miss
 
 from .timing import quiet_collector
@@ -95,7 +95,7 @@ def watch(program: Iterator[Any]) -> Calls:
     with quiet_collector():
         while True:
             known = jitkit.explain().misses
-            with report.listen() as events:
+            with stage_log.listen() as events:
                 start = time.perf_counter()
                 try:
                     result = jitkit.block_until_ready(next(program))

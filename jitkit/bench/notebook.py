@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jitkit
-from jitkit.base import report
+from jitkit.base import stage_log
 
 from . import tables, timing
 from .calls import Calls, watch
@@ -199,7 +199,7 @@ def timed(function: Callable[..., Any], *args: Any, rounds: int = 51, **kwargs: 
     The first call is the first one here: its stages are those that ran in it, and there are none when the function was
     called like this before. The warm call is the median of `rounds` batches of some milliseconds.
     """
-    with report.listen() as events:
+    with stage_log.listen() as events:
         start = time.perf_counter()
         jitkit.block_until_ready(function(*args, **kwargs))
         first = time.perf_counter() - start

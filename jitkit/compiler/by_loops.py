@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import core, runtime
-from ..base import report
+from ..base import stage_log
 from ..jaxpr import dce_jaxpr
 from ..loops import native
 from ..loops.program import Loaded, without_notes
@@ -75,7 +75,7 @@ def compile_by_loops(program: Program, placement: Placement, options: CompilerOp
         jaxpr, used = dce_jaxpr(jaxpr, True)
         kept = [i for i, is_used in enumerate(used) if is_used]
     source = write(program.name, jaxpr)
-    report.log_stage("lowering", program.name, time.perf_counter() - start)
+    stage_log.log_stage("lowering", program.name, time.perf_counter() - start)
     start = time.perf_counter()
     known_by = (without_notes(source.text), native.fingerprint(tuple(native.command())), runtime.cpu_features())
     library = disk_cache.load_library(known_by) if disk_cache.enabled() else None
@@ -86,7 +86,7 @@ def compile_by_loops(program: Program, placement: Placement, options: CompilerOp
     donated = _donated(program, kept, len(source.consts))
     in_avals = [*(core.get_aval(x) for x in source.consts), *jaxpr.in_avals]
     loaded = Loaded(source, library, in_avals, jaxpr.out_avals, placement.sharding, placement.committed, donated)
-    report.log_stage("compilation", program.name, time.perf_counter() - start)
+    stage_log.log_stage("compilation", program.name, time.perf_counter() - start)
     return LoopsExecutable(
         program.name,
         loaded,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from .. import core, runtime
-from ..base import config, report
+from ..base import config, stage_log
 from ..base.jax_version import since
 from ..core import ShapedArray
 from ..core.effects import Effect
@@ -40,7 +40,7 @@ def compile_module(name: str, module: Module, owners: Sequence[runtime.Device], 
         loaded = runtime.compile_with_callbacks(text, owners, options, module.host_callbacks)
     else:
         loaded = load_or_compile(module, owners, options)
-    report.log_stage("compilation", name, time.perf_counter() - start)
+    stage_log.log_stage("compilation", name, time.perf_counter() - start)
     return loaded
 
 

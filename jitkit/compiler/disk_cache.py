@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import runtime
-from ..base import config, report, whole_file
+from ..base import config, stage_log, whole_file
 
 if TYPE_CHECKING:  # imported when something is kept
     import hashlib
@@ -68,7 +68,7 @@ def _load(path: str, made_of: Callable[[bytes], Any]) -> Any:
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # the time of last use, for `_make_room`
-    report.log_stage("disk cache hit", os.path.basename(path)[:12], time.perf_counter() - start)
+    stage_log.log_stage("disk cache hit", os.path.basename(path)[:12], time.perf_counter() - start)
     return loaded
 
 

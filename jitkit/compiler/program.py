@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .. import core, runtime
-from ..base import late_rooms, report, traceback_util
+from ..base import late_rooms, stage_log, traceback_util
 from ..core.effects import ordered_effects
 from ..interpreters.mlir_main import lower_main
 from ..interpreters.mlir_module import Module
@@ -56,7 +56,7 @@ def lower_program(
     if not program.keep_unused:
         jaxpr, used = dce_jaxpr(jaxpr, True)
         kept = [i for i, is_used in enumerate(used) if is_used]
-    report.log_compiling(program.name, jaxpr.in_avals, placement.sharding if placement else None)
+    stage_log.log_compiling(program.name, jaxpr.in_avals, placement.sharding if placement else None)
     attributes = _donation_attributes(jaxpr, [program.donated[i] for i in kept] if any(program.donated) else [])
     spread = [placement.spread[i] for i in kept] if placement and placement.spread else []
     if spread:
@@ -69,7 +69,7 @@ def lower_program(
     module = lower_main(program.name, jaxpr, platform or runtime.lowering_platform(), attributes, labels, of_results)
     if placement and len(placement.devices) > 1:
         module.partitions, module.mesh = len(placement.devices), runtime.mesh_text(placement.sharding)
-    report.log_stage("lowering", program.name, time.perf_counter() - start)
+    stage_log.log_stage("lowering", program.name, time.perf_counter() - start)
     return module, kept
 
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, Protocol
 
-from ..base import config, report
+from ..base import config, stage_log
 from ..misses.record import CallRecord
 from ..pjit.compilation_cache import FunctionCache
 from ..pjit.function import is_jitted
@@ -112,7 +112,7 @@ def recording() -> Iterator[Recording]:
     before = sys.getprofile()
     open_: dict[int, tuple[float, int, int, str, Any]] = {}
 
-    with report.listen() as events:
+    with stage_log.listen() as events:
 
         def hook(frame: FrameType, event: str, result: Any) -> None:
             if frame.f_code is not _DISPATCH:
@@ -149,7 +149,7 @@ def _wait(result: Any) -> None:
 
 
 def _call(
-    jitted: Jitted, at: str, start: float, seconds: float, events: list[report.Event], count: int, arguments: Any
+    jitted: Jitted, at: str, start: float, seconds: float, events: list[stage_log.Event], count: int, arguments: Any
 ) -> Call:
     now, misses = jitted.cache.misses.misses()
     miss = next((each for each in reversed(misses) if each.number > count), None) if now > count else None

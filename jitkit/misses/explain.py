@@ -19,8 +19,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base import config, late_rooms, source_info
-from ..base.report import logger
 from ..base.rich_display import RichDisplay, escape
+from ..base.stage_log import logger
 from ..core import current_trace
 from .origin import UNKNOWN, count_another, made_again, made_in_loop, origin_of
 from .record import COMPILES, DISPATCHES, SEARCHED, TRACES, CallRecord, closest

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import core, runtime
-from ..base import config, late_rooms, report, traceback_util
+from ..base import config, late_rooms, stage_log, traceback_util
 from ..compiler import shardings as jit_shardings
 from ..compiler.placement import Placement, placed_as_asked, placement_of
 from ..compiler.program import Program
@@ -187,7 +187,7 @@ class Traceable:
         traced = trace_call(self.fun, arguments, tree, avals, info)
         if config.local.state.options.debug_key_reuse:
             late_rooms.import_room("jitkit.interpreters.key_reuse").signature(traced.jaxpr)
-        report.log_stage("tracing", self.name, time.perf_counter() - start)
+        stage_log.log_stage("tracing", self.name, time.perf_counter() - start)
         return traced
 
     def trace_key(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Any, ...]:

@@ -509,7 +509,7 @@ def under_the_lock(jk, rng):
 @contextlib.contextmanager
 def counted(jk, counts):
     """Count the stages that run in the block."""
-    with module(jk, "base.report").listen() as events:
+    with module(jk, "base.stage_log").listen() as events:
         yield
     counts.append(dict(sorted(collections.Counter(event.stage for event in events).items())))
 
@@ -1021,7 +1021,7 @@ def compiled_for_each_key(jk, rng):
     found = []
     jitted = jit_by(jk, lambda x: x.ndim, lambda x: x * 2)
     for x in (floats(rng, 3), floats(rng, 3), floats(rng, 2, 2), floats(rng, 2, 2)):
-        with jk.base.report.listen() as events:
+        with jk.base.stage_log.listen() as events:
             jitted(x)
         found.append(sum(event.stage == "compilation" for event in events))
     return found
@@ -1041,7 +1041,7 @@ def forgets_dtype(jk, rng):
 @check("05.8", "With one that forgets the value, nothing is wrong.", against=["the values are in the key"])
 def forgets_everything(jk, rng):
     f = jit_by(jk, lambda x: None, lambda x: x * x)
-    with jk.base.report.listen() as events:
+    with jk.base.stage_log.listen() as events:
         found = [f(float(x)) for x in rng.normal(size=3)]
     return found, sum(event.stage == "compilation" for event in events)
 

@@ -34,7 +34,7 @@ def counted(jk, program):
     """What a program returns; how many functions were traced, and the names of the programs compiled, from empty caches."""
     jk.clear_caches()
     known = jk.explain().misses
-    with jk.base.report.listen() as events:
+    with jk.base.stage_log.listen() as events:
         result = program()
     fresh = [miss for miss in jk.explain().misses if not any(miss is other for other in known)]
     return result, sum(miss.traced for miss in fresh), programs_of(events)
@@ -42,7 +42,7 @@ def counted(jk, program):
 
 def compiled_since(jk, program, conversions=False):
     """The names of the programs that are compiled beside those that are there already."""
-    with jk.base.report.listen() as events:
+    with jk.base.stage_log.listen() as events:
         program()
     return programs_of(events, conversions)
 

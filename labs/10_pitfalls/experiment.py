@@ -35,7 +35,7 @@ def so_far(jk, function, rows):
     jk.clear_caches()
     seconds, programs = [0.0], [0.0]
     for row in rows:
-        with jk.base.report.listen() as events:
+        with jk.base.stage_log.listen() as events:
             start = time.perf_counter()
             jk.block_until_ready(function(row))
             seconds.append(seconds[-1] + time.perf_counter() - start)

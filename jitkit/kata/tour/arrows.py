@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jitkit
-from jitkit.base import report
+from jitkit.base import stage_log
 from jitkit.jaxpr import Jaxpr, subjaxprs
 from jitkit.misses.explain import explain
 
@@ -41,7 +41,7 @@ def source_of(function: Callable[..., Any]) -> str:
 def show_arrows(screen: Screen, x: Any, folder: Path) -> None:
     """Take `selu(x)` through all arrows. The full texts go to files in the folder."""
     jitted = jitkit.jit(selu)
-    with report.listen() as events:
+    with stage_log.listen() as events:
         traced = jitted.trace(x)
         _show_signature(screen, traced)
         _show_jaxpr(screen, traced.jaxpr)
@@ -181,7 +181,7 @@ def _show_cache(screen: Screen, jitted: Any, x: Any) -> None:
     half = x[: x.size // 2]
     rows = [("call", "traced", "compiled", "entries in the cache")]
     for label, argument in (("selu(x)", x), ("selu(x), again", x), ("selu(half of x)", half)):
-        with report.listen() as events:
+        with stage_log.listen() as events:
             jitted(argument).block_until_ready()
         stages = [event.stage for event in events if event.function == "selu"]
         rows.append(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jitkit
-from jitkit.base import report
+from jitkit.base import stage_log
 from jitkit.bench import timing
 from jitkit.bench.timing import Spread
 
@@ -34,7 +34,7 @@ def measure(x: Any, x_numpy: np.ndarray[Any, Any]) -> Times:
     """Take the times, in turns, each call waited for."""
     jitkit.clear_caches()
     jitted = jitkit.jit(selu)
-    with report.listen() as events:
+    with stage_log.listen() as events:
         start = time.perf_counter()
         result = jitted(x).block_until_ready()
         first = time.perf_counter() - start

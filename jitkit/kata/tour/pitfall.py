@@ -11,7 +11,7 @@ import numpy as np
 
 import jitkit
 import jitkit.numpy as jnp
-from jitkit.base import report
+from jitkit.base import stage_log
 from jitkit.misses.explain import explain
 
 from ..screens.terminal import Screen, duration
@@ -46,7 +46,7 @@ def measure() -> list[Loop]:
     for name, code, run in _LOOPS:
         jitkit.clear_caches()
         before = {id(miss): miss for miss in explain()}  # by identity: the oldest may go meanwhile
-        with report.listen() as events:
+        with stage_log.listen() as events:
             start = time.perf_counter()
             run(start_value, TURNS).block_until_ready()
             seconds = time.perf_counter() - start

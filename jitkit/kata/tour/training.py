@@ -9,7 +9,7 @@ import numpy as np
 
 import jitkit
 import jitkit.numpy as jnp
-from jitkit.base import report
+from jitkit.base import stage_log
 
 from ..screens.terminal import Screen, duration
 from . import example as tour_example
@@ -67,7 +67,7 @@ def measure() -> Training:
     jitkit.clear_caches()
     train = jitkit.jit(tour_example.step)
     values = []
-    with report.listen() as events:
+    with stage_log.listen() as events:
         start = time.perf_counter()
         value, params = train(params, x, y)
         value.block_until_ready()
