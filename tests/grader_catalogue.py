@@ -172,7 +172,7 @@ BROKEN = [
     Row("a rar", {"work.rar": b"Rar!\x1a\7\1\0"}, "INVALID", says="work.rar is an archive of a kind"),
     Row("a 7z in a zip", {"work.zip": zipped(**{"x.7z": b"7z"})}, "INVALID", says="Hand in a zip"),
     Row("a rar beside the answer", {"00_hello/exercises.py": RIGHT, "data.rar": b"Rar!"}, points=1.0),
-    row("input()", body("input()"), statuses=("CRASH",), flags=("uses input",)),
+    row("input()", body("input()"), statuses=("CRASH", "FAIL"), flags=("uses input",)),  # FAIL: of a random program
     Row(
         "magics and pip",
         {"00_hello.ipynb": notebook("!pip install evil", "%load_ext evil\n" + RIGHT, "%%bash\nrm -rf /", "x = (")},
@@ -251,9 +251,9 @@ UNLUCKY = [
     row(
         "state between checks",
         "calls = []\n\ndef relu(x):\n    calls.append(1)\n    return jnp.maximum(x, 0) if len(calls) < 5 else x\n",
-        points=1.0,
+        points=0.84,  # the sixth check alone calls it so often
     ),
-    row("state between checks, out of sight", HIDDEN_STATE, points=1.0),
+    row("state between checks, out of sight", HIDDEN_STATE, points=0.84),
     *(
         row(f"wrong in a fresh process, by {name}", SECOND.format(first=first, seen=seen, keeps=keeps), points=0.0)
         for name, first, seen, keeps in MEMORIES

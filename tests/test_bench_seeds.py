@@ -149,7 +149,7 @@ def test_the_printed_factor_is_that_of_the_printed_times(claim):
 
 def test_every_claim_has_a_source_and_every_source_a_claim_and_all_are_listed():
     assert {claim.source for claim in CLAIMS} == set(claims.SOURCES)
-    assert len(claims.SOURCES) == 5
+    assert len(claims.SOURCES) == 4
     footnotes = Seeds().footnotes()
     for i, source in enumerate(claims.SOURCES, 1):
         assert footnotes[i - 1].startswith(f"[{i}] {source.author}, {source.title}")

@@ -52,6 +52,7 @@ SHOWN_ONLY = {  # how a block begins, and why it is not tried
     "sin   (x, t)": "a picture made of letters",
     "values     b = sin a": "a picture made of letters",
     ".-> u8 -> u16": "a picture made of letters",
+    'jit(f, backend="c") beside XLA, in one process': "a table that `make benchmarks` writes",
     "jitkit beside JAX, in one process": "a table that `make benchmarks` writes",
     "2  Trace   ": "lines of the tour, and tests/test_readme.py has them",
     "✓ pass: What is": "a verdict, and tests/test_readme.py has it",

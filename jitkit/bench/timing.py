@@ -71,10 +71,11 @@ def quiet_collector() -> Iterator[None]:
 Clock = Callable[[], float]
 
 
-def batch_seconds(action: Action, loops: int, wait: Callable[[Any], Any], clock: Clock = time.perf_counter) -> float:
+def batch_seconds(action: Action, loops: int, wait: Callable[[Any], Any], clock: Clock | None = None) -> float:
     """The time of `loops` calls, and of waiting for the last one, by call."""
     calls = itertools.repeat(None, loops)
     result = None
+    clock = clock or time.perf_counter
     start = clock()
     for _ in calls:
         result = action()
@@ -115,7 +116,7 @@ def measure(
     batch: float,
     wait: Callable[[Any], Any] = no_wait,
     limit: float = math.inf,
-    clock: Clock = time.perf_counter,
+    clock: Clock | None = None,
 ) -> dict[str, list[float]]:
     """Seconds per call of several actions, measured in turns: one value a round for each.
 
@@ -125,7 +126,7 @@ def measure(
       batch: about how many seconds one turn takes; an action that takes longer is called once a turn.
       wait: called on the last result of a turn, inside of the measured time: `block_until_ready`, say.
       limit: after how many seconds no other round is begun, once there are a few.
-      clock: the clock of the turns; `time.process_time` has the time of all threads of this process, and of no other one.
+      clock: of the turns; by default the clock on the wall. `time.process_time` is the time of all threads of this process alone.
     """
     for action in actions.values():
         wait(action())

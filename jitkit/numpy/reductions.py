@@ -114,7 +114,7 @@ class _Kind(NamedTuple):
     prepare: Callable[[Any], Any] | None = None
     widens: bool = False  # for small integers, and for 16-bit floats while computing
     of_bools: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # reduce and combine, where they are others
-    of_all: Callable[..., Any] | None = None  # reduce over named axes, too
+    of_all: str | None = None  # the function of `lax` that also reduces over named axes
 
 
 def _to_numeric(x: Any) -> Any:
@@ -126,10 +126,10 @@ def _to_bool(x: Any) -> Any:
 
 
 _OR, _AND = (lax.reduce_or, lax.bitwise_or), (lax.reduce_and, lax.bitwise_and)
-_SUM = _Kind("sum", lax.reduce_sum, lax.add, 0, prepare=_to_numeric, widens=True, of_bools=_OR, of_all=lax.psum)
+_SUM = _Kind("sum", lax.reduce_sum, lax.add, 0, prepare=_to_numeric, widens=True, of_bools=_OR, of_all="psum")
 _PROD = _Kind("prod", lax.reduce_prod, lax.mul, 1, prepare=_to_numeric, widens=True, of_bools=_AND)
-_MAX = _Kind("max", lax.reduce_max, lax.max, -np.inf, has_identity=False, of_all=lax.pmax)
-_MIN = _Kind("min", lax.reduce_min, lax.min, np.inf, has_identity=False, of_all=lax.pmin)
+_MAX = _Kind("max", lax.reduce_max, lax.max, -np.inf, has_identity=False, of_all="pmax")
+_MIN = _Kind("min", lax.reduce_min, lax.min, np.inf, has_identity=False, of_all="pmin")
 _ALL = _Kind("all", *_AND, True, prepare=_to_bool)
 _ANY = _Kind("any", *_OR, False, prepare=_to_bool)
 
@@ -176,7 +176,7 @@ def _reduction(
     if len(own) < len(axes):
         if kind.of_all is None:
             raise NotImplementedError(f"Named reductions not implemented for jnp.{name}()")
-        reduce = kind.of_all
+        reduce = getattr(lax, kind.of_all)
     if where is not None:
         a = where_(where, a, start_value(computed, kind.start))
     result = convert(reduce(a, axes), computed)
