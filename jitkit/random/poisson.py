@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import lax
 from .. import numpy as jnp
+from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_shape, refuse_sharding
 from ..pjit.jit import jit
@@ -40,7 +41,10 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sha
     key, _ = check_key("poisson", key)
     dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype)
     if key_impl(key) != "threefry2x32":
-        raise NotImplementedError(f"`poisson` is only implemented for the threefry2x32 RNG, not {key.dtype._impl}")
+        method = " with method='exact'" if since(0, 12) else ""
+        raise NotImplementedError(
+            f"`poisson`{method} is only implemented for the threefry2x32 RNG, not {key.dtype._impl}"
+        )
     shape = np.shape(lam) if shape is None else canonicalize_shape(shape)
     lam = lax.convert_element_type(jnp.broadcast_to(lam, shape), np.float32)
     return _poisson(key, lam, shape, dtype)
