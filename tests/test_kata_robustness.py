@@ -65,7 +65,7 @@ def test_what_a_function_does_is_a_verdict_with_a_sentence(learner, monkeypatch,
     assert "Traceback" not in shown
 
 
-@pytest.mark.skipif(os.name != "posix", reason="asks a process for its stack by a signal")
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX: asks a process for its stack by a signal")
 @pytest.mark.parametrize(
     ("text", "line"),
     [

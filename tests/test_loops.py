@@ -403,7 +403,7 @@ def test_threads_run_one_program_at_once():
     np.testing.assert_allclose([results[i][0] for i in range(6)], [expected[i] for i in range(6)], rtol=1e-4)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX: Windows has no SIGINT for another process")
 def test_ctrl_c_ends_the_wait_for_the_compiler(tmp_path):
     script = tmp_path / "slow.py"
     script.write_text(

@@ -51,7 +51,7 @@ def test_a_name_as_long_as_a_name_may_be_can_be_written(tmp_path):
     assert everything_in(tmp_path) == [name]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX: its permissions")
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
 def test_permissions_are_those_of_a_new_file(tmp_path, mask):
     before = os.umask(mask)

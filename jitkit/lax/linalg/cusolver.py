@@ -8,7 +8,7 @@ JAX: jax/_src/lax/linalg.py:_svd_gpu_sub_lowering
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,19 +31,10 @@ _LARGEST_FOR_JACOBI = 1024  # rows and columns
 _LARGEST_IN_A_BATCH = 32  # up to this, Jacobi's method knows all of U and V only
 
 
-def call(
-    ctx: LoweringContext,
-    routine: str,
-    operands: Sequence[str],
-    avals_in: Sequence[ShapedArray],
-    avals_out: Sequence[ShapedArray],
-    overwrites: Mapping[int, int],
-    options: Mapping[str, str | int | bool] | None = None,
-    by_columns: bool = True,
-) -> list[str]:
-    """Write the call of a routine, such as getrf; the names of its results. The arguments are those of `lapack.call`."""
-    checked_dtype(avals_in[0].dtype)
-    return write_call(ctx, f"cusolver_{routine}_ffi", operands, avals_in, avals_out, overwrites, options, by_columns)
+def target(routine: str, aval: ShapedArray) -> str:
+    """Return the name of a routine, such as getrf, for `write_call`. NotImplementedError where it does not know the dtype."""
+    checked_dtype(aval.dtype)
+    return f"cusolver_{routine}_ffi"
 
 
 def svd(
@@ -67,7 +58,7 @@ def svd(
     made = [ShapedArray((*aval.shape[:-2], rows, k), aval.dtype) for rows, k in zip((m, n), count, strict=True)]
     options = {"compute_uv": compute_uv, "full_matrices": whole}
     results = [aval, s, *made, info_of(aval)]
-    _, values, left, right, failed = call(ctx, "gesvdj", [x], [aval], results, {0: 0}, options)
+    _, values, left, right, failed = write_call(ctx, target("gesvdj", aval), [x], [aval], results, {0: 0}, options)
     if not compute_uv:
         return [values, left, right, failed]
 
@@ -90,7 +81,9 @@ def _svd_by_qr(
     vectors = [vt, u] if is_wide else [u, vt]
     options = {"compute_uv": compute_uv, "full_matrices": full_matrices, "transposed": is_wide}
     results = [aval, s, *vectors, info_of(aval)]
-    _, values, first, second, failed = call(ctx, "gesvd", [x], [aval], results, {0: 0}, options, by_columns=not is_wide)
+    _, values, first, second, failed = write_call(
+        ctx, target("gesvd", aval), [x], [aval], results, {0: 0}, options, by_columns=not is_wide
+    )
     return [values, second, first, failed] if is_wide else [values, first, second, failed]
 
 
@@ -98,7 +91,9 @@ def eig(ctx: LoweringContext, x: str, w_aval: ShapedArray, vectors: bool) -> lis
     """Write the eigenvalues of square matrices, their right eigenvectors if wanted, and `info`."""
     [aval] = ctx.avals_in
     results = [aval, w_aval, aval, aval, info_of(aval)]
-    _, w, _, v, failed = call(ctx, "geev", [x], [aval], results, {}, {"left": False, "right": vectors})
+    _, w, _, v, failed = write_call(
+        ctx, target("geev", aval), [x], [aval], results, {}, {"left": False, "right": vectors}
+    )
     if vectors and not is_a(aval.dtype, np.complexfloating):
         [v] = inline_function(ctx, lambda w, v: [unpacked(w, v)], [w, v], [w_aval, aval])
     return [w, v, failed]

@@ -70,8 +70,11 @@ lu_p = linalg_primitive(
 def _(ctx: LoweringContext, x: str) -> list[str]:
     [aval], [out, pivots_aval, _] = ctx.avals_in, ctx.avals_out
     info, rows = lapack.info_of(aval), aval.shape[-2]
-    call = cusolver.call if ctx.module.platform == "gpu" else lapack.call
-    factors, pivots, failed = call(ctx, "getrf", [x], [aval], [out, pivots_aval, info], {0: 0})
+    results = [out, pivots_aval, info]
+    if ctx.module.platform == "gpu":
+        factors, pivots, failed = lapack.write_call(ctx, cusolver.target("getrf", aval), [x], [aval], results, {0: 0})
+    else:
+        factors, pivots, failed = lapack.call(ctx, "getrf", [x], [aval], results, {0: 0})
     # Fortran counts from 1
     pivots = ctx.emit_text(f"stablehlo.subtract {pivots}, {ctx.splat(1, pivots_aval)} : {type_of(pivots_aval)}")
     [factors] = lapack.nan_where_failed(ctx, failed, info, [(factors, out)], "GE")
@@ -218,7 +221,8 @@ ormqr_p = linalg_primitive("ormqr", (2, 1, 2), _as_multiplied)
 def _(ctx: LoweringContext, a: str, taus: str, c: str, *, left: bool, transpose: bool) -> str:
     options = {"left": left, "transpose": transpose}
     if ctx.module.platform == "gpu":
-        return cusolver.call(ctx, "ormqr", [a, taus, c], ctx.avals_in, ctx.avals_out, {2: 0}, options)[0]
+        target = cusolver.target("ormqr", ctx.avals_in[0])
+        return lapack.write_call(ctx, target, [a, taus, c], ctx.avals_in, ctx.avals_out, {2: 0}, options)[0]
     routine = "unmqr" if ctx.avals_in[0].dtype.kind == "c" else "ormqr"
     return lapack.call(ctx, routine, [a, taus, c], ctx.avals_in, ctx.avals_out, {2: 0}, options)[0]
 

@@ -86,7 +86,7 @@ def _(
     results = [*ctx.avals_out, info]
     if ctx.module.platform == "gpu" and algorithm in _CUSOLVERS_EIGH:
         options = {"algorithm": _CUSOLVERS_EIGH[algorithm], "lower": lower}
-        v, w, failed = cusolver.call(ctx, "syevd", [x], [aval], results, {0: 0}, options)
+        v, w, failed = lapack.write_call(ctx, cusolver.target("syevd", aval), [x], [aval], results, {0: 0}, options)
     elif algorithm in (None, EighImplementation.QR):
         routine = "heevd" if aval.dtype.kind == "c" else "syevd"
         characters = {"mode": "V", "uplo": "L" if lower else "U"}
