@@ -52,6 +52,7 @@ ACCEPTED_SKIPS = (
     "needs jax >=",
     "needs jax <",
     "needs nbgrader",
+    "needs Dask",
     "needs a browser",
     "needs bubblewrap",
 )

@@ -123,7 +123,7 @@ def test_a_time_limit_is_a_number_of_seconds(verb, text, capsys):
     assert f"argument --time-limit: {text!r} is no number of seconds" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full: Linux has one")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs POSIX: a device that is full, as Linux has one")
 def test_a_full_disk_is_no_bug_of_ours():
     with open("/dev/full", "w") as full:
         printing = (

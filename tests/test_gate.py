@@ -189,7 +189,7 @@ def test_executables_are_kept_on_disk_without_jax(tmp_path):
     assert any(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="only where processes fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX: processes that fork")
 def test_a_process_that_has_opened_the_gate_may_fork_before_it_asks_for_a_device():
     program = """
         import os

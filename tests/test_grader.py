@@ -75,7 +75,7 @@ def test_the_jail_holds_for_an_ordinary_user(tmp_path):
     )
     done = subprocess.run([*command, program], capture_output=True, text=True, cwd=ROOT, check=False)
     if "Creating new namespace failed" in done.stderr or "setting up uid map" in done.stderr:
-        pytest.skip(f"needs namespaces within namespaces: {done.stderr.strip()}")
+        pytest.skip(f"needs bubblewrap within bubblewrap: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
     user, _, leaks = done.stdout.partition(" ")
     assert user == "1000"

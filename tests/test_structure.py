@@ -549,6 +549,22 @@ def test_no_module_is_longer_than_a_sitting():
     assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
 
 
+def test_every_reason_for_a_skip_was_agreed_on():
+    """Else the test fails, and only on the machine that lacks something."""
+    listed = re.search(
+        r"ACCEPTED_SKIPS = \((.*?)\n\)", (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"), re.DOTALL
+    )
+    accepted = tuple(ast.literal_eval(f"({listed[1]})"))
+    pattern = re.compile(r"""(?:skip(?:if)?\([^\n]*reason=|pytest\.skip\()f?(["'])(.*?)\1""")
+    found = {
+        f"{path.name}: {reason}"
+        for path in sorted((ROOT / "tests").glob("test_*.py"))
+        for _, reason in pattern.findall(path.read_text(encoding="utf-8"))
+        if not reason.startswith(accepted)
+    }
+    assert found == set()
+
+
 def test_a_stage_begins_with_its_arrow():
     """The docs show these lines; they are kept here, and nowhere by hand."""
     assert {name: ast.get_docstring(tree_of(name)).split("\n")[0] for name in ARROWS} == ARROWS
