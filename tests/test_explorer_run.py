@@ -192,6 +192,7 @@ def test_each_time_has_the_command_line_that_was_given():
         assert words_of(cli.make_parser(words).parse_args([*words, "--watch"])) == words
 
 
+@pytest.mark.usefixtures("heard_interrupts")
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX: an interrupt is sent by a signal")
 def test_a_page_is_made_anew_after_each_save_of_a_file_that_the_program_imports(tmp_path):
     (tmp_path / "m.py").write_text("from helper import scale\n\ndef f(x):\n    return scale(x).sum()\n")
