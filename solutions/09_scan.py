@@ -126,7 +126,7 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
         listed = ", ".join(map(str, sizes))
         raise ValueError(
             f"scan got values with different leading axis sizes: {listed}.\n"
-            "Step i sees x[i] of each. What all steps share is closed over, or carried, and not scanned over."
+            "Step i gets x[i] of each array. Do not scan over what all steps share: the body can use it directly, or carry it."
         )
     return sizes[0]
 

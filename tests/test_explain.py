@@ -152,7 +152,7 @@ def test_a_weakly_typed_array_is_told_apart_from_a_scalar():
     assert why(f) == [
         AGAINST_1,
         "x: float32[] before, weakly typed float32[] now",
-        "A Python scalar, and what is computed from such alone, is weakly typed; wrap it in jnp.float32(...) to share the entry.",
+        "A Python scalar, and a value computed from Python scalars alone, is weakly typed; wrap it in jnp.float32(...) to share the entry.",
     ]
 
 
@@ -273,7 +273,7 @@ def test_a_default_that_is_passed_is_another_signature():
     assert why(f) == [
         AGAINST_1,
         "y: left out (default 1.0) before, passed by position now",
-        "What is left out is a constant of the program, what is passed is an input.",
+        "A default that is left out is a constant of the program; an argument that is passed is an input.",
     ]
 
 
@@ -499,8 +499,8 @@ def test_a_committed_argument_is_compiled_for_its_place(count):
         AGAINST_1,
         "x: not committed to a device before, committed to cpu:0 now",
         (
-            "Committed arguments decide where a program runs, and it is compiled for that place. What commits is device_put with a "
-            "device, or a computation with committed arguments."
+            "Committed arguments decide where a program runs, and it is compiled for that place. `device_put` with a "
+            "device commits an array, and so does a computation with committed arguments."
         ),
     ]
 
@@ -615,8 +615,9 @@ def test_a_method_of_new_instances_is_counted():
         f(array(3))
     assert why(f) == [
         (
-            f"Model.step is new to jit. It is the 2nd bound method of Model.step at prog.py:{line_of(Model.step)}; to jit, that of another "
-            "instance is another function, and so is one made after the last is gone: jit it once, outside of the loop, or jit a "
+            f"Model.step is new to jit. It is the 2nd bound method of Model.step at prog.py:{line_of(Model.step)}; to "
+            "jit, the method of another instance is another function, and so is a method made after the last one "
+            "is gone: jit it once, outside of the loop, or jit a "
             "function that takes the instance's arrays as arguments."
         )
     ]
@@ -857,7 +858,7 @@ def test_the_report_reads_as_a_whole():
             A new signature. Against the closest in the cache, that of #2:
               n (static): 2 before, 3 now
 
-        A difference without an edit below it makes a program of its own: compiled once, and found again at the next such call.""")
+        A difference without an edit below it needs a program of its own, which is compiled once, and found again at the next such call.""")
     )
     assert explain(f)._repr_html_().endswith("at the next such call.</p>")
     assert repr(explain(f)) == str(explain(f))

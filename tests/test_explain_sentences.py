@@ -184,7 +184,7 @@ CALLS: dict[str, tuple[Any, tuple[Any, Any], tuple[Any, Any], list[str]]] = {
         ((1.0, 2.0), {}),
         [
             "y: left out (default None) before, passed by position now",
-            "What is left out is a constant of the program, what is passed is an input.",
+            "A default that is left out is a constant of the program; an argument that is passed is an input.",
         ],
     ),
     "None is no input": (

@@ -339,8 +339,8 @@ TEXTS = {
         (
             "An overflow was encountered while parsing an argument to a jitted computation, whose "
             "argument path is x. Got <class 'int'> with value 1099511627776\n"
-            "It does not fit the 32-bit integers that are the default. Pass a float, or enable 64-bit "
-            "types."
+            "It does not fit the 32-bit integers that are the default. Pass a float, or enable 64-bit types: "
+            "`jitkit.config.update('jax_enable_x64', True)`."
         ),
     ),
     "a date": (
@@ -440,9 +440,9 @@ TEXTS = {
             "comparing two objects of types <class 'ComparedWithAnError'> and <class 'ComparedWithAnError'>. The error was:\n"
             "RuntimeError: these are never equal\n"
             "\n"
-            "A static argument is part of the key under which compiled code is found: two with one hash "
-            "are compared, and `==` has to answer True or False. Write `__eq__` so, or pass what "
-            "identifies the value."
+            "A static argument is part of the key under which compiled code is found: two with the same hash are "
+            "compared, and `==` must return True or False. Write `__eq__` so that it does, or pass something else "
+            "that identifies the value."
         ),
     ),
     "staticmethod": (
@@ -466,8 +466,8 @@ TEXTS = {
         (
             "function <lambda> at HERE traced for jit returned a value of type <class 'str'> at output "
             "component ['a'][1], which is not a valid JAX type\n"
-            "Return arrays and numbers, alone or in tuples, lists and dicts. What does not depend on "
-            "values, such as a text, a shape or a function, need not go through the traced function."
+            "Return arrays and numbers, alone or in tuples, lists and dicts. Make the rest, such as a text, a shape "
+            "or a function, outside of the traced function."
         ),
     ),
     "operand": (
@@ -476,9 +476,8 @@ TEXTS = {
         (
             "Error interpreting argument to add as a JAX value. The problematic value is of type <class "
             "'str'> and was passed to add at position 1.\n"
-            "Operands are arrays and numbers. Of a list, make an array with `jnp.array`; what is known "
-            "while tracing, such as a text,\n"
-            "selects in Python what to compute."
+            "Operands must be arrays or numbers. Make a list an array with `jnp.array`. A text cannot be computed with: choose by it in "
+            "Python, with `if`."
         ),
     ),
     "jax tracer": (
@@ -491,9 +490,10 @@ TEXTS = {
             "This typically means that a jit-wrapped function was called with a non-array argument, and "
             "this argument was not marked as static using the static_argnums or static_argnames "
             "parameters of jit.\n"
-            "This is a tracer of jax itself: `jax.jit`, or what is like it, was applied to a function of jitkit, "
-            "into which it does not reach. Take both from one library: the transformation from jitkit "
-            "(`import jitkit as jax`), or what the function computes with from JAX (`import jax.numpy as jnp`)."
+            "This is a tracer of jax itself: `jax.jit`, or another transformation of JAX's, was applied to a "
+            "function that computes with jitkit, which it cannot see. Take both from one library: the "
+            "transformation from jitkit (`import jitkit as jax`), or the operations from JAX (`import jax.numpy "
+            "as jnp`)."
         ),
     ),
     "unusable donation": (
@@ -593,7 +593,7 @@ TEXTS = {
         (
             "cond_fun must return a boolean scalar, but got output type(s) [ShapedArray(int32[], "
             "weak_type=True)].\n"
-            "It says whether the loop goes on: compare (`i < n` instead of `n - i`), and reduce arrays "
+            "The condition says whether the loop goes on: compare (`i < n` instead of `n - i`), and reduce arrays "
             "with `.all()` or `.any()`."
         ),
     ),
@@ -602,7 +602,7 @@ TEXTS = {
         "TypeError",
         (
             "lower and upper arguments to fori_loop must have equal types, got int32 and float32\n"
-            "Both are integers of one type: `int(n)`, or `n.astype(jnp.int32)` for arrays."
+            "Both must be integers of one type: `int(n)`, or `n.astype(jnp.int32)` for arrays."
         ),
     ),
     "scan pair": (
@@ -624,8 +624,8 @@ TEXTS = {
         "ValueError",
         (
             "scan got values with different leading axis sizes: 2, 3.\n"
-            "Step i sees x[i] of each. What all steps share is closed over, or carried, and not scanned "
-            "over."
+            "Step i gets x[i] of each array. Do not scan over what all steps share: the body can use it directly, or "
+            "carry it."
         ),
     ),
     "put on string": (
@@ -651,8 +651,8 @@ TEXTS = {
         "ValueError",
         (
             "Incompatible shapes for broadcasting: shapes=[(2, 3), (4,)]\n"
-            "From the last axis to the first, sizes must be equal, or one of them 1. `x[:, None]` adds an"
-            " axis."
+            "Compare the shapes from their last axis to the first: two sizes must be equal, or one of them 1. "
+            "`x[:, None]` adds an axis of size 1."
         ),
     ),
     "missing": (

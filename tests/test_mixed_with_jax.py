@@ -136,9 +136,9 @@ MIXED = {
     "lax": (lambda x: jax_lax.add(x, x), "jax_lax: is `jax.lax`. Change its import to `import jitkit.lax as jax_lax`."),
     "control flow": (lambda x: jax_lax.fori_loop(0, 3, lambda i, c: c, x), "jax_lax: is `jax.lax`"),
     "nn": (lambda x: jax_nn.relu(x), "jax_nn: is `jax.nn`"),
-    "one name": (lambda x: cos(x), "cos: is JAX's. Take `cos` from jitkit.numpy or jitkit.lax."),
-    "jit": (lambda x: step(x), "step: was made by `jax.jit`. Make it by jitkit's `jit`."),
-    "vmap": (lambda x: mapped(x), "mapped: was made by JAX, from the function `<lambda>`. Make it by jitkit."),
+    "one name": (lambda x: cos(x), "cos: is JAX's. Use `cos` from jitkit.numpy or jitkit.lax."),
+    "jit": (lambda x: step(x), "step: was made by `jax.jit`. Make it with jitkit's `jit`."),
+    "vmap": (lambda x: mapped(x), "mapped: was made by JAX, from the function `<lambda>`. Make it with jitkit."),
     "grad": (lambda x: jax.grad(lambda y: y.sum())(x), "jax: is `jax`. Change its import to `import jitkit as jax`."),
     "missing module": (lambda x: jax.image.resize(x, (3,), "linear"), "jax: is `jax`."),
     "random": (lambda x: jax.random.normal(x), "jax: is `jax`."),
@@ -146,7 +146,7 @@ MIXED = {
         lambda x: jax_special.erf(x),
         "jax_special: is `jax.scipy.special`. Change its import to `import jitkit.scipy",
     ),
-    "one special": (lambda x: xlogy(x, x), "xlogy: is JAX's. Take `xlogy` from jitkit.scipy.special."),
+    "one special": (lambda x: xlogy(x, x), "xlogy: is JAX's. Use `xlogy` from jitkit.scipy.special."),
     "linalg": (lambda x: theirs.linalg.inv(x[None] * x[:, None]), "theirs: is `jax.numpy`"),
     "fft": (lambda x: theirs.fft.fft(x), "theirs: is `jax.numpy`"),
     "length": (lambda x: theirs.stack(x[0]), "theirs: is `jax.numpy`"),
@@ -177,9 +177,7 @@ def test_the_import_is_found_in_a_call_of_several_lines():
 @pytest.mark.parametrize("function", [step, theirs.sin, theirs.add, theirs.fft.fft, jax_special.erf, jax_lax.exp])
 def test_jitting_a_function_of_jax_says_so(function):
     operands = (1.0, 1.0) if function is theirs.add else (1.0,)
-    sentence = (
-        r"^.*\n\nA function of JAX's was called on a value that jitkit traces: .* is computed\.\nTake from jitkit "
-    )
+    sentence = r"^.*\n\nA function of JAX's was called on a value that jitkit traces: .* what JAX computes\.\nImport jitkit instead "
     with pytest.raises(TypeError, match=sentence):
         jitkit.jit(function)(*operands)
 
@@ -223,7 +221,7 @@ def test_a_transformation_of_jax_on_our_function_says_where_to_take_it_from(tran
     x = jax.numpy.ones(3) if transformation is jax.vmap else 1.0
     for function in (jitkit.jit(lambda x: x * 2), lambda x: jnp.sin(x)):
         with pytest.raises(
-            TypeError, match=re.escape(f"`{name}`, or what is like it, was applied to a function of jitkit")
+            TypeError, match=re.escape(f"`{name}`, or another transformation of JAX's, was applied to a function")
         ):
             transformation(function)(x)
 
@@ -281,7 +279,7 @@ def test_an_array_of_ours_is_a_constant_for_jax():
 
 def test_an_array_of_jax_s_that_is_indexed_by_a_traced_value_says_how():
     table = jax.numpy.arange(3.0)
-    with pytest.raises(IndexError, match=r"becomes one of jitkit's by `jnp\.asarray"):
+    with pytest.raises(IndexError, match=r"`jnp\.asarray\(x\)` makes an array of JAX's one of jitkit's"):
         jitkit.jit(lambda i: table[i])(1)
     assert jitkit.jit(lambda i: jnp.asarray(table)[i])(1) == 1.0
 

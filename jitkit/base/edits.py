@@ -8,141 +8,171 @@ JAX: jax/_src/errors.py:_JAXErrorMixin
 
 from __future__ import annotations
 
-BROADCAST = "\nFrom the last axis to the first, sizes must be equal, or one of them 1. `x[:, None]` adds an axis."
-
-BROADCAST_TO = "\nFrom the last axis to the first, a size is what is asked for, or 1, or missing. `x[:, None]` adds an axis at the end."
-
-ONE_DTYPE = "\n`lax` converts nothing by itself. `jnp` does; here one of them wants `.astype(...)`, or `lax.convert_element_type`."
-
-ONE_RANK = "\n`lax` broadcasts nothing but axes of size 1; `jnp` adds the axes that are missing. Here `x[None]` adds one in front."
-
-OF_A_LIST = "\nIt takes a list of arrays: `jnp.concatenate([x, y])`. Of numbers, `jnp.stack([a, b])` or `jnp.array([a, b])` makes an array."
-
-JOINED = "\nWhat is joined differs along that axis only. Along a new one, `jnp.stack` joins arrays of one shape."
-
-RANKS = "\nAll have the same number of axes: `x[None]` adds one in front, `x[:, None]` one after the first."
-
-STACKED = (
-    "\n`jnp.stack` makes a new axis, of arrays of one shape. Along an axis that is there, `jnp.concatenate` joins them."
+BROADCAST = (
+    "\nCompare the shapes from their last axis to the first: two sizes must be equal, or one of them 1. `x[:, None]` "
+    "adds an axis of size 1."
 )
 
-SEVERAL_UNKNOWN = "\n-1 stands for the one size that follows from the others."
+BROADCAST_TO = (
+    "\nCompare the shapes from their last axis to the first: each size must be the one that you ask for, or 1, or "
+    "missing. `x[:, None]` adds an axis at the end."
+)
 
-SQUEEZED = "\nOnly an axis of size 1 can be left out. Without `axis`, all of those are."
+ONE_DTYPE = (
+    "\n`lax` never converts dtypes; the `jnp` function does. Use that, or convert one operand with `.astype(...)`."
+)
 
-UNEQUAL_PARTS = "\n`jnp.array_split` makes parts of unequal sizes; a list of indices says where to cut."
+ONE_RANK = "\n`lax` never adds axes; the `jnp` function does. Use that, or add one in front with `x[None]`."
 
-NO_NONE = "\nA missing number is `jnp.nan`, or a mask beside the array. In a tree, None may stand for what is missing."
+OF_A_LIST = (
+    "\nPass one list of arrays: `jnp.concatenate([x, y])`. To make an array of numbers, use `jnp.stack([a, b])` or "
+    "`jnp.array([a, b])`."
+)
 
-NO_TEXT = "\nTexts stay in Python: close over them, make them static arguments, or number them."
+JOINED = "\nThe arrays may differ in size along that axis only. `jnp.stack` joins arrays of one shape along a new axis."
 
-INTEGER_INDEX = "\nAn index counts: `int(i)` of a number of Python, `i.astype(int)` of an array, `//` instead of `/` where it is computed."
+RANKS = "\nAll arrays must have the same number of axes: `x[None]` adds one in front, `x[:, None]` one after the first."
+
+STACKED = (
+    "\n`jnp.stack` joins arrays of one shape along a new axis. `jnp.concatenate` joins them along an axis that they "
+    "already have."
+)
+
+SEVERAL_UNKNOWN = "\nOnly one size may be -1: it follows from the others."
+
+SQUEEZED = "\n`squeeze` removes axes of size 1 only. Without `axis`, it removes all of those."
+
+UNEQUAL_PARTS = (
+    "\n`jnp.array_split` makes parts of unequal sizes. You can also pass a list of the indices at which to cut."
+)
+
+NO_NONE = "\nFor a missing number, use `jnp.nan`, or keep a mask beside the array."
+
+NO_TEXT = "\nArrays hold numbers only. Keep texts in Python lists, pass them as static arguments, or number them."
+
+INTEGER_INDEX = (
+    "\nAn index must be an integer. Write `//` instead of `/` where you compute it, or convert it: `int(i)` for a "
+    "number, `i.astype(int)` for an array."
+)
 
 BITS = (
-    "\nThese are operations of bools and integers. In a comparison, parentheses come first: `(x > 0) & (x < 1)`. A power is `**`, "
-    "and `~mask` turns bools around."
+    "\n`&`, `|`, `^` and `~` work on bools and integers. They bind tighter than `<`, so comparisons need parentheses: "
+    "`(x > 0) & (x < 1)`. A power is written `**`."
 )
 
 ONE_BY_ONE = (
-    "\nElement by element: `(a > 0) & (a < 2)` instead of `and` or `0 < a < 2`, `|` instead of `or`, `~(a > 0)` instead of "
-    "`not`, and `jnp.where(a > 0, x, y)` instead of `x if a > 0 else y`."
+    "\nTo compare element by element, write `(a > 0) & (a < 2)` instead of `and` or `0 < a < 2`, `|` instead of `or`, "
+    "`~(a > 0)` instead of `not`, and `jnp.where(a > 0, x, y)` instead of `x if a > 0 else y`."
 )
 
-INTEGER_SIZE = "\nA size is an integer: `n // 2` instead of `n / 2`, `int(n)` of a number of Python."
+INTEGER_SIZE = "\nA size must be an integer: write `n // 2` instead of `n / 2`, or `int(n)`."
 
-A_NUMBER = "\nA product with a number is `x * 2`."
+A_NUMBER = "\nTo multiply by a number, write `x * 2`."
 
-BOTH_OR_NONE = "\n`jnp.where(condition, x, y)` takes both x and y; `jnp.where(condition)` alone gives the places."
+BOTH_OR_NONE = (
+    "\nPass both x and y: `jnp.where(condition, x, y)`. `jnp.where(condition)` alone returns the places where it is "
+    "True."
+)
 
-SHIFTED = "\nA shift moves bits of integers. Of floats: `x * 2.0**n`."
+SHIFTED = "\n`<<` and `>>` move the bits of integers. To scale a float, write `x * 2.0**n`."
 
-OF_A_SEQUENCE = "\nMake an array of it, once: `jnp.array(...)`."
+OF_A_SEQUENCE = "\nMake the list or tuple an array first: `jnp.array(...)`."
 
-OF_A_TREE = "\nTo do it to each array in a tree: `jax.tree.map(lambda leaf: ..., tree)`."
+OF_A_TREE = "\nTo do this to each array in the dict, write `jax.tree.map(lambda leaf: ..., tree)`."
 
 FORI_ORDER = "\nThe order is `lax.fori_loop(lower, upper, body_fun, init_val)`, and the body takes (i, carry)."
 
 WHILE_ORDER = "\nThe order is `lax.while_loop(cond_fun, body_fun, init_val)`; both functions take the carry."
 
 FUNCTION_FIRST = (
-    "\nFunctions come first: `lax.map(f, xs)`, `lax.scan(f, init, xs)`. One that they need besides is closed over."
+    "\nThe function comes first: `lax.map(f, xs)`, `lax.scan(f, init, xs)`. A second function that it needs is not an "
+    "argument: use it inside of f."
 )
 
 HOW_IT_IS_CALLED = (
-    "\n`lax` calls the body of `scan` with (carry, x), that of `fori_loop` with (i, carry), both functions of `while_loop` with (carry), "
-    "and branches of `cond` and `switch` with the operands, one argument for each."
+    "\n`lax` calls the body of `scan` with (carry, x), the body of `fori_loop` with (i, carry), both functions of "
+    "`while_loop` with (carry), and branches of `cond` and `switch` with the operands, one argument for each."
 )
 
-AT_INDEX = "\nFirst where, then what: `x.at[index].set(y)`."
+AT_INDEX = "\nSay first where, then what: `x.at[index].set(y)`."
 
-AT_IS_NO_PLACE = "\nA new array is made: `x = x.at[index].set(y)`."
+AT_IS_NO_PLACE = "\nArrays do not change. Make a new one: `x = x.at[index].set(y)`."
 
 NOT_ITS_RESULT = (
     "\nPass the function itself, and call what comes back: `jit(f)(x)`, `grad(f)(x)`. This is a value, perhaps `f(x)`."
 )
 
 TWO_FUNCTIONS = (
-    "\nThe branches are functions of the operands: `lax.cond(pred, lambda x: a, lambda x: b, x)`. "
-    "`jnp.where(pred, a, b)` chooses between values."
+    "\nPass two functions, which are called with the operands: `lax.cond(pred, lambda x: a, lambda x: b, x)`. To "
+    "choose between two values, use `jnp.where(pred, a, b)`."
 )
 
 SCANNED = (
-    "\nEach step takes one slice of the first axis of `xs`: of an array, such as `jnp.arange(n)`. Without data, "
+    "\n`scan` walks along the first axis of arrays: pass `jnp.arange(n)` instead of a number, or no data and "
     "`lax.scan(f, init, length=n)`."
 )
 
 FLOAT_INPUT = (
-    "\nA derivative is taken by real numbers: write `3.0` instead of `3`, or `x.astype(float)`. Of several arguments, `argnums` says "
-    "by which."
+    "\n`grad` differentiates with respect to real numbers: write `3.0` instead of `3`, or `x.astype(float)`. "
+    "`argnums` says which argument it is."
 )
 
-FLOAT_OUTPUT = "\nAn integer moves in steps, and has no derivative. Return what it was made of, before `argmax`, `round` or `astype(int)`."
+FLOAT_OUTPUT = (
+    "\nIntegers change in steps, so they have no derivative. Return the floats from which they were made, before "
+    "`argmax`, `round` or `astype(int)`."
+)
 
-PAIR_WITH_AUX = "\nWith has_aux=True the function returns a pair: `return loss, aux`. The gradient is of the first."
+PAIR_WITH_AUX = (
+    "\nWith has_aux=True the function must return a pair: `return loss, aux`. `grad` differentiates the first."
+)
 
-BY_POSITION = "\n`argnums` counts arguments that are passed by position, from 0: `grad(f)(x)`, and not `grad(f)(x=x)`."
+BY_POSITION = (
+    "\n`argnums` counts the arguments that are passed by position, from 0: write `grad(f)(x)` instead of "
+    "`grad(f)(x=x)`."
+)
 
 NOT_DATA = (
-    "\nWhat is not a number has no derivative: close over it, or take it out of the tree, and pass the arrays alone."
+    "\nOnly numbers have a derivative. Take the rest out of the tree, or use it inside of the function without "
+    "passing it."
 )
 
-PRIMALS = "\nBoth are tuples of arguments, one of one, too: `jvp(f, (x,), (v,))`."
+PRIMALS = "\nBoth must be tuples of arguments, also where there is only one: `jvp(f, (x,), (v,))`."
 
-TANGENTS = "\nA tangent has the shape and dtype of its argument: `jnp.ones_like(x)`."
+TANGENTS = "\nA tangent must have the shape and dtype of its argument, as `jnp.ones_like(x)` has."
 
-COTANGENTS = "\nA cotangent has the shape and dtype of the result: `jnp.ones_like(y)`."
+COTANGENTS = "\nA cotangent must have the shape and dtype of the result, as `jnp.ones_like(y)` has."
 
-NO_JVP_RULE = "\nGive it one: `@f.defjvp`, above a function of (primals, tangents) that returns (result, tangent)."
+NO_JVP_RULE = (
+    "\nWrite the rule: put `@f.defjvp` above a function of (primals, tangents) that returns (result, tangent)."
+)
 
 JVP_OF_VJP = (
-    "\nIts rule goes backward only, and `jvp`, `jacfwd`, `hessian` and `linearize` go forward: take `jacrev`, or write the rule "
-    "with `custom_jvp`, which serves both."
+    "\nIts rule serves the reverse mode only, and `jvp`, `jacfwd`, `hessian` and `linearize` use the forward mode. "
+    "Use `jacrev`, or write the rule with `custom_jvp`, which serves both."
 )
 
-TANGENT_OUT = "\nThe rule returns a result and its tangent, which has the result's shape and dtype."
+TANGENT_OUT = "\nThe rule must return the result and its tangent, which has the result's shape and dtype."
 
-SEED = "\nA seed is an integer: `random.key(0)`."
+SEED = "\nA seed must be an integer: `random.key(0)`."
 
-KEY_FIRST = "\nA key comes first: `random.normal(random.key(0), shape)`."
+KEY_FIRST = "\nThe key comes first: `random.normal(random.key(0), shape)`."
 
-KEY_ARITHMETIC = (
-    "\nA key is not a number. A new one comes from `random.fold_in(key, i)`, several from `random.split(key)`."
-)
+KEY_ARITHMETIC = "\nA key is not a number. `random.fold_in(key, i)` makes a new one, `random.split(key)` makes several."
 
-OF_THE_SAME_TREE = "\nThe leaves are those of `tree.flatten`, in their order, as many as there are."
+OF_THE_SAME_TREE = "\nPass all leaves, in the order in which `tree.flatten` returns them."
 
-ONE_KIND_OF_KEY = "\nKeys of a dict are put in order, so they are all of one kind: all texts, or all numbers."
+ONE_KIND_OF_KEY = "\nA dict's keys are sorted, so they must be all texts or all numbers."
 
 FLOAT_POWER = "\nMake the base a float: `x.astype(float) ** -1`, or `1 / x`."
 
 FEATURES = (
-    "\nWithout `dimension_numbers`, images are (batch, features, height, width), and kernels (features out, features in, "
-    "height, width)."
+    "\nWithout `dimension_numbers`, images must be (batch, features, height, width), and kernels (features out, "
+    "features in, height, width)."
 )
 
 NOT_AN_F_STRING = (
-    "\nIn the text stands one {} for each argument: `jax.debug.print('{} {}', x, y)`. An f-string is filled while tracing, and has none "
-    "left: write it without the f."
+    "\nThe text needs one {} for each argument: `jax.debug.print('{} {}', x, y)`. An f-string has none left, because "
+    "Python fills it while tracing: write it without the f."
 )
 
-VALUE_LATER = "\nWait for what the jitted function returns, outside of it."
+VALUE_LATER = "\nCall it on what the jitted function returns, outside of that function."

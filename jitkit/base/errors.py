@@ -211,8 +211,8 @@ def about_value_of_jax(x: Any) -> str:
     t = type(x)
     if t.__module__.startswith("jax.") and t.__name__ == "PRNGKeyArray":
         return (
-            "\nThis is a random key of jax itself. Make it with `jitkit.random.key(seed)`, which gives the same numbers; or pass on "
-            "what it is made\nof: `jitkit.random.wrap_key_data(jax.random.key_data(key))`."
+            "\nThis is a random key of jax itself. Make it with `jitkit.random.key(seed)`, which gives the same "
+            "numbers, or convert this one: `jitkit.random.wrap_key_data(jax.random.key_data(key))`."
         )
     if not t.__module__.startswith("jax.") or not t.__name__.endswith("Tracer"):
         return ""
@@ -220,9 +220,9 @@ def about_value_of_jax(x: Any) -> str:
         t.__name__, "jax.jit"
     )
     return (
-        f"\nThis is a tracer of jax itself: `{maker}`, or what is like it, was applied to a function of jitkit, into which "
-        "it does not reach. Take both from one library: the transformation from jitkit (`import jitkit as jax`), or what "
-        "the function computes with from JAX (`import jax.numpy as jnp`)."
+        f"\nThis is a tracer of jax itself: `{maker}`, or another transformation of JAX's, was applied to a function "
+        "that computes with jitkit, which it cannot see. Take both from one library: the transformation from "
+        "jitkit (`import jitkit as jax`), or the operations from JAX (`import jax.numpy as jnp`)."
     )
 
 
@@ -230,7 +230,7 @@ def key_for_jax_error(aval: Any) -> TypeError:
     """Return the error for a random key of ours that was given to JAX."""
     return TypeError(
         f"A random key of jitkit, {aval.str_short()}, was given to JAX, which knows its own keys only.\nMake it with "
-        "`jax.random.key(seed)`, which gives the same numbers; or pass on what it is made of:\n"
+        "`jax.random.key(seed)`, which gives the same numbers, or convert this one:\n"
         "`jax.random.wrap_key_data(jitkit.random.key_data(key))`."
     )
 

@@ -88,20 +88,20 @@ def _is_raised_for_jax(traceback: types.TracebackType | None) -> bool:
 
 OF_JAX = "of jax itself"  # in our errors about a value of JAX's
 _SUMMARY = (
-    "A function of JAX's was called on a value that jitkit traces: neither can JAX compute with it, nor jitkit see "
-    "what is computed."
+    "A function of JAX's was called on a value that jitkit traces: JAX cannot compute with it, and jitkit cannot see "
+    "what JAX computes."
 )
 _REFUSAL = (
     "is not a valid JAX type|Error interpreting argument to|requires ndarray or scalar arguments, got"  # in JAX's words
 )
 _UNHASHABLE = "Non-hashable static arguments are not supported"
 _IN_A_LIBRARY = (
-    "It was called by {} ({}), which computes with JAX.\nCall that where nothing is traced, with arrays; or write that "
-    "part with jitkit."
+    "It was called by {} ({}), which computes with JAX.\nCall it outside of the traced function, with arrays, or "
+    "write that part with jitkit."
 )
 _GENERAL = (
-    "Take from jitkit what is taken from JAX: `import jitkit as jax`, `import jitkit.numpy as jnp`.\n"
-    "An array of JAX's becomes one of jitkit's by `jnp.asarray(x)`, and can be indexed by a traced value then."
+    "Import jitkit instead of JAX: `import jitkit as jax`, `import jitkit.numpy as jnp`.\n"
+    "`jnp.asarray(x)` makes an array of JAX's one of jitkit's, which a traced value can index."
 )
 
 
@@ -128,11 +128,11 @@ def _instead(name: str, value: Any) -> str | None:
     wrapped = getattr(value, "__wrapped__", value)
     name = getattr(wrapped, "__name__", name)
     if is_of_jax(getattr(wrapped, "__module__", None)):  # such as `from jax.numpy import sin`
-        return f"is JAX's. Take {_places(name)}."
+        return f"is JAX's. Use {_places(name)}."
     if is_of_jax(type(value).__module__):  # `jax.jit(f)` is an object of JAX's C++
-        return "was made by `jax.jit`. Make it by jitkit's `jit`."
+        return "was made by `jax.jit`. Make it with jitkit's `jit`."
     made_by_jax = is_of_jax(getattr(value, "__globals__", {}).get("__name__"))
-    return f"was made by JAX, from the function `{name}`. Make it by jitkit." if made_by_jax else None
+    return f"was made by JAX, from the function `{name}`. Make it with jitkit." if made_by_jax else None
 
 
 def _places(name: str) -> str:
@@ -149,7 +149,7 @@ def _import_instead(name: str, module: str) -> str:
     try:
         late_rooms.import_room(ours)
     except ModuleNotFoundError:
-        return f"is `{module}`, of which there is no jitkit version. docs/parity.md says what there is."
+        return f"is `{module}`, which jitkit does not have. docs/parity.md says what there is."
     parent, _, last = ours.rpartition(".")
     how = f"import {ours} as {name}" if last != name or not parent else f"from {parent} import {last}"
     return f"is `{module}`. Change its import to `{how}`."

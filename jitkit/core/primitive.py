@@ -252,8 +252,8 @@ class Primitive:
 
 
 _OPERANDS = (
-    "\nOperands are arrays and numbers. Of a list, make an array with `jnp.array`; what is known while tracing, such as "
-    "a text,\nselects in Python what to compute."
+    "\nOperands must be arrays or numbers. Make a list an array with `jnp.array`. A text cannot be computed with: "
+    "choose by it in Python, with `if`."
 )
 
 

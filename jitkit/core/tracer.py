@@ -95,15 +95,16 @@ class Tracer(Operators):
 
     def __hash__(self) -> int:
         raise TypeError(
-            f"unhashable type: {type(self).__name__!r}\nA traced value is in no set, and is no key of a dict: which one would it be? "
-            "Instead of `x in {1, 2}`: (x == 1) | (x == 2). Instead of table[x]: an array, jnp.array(values)[i], or lax.switch."
+            f"unhashable type: {type(self).__name__!r}\nSets and dicts look values up, and a traced value is not "
+            "known yet. Write (x == 1) | (x == 2) instead of `x in {1, 2}`, and jnp.array(values)[i] or "
+            "lax.switch instead of table[x]."
         )
 
     def __format__(self, spec: str) -> str:
         if spec:
             raise TypeError(
-                f"unsupported format string passed to {type(self).__name__}.__format__\nA traced value has no digits yet. "
-                f"This prints them when the program runs: jitkit.debug.print('{{x:{spec}}}', x=x)."
+                f"unsupported format string passed to {type(self).__name__}.__format__\nA traced value has no digits "
+                f"yet. To print them when the program runs: jitkit.debug.print('{{x:{spec}}}', x=x)."
             )
         return str(self)
 

@@ -83,7 +83,7 @@ class VjpRule:
                 f"{rule} where the first element represents the primal output (equal to those of the custom_vjp-decorated function "
                 f"{self.name}) and the second element represents residuals (i.e. values stored from the forward pass for use "
                 f"on the backward pass), but instead of a pair the fwd rule {fwd} produced {pair}.\n"
-                "End it with `return result, (what, bwd, needs)`; `return result, None` where it needs nothing."
+                "End it with `return result, (what, bwd, needs)`, or `return result, None` if bwd needs nothing."
             )
         outs, out_tree = tree_flatten(pair[0])
         check_results(
@@ -316,6 +316,6 @@ def _checked(ct: Any, aval: Any, path: Any) -> Any:
             "Custom VJP bwd rule must produce an output with the same type as the args tuple of the primal function, but at "
             f"output{keystr(path)} the bwd rule produced an output of type {given.str_short()} corresponding to an input of "
             f"type {aval.str_short()}, so the shapes do not match\n"
-            "A cotangent has the shape of its argument: what was summed going forward is broadcast going back, and the other way round."
+            "A cotangent has the shape of its argument: where the function sums, its rule broadcasts, and the other way round."
         )
     return ct

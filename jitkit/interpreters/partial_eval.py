@@ -320,8 +320,8 @@ def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
             f"function {debug_info.func_src_info} traced for {debug_info.traced_for} returned a value of "
             f"type {type(x)}{where}, "
             "which is not a valid JAX type\n"
-            "Return arrays and numbers, alone or in tuples, lists and dicts. What does not depend on values, such as a "
-            "text, a shape or a function, need not go through the traced function."
+            "Return arrays and numbers, alone or in tuples, lists and dicts. Make the rest, such as a text, a shape "
+            "or a function, outside of the traced function."
         )
 
 

@@ -99,7 +99,7 @@ def vmap(
                 "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed "
                 f"to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}\n"
                 "Give an axis for each argument, and None for one that is the same for all elements: in_axes=(0, None)."
-                + " Arguments by keyword are not among them: all are mapped along axis 0."
+                + " It does not count keyword arguments: all are mapped along axis 0."
                 * bool(kwargs)
             )
         args, kwargs = partial_eval.with_stand_ins_in((args, kwargs))
@@ -215,7 +215,8 @@ def mapped_size(
     if not different:
         raise ValueError(
             "vmap must have at least one non-None value in in_axes or axis_size must be specified\n"
-            "None is for what is the same for all elements. Something has to be mapped over: in_axes=0, or axis_size=3 elements."
+            "None marks an argument that is the same for all elements. Map over at least one (in_axes=0), or say how "
+            "many elements there are (axis_size=3)."
         )
     raise _inconsistent_sizes(_names_of_leaves(fun, tree, leaves), dims, sizes, axis_size)
 
@@ -229,7 +230,7 @@ def _size_along(x: Any, dim: int) -> int:
         raise ValueError(
             f"vmap was requested to map its argument along axis {dim}, which implies that its rank should be at least "
             f"{dim + 1 if dim >= 0 else -dim}, but is only {len(shape)} (its shape is {shape})\n"
-            "An argument that is the same for all elements has None among the axes: vmap(f, in_axes=(0, None))."
+            "For an argument that is the same for all elements, write None among the axes: vmap(f, in_axes=(0, None))."
         )
     return int(shape[dim])
 
@@ -251,7 +252,8 @@ def _inconsistent_sizes(
         )
     first = "\n".join(lines).removesuffix(";")
     return ValueError(
-        f"{first}\nAll that is mapped over has one size along its axis. What is the same for all elements has None: in_axes=(0, None)."
+        f"{first}\nAll arguments that are mapped need the same size along their mapped axis. For an argument that is "
+        "the same for all elements, write None: in_axes=(0, None)."
     )
 
 
@@ -328,5 +330,5 @@ def not_the_same_for_all(axis: AxisData, tree: PyTreeDef, i: int, dim: int) -> V
     paths, _ = tree_flatten_with_path(skeleton(tree, range(tree.num_leaves)))
     return ValueError(
         f"at vmap out_axes{keystr(paths[i][0])}, got axis spec None but output was batched on axis {dim}\n"
-        "None is for what is the same for all elements. Give the axis where the batch goes, such as 0."
+        "None marks a result that is the same for all elements. Say where the batch goes, such as axis 0."
     )

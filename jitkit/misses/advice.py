@@ -85,7 +85,7 @@ def of_trees(before: PyTreeDef, now: PyTreeDef) -> str:
 
 def _of_data(kind: type, before: Any, now: Any) -> str:
     if not issubclass(kind, dict):
-        return "Metadata are constants of the program: what changes from call to call is a leaf of the class, not metadata."
+        return "Metadata is compiled into the program as constants: make what changes from call to call a leaf of the class."
     if set(before) != set(now):
         return "Pass the same keys in every call, to share one entry: what is missing may be zeros."
     return (

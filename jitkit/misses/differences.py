@@ -124,7 +124,7 @@ def _difference(change: Change, before: str, now: str, advice: str = "", name: s
 def _option(change: Change, calls: Calls) -> Iterator[Difference]:
     if change.name == "axis_env":
         before, now = (_axes_in_words(axes) for axes in (change.before, change.now))
-        advice = "A function may ask for the size of a named axis: it is traced for each. Map over batches of one size."
+        advice = "A function may ask for the size of a named axis, so it is traced for each size. Map over batches of one size."
         yield _difference(change, before, now, advice, name="the named axes around")
         return
     advice = "Each value of an option has programs of its own: set it once, before the first call."
@@ -162,7 +162,7 @@ def _advice_on_defaults(name: str, passed: Argument, default: Any) -> str:
     if not name.isidentifier():  # another one of *args
         return ""
     if passed.static is None and passed.keys:
-        return "What is left out is a constant of the program, what is passed is an input."
+        return "A default that is left out is a constant of the program; an argument that is passed is an input."
     if passed.static is not None:
         what, value = static_text(passed.static.value), passed.static.value
         is_default = type(value) is type(default) and safe_equal(value, default)
@@ -277,11 +277,11 @@ def _advice_on_weak_types(change: Change, calls: Calls) -> str:
         )
     if aval_of(change.now).shape == ():  # under `trace`, a Python scalar arrives as its type
         return (
-            "A Python scalar, and what is computed from such alone, is weakly typed; wrap it in "
+            "A Python scalar, and a value computed from Python scalars alone, is weakly typed; wrap it in "
             f"jnp.{name}(...) to share the entry."
         )
     return (
-        "What is computed from Python scalars alone is weakly typed; end that with "
+        "A value computed from Python scalars alone is weakly typed; end the computation with "
         f"`.astype(jnp.{name})` to share the entry."
     )
 
@@ -298,8 +298,8 @@ _TYPE_ADVICE: dict[str, Callable[[Change, Calls], str]] = {
 
 def _device(change: Change, calls: Calls) -> Iterator[Difference]:
     advice = (
-        "Committed arguments decide where a program runs, and it is compiled for that place. What commits is "
-        "device_put with a device, or a computation with committed arguments."
+        "Committed arguments decide where a program runs, and it is compiled for that place. `device_put` with a "
+        "device commits an array, and so does a computation with committed arguments."
     )
     yield _difference(change, _place(change.before), _place(change.now), advice)
 

@@ -254,7 +254,10 @@ def milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms"
 
 
-_NOTHING_TO_MEND = "A difference without an edit below it makes a program of its own: compiled once, and found again at the next such call."
+_NOTHING_TO_MEND = (
+    "A difference without an edit below it needs a program of its own, which is compiled once, and found again at "
+    "the next such call."
+)
 
 
 # --- for users ----------------------------------------------------------------------------------------------

@@ -158,7 +158,9 @@ def made_again(origin: Origin, count: int, in_loop: bool) -> str:
 
 
 # Bound methods of one object are equal, but each access makes a new one, whose programs die with it.
-_METHODS_ARE_KNOWN = "to jit, that of another instance is another function, and so is one made after the last is gone"
+_METHODS_ARE_KNOWN = (
+    "to jit, the method of another instance is another function, and so is a method made after the last one is gone"
+)
 
 
 _MADE_AGAIN = {

@@ -138,8 +138,9 @@ def _match_batches(a: Any, b: Any) -> _Batches:
             batches.shared.append(i)
         else:
             raise ValueError(
-                f"Incompatible types for matmul arguments: {_shown(a)} and {_shown(b)}\nAll axes but the last two are of the batch: they "
-                "are equal, or one of them is 1. Where only one operand has a batch, `vmap` or `x[None]` says so."
+                f"Incompatible types for matmul arguments: {_shown(a)} and {_shown(b)}\nAll axes but the last two "
+                "are batch axes: their sizes must be equal, or one of them 1. If only one operand has a batch, "
+                "use `vmap`, or add an axis to the other with `x[None]`."
             )
     if a.ndim > 1:
         batches.of_a.append(rank)

@@ -165,7 +165,7 @@ def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
         if not all(have in (0, want) for have, want in zip(mask.shape, expected, strict=True)):
             raise IndexError(
                 f"boolean index did not match shape of indexed array in index {position}: got {mask.shape}, expected {expected}"
-                "\nA mask has the sizes of the axes that it selects from: it is made from that array, as in `x[x > 0]`."
+                "\nA mask must have the sizes of the axes that it selects from. Make it from that array, as in `x[x > 0]`."
             )
         expanded += [Part(i, Kind.ARRAY, (axis,)) for i, axis in zip(np.where(mask), part.axes, strict=True)]
     return expanded

@@ -187,8 +187,9 @@ def _check_slices(parts: list[Part]) -> None:
         if p.kind is Kind.SLICE and not is_known_slice(p.index):
             raise IndexError(
                 f"Slice entries must be static integers. Got {p.index} at position {position}\n"
-                "The size of a result is part of its type, which must be known while tracing. Use lax.dynamic_slice_in_dim(x, "
-                "start, size) for a window of known size at a traced position."
+                "The size of a result is part of its type, which must be known while tracing. For a window of known "
+                "size at a traced position, use lax.dynamic_slice_in_dim(x, start, size). If the size must vary, "
+                "make the argument that decides it static."
             )
 
 

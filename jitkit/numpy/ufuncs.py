@@ -30,7 +30,7 @@ def refuse_ufunc_options(name: str, out: Any, where: Any) -> None:
         if value is not None:
             raise NotImplementedError(
                 f"{option} argument of <jnp.ufunc '{name}'>\n"
-                f"Arrays are not written into: {'use the result' if option == 'out' else 'choose with `jnp.where`'}."
+                f"Arrays do not change: {'use the result' if option == 'out' else 'choose with `jnp.where`'}."
             )
 
 

@@ -59,7 +59,7 @@ def check_arraylike(name: str, *args: Any) -> None:
 
 def _as_array(x: Any) -> str:
     """Return the advice for a value that NumPy would convert to an array."""
-    convert = "\nConvert it first, so that the copy is seen: `jnp.array(...)`; of several arrays, `jnp.stack(...)`."
+    convert = "\nConvert it first: `jnp.array(...)`, or `jnp.stack(...)` for several arrays. It is not done for you, because it copies."
     return convert if isinstance(x, list | tuple) else ""
 
 

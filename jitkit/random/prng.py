@@ -236,7 +236,7 @@ def _check_key_data(data: Any, impl: PRNGImpl) -> None:
     if not all(hasattr(data, attribute) for attribute in ("ndim", "shape", "dtype")):
         raise TypeError(
             f"{problem} key_data to have ndim, shape, and dtype attributes. Got {data}\n"
-            f"A key is made of a seed once, and split from then on: `key = jitkit.random.key({data!r})`."
+            f"Make a key from the seed once, and split it from then on: `key = jitkit.random.key({data!r})`."
         )
     if data.ndim < 1:
         raise TypeError(f"{problem} key_data.ndim >= 1; got ndim={data.ndim}")

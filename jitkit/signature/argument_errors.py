@@ -20,7 +20,8 @@ def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -
             "An overflow was encountered while parsing an argument to a jitted computation, whose argument "
             "path is "
             f"{name}. Got {type(x)} with value {x}\n"
-            "It does not fit the 32-bit integers that are the default. Pass a float, or enable 64-bit types."
+            "It does not fit the 32-bit integers that are the default. Pass a float, or enable 64-bit types: "
+            "`jitkit.config.update('jax_enable_x64', True)`."
         )
     if hasattr(x, "__jax_array__") and not errors.about_value_of_jax(x):
         return ValueError(
@@ -49,11 +50,11 @@ def _instead_of(fun: Callable[..., Any], x: Any, name: str) -> str:
         return about.lstrip()
     if isinstance(x, Iterator):
         return (
-            f"It gives its values one after the other. Make an array of them: `jnp.array(list({name}))`, for example."
+            f"It yields its values one at a time. Make an array of them first: `jnp.array(list({name}))`, for example."
         )
     code = getattr(fun, "__code__", None)
     if code is not None and traceback_util.is_own_file(code.co_filename):
-        return f"{name} is an array or a number here."  # nobody can make it static
+        return f"{name} must be an array or a number here."  # nobody can make it static
     if isinstance(x, str):
         return f"A string is not an array. If {name} selects a variant of the function, {_made_static(name)}."
     if isinstance(x, (set, frozenset)):
@@ -95,8 +96,9 @@ def _incomparable(kind: type, error: Exception) -> ValueError:
         "static arguments should be comparable using __eq__."
         f"The following error was raised when comparing two objects of types {kind} and {kind}. "
         f"The error was:\n{type(error).__name__}: {error}\n\n"
-        "A static argument is part of the key under which compiled code is found: two with one hash are compared, "
-        "and `==` has to answer True or False. Write `__eq__` so, or pass what identifies the value."
+        "A static argument is part of the key under which compiled code is found: two with the same hash are "
+        "compared, and `==` must return True or False. Write `__eq__` so that it does, or pass something else "
+        "that identifies the value."
     )
 
 
@@ -124,8 +126,8 @@ def _hashable_instead(value: Any) -> str:
     arrays = [name for name, part in parts.items() if hasattr(part, "shape")]
     if arrays:
         return (
-            f"Its {arrays[0]} is an array, which has no hash. Let the object be an argument that is traced: register its class as a pytree "
-            "(`jitkit.tree_util.register_dataclass`), and do not mark it as static."
+            f"Its {arrays[0]} is an array, which has no hash. Do not mark the object as static: register its class "
+            "as a pytree (`jitkit.tree_util.register_dataclass`), so that it is traced."
         )
     unhashable = [name for name, part in parts.items() if isinstance(part, list | dict | set)]
     if unhashable:

@@ -240,7 +240,7 @@ def structure_error(
     return TypeError(
         f"{what} branch outputs must have the same pytree structure, but they differ:\n\n{_sources(names, bodies, i)}\n"
         f"{text}\nRevise {one} and/or {two} so that they have the same pytree structure.\n\n"
-        "One program has one result, whichever branch runs: let the branch with less return what is missing, too, such as zeros "
+        "All branches must return the same structure: let the branch with less return what is missing, too, such as zeros "
         "(`jnp.zeros_like`)."
     )
 
@@ -270,7 +270,7 @@ def type_error(what: str, i: int, names: Sequence[str], bodies: Sequence[Body], 
     return TypeError(
         f"{what} branches must have equal output types but they differ.\n\n{_sources(names, bodies, i)}\n"
         f"{_sentences(differences)}\nRevise {one} and/or {two} so that all output types match.\n\n"
-        f"{made}Convert one of them, for example with `.astype(...)`."
+        f"{made}Convert one of them, for example with `.astype(...)`, or with `1.0` instead of `1`."
     )
 
 

@@ -158,8 +158,8 @@ def avals_of(leaves: Sequence[Any]) -> list[Any]:
         kind = str(type(bad)) if isinstance(bad, str) else f"'{type(bad)}'"
         raise TypeError(
             f"Argument '{bad}' of type {kind} is not a valid JAX type{errors.about_value_of_jax(bad)}\n"
-            "Carries and operands are trees of arrays. A value that is known while tracing, such as a text, can be "
-            f"closed over instead.{edits.FUNCTION_FIRST if callable(bad) else ''}"
+            "Carries and operands must be trees of arrays. The function can use other values, such as a text, "
+            f"without getting them as an argument.{edits.FUNCTION_FIRST if callable(bad) else ''}"
         ) from None
 
 

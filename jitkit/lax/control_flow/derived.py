@@ -119,7 +119,7 @@ def dtype_of_bounds(lower: Any, upper: Any) -> Any:
             return upper_dtype if lower_weak else lower_dtype
     raise TypeError(
         f"lower and upper arguments to fori_loop must have equal types, got {lower_dtype.name} and "
-        f"{upper_dtype.name}\nBoth are integers of one type: `int(n)`, or `n.astype(jnp.int32)` for arrays."
+        f"{upper_dtype.name}\nBoth must be integers of one type: `int(n)`, or `n.astype(jnp.int32)` for arrays."
     )
 
 

@@ -293,8 +293,8 @@ def bind_while(cond: Traced, body: Traced, init: Sequence[Any]) -> list[Any]:
 
 
 _HOW_TO_GO_ON = (
-    "\nIt says whether the loop goes on: compare (`i < n` instead of `n - i`), and reduce arrays with `.all()` or "
-    "`.any()`."
+    "\nThe condition says whether the loop goes on: compare (`i < n` instead of `n - i`), and reduce arrays with "
+    "`.all()` or `.any()`."
 )
 
 

@@ -99,8 +99,9 @@ def _refuse(*_: Any, **params: Any) -> NoReturn:
     raise ValueError(
         "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. "
         "Try using lax.scan, or using fori_loop with static start/stop.\n"
-        "Going backward, every turn's values have to be kept, and nobody knows how many turns there are. With Python numbers as bounds, "
-        "`fori_loop(0, 10, ...)` is a `scan`. Going forward it works as it is: `jvp`, `jacfwd`."
+        "The reverse mode must keep the values of every turn, and the number of turns is not known. With Python "
+        "numbers as bounds, `fori_loop(0, 10, ...)` becomes a `scan`, which has a derivative. The forward mode "
+        "works as it is: `jvp`, `jacfwd`."
     )
 
 
