@@ -2,6 +2,7 @@
 
 zygote        a clean process that forks workers
 walls         what a worker does to itself first: namespaces, limits, a filter of system calls
+libraries     the system's, which Python's own modules need
 imports       code that was handed over -> modules; the holes in them
 executables   StableHLO text -> executable, without compiling where it is known
 worker        runs checks with a student's functions, and sends what they compute

@@ -8,7 +8,6 @@ that worker": so there is nothing to be found in its memory, of which each worke
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import json
@@ -21,20 +20,9 @@ import sysconfig
 from collections.abc import Sequence
 
 from .imports import Holes, ImageFinder
+from .libraries import load_libraries
 from .walls import NEW_PID, call, close_system
 from .worker import work
-
-# what is loaded late: by threads that end, by C++, and by modules of Python's that an answer may import
-_LIBRARIES = (
-    "libgcc_s.so.1",
-    "libstdc++.so.6",
-    "libm.so.6",
-    "libpthread.so.0",
-    "libdl.so.2",
-    "librt.so.1",
-    "libutil.so.1",
-)
-_MODULES = ("bz2", "decimal", "hashlib", "lzma", "zlib")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -50,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     if arguments[5] == "imported":
         sys.modules[holes.__name__] = holes
         sys.meta_path.insert(0, ImageFinder(base))
-    for name in (*_MODULES, *arguments[6:], *(sorted(base) if arguments[5] == "imported" else ())):
+    for name in (*arguments[6:], *(sorted(base) if arguments[5] == "imported" else ())):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     sysconfig.get_paths()  # what jitkit asks for at the first line of Python that it looks up
@@ -58,9 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     sys.dont_write_bytecode = True
     own = os.open("/proc/self/ns/pid", os.O_RDONLY) if jailed else -1
     if jailed:
-        for library in _LIBRARIES:
-            with contextlib.suppress(OSError):
-                ctypes.CDLL(library)
+        load_libraries()
         close_system(os.path.dirname(os.__file__))
     gc.collect()
     gc.freeze()

@@ -1,0 +1,44 @@
+"""Libraries of the system that Python's own modules need: loaded while they are there, for whatever an answer imports
+
+A jail has none of the system's files once it serves (`walls.close_system`). An extension of Python's that needs one, such as sqlite3's, can
+be imported later if the library is in the process already. Each is read to its end: a page that nobody has read yet would be slow to read,
+and that is a message.
+"""
+
+from __future__ import annotations
+
+import _ctypes
+import contextlib
+import ctypes
+import os
+
+# what is loaded late by threads that end, and by C++
+_LATE = ("libgcc_s.so.1", "libstdc++.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1")
+_NOT_THERE = ("_test", "_ctypes_test", "_xx", "xx", "_tkinter")  # for Python's tests, and for windows
+
+
+def load_libraries() -> None:
+    """Load them. An extension that needs none of its own is not kept: what is mapped is copied by each fork."""
+    for library in _LATE:
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(library)
+    python = os.path.dirname(os.__file__)
+    extensions = os.path.join(python, "lib-dynload")
+    for name in sorted(os.listdir(extensions)) if os.path.isdir(extensions) else ():
+        if not name.startswith(_NOT_THERE):
+            before = _mapped()
+            with contextlib.suppress(OSError):  # the system does not have what it needs
+                extension = ctypes.CDLL(os.path.join(extensions, name))
+                if all(path.startswith(python) for path in _mapped() - before):
+                    _ctypes.dlclose(extension._handle)
+    for path in _mapped():
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            while file.read(1 << 20):
+                pass
+
+
+def _mapped() -> set[str]:
+    """The files that this process has mapped."""
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
+        lines = [line.rstrip("\n").split(None, 5) for line in file]
+    return {line[5] for line in lines if len(line) == 6 and line[5].startswith("/")}

@@ -1,0 +1,78 @@
+"""Python's standard library in the jail, where the system's files are not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from grading.grader.bubblewrap import JAX, JAXLIB, NUMPY, JailError
+from grading.grader.jail import Limits, Zygote
+
+# `antigravity` opens a page; the others are not in a jail: what shows windows, what makes environments, and what is for old code
+_LEFT_OUT = {"antigravity", "idlelib", "tkinter", "_tkinter", "turtle", "turtledemo", "lib2to3", "ensurepip"}
+_IMPORT_ALL = """
+import contextlib, importlib, io, json, sys
+def imported(names):
+    found = {}
+    for name in names:
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                importlib.import_module(name)
+        except BaseException as error:
+            found[name] = f"{type(error).__name__}: {error}"
+    return found
+"""
+_USED = """
+import sqlite3
+tables = sqlite3.connect(":memory:")
+tables.execute("create table t (x)")
+tables.execute("insert into t values (2)")
+assert list(tables.execute("select x * 3 from t")) == [(6,)]
+import bz2, lzma, ssl, uuid, zlib
+for module in (bz2, lzma, zlib):
+    assert module.decompress(module.compress(b"abc")) == b"abc"
+ssl.create_default_context()
+uuid.uuid4()
+"""
+
+
+def outside():
+    """The modules of the standard library that this Python has, with all that the machine has."""
+    names = sorted(sys.stdlib_module_names - _LEFT_OUT)
+    program = f"{_IMPORT_ALL}\nprint(json.dumps(imported({names!r})))"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True)
+    fails = json.loads(done.stdout.splitlines()[-1])
+    return [name for name in names if name not in fails]
+
+
+@pytest.mark.parametrize("packages", [NUMPY, JAX, JAXLIB])
+def test_every_module_of_the_standard_library_can_be_imported_in_a_jail(packages):
+    names = outside()
+    assert len(names) > 200
+    text = f"{_IMPORT_ALL}\nraise ImportError(json.dumps(imported({names!r})))\n"
+    assert json.loads(said(packages, text)) == {}
+
+
+def test_what_needs_a_library_of_the_systems_works_there():
+    assert said(NUMPY, f"{_USED}\nraise ImportError('done')\n") == "done"
+
+
+def said(packages, text):
+    """What the ImportError says with which `jitkit`, which is this text, ends in a jail."""
+    code = compile(text, "/jitkit/__init__.py", "exec")
+    try:
+        zygote = Zygote({"jitkit": ("/jitkit/__init__.py", True, code)}, packages)
+    except JailError as error:
+        pytest.skip(f"needs bubblewrap: {error}")
+    try:
+        with zygote.start(Limits()) as worker:
+            frame = worker.load({}, 60.0)
+    finally:
+        zygote.close()
+    assert frame is not None, "the worker lives"
+    name, _, rest = frame["text"].partition(": ")
+    assert name == "ImportError", frame["text"]
+    return rest
