@@ -30,7 +30,7 @@ def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, 
     """
     g = gate()
     compile_options = _compile_options(owners, options)
-    prepare_lapack("@lapack_" in text)
+    prepare_lapack(text)
     try:
         return _waited_for(lambda: owners[0].client.compile_and_load(text, list(owners), compile_options))
     except g.runtime_error as error:
@@ -45,7 +45,7 @@ def compile_with_callbacks(
     The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text.
     """
     g = gate()
-    prepare_lapack("@lapack_" in text)
+    prepare_lapack(text)
     parsed = mlir_module(text)
     devices_of_program = g.xla_client.DeviceList(tuple(owners))
     try:
@@ -116,14 +116,18 @@ def _wait_for_compilers() -> None:
         os._exit(130)  # the shell's status for Ctrl-C; skips cleanup, which would crash
 
 
-def prepare_lapack(is_called: bool) -> None:
-    """Prepare for a program that calls LAPACK: let jaxlib find the routines, which are scipy's, and XLA those of
-    jaxlib.
+def prepare_lapack(program: str | bytes) -> None:
+    """Prepare for a program if it calls LAPACK: let jaxlib find the routines, which are scipy's, and XLA those of jaxlib.
+
+    On GPUs, routines of JAX's plugin call LAPACK on the host. JAX registers them when it finds the plugin.
     """
-    if is_called:
+    data = program.encode() if isinstance(program, str) else program
+    if b"lapack_" in data:
         lapack = importlib.import_module("jaxlib.lapack")
         lapack._lapack.initialize()
         _register(lapack)
+    if b"cuhybrid_" in data:
+        importlib.import_module("jaxlib.gpu_solver").initialize_hybrid_kernels()
 
 
 @functools.cache
@@ -182,7 +186,7 @@ def serialize(executable: Any) -> bytes:
 
 def deserialize(data: bytes, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
     """Load an executable that was serialised. Damaged data raises."""
-    prepare_lapack(b"lapack_" in data)
+    prepare_lapack(data)
     return owners[0].client.deserialize_executable(data, list(owners), _compile_options(owners, options))
 
 

@@ -61,7 +61,7 @@ class Compiler:
 
     def compile(self, device: Any, text: str, options: Any) -> Any:
         """Compile the text."""
-        runtime.prepare_lapack("@lapack_" in text)
+        runtime.prepare_lapack(text)
         return self.host.compile_and_load(text, [device], options)
 
     def hlo(self, executable: Any) -> str:
@@ -143,8 +143,10 @@ class Cuda(Plugin):
 
     def load(self) -> Any:
         """Load the plugin, from the folder in which JAX would look for it."""
-        library = str(table.folder_of(table.cuda().plugin[1]) / "xla_cuda_plugin.so")
-        return _load_plugin("cuda", library)
+        package = table.cuda().plugin[1]
+        api = _load_plugin("cuda", str(table.folder_of(package) / "xla_cuda_plugin.so"))
+        _register_routines(api, package)
+        return api
 
     def topology(self, target: Target) -> tuple[str, dict[str, Any]]:
         """Describe one GPU as XLA does; the name is not read."""
@@ -225,6 +227,21 @@ def _load_plugin(name: str, library: str) -> Any:
     api = _ext.load_pjrt_plugin(name, library, None)
     _ext.initialize_pjrt_plugin(name)
     return api
+
+
+def _register_routines(api: Any, package: str) -> None:
+    """Register the routines that programs call by name, cuSOLVER's among them: XLA compiles no call of one that it does
+    not know. They are in JAX's package of operations for CUDA, which need not be there.
+    """
+    operations = package.replace("jax_plugins.xla_", "jax_") + "_plugin"
+    parts = ("cuda_plugin_extension", "_solver", "_hybrid")
+    try:
+        extension, *libraries = (importlib.import_module(f"{operations}.{part}") for part in parts)
+    except ImportError:
+        return
+    for library in libraries:
+        for name, routine in library.registrations().items():
+            extension.register_custom_call_target(api, name, routine, "CUDA", 1)
 
 
 def _plain(costs: Any) -> dict[str, float]:

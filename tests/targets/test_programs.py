@@ -114,6 +114,13 @@ def test_bundles_of_an_attention_block_are_counted_as_libtpu_counts_them(target,
     assert not {"x", "wq", "wk", "wv", "wo", "jit", "custom_jvp_call"} & operations
 
 
+@pytest.mark.parametrize("name", ["cholesky", "eigh", "inv", "qr", "svd"])
+def test_a_gpu_gets_calls_of_cusolver(name, compilers):
+    traced = jitkit.jit(getattr(jnp.linalg, name)).trace(ShapeDtypeStruct((64, 64), np.float32))
+    program = traced.lower(lowering_platforms=("cuda",))._compile_for(TARGETS["gpu:h100"], compilers)
+    assert 'custom_call_target="cusolver_' in program.as_text()
+
+
 def test_a_cuda_toolkit_on_the_path_is_not_asked(tmp_path, monkeypatch):
     """It would be of another version than what was installed with the plugin, and hide that this is needed."""
     for tool in ("ptxas", "nvcc", "nvlink", "fatbinary"):

@@ -1,14 +1,14 @@
-"""On NVIDIA's GPUs: the routines of cuSOLVER in the place of LAPACK's, which have other options and other forms of results.
+"""Calls the routines for NVIDIA's GPUs that have other options or results than LAPACK's; `lapack.call` calls the others.
 
-XLA calls them by name (cusolver_getrf_ffi), as JAX's plugin for CUDA registers them. Cholesky's factors and QR are not here:
-XLA itself has them for GPUs.
+XLA calls them by name (cusolver_gesvd_ffi), as JAX's plugin for CUDA registers them. What cuSOLVER cannot do, routines of the plugin
+(cuhybrid_geqp3) give to LAPACK on the host, or to the library MAGMA.
 
 JAX: jax/_src/lax/linalg.py:_svd_gpu_sub_lowering
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,40 +25,47 @@ from ..selection import select
 from ..shaping import broadcast_in_dim
 from ..slicing import slice
 from ..utils import is_a
-from .lapack import adjoint, checked_dtype, info_of, write_call
+from .lapack import adjoint, checked_dtype, cusolver_target, info_of, write_call
 
 _LARGEST_FOR_JACOBI = 1024  # rows and columns
-_LARGEST_IN_A_BATCH = 32  # up to this, Jacobi's method knows all of U and V only
+_LARGEST_IN_A_BATCH = 32  # up to this, rotations find all of U and V only
 
 
-def target(routine: str, aval: ShapedArray) -> str:
-    """Return the name of a routine, such as getrf, for `write_call`. NotImplementedError where it does not know the dtype."""
-    checked_dtype(aval.dtype)
-    return f"cusolver_{routine}_ffi"
+def call_hybrid(
+    ctx: LoweringContext,
+    routine: str,
+    operands: Sequence[str],
+    results: Sequence[ShapedArray],
+    overwrites: Mapping[int, int],
+    magma: bool | None,
+    options: Mapping[str, bool] | None = None,
+) -> list[str]:
+    """Write the call of a routine that computes on the host, or by MAGMA; without `magma`, by MAGMA where that is found."""
+    checked_dtype(ctx.avals_in[0].dtype)
+    said: dict[str, str | int | bool] = {"magma": {None: "auto", True: "on", False: "off"}[magma], **(options or {})}
+    return write_call(ctx, f"cuhybrid_{routine}", operands, ctx.avals_in, results, overwrites, said)
 
 
 def svd(
-    ctx: LoweringContext,
-    x: str,
-    parts: Sequence[ShapedArray],
-    full_matrices: bool,
-    compute_uv: bool,
-    by_qr: bool | None,
+    ctx: LoweringContext, x: str, parts: Sequence[ShapedArray], full_matrices: bool, compute_uv: bool, way: str | None
 ) -> list[str]:
     """Write the singular values, U, V^H and `info` of matrices; `parts` are the types of the first three.
 
-    If it is not said whether they are found `by_qr` or by rotations (Jacobi's method), large matrices go by QR.
+    They are found by "QR", by rotations ("Jacobi"), or by "polar" decomposition. If `way` does not say, large matrices go by QR,
+    others by rotations.
     """
     [aval], [s, u, vt] = ctx.avals_in, parts
     m, n = aval.shape[-2:]
-    if max(m, n) > _LARGEST_FOR_JACOBI if by_qr is None else by_qr:
+    if way == "QR" or (way is None and max(m, n) > _LARGEST_FOR_JACOBI):
         return _svd_by_qr(ctx, x, parts, full_matrices, compute_uv)
-    whole = full_matrices or min(m, n) <= _LARGEST_IN_A_BATCH
+    routine = "gesvdp" if way == "polar" else "gesvdj"
+    whole = full_matrices or (routine == "gesvdj" and min(m, n) <= _LARGEST_IN_A_BATCH)
     count = [m, n] if whole else [min(m, n)] * 2
     made = [ShapedArray((*aval.shape[:-2], rows, k), aval.dtype) for rows, k in zip((m, n), count, strict=True)]
     options = {"compute_uv": compute_uv, "full_matrices": whole}
     results = [aval, s, *made, info_of(aval)]
-    _, values, left, right, failed = write_call(ctx, target("gesvdj", aval), [x], [aval], results, {0: 0}, options)
+    target = cusolver_target(routine, aval)
+    _, values, left, right, failed = write_call(ctx, target, [x], [aval], results, {0: 0}, options)
     if not compute_uv:
         return [values, left, right, failed]
 
@@ -82,21 +89,19 @@ def _svd_by_qr(
     options = {"compute_uv": compute_uv, "full_matrices": full_matrices, "transposed": is_wide}
     results = [aval, s, *vectors, info_of(aval)]
     _, values, first, second, failed = write_call(
-        ctx, target("gesvd", aval), [x], [aval], results, {0: 0}, options, by_columns=not is_wide
+        ctx, cusolver_target("gesvd", aval), [x], [aval], results, {0: 0}, options, by_columns=not is_wide
     )
     return [values, second, first, failed] if is_wide else [values, first, second, failed]
 
 
-def eig(ctx: LoweringContext, x: str, w_aval: ShapedArray, vectors: bool) -> list[str]:
-    """Write the eigenvalues of square matrices, their right eigenvectors if wanted, and `info`."""
+def eig(ctx: LoweringContext, x: str, w_aval: ShapedArray, wanted: Mapping[str, bool]) -> tuple[str, str, str, str]:
+    """Write the eigenvalues of square matrices, their left and right eigenvectors if `wanted`, and `info`."""
     [aval] = ctx.avals_in
     results = [aval, w_aval, aval, aval, info_of(aval)]
-    _, w, _, v, failed = write_call(
-        ctx, target("geev", aval), [x], [aval], results, {}, {"left": False, "right": vectors}
-    )
-    if vectors and not is_a(aval.dtype, np.complexfloating):
-        [v] = inline_function(ctx, lambda w, v: [unpacked(w, v)], [w, v], [w_aval, aval])
-    return [w, v, failed]
+    _, w, left, right, failed = write_call(ctx, cusolver_target("geev", aval), [x], [aval], results, {}, wanted)
+    if wanted["right"] and not is_a(aval.dtype, np.complexfloating):
+        [right] = inline_function(ctx, lambda w, v: [unpacked(w, v)], [w, right], [w_aval, aval])
+    return w, left, right, failed
 
 
 def unpacked(w: Any, v: Any) -> Any:

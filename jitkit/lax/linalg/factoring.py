@@ -40,10 +40,15 @@ cholesky_p = linalg_primitive("cholesky", (2,), _square)
 @register_lowering(cholesky_p)
 def _(ctx: LoweringContext, x: str) -> str:
     [aval] = ctx.avals_in
-    if ctx.module.platform != "cpu":
+    platform, info = ctx.module.platform, lapack.info_of(aval)
+    if platform not in ("cpu", "gpu"):
         return ctx.emit_text(f"stablehlo.cholesky {x}, lower = true : {type_of(aval)}")
-    info = lapack.info_of(aval)
-    result, failed = lapack.call(ctx, "potrf", [x], [aval], [aval, info], {0: 0}, {"uplo": "L"})
+    results, overwrites = [aval, info], {0: 0}
+    if platform == "gpu":
+        target = lapack.cusolver_target("potrf", aval)
+        result, failed = lapack.write_call(ctx, target, [x], [aval], results, overwrites, {"lower": True})
+    else:
+        result, failed = lapack.call(ctx, "potrf", [x], [aval], results, overwrites, {"uplo": "L"})
     return lapack.nan_where_failed(ctx, failed, info, [(result, aval)])[0]
 
 
@@ -71,10 +76,7 @@ def _(ctx: LoweringContext, x: str) -> list[str]:
     [aval], [out, pivots_aval, _] = ctx.avals_in, ctx.avals_out
     info, rows = lapack.info_of(aval), aval.shape[-2]
     results = [out, pivots_aval, info]
-    if ctx.module.platform == "gpu":
-        factors, pivots, failed = lapack.write_call(ctx, cusolver.target("getrf", aval), [x], [aval], results, {0: 0})
-    else:
-        factors, pivots, failed = lapack.call(ctx, "getrf", [x], [aval], results, {0: 0})
+    factors, pivots, failed = lapack.call(ctx, "getrf", [x], [aval], results, {0: 0})
     # Fortran counts from 1
     pivots = ctx.emit_text(f"stablehlo.subtract {pivots}, {ctx.splat(1, pivots_aval)} : {type_of(pivots_aval)}")
     [factors] = lapack.nan_where_failed(ctx, failed, info, [(factors, out)], "GE")
@@ -151,7 +153,7 @@ geqp3_p = linalg_primitive(
 
 @register_lowering(geqrf_p)
 def _(ctx: LoweringContext, a: str) -> list[str]:
-    if ctx.module.platform != "cpu":
+    if ctx.module.platform not in ("cpu", "gpu"):
         types = ", ".join(map(type_of, ctx.avals_out))
         found = ctx.emit_text(f"stablehlo.custom_call @Qr({a}) : ({type_of(ctx.avals_in[0])}) -> ({types})", 2)
         return [f"{found}#0", f"{found}#1"]
@@ -159,8 +161,11 @@ def _(ctx: LoweringContext, a: str) -> list[str]:
 
 
 @register_lowering(geqp3_p)
-def _(ctx: LoweringContext, a: str, jpvt: str, *, use_magma: None) -> list[str]:
-    return lapack.call(ctx, "geqp3", [a, jpvt], ctx.avals_in, ctx.avals_out, {0: 0, 1: 1})
+def _(ctx: LoweringContext, a: str, jpvt: str, *, use_magma: bool | None) -> list[str]:
+    operands, overwrites = [a, jpvt], {0: 0, 1: 1}
+    if ctx.module.platform == "gpu":
+        return cusolver.call_hybrid(ctx, "geqp3", operands, ctx.avals_out, overwrites, use_magma)
+    return lapack.call(ctx, "geqp3", operands, ctx.avals_in, ctx.avals_out, overwrites)
 
 
 def geqrf(a: Any) -> tuple[Any, Any]:
@@ -189,7 +194,7 @@ householder_product_p = linalg_primitive("householder_product", (2, 1), _taller)
 
 @register_lowering(householder_product_p)
 def _(ctx: LoweringContext, a: str, taus: str) -> str:
-    if ctx.module.platform != "cpu":
+    if ctx.module.platform not in ("cpu", "gpu"):
         text = f"stablehlo.custom_call @ProductOfElementaryHouseholderReflectors({a}, {taus})"
         return ctx.emit_op(text, ctx.avals_in, ctx.avals_out[0])
     routine = "ungqr" if ctx.avals_in[0].dtype.kind == "c" else "orgqr"
@@ -220,9 +225,6 @@ ormqr_p = linalg_primitive("ormqr", (2, 1, 2), _as_multiplied)
 @register_lowering(ormqr_p)
 def _(ctx: LoweringContext, a: str, taus: str, c: str, *, left: bool, transpose: bool) -> str:
     options = {"left": left, "transpose": transpose}
-    if ctx.module.platform == "gpu":
-        target = cusolver.target("ormqr", ctx.avals_in[0])
-        return lapack.write_call(ctx, target, [a, taus, c], ctx.avals_in, ctx.avals_out, {2: 0}, options)[0]
     routine = "unmqr" if ctx.avals_in[0].dtype.kind == "c" else "ormqr"
     return lapack.call(ctx, routine, [a, taus, c], ctx.avals_in, ctx.avals_out, {2: 0}, options)[0]
 
@@ -255,14 +257,14 @@ qr_p = linalg_primitive(
 
 
 @register_lowering(qr_p)
-def _(ctx: LoweringContext, a: str, *, pivoting: bool, full_matrices: bool, use_magma: None) -> list[str]:
+def _(ctx: LoweringContext, a: str, *, pivoting: bool, full_matrices: bool, use_magma: bool | None) -> list[str]:
     def compute(a: Any) -> list[Any]:
-        return _qr(a, pivoting, full_matrices)
+        return _qr(a, pivoting, full_matrices, use_magma)
 
     return inline_function(ctx, compute, [a], ctx.avals_in)
 
 
-def _qr(a: Any, pivoting: bool, full_matrices: bool) -> list[Any]:
+def _qr(a: Any, pivoting: bool, full_matrices: bool, use_magma: bool | None) -> list[Any]:
     *batch, m, n = a.shape
     if m == 0 or n == 0:
         [(_, k), _, *_] = _qr_shapes((m, n), pivoting, full_matrices)
@@ -271,7 +273,7 @@ def _qr(a: Any, pivoting: bool, full_matrices: bool) -> list[Any]:
         return [convert_element_type(ones, a.dtype), full((*batch, k, n), 0, a.dtype), *order]
     order = []
     if pivoting:
-        r, places, taus = geqp3_p.bind(a, full((*batch, n), 0, np.int32), use_magma=None)
+        r, places, taus = geqp3_p.bind(a, full((*batch, n), 0, np.int32), use_magma=use_magma)
         order = [sub(places, np.int32(1))]  # Fortran counts from 1
     else:
         r, taus = geqrf(a)
@@ -290,10 +292,11 @@ def _corner(x: Any, rows: int, columns: int) -> Any:
     return slice(x, [0] * x.ndim, (*x.shape[:-2], rows, columns))
 
 
-def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: None = None) -> tuple[Any, ...]:
+def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None) -> tuple[Any, ...]:
     """Return `(q, r)`, whose product is x: a matrix with orthonormal columns, and an upper triangle.
 
     Without `full_matrices`, q has no more columns than x has rows or columns. With `pivoting`, the columns of x are
-    permuted so that the diagonal of r descends; the permutation is a third result.
+    permuted so that the diagonal of r descends; the permutation is a third result. On GPUs the host computes these, or with
+    `use_magma` the library MAGMA.
     """
     return tuple(qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma))

@@ -108,17 +108,39 @@ def call(
 
     Args:
       overwrites: which operand's memory becomes which result's.
-      characters: the routine's options, which are characters, numbers of one byte, or bools.
+      characters: the routine's options, which are characters, numbers of one byte, bools, or words.
+
+    On NVIDIA's GPUs the call is cuSOLVER's, if that has a routine of this name with these options.
 
     Raises:
       NotImplementedError: LAPACK does not know the dtype, or does not run where the program is to run.
     """
+    if ctx.module.platform == "gpu" and routine in _CUSOLVERS:
+        target = cusolver_target(_CUSOLVERS[routine], avals_in[0])
+        return write_call(ctx, target, operands, avals_in, avals_out, overwrites, characters)
     if ctx.module.platform != "cpu":
         raise NotImplementedError(
             f"primitive {ctx.primitive} is LAPACK's, and runs on CPUs; the program is lowered for {ctx.module.platform}."
         )
     letter = _LETTERS[checked_dtype(avals_in[0].dtype).name]
     return write_call(ctx, f"lapack_{letter}{routine}_ffi", operands, avals_in, avals_out, overwrites, characters)
+
+
+# LAPACK's routines -> cuSOLVER's, where both take the same operands and options
+_CUSOLVERS = {
+    "getrf": "getrf",
+    "geqrf": "geqrf",
+    "orgqr": "orgqr",
+    "ungqr": "orgqr",
+    "ormqr": "ormqr",
+    "unmqr": "ormqr",
+}
+
+
+def cusolver_target(routine: str, aval: ShapedArray) -> str:
+    """Return the name of a routine of cuSOLVER, for `write_call`. NotImplementedError where it does not know the dtype."""
+    checked_dtype(aval.dtype)
+    return f"cusolver_{routine}_ffi"
 
 
 def checked_dtype(dtype: Any) -> Any:
@@ -168,6 +190,8 @@ def write_call(
 def _option(value: str | int | bool) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, str) and len(value) > 1:
+        return f'"{value}"'
     return f"{value if isinstance(value, int) else ord(value)} : ui8"
 
 

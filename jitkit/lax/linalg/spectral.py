@@ -22,7 +22,7 @@ from .lapack import linalg_primitive
 
 
 class EigImplementation(enum.Enum):
-    """What computes eigenvalues of any matrix: LAPACK on CPUs, CUSOLVER on GPUs."""
+    """What computes eigenvalues of any matrix: LAPACK on CPUs; on GPUs CUSOLVER, or LAPACK on the host."""
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -42,7 +42,7 @@ _CUSOLVERS_EIGH = {None: 0, EighImplementation.QR: 1, EighImplementation.JACOBI:
 
 class SvdAlgorithm(enum.Enum):
     """What computes singular values: on CPUs DIVIDE_AND_CONQUER, which is the default, or QR; on GPUs JACOBI, the default for
-    small matrices, or QR.
+    small matrices, QR, or POLAR.
     """
 
     DEFAULT = "default"
@@ -86,7 +86,9 @@ def _(
     results = [*ctx.avals_out, info]
     if ctx.module.platform == "gpu" and algorithm in _CUSOLVERS_EIGH:
         options = {"algorithm": _CUSOLVERS_EIGH[algorithm], "lower": lower}
-        v, w, failed = lapack.write_call(ctx, cusolver.target("syevd", aval), [x], [aval], results, {0: 0}, options)
+        v, w, failed = lapack.write_call(
+            ctx, lapack.cusolver_target("syevd", aval), [x], [aval], results, {0: 0}, options
+        )
     elif algorithm in (None, EighImplementation.QR):
         routine = "heevd" if aval.dtype.kind == "c" else "syevd"
         characters = {"mode": "V", "uplo": "L" if lower else "U"}
@@ -149,32 +151,40 @@ def _(
     implementation: EigImplementation | None,
 ) -> list[str]:
     [aval], w_aval, info = ctx.avals_in, ctx.avals_out[0], lapack.info_of(ctx.avals_in[0])
-    vectors = ShapedArray(aval.shape, w_aval.dtype)
-    if ctx.module.platform == "gpu":
-        if compute_left_eigenvectors or implementation not in (None, EigImplementation.CUSOLVER):
-            raise NotImplementedError(
-                "eig on GPUs: cuSOLVER is there, which has no left eigenvectors; take the right ones"
-            )
-        values, right, failed = cusolver.eig(ctx, x, w_aval, compute_right_eigenvectors)
-        return lapack.nan_where_failed(
-            ctx, failed, info, [(values, w_aval)] + [(right, vectors)] * compute_right_eigenvectors
-        )
-    if implementation not in (None, EigImplementation.LAPACK):
+    wanted = {"left": compute_left_eigenvectors, "right": compute_right_eigenvectors}
+    on_gpu = ctx.module.platform == "gpu"
+    if on_gpu and implementation is EigImplementation.CUSOLVER and compute_left_eigenvectors:
+        raise NotImplementedError("Left eigenvectors are not supported by cusolver")
+    if not on_gpu and implementation not in (None, EigImplementation.LAPACK):
         raise ValueError("Only the lapack implementation is supported on CPU.")
-    is_real = aval.dtype.kind != "c"
-    part = ShapedArray(aval.shape[:-1], aval.dtype)
-    results = [part] * (1 + is_real) + [vectors, vectors, info]
-    wanted = {"compute_left": compute_left_eigenvectors, "compute_right": compute_right_eigenvectors}
-    modes = {name: "V" if value else "N" for name, value in wanted.items()}
-    *w, left, right, failed = lapack.call(ctx, "geev", [x], [aval], results, {}, modes)
-    if is_real:
-        w = [ctx.emit_text(f"stablehlo.complex {', '.join(w)} : {type_of(w_aval)}")]
+    if on_gpu and implementation in (None, EigImplementation.CUSOLVER) and not compute_left_eigenvectors:
+        w, left, right, failed = cusolver.eig(ctx, x, w_aval, wanted)
+    else:
+        w, left, right, failed = _geev(ctx, x, w_aval, wanted, implementation)
+    vectors = ShapedArray(aval.shape, w_aval.dtype)
     found = (
-        [(w[0], w_aval)]
-        + [(left, vectors)] * compute_left_eigenvectors
-        + [(right, vectors)] * compute_right_eigenvectors
+        [(w, w_aval)] + [(left, vectors)] * compute_left_eigenvectors + [(right, vectors)] * compute_right_eigenvectors
     )
     return lapack.nan_where_failed(ctx, failed, info, found)
+
+
+def _geev(
+    ctx: LoweringContext, x: str, w_aval: ShapedArray, wanted: dict[str, bool], implementation: EigImplementation | None
+) -> tuple[str, str, str, str]:
+    """Write LAPACK's call: eigenvalues, left and right eigenvectors, and `info`. On a GPU the host computes them, or MAGMA."""
+    [aval] = ctx.avals_in
+    is_real = aval.dtype.kind != "c"
+    vectors, part = ShapedArray(aval.shape, w_aval.dtype), ShapedArray(aval.shape[:-1], aval.dtype)
+    results = [part] * (1 + is_real) + [vectors, vectors, lapack.info_of(aval)]
+    if ctx.module.platform == "gpu":
+        routine = "eig_real" if is_real else "eig_comp"
+        magma = None if implementation is None else implementation is EigImplementation.MAGMA
+        *parts, left, right, failed = cusolver.call_hybrid(ctx, routine, [x], results, {}, magma, wanted)
+    else:
+        modes = {f"compute_{side}": "V" if value else "N" for side, value in wanted.items()}
+        *parts, left, right, failed = lapack.call(ctx, "geev", [x], [aval], results, {}, modes)
+    w = ctx.emit_text(f"stablehlo.complex {', '.join(parts)} : {type_of(w_aval)}") if is_real else parts[0]
+    return w, left, right, failed
 
 
 def eig(
@@ -246,10 +256,13 @@ def _(
         ShapedArray((*batch, *shape), kind) for shape, kind in zip(shapes, (_real(dtype), dtype, dtype), strict=True)
     )
     if ctx.module.platform == "gpu":
-        if algorithm in (SvdAlgorithm.POLAR, SvdAlgorithm.DIVIDE_AND_CONQUER):
-            raise NotImplementedError(f"svd on GPUs: {algorithm} is not here, but JACOBI and QR are")
-        by_qr = None if algorithm in (None, SvdAlgorithm.DEFAULT) else algorithm is SvdAlgorithm.QR
-        *found, failed = cusolver.svd(ctx, x, [s, u, vt], bool(full_matrices), bool(compute_uv), by_qr)
+        if algorithm is SvdAlgorithm.DIVIDE_AND_CONQUER:
+            raise NotImplementedError(
+                "Divide-and-conquer SVD (SvdAlgorithm.DIVIDE_AND_CONQUER) is only supported on AMD (ROCm) GPUs, not on "
+                "NVIDIA CUDA."
+            )
+        way = None if algorithm in (None, SvdAlgorithm.DEFAULT) else algorithm.value
+        *found, failed = cusolver.svd(ctx, x, [s, u, vt], bool(full_matrices), bool(compute_uv), way)
     else:
         if algorithm in (SvdAlgorithm.JACOBI, SvdAlgorithm.POLAR):
             raise NotImplementedError("The SVD Jacobi and Polar algorithms are not implemented on CPU.")
