@@ -69,7 +69,7 @@ GATE_MODULES = {
     # which accelerators there are, and the tables of what JAX starts
     "jax._src.hardware_utils", "jax._src.xla_bridge",
     # LAPACK's routines, which programs call by name
-    "jaxlib.lapack",
+    "jaxlib.lapack", "jaxlib.gpu_solver",
     # a parser for the text of programs with callbacks, which jaxlib does not take as text
     "jaxlib.mlir.ir", "jaxlib.mlir._mlir_libs._jax_mlir_ext", "jaxlib.mlir.dialects.stablehlo",
     "jaxlib.mlir.dialects.chlo", "jaxlib.mlir.dialects.sdy",

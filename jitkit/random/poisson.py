@@ -41,7 +41,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sha
     key, _ = check_key("poisson", key)
     dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype)
     if key_impl(key) != "threefry2x32":
-        method = " with method='exact'" if since(0, 12) else ""
+        method = " with method='exact'" if since(0, 11) else ""
         raise NotImplementedError(
             f"`poisson`{method} is only implemented for the threefry2x32 RNG, not {key.dtype._impl}"
         )
