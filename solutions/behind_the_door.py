@@ -16,8 +16,9 @@ import numpy as np
 
 import cc
 from from_scratch import (
-    BOOL, Array, Jaxpr, JaxprTrace, StaticJit, as_function, asked, broadcast_p, convert_p, core, elementwise_primitives, hoist,
-    impl, jit, jit_p, lowest, numpy, reduce_max_p, reduce_sum_p, select_p, types,
+    BOOL, Array, Jaxpr, JaxprTrace, StaticJit, as_function, asked, broadcast_p, cond_p, convert_p, core, dot_p,
+    elementwise_primitives, hoist, impl, jit, jit_p, lax, lowest, numpy, reduce_max_p, reduce_sum_p, reshape_p,
+    scan_as_while, scan_p, select_p, split_list, transpose_p, types, while_p,
 )  # fmt: skip
 
 # === 19 One loop ======================================================================================================
@@ -58,7 +59,8 @@ def formula(eqn):
 
 
 formulas |= dict.fromkeys(elementwise_primitives.values(), formula)
-folds = {}  # primitive -> how its loop combines numbers: what is not elementwise, and ends a loop
+index_maps = {}  # primitive -> the index of the operand, from that of the result: what only reads elsewhere
+folds, enders = {}, {}  # primitive -> how its loop combines numbers, or who writes it: what ends a loop
 
 
 def literal(x):
@@ -69,11 +71,15 @@ def literal(x):
     return f"({c_type(x.aval)})({n.hex() if isinstance(n, float) else int(n)})"
 
 
-def index(shape, axes):
-    """Where the number of this turn lies in an array that is broadcast to a loop with these counters: an axis of size 1 has
-    stride 0, and one that is missing, too."""
-    strides = list(itertools.accumulate(shape[::-1], int.__mul__, initial=1))
-    return " + ".join([f"{i} * {s}" for i, s, n in zip(axes[::-1], strides, shape[::-1]) if n != 1]) or "0"
+def spread(shape, at):
+    """The index in an array that is broadcast to what has this index: an axis of size 1 stays at 0, and missing ones go."""
+    return tuple(["0" if n == 1 else i for i, n in zip(at[len(at) - len(shape) :], shape)])
+
+
+def index(shape, at):
+    """The place of an index in memory, where the numbers of an array lie row after row."""
+    strides = itertools.accumulate(shape[::-1], int.__mul__, initial=1)
+    return " + ".join([f"{i} * {s}" for i, s in zip(at[::-1], strides) if i != "0"]) or "0"
 
 
 def nest(shape, axes, lines):
@@ -86,18 +92,19 @@ counters = lambda shape: [f"i{axis}" for axis in range(len(shape))]
 
 
 class Writer:
-    """Writes the C of a program: `memory` has a name for each array, `lines` what stands in `run`."""
+    """Writes the C of a program: `memory` has a name for each array, `lines` what stands in `run`. NotImplementedError for a
+    primitive without C."""
 
     def __init__(self, jaxpr):
+        for eqn in jaxpr.eqns:
+            if not any([eqn.primitive in table for table in (formulas, folds, enders)]):
+                raise NotImplementedError(f"there is no C for the primitive {eqn.primitive.name!r}")
         self.jaxpr, self.lines, self.work = jaxpr, [], 0  # bytes of memory for what is neither given nor returned
         self.memory = {v: f"in{i}" for i, v in enumerate(jaxpr.invars)}
         self.outs = list(zip(jaxpr.outvars, [f"out{i}" for i in range(len(jaxpr.outvars))], strict=True))
 
     def text(self):
-        """The whole text. NotImplementedError for a primitive without C."""
-        for eqn in self.jaxpr.eqns:
-            if eqn.primitive not in formulas and eqn.primitive not in folds:
-                raise NotImplementedError(f"there is no C for the primitive {eqn.primitive.name!r}")
+        """The whole text."""
         self.write()
         named = [(f"in{i}", v.aval) for i, v in enumerate(self.jaxpr.invars)] + [(name, v.aval) for v, name in self.outs]
         parameters = [f"{c_type(aval)} *restrict {name}" for name, aval in named]
@@ -119,20 +126,30 @@ class Writer:
 
     def body(self, roots, axes):
         """The lines of one turn of a loop, which compute a number of each of these, and the names of the numbers."""
-        eqns, read = self.chain(roots)
-        names, lines = {}, []
-        name = lambda v: literal(v) if type(v) is Array else names[v]
+        eqns, _ = self.chain(roots)
+        wanted, names, places, lines = {}, {}, {}, []  # a variable can be wanted at several indices; `places` have names, too
+        name = lambda v, at: literal(v) if type(v) is Array else names[v, spread(v.aval.shape, at)]
+        operand = lambda eqn, at: index_maps[eqn.primitive](eqn, at, places) if eqn.primitive in index_maps else at
 
-        def line(v, said):
-            names[v] = f"v{len(names)}"
-            lines.append(f"{c_type(v.aval)} {names[v]} = {said}{' != 0' * (v.aval.dtype == BOOL)};")
+        def want(vs, at):
+            for v in vs:
+                if type(v) is not Array:
+                    wanted.setdefault(v, {})[spread(v.aval.shape, at)] = None
 
-        for v in read:
-            if v in self.memory:
-                line(v, f"{self.memory[v]}[{index(v.aval.shape, axes)}]")
-        for eqn in eqns:
-            line(eqn.outvars[0], f"({formulas[eqn.primitive](eqn).format(*map(name, eqn.invars))})")
-        return lines, list(map(name, roots))
+        def line(v, at, said):
+            names[v, at] = f"v{len(names)}"
+            lines.append(f"{c_type(v.aval)} {names[v, at]} = {said}{' != 0' * (v.aval.dtype == BOOL)};")
+
+        want(roots, axes)
+        for eqn in reversed(eqns):
+            for at in wanted[eqn.outvars[0]]:
+                want(eqn.invars, operand(eqn, at))
+        for v, at in [(v, at) for v in wanted if v in self.memory for at in wanted[v]]:
+            line(v, at, f"{self.memory[v]}[{index(v.aval.shape, at)}]")
+        for eqn, at in [(eqn, at) for eqn in eqns for at in wanted[eqn.outvars[0]]]:
+            operands = [name(v, operand(eqn, at)) for v in eqn.invars]
+            line(eqn.outvars[0], at, f"({formulas[eqn.primitive](eqn).format(*operands)})")
+        return [*[f"long {k} = {said};" for said, k in places.items()], *lines], [name(v, axes) for v in roots]
 
     def store(self, targets, shape):
         """One loop over a shape, which computes and stores a number of each of the targets, in each turn."""
@@ -142,12 +159,15 @@ class Writer:
         self.lines += nest(shape, axes, lines)
 
 
+inlined = {jit_p: lambda *args, jaxpr, name: as_function(jaxpr)(*args)}  # primitive -> what is asked for in its place
+
+
 class Inliner(JaxprTrace):
     """Whoever writes a program down with what is called in the place of calls."""
 
     def process(self, primitive, args, params):
-        if primitive is jit_p:
-            return as_function(params["jaxpr"])(*args)  # which asks at the door, where we stand
+        if primitive in inlined:
+            return inlined[primitive](*args, **params)  # which asks at the door, where we stand
         return super().process(primitive, args, params)
 
 
@@ -257,7 +277,7 @@ class Thrifty(Inliner):
         self.known = {}  # what was asked for -> the results
 
     def process(self, primitive, args, params):
-        if primitive is jit_p:
+        if primitive in inlined:
             return super().process(primitive, args, params)
         [aval, *more] = types[primitive](*[x.aval for x in args], **params)
         if primitive in formulas and aval.shape == () and all([type(x) is Array for x in args]):
@@ -324,44 +344,65 @@ def plan(lives):
     return offsets, max(ends)
 
 
+bytes_of = lambda v: v.aval.size * v.aval.dtype.itemsize
+
+
 class Planner(Writer):
-    """Writes several loops, and says where lies what they share."""
+    """Writes several loops, and says where lies what they share. A step is one loop: the equation that ends it, if one does;
+    what is computed for that, or to be stored; the shape of the loop."""
+
+    room = "work"  # where memory for what is neither given nor returned is taken from
+
+    def steps(self):
+        found, made = [], set(self.memory)
+        for eqn in self.jaxpr.eqns:
+            if eqn.primitive in enders:  # it reads numbers more than once: they are stored first
+                found += self.storing([v for v in eqn.invars if type(v) is not Array and v not in made])
+            if eqn.primitive in enders or eqn.primitive in folds:
+                found.append((eqn, eqn.invars, eqn.invars[0].aval.shape if eqn.primitive in folds else None))
+                made.update(eqn.outvars)
+        return found + self.storing([v for v, _ in self.outs])
+
+    def storing(self, vs):
+        """Steps that store these: one for each shape."""
+        shapes = dict.fromkeys([v.aval.shape for v in vs])
+        return [(None, [v for v in vs if v.aval.shape == shape], shape) for shape in shapes]
+
+    def take(self, c_type, size):
+        """Memory for this step, and later ones that read it: its name."""
+        name = f"{self.room}_{len(self.lives)}"
+        self.lives[name], self.types[name] = [self.number, self.number, -(-size // 64) * 64], c_type
+        return name
 
     def write(self):
         self.lives, self.types = {}, {}  # of arrays that are neither given nor returned, by name: see `plan`; types of C
         places = {v: name for v, name in self.outs[::-1] if type(v) is not Array and v not in self.memory}
-        steps = [(eqn, eqn.invars, eqn.invars[0].aval.shape) for eqn in self.jaxpr.eqns if eqn.primitive in folds]
-        for shape in dict.fromkeys([v.aval.shape for v, _ in self.outs]):
-            steps.append((None, [v for v, _ in self.outs if v.aval.shape == shape], shape))
+        steps = self.steps()
         kept = self.shared(steps)
-        for number, (fold, roots, shape) in enumerate(steps):
-            made = [v for v, first in kept.items() if first == number and v.aval.shape == shape]
-            made += [fold.outvars[0]] if fold is not None else []
-            targets = []
+        for self.number, (eqn, roots, shape) in enumerate(steps):
+            made = [v for v, first in kept.items() if first == self.number] + (eqn.outvars if eqn is not None else [])
             for v in made:
                 if v not in places:
-                    places[v] = name = f"t{len(self.lives)}"
-                    self.lives[name] = [number, number, -(-v.aval.size * v.aval.dtype.itemsize // 64) * 64]
-                    self.types[name] = c_type(v.aval)
-                targets.append((v, places[v]))
-            if fold is None:
-                results = [(v, name) for v, name in self.outs if v.aval.shape == shape and (v, name) not in targets]
+                    places[v] = self.take(c_type(v.aval), bytes_of(v))
+            targets = [(v, places[v]) for v in made]
+            if eqn is None:
+                results = [out for out in self.outs if any([out[0] is v for v in roots]) and out not in targets]
                 targets += [(v, name) for v, name in results if type(v) is Array or self.memory.get(v) != name]
-            for v in self.chain([*roots, *[v for v, _ in targets]] if fold is None else [*roots, *made[:-1]])[1]:
+            for v in self.chain([*roots, *[v for v, _ in targets]])[1]:
                 if self.memory.get(v) in self.lives:
-                    self.lives[self.memory[v]][1] = number  # it is read here, and perhaps not again
-            if fold is not None:
-                self.fold(fold, targets, shape)
-            elif targets:  # of results, not all are there already
+                    self.lives[self.memory[v]][1] = self.number  # it is read here, and perhaps not again
+            if eqn is not None:
+                (enders.get(eqn.primitive) or Planner.fold)(self, eqn, targets, shape)
+            elif targets:  # not all are there already
                 self.store(targets, shape)
             self.memory |= dict(targets[: len(made)])
         offsets, self.work = plan(self.lives)
-        self.lines = [f"{self.types[t]} *{t} = (void *)(work + {at});" for t, at in offsets.items()] + self.lines
+        self.lines = [f"{self.types[t]} *{t} = (void *)({self.room} + {at});" for t, at in offsets.items()] + self.lines
 
     def shared(self, steps):
-        """What is stored for later steps, by the first step that needs it: what several need, where their ways to it part."""
+        """What is stored for later steps, by the first step that can: what several need, where their ways to it part."""
         needed = {}  # variable -> the steps that compute it, if nothing is stored
-        results = {eqn.outvars[0]: "" for eqn, *_ in steps if eqn is not None}
+        results = {v: "" for eqn, *_ in steps if eqn is not None for v in eqn.outvars}
         memory, self.memory = self.memory, self.memory | results
         for number, (_, roots, _) in enumerate(steps):
             for eqn in self.chain([v for v in roots if type(v) is Array or v not in results])[0]:
@@ -369,9 +410,10 @@ class Planner(Writer):
         self.memory = memory
         parted = {v for _, roots, _ in steps for v in roots if type(v) is not Array}
         for eqn in self.jaxpr.eqns:
-            [out] = eqn.outvars
+            out = eqn.outvars[0]
             parted |= {v for v in eqn.invars if out in needed and type(v) is not Array and needed.get(v) != needed[out]}
-        return {v: numbers[0] for v, numbers in needed.items() if len(numbers) > 1 and v in parted}
+        firsts = {v: next((n for n in needed[v] if steps[n][2] == v.aval.shape), None) for v in needed if v in parted}
+        return {v: first for v, first in firsts.items() if first is not None and first != needed[v][-1]}
 
     def fold(self, eqn, targets, shape):
         """A loop that combines numbers along some axes, which are the inner ones, and stores what it computes meanwhile."""
@@ -395,3 +437,92 @@ Writer = Planner
 # >>> f = jit(lambda x: numpy.exp(x) / numpy.sum(numpy.exp(x)), backend="own")
 # >>> print(f(numpy.zeros(4)), cc.loops)
 # => Array([0.25 0.25 0.25 0.25], dtype=float32) 2
+
+# === 22 Loops that end ================================================================================================
+# A reshape or a transpose computes nothing: the operand is read at another index, and the loop goes on. So an equation may be
+# needed at several indices in one turn, and has a line for each. A product ends a loop, and so does what goes into it, since
+# it reads each number many times; in tiles, so that a number that was loaded is used for many results while it is near. `cond`
+# and `while` are C's `if` and `for`. In their braces stands a program with loops, and memory, of its own.
+
+
+def reshape_index(eqn, at, places):
+    """The index of the operand. Where more than axes of size 1 come or go, by way of its place in memory, which has a name."""
+    [x], [out] = eqn.invars, eqn.outvars
+    known = [i for i, n in zip(at, out.aval.shape, strict=True) if n != 1]
+    if [n for n in x.aval.shape if n != 1] == [n for n in out.aval.shape if n != 1]:
+        return ["0" if n == 1 else known.pop(0) for n in x.aval.shape]
+    place = places.setdefault(index(out.aval.shape, at), f"k{len(places)}")
+    return [f"{place} / {math.prod(x.aval.shape[axis + 1 :])} % {n}" for axis, n in enumerate(x.aval.shape)]
+
+
+index_maps |= {
+    transpose_p: lambda eqn, at, places: [at[eqn.params["axes"].index(axis)] for axis in range(len(at))],
+    reshape_p: reshape_index}  # fmt: skip
+formulas |= dict.fromkeys(index_maps, lambda eqn: "{0}")
+inlined[scan_p] = scan_as_while
+TILE = 4, 32  # rows and columns
+
+
+def inner(writer, jaxpr, operands, outs):
+    """The lines of a program within another one, whose operands are there, and whose results have names already."""
+    trace = Thrifty([x.aval for x in operands])  # to which operands that are numbers are given as such
+    given = [x if type(x) is Array else tracer for x, tracer in zip(operands, trace.tracers, strict=True)]
+    within = Writer(without_dead(trace.jaxpr(asked(trace, as_function(jaxpr), *given))))
+    within.memory = {v: writer.memory[x] for v, x in zip(trace.invars, operands, strict=True) if type(x) is not Array}
+    within.outs = list(zip(within.jaxpr.outvars, outs, strict=True))
+    within.room = writer.take("char", 0)
+    within.write()
+    writer.lives[within.room][2] = within.work
+    return ["{", *within.lines, "}"]
+
+
+def write_dot(writer, eqn, targets, shape):
+    """A product, in tiles of the last two axes of the result. All products of a tile are added up before it is stored."""
+    (xs, ys, zs), [x, y], [(v, out)] = eqn.params["letters"], eqn.invars, targets
+    sizes = dict(zip(xs + ys, x.aval.shape + y.aval.shape, strict=True))
+    tile = {c: max(1, min(n, sizes[c])) for c, n in zip(zs[-2:], TILE[-len(zs[-2:]) :], strict=False)}
+    at = {c: f"(l{c} + j{c})" if c in tile else f"l{c}" for c in sizes}  # tile by tile, and within the tile
+    place = lambda memory, letters: f"{memory}[{index([sizes[c] for c in letters], [at[c] for c in letters])}]"
+    add, times = ("or", "and") if v.aval.dtype == BOOL else ("add", "mul")
+    product = FORMULAS[times].format(place(writer.memory[x], xs), place(writer.memory[y], ys))
+    a, summed = "a" + "".join([f"[j{c}]" for c in tile]), [c for c in sizes if c not in zs]
+    within = lambda ends, line: nest(ends, [f"j{c}" for c in tile], [line])
+    adding = lambda ends: nest([sizes[c] for c in summed], [f"l{c}" for c in summed],
+                               within(ends, f"{a} = {FORMULAS[add].format(a, product)};"))  # fmt: skip
+    ends = [f"n{c}" for c in tile]
+    lines = [f"long n{c} = {sizes[c]} - l{c} < {n} ? {sizes[c]} - l{c} : {n};" for c, n in tile.items()]
+    lines += [f"{c_type(v.aval)} a{''.join([f'[{n}]' for n in tile.values()])} = {{0}};"]
+    if tile:  # a whole tile has loops whose ends the compiler knows: it keeps the tile in registers
+        lines += [f"if ({' && '.join([f'n{c} == {n}' for c, n in tile.items()])})", *adding(tile.values()), "else"]
+    lines += [*adding(ends), *within(ends, f"{place(out, zs)} = {a};")]
+    heads = [f"for (long l{c} = 0; l{c} < {sizes[c]}; l{c} += {tile.get(c, 1)})" for c in zs]
+    writer.lines += [*heads, "{", *lines, "}"]
+
+
+def write_cond(writer, eqn, targets, shape):
+    """C's `if`, for each branch."""
+    chosen, *operands = eqn.invars
+    which = literal(chosen) if type(chosen) is Array else f"{writer.memory[chosen]}[0]"
+    for number, branch in enumerate(eqn.params["branches"]):
+        writer.lines += [f"if ({which} == {number})", *inner(writer, branch, operands, [out for _, out in targets])]
+
+
+def write_while(writer, eqn, targets, shape):
+    """A loop of C. The carry lies in the memory of the results, and each turn makes the next one beside it."""
+    consts, carry = split_list(eqn.invars, eqn.params["num_consts"])
+    for x, (_, out) in zip(carry, targets, strict=True):
+        writer.store([(x, out)], x.aval.shape)
+    writer.memory |= dict(targets)
+    operands, goes_on = [*consts, *eqn.outvars], writer.take("unsigned char", 1)
+    following = [writer.take(c_type(v.aval), bytes_of(v)) for v in eqn.outvars]
+    test = inner(writer, eqn.params["cond_jaxpr"], operands, [goes_on])
+    body = inner(writer, eqn.params["body_jaxpr"], operands, following)
+    moves = [f"__builtin_memcpy({out}, {new}, {bytes_of(v)});" for (v, out), new in zip(targets, following, strict=True)]
+    writer.lines += ["for (;;) {", *test, f"if (!{goes_on}[0]) break;", *body, *moves, "}"]
+
+
+enders |= {dot_p: write_dot, cond_p: write_cond, while_p: write_while}
+
+# >>> f = jit(lambda x: lax.while_loop(lambda x: numpy.max(x) < 100, lambda x: x * x, x), backend="own")
+# >>> print(f(numpy.asarray([2.0, 3.0])), cc.loops)
+# => Array([ 256. 6561.], dtype=float32) 2

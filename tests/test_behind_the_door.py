@@ -179,23 +179,41 @@ _RANDOM = """
 import sys
 import numpy as np
 import behind_the_door as J
-from from_scratch import flatten, numpy as n
+from from_scratch import flatten, lax, numpy as n
 
 ONE = [n.sin, n.tanh, n.exp, n.abs, n.floor, n.negative, lambda x: x * x, lambda x: n.where(x > 0, x, -x / 2)]
 ONE += [lambda x: x.astype(np.int32) * 1.0]
 TWO = [n.add, n.subtract, n.multiply, n.maximum, n.minimum, lambda x, y: x / (n.abs(y) + 1.0)]
 FOLD = [n.sum, n.max, n.mean]
+MOVE = [lambda x: x.T, lambda x: x.reshape(x.shape[::-1]), lambda x: x.reshape(-1)[:, None] if x.shape == (3,) else x.T * 2]
+MOVE += [lambda x: n.max(x, 0, keepdims=True) if x.ndim else x]
+TURN = [n.sin, lambda x: x / (1 + n.sum(n.abs(x))), lambda x: x.T.reshape(x.shape) - 0.5]
+TURN.append(lambda x: x @ x.T if x.shape == (3, 3) else -x)
+
+
+def decided_or_repeated(rng, x, y):
+    f, g, turns = TURN[rng.integers(4)], TURN[rng.integers(4)], int(rng.integers(4))
+    if rng.integers(2):
+        return lax.cond(n.sum(x) > n.max(y), f, lambda x: g(x) + n.max(y), x)
+    upper = turns if rng.integers(2) else n.sum(y).astype(np.int32)
+    return lax.fori_loop(0, upper, lambda i, x: g(f(n.minimum(n.abs(x), 3.0))) + i, x)
 
 for seed in map(int, sys.argv[1:]):
     def f(*xs):
         rng, values = np.random.default_rng(seed), list(xs)
         for _ in range(12):
             x, y = (values[rng.integers(len(values))] for _ in "ab")
-            kind = rng.integers(4)
+            kind = rng.integers(7)
             if kind == 0:
                 new = ONE[rng.integers(len(ONE))](x)
             elif kind == 3 and x.ndim:
                 new = FOLD[rng.integers(len(FOLD))](x, int(rng.integers(x.ndim)) if rng.integers(2) else None)
+            elif kind == 4:
+                new = MOVE[rng.integers(len(MOVE))](x)
+            elif kind == 5 and x.ndim and y.ndim and x.shape[-1] == y.shape[max(y.ndim - 2, 0)]:
+                new = x @ y
+            elif kind == 6 and x.dtype == np.float32:
+                new = decided_or_repeated(rng, x + 0.0, y)
             else:
                 new = TWO[rng.integers(len(TWO))](x, y)
             values.append(n.minimum(n.maximum(new, -3.0), 3.0))
@@ -210,7 +228,7 @@ print("all agree")
 """
 
 
-@pytest.mark.parametrize("first", keeping([0, 100, 200], 0))
+@pytest.mark.parametrize("first", keeping([0, *range(100, 1100, 100)], 0))
 def test_random_programs_by_both_compilers_agree(folder, first):
     seeds = [str(first + k) for k in range(12 if first == 0 else 100)]
     done = subprocess.run(

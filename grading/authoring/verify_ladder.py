@@ -5,7 +5,7 @@ For each rung:
     empty       a package with nothing in it fails every program, and says what is missing
     below       the solution up to the rung before fails
     solution    the solution up to this rung passes, also the hidden programs, with a new seed each time; of a rung behind the door, also
-                its sections upon the eleventh
+                its sections upon the one that it needs
     wrong       four or more wrong versions fail, each first of all a program that is against what its author believes, and is asked
                 its question
     jitkit      runs every program (else nothing is compared)
@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 from jitkit.kata.engine.statuses import Status
 from jitkit.kata.ladder.climber import Climber, Package, RungVerdict
-from jitkit.kata.ladder.rungs import OPENS_BEHIND, Rung, all_rungs, prefix, section, solution_text
+from jitkit.kata.ladder.rungs import Rung, all_rungs, prefix, section, solution_text
 from jitkit.kata.ladder.wrong import Wrong, beliefs, wrong_versions
 
 from ..shared import HIDDEN_BEHIND, HIDDEN_RUNGS
@@ -100,7 +100,7 @@ class Prover:
         """The prefix passes, with the learners' seed."""
         texts = {"solution": prefix(self.text, rung.number)}
         if rung.is_behind:
-            texts[f"upon {OPENS_BEHIND}"] = self.early(rung)
+            texts[f"upon {rung.needs}"] = self.early(rung)
         return [
             Finding(rung.number, what, f"{r.check.name}: {r.sentence}")
             for what, text in texts.items()
@@ -112,7 +112,7 @@ class Prover:
         """The solution of a rung behind the door without what stands above the rung from which it is open."""
         numbers = [other.number for other in all_rungs() if other.is_behind and other.number <= rung.number]
         sections = "".join(section(self.text, number) for number in numbers)
-        return prefix(self.text, OPENS_BEHIND) + sections
+        return prefix(self.text, rung.needs) + sections
 
     def empty(self, rung: Rung) -> list[Finding]:
         """Nothing passes, and the first failure names what is missing."""

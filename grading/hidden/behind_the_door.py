@@ -72,3 +72,34 @@ def one_after_the_other(jk, rng):
         return a / b, jk.numpy.sum(b), e, jk.numpy.sum(a / b)
 
     return behind(own(jk, f), floats(rng, 3, 4, 5), says={"exp": 1}, loops=5)
+
+
+@program("22", "Attention for a batch: products, rows that are normed, and shapes between them.", hidden=True)
+def attention(jk, rng):
+    n = jk.numpy
+
+    def f(x, w):
+        q = n.transpose(n.reshape(x @ w, (5, 2, 4)), (1, 0, 2))
+        scores = q @ n.transpose(q, (0, 2, 1)) / 2.0
+        e = n.exp(scores - n.max(scores, 2, keepdims=True))
+        return n.reshape(n.transpose(e @ q / n.sum(e, 2, keepdims=True), (1, 0, 2)), (5, 8)), n.sum(e)
+
+    return behind(own(jk, f), floats(rng, 5, 8), floats(rng, 8, 8), says={"exp": 1}, loops=12)
+
+
+@program("22", "The largest eigenvalue, as long as it takes, with a decision in each turn.", hidden=True)
+def eigenvalue(jk, rng):
+    lax, n = jk.lax, jk.numpy
+
+    def f(a, v):
+        def turn(state):
+            i, v, _, new = state
+            w = a @ v
+            w = lax.cond(n.max(w) > 10.0, lambda w: w / n.max(w), lambda w: w, w)
+            return i + 1, w, new, n.sum(w * (a @ w)) / n.sum(w * w)
+
+        return lax.while_loop(lambda s: (s[0] < 60) & (n.abs(s[2] - s[3]) > 1e-3), turn, (0, v, 0.0, 1.0))[1:]
+
+    a = floats(rng, 6, 6)
+    v, _, new = own(jk, f)(a + a.T, floats(rng, 6))
+    return v / n.max(v), new

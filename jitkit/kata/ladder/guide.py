@@ -11,7 +11,7 @@ An empty file becomes a package that traces, compiles, differentiates and batche
 
 - `{name}.py`: yours. It may import files beside it, or become a folder `{name}/` with as many files as you like.
 - `ladder/01_one_door.md` and so on: eighteen rungs. From 19 on, XLA is not asked any more: a compiler of your own, open from
-  rung 11 on. A page says what is asked and shows an idea, not a design: classes,
+  rung 11 on (from 22 on, from rung 14). A page says what is asked and shows an idea, not a design: classes,
   files and names inside are your own. Beside each page are its programs, which the checks run. They import `climbing`,
   which only the checker has; the first lines of `ladder/01_one_door_programs.py` say what is compared, and how.
 - `xla.py`: given, the only way to the machine. Read it; verdicts use the given one, whatever you do to yours. So is `cc.py`, for the

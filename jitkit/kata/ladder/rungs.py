@@ -3,7 +3,7 @@
 A rung is a folder: `rung.toml` says what it is called and what is hinted at, `page.md` is its text, `programs.py` holds the programs
 that a package must run like jitkit, `wrong.py` plausible wrong versions of it. The solutions are the prefixes of one text,
 `solutions/from_scratch.py` and, below it, `solutions/behind_the_door.py`: cut after section N, it passes rungs 1 to N. Those of the second
-file need nothing above the first one's section 11.
+file need nothing above the first one's section 11, or 14 where loops are compiled: each rung behind the door says which it `needs`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FOLDER = re.compile(r"(\d\d)_\w+")
 _SECTION = re.compile(r"^# === (\d\d) ", re.MULTILINE)
 FIRST_WITH_XLA = "06"
 FIRST_BEHIND = "19"  # of those with a compiler of one's own
-OPENS_BEHIND = "11"  # the last rung that these need
+OPENS_BEHIND = "11"  # the last rung that the first of these needs
 
 
 class Rung(NamedTuple):
@@ -33,6 +33,7 @@ class Rung(NamedTuple):
     names: str  # the public names that are new
     hints: tuple[str, ...]
     jax: str  # where JAX does it
+    needs: str = ""  # behind the door: the last rung before it that is built upon
 
     @property
     def number(self) -> str:
@@ -77,14 +78,14 @@ def given_files() -> tuple[pathlib.Path, ...]:
 
 
 def rungs_up_to(number: str, reached: Callable[[Rung], bool]) -> list[Rung]:
-    """The rungs that are run for one: all below it. One behind the door needs those up to 11, and is not held up by others that are not
-    `reached`.
+    """The rungs that are run for one: all below it. One behind the door is not held up by others before it than those that it needs, or
+    that are `reached`.
     """
+    [needs] = [rung.needs for rung in all_rungs() if rung.number == number]
     return [
         rung
         for rung in all_rungs()
-        if rung.number <= number
-        and (number < FIRST_BEHIND or rung.number <= OPENS_BEHIND or rung.is_behind or reached(rung))
+        if rung.number <= number and (not needs or rung.number <= needs or rung.is_behind or reached(rung))
     ]
 
 
@@ -104,6 +105,7 @@ def _read(folder: pathlib.Path) -> Rung:
             table.text("names"),
             table.texts("hints"),
             table.text("jax"),
+            table.get("needs", str, ""),
         )
 
 

@@ -23,14 +23,14 @@ edit(
 edit(
     "an axis of size 1 goes on",
     "A column is read by each number of its row. By how much does its index grow along the row?",
-    "zip(axes[::-1], strides, shape[::-1]) if n != 1]",
-    "zip(axes[::-1], strides, shape[::-1])]",
+    '"0" if n == 1 else i for i, n in',
+    "i for i, n in",
 )
 edit(
     "axes are counted from the left",
     "An operand has fewer axes than the result. Which of them does it lack, the first or the last?",
-    "zip(axes[::-1], strides, shape[::-1])",
-    "zip(axes, strides[: len(shape)][::-1], shape)",
+    "at[len(at) - len(shape) :]",
+    "at[: len(shape)]",
 )
 edit(
     "each result has a loop",

@@ -5,7 +5,7 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     "what two loops need is computed twice",
     "A loop adds up exponentials, the next one divides each of them. How many exponentials are there for each number?",
-    "        return {v: numbers[0] for v, numbers in needed.items() if len(numbers) > 1 and v in parted}\n",
+    "        return {v: first for v, first in firsts.items() if first is not None and first != needed[v][-1]}\n",
     "        return {}\n",
 )
 edit("a maximum begins with 0", "What is the largest of -1 and -2?", "lowest)}\n", "lambda dtype: 0)}\n")
@@ -24,8 +24,8 @@ edit(
 edit(
     "a place is free after the first reader",
     "A later loop reads it, too. What does it find there?",
-    "                    self.lives[self.memory[v]][1] = number  #",
-    "                    life = self.lives[self.memory[v]]\n                    life[1] = number if life[0] == life[1] else life[1]  #",
+    "                    self.lives[self.memory[v]][1] = self.number  #",
+    "                    life = self.lives[self.memory[v]]\n                    life[1] = self.number if life[0] == life[1] else life[1]  #",
 )
 edit(
     "a place is free in the step of its last reader",

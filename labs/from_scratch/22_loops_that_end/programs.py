@@ -1,0 +1,183 @@
+"""Rung 22: shapes, products, branches and repetitions in C."""
+
+import numpy as np
+from behind import behind, own, refused
+from climbing import program
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+@program(
+    "22",
+    "A transpose is a part of the loop: of two axes, and of three in any order.",
+    against=["axes go where their number says", "an equation has one line", "a reshape copies"],
+)
+def transposes(jk, rng):
+    n, x, y = jk.numpy, floats(rng, 4, 4), floats(rng, 2, 3, 4)
+    sides = behind(own(jk, lambda x: n.sin(x).T * 2.0 - n.sin(x)), x, loops=1, memory=2 * 64)
+    turned = behind(own(jk, lambda y: n.exp(n.transpose(y, (1, 2, 0)))), y, loops=1, memory=2 * 96)
+    return sides, turned, own(jk, lambda y: n.transpose(n.transpose(y, (1, 2, 0)), (1, 2, 0)) + 1.0)(y)
+
+
+@program("22", "A reshape is a part of the loop, and needs no memory.", against=["a reshape copies"])
+def reshapes(jk, rng):
+    n = jk.numpy
+    f = own(
+        jk, lambda x, y: n.reshape(n.exp(x), (4, 6)) * n.reshape(y, (4, 6)) + n.reshape(y, -1)[None][0].reshape(4, 6)
+    )
+    g = own(jk, lambda x: n.reshape(n.reshape(x * 2.0, (2, 12)).T, (4, 2, 3)))
+    return behind(f, floats(rng, 3, 8), floats(rng, 2, 12), loops=1, memory=3 * 96), g(floats(rng, 3, 8))
+
+
+@program("22", "Softmax over rows: `keepdims` adds an axis of size 1, and no loop.", against=["a reshape copies"])
+def softmax(jk, rng):
+    n = jk.numpy
+
+    def f(x):
+        e = n.exp(x - n.max(x, 1, keepdims=True))
+        return e / n.sum(e, 1, keepdims=True)
+
+    return behind(own(jk, f), floats(rng, 8, 50), loops=3, says={"exp": 1}, memory=3 * 1600 + 256)
+
+
+@program(
+    "22",
+    "A product of matrices of any size: few rows, many columns, and what is left over at the edges.",
+    against=["sizes are multiples of a tile"],
+)
+def products(jk, rng):
+    f = own(jk, lambda x, y: x @ y)
+    sizes = [(4, 8, 32), (9, 35, 37), (1, 3, 70), (66, 2, 1)]
+    found = [behind(f, floats(rng, i, k), floats(rng, k, j), loops=1) for i, k, j in sizes]
+    empty = np.zeros((3, 0), np.float32)
+    return found, f(empty, empty.T), f(empty.T, floats(rng, 3, 2))
+
+
+@program(
+    "22",
+    "A vector with a matrix, with a vector; batches of matrices; integers.",
+    against=["sizes are multiples of a tile"],
+)
+def more_products(jk, rng):
+    f, n = own(jk, lambda x, y: x @ y), jk.numpy
+    v, w, m = floats(rng, 37), floats(rng, 37), floats(rng, 37, 37)
+    whole = rng.integers(-9, 9, (2, 3, 4)).astype(np.int32)
+    batches = f(floats(rng, 3, 2, 5), floats(rng, 3, 5, 34)), f(whole, whole.transpose(0, 2, 1))
+    return (
+        f(v, m),
+        f(m, v),
+        f(v, w),
+        batches,
+        own(jk, lambda x, y: n.dot(x, y))(floats(rng, 2, 3, 4), floats(rng, 5, 4, 6)),
+    )
+
+
+@program(
+    "22",
+    "Two layers: a loop for each product, and one for what stands between them.",
+    against=["sizes are multiples of a tile"],
+)
+def layers(jk, rng):
+    f = own(jk, lambda x, w, b, v: jk.numpy.tanh(x @ w + b) @ v)
+    args = floats(rng, 6, 8) - 1, floats(rng, 8, 35) - 1, floats(rng, 35), floats(rng, 35, 3)
+    return behind(f, *args, loops=3, says={"tanh": 1}, memory=192 + 1120 + 140 + 420 + 2 * 896 + 72)
+
+
+@program("22", "What goes into a product is computed once for each of its numbers, not for each row.")
+def stored(jk, rng):
+    def f(x):
+        e = jk.numpy.exp(-x)
+        return e @ e.T + jk.numpy.sum(e)
+
+    return behind(own(jk, f), floats(rng, 12, 5), loops=5, says={"exp": 1})
+
+
+@program(
+    "22",
+    "A decision: the branch that is not taken does not run, and both have loops of their own.",
+    against=["both branches run", "a branch needs no memory of its own"],
+)
+def decision(jk, rng):
+    n = jk.numpy
+
+    def normed(x):
+        e = n.exp(x)
+        return e / n.sum(e) + n.max(e), n.max(x)
+
+    def f(p, x):
+        y = n.sin(x) * 2.0
+        a, b = jk.lax.cond(p, normed, lambda x: (-x, n.sum(x * x)), y)
+        return a * b + y / n.sum(y)
+
+    g, x = own(jk, f), floats(rng, 40)
+    return behind(g, True, x, loops=9, says={"exp": 1}), behind(g, False, x, compiled=0)
+
+
+@program(
+    "22",
+    "One of several branches; an index that is too large; numbers, and what was closed over.",
+    against=["both branches run"],
+)
+def switch(jk, rng):
+    c = jk.numpy.asarray(floats(rng, 3))
+    branches = [lambda x: x + 1.0, lambda x: x * c, lambda x: x @ (x * c) * c]
+    f = own(jk, lambda i, x: jk.lax.switch(i, branches, x))
+    g = own(jk, lambda x: (jk.lax.cond(True, lambda: x, lambda: -x), jk.lax.cond(x > 1, lambda: 1, lambda: 2)))
+    return [f(i, floats(rng, 3)) for i in (0, 1, 2, 7)], g(1.5), g(0.5)
+
+
+@program(
+    "22",
+    "A repetition as long as it takes; one that ends before it began.",
+    against=["the condition comes after the body"],
+)
+def repetition(jk, rng):
+    def f(limit, x):
+        return jk.lax.while_loop(lambda c: jk.numpy.sum(c[1]) < limit, lambda c: (c[0] + 1, c[1] * 1.5), (0, x))
+
+    g, x = own(jk, f), floats(rng, 5)
+    return behind(g, 100.0, x, compiled=1, loops=3), behind(g, 1.0, x, compiled=0), behind(g, 1e6, x, compiled=0)
+
+
+@program(
+    "22",
+    "The next carry is made of the whole one before it: two arrays that change places, and powers of a matrix.",
+    against=["the carry changes while it is read"],
+)
+def carry(jk, rng):
+    n, x = jk.numpy, floats(rng, 4, 4)
+    swap = own(jk, lambda x, y: jk.lax.fori_loop(0, 3, lambda i, c: (c[1], c[0] + c[1]), (x, y)))
+    powers = own(jk, lambda k, x: jk.lax.fori_loop(0, k, lambda i, y: y @ x / n.max(y) + y.T * i, x))
+    return swap(x[0], x[1]), [powers(k, x) for k in (0, 1, 5)]
+
+
+@program("22", "A thousand turns need no more memory than one.", against=["a reshape copies"])
+def memory(jk, rng):
+    def f(k, x):
+        return jk.lax.fori_loop(0, k, lambda i, x: jk.numpy.exp(-x) / jk.numpy.sum(jk.numpy.exp(-x).reshape(10, 25)), x)
+
+    g, x = own(jk, f), floats(rng, 250)
+    return [behind(g, k, x, loops=5, memory=6 * 1024) for k in (1, 1000)]
+
+
+@program("22", "Repetitions and decisions in each other, and before and after loops.", against=["both branches run"])
+def nested(jk, rng):
+    lax, n = jk.lax, jk.numpy
+
+    def smaller(j, x):
+        return lax.cond(n.max(x) > j + 1.0, lambda x: x / 2.0, lambda x: x * x - n.sum(x) / 9.0, x)
+
+    def f(x, c):
+        y = lax.fori_loop(0, 3, lambda i, x: lax.fori_loop(0, i + 1, smaller, n.abs(x) + c), x.T)
+        return n.sum(y, 0) * c, y
+
+    return behind(own(jk, f), floats(rng, 3, 3), floats(rng, 3), compiled=1)
+
+
+@program("22", "A scan over rows is refused by the name of what it needs; one without rows is a loop.")
+def scans(jk, rng):
+    f = own(jk, lambda xs: jk.lax.scan(lambda c, x: (c + x, None), 0.0, xs)[0])
+    g = own(jk, lambda x: jk.lax.scan(lambda c, _: (c * 0.5 + 1.0, None), x, None, length=6)[0])
+    return refused(f, floats(rng, 3), word="dynamic_slice"), g(floats(rng, 3))

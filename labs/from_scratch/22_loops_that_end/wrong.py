@@ -1,0 +1,53 @@
+"""Wrong versions of rung 22, each with what its author believes: an edit of the solution up to this rung."""
+
+from jitkit.kata.ladder.wrong import edit
+
+edit(
+    "a reshape copies",
+    "The numbers lie row after row before and after. What is there to be moved?",
+    "enders |= {dot_p: write_dot,",
+    """copy = lambda writer, eqn, targets, shape: writer.store(targets, targets[0][0].aval.shape)
+enders |= {reshape_p: copy, transpose_p: copy, dot_p: write_dot,""",
+)
+edit(
+    "axes go where their number says",
+    "transpose(x, (1, 2, 0)) has x's axis 1 first. Which of its own axes is x's axis 0, then?",
+    'at[eqn.params["axes"].index(axis)]',
+    'at[eqn.params["axes"][axis]]',
+)
+edit(
+    "an equation has one line",
+    "sin(x) - sin(x).T: at how many indices is the sine needed, in one turn?",
+    "names[v, spread(v.aval.shape, at)]\n        operand",
+    "names[v, next(iter(wanted[v]))]\n        operand",
+)
+edit(
+    "sizes are multiples of a tile",
+    "37 columns in tiles of 32: who computes the last five?",
+    "l{c} < {sizes[c]}; l{c} += ",
+    "l{c} + {tile.get(c, 1)} <= {sizes[c]}; l{c} += ",
+)
+edit(
+    "both branches run",
+    "Both branches were traced, and both are in the C. Which of them may run?",
+    'f"if ({which} == {number})"',
+    'f"if ({which} >= 0)"',
+)
+edit(
+    "a branch needs no memory of its own",
+    "What a branch stores between its loops has a place. Who else was given it?",
+    "    writer.lives[within.room][2] = within.work\n",
+    "",
+)
+edit(
+    "the condition comes after the body",
+    "How often does the body run, if the condition is false at once?",
+    '*test, f"if (!{goes_on}[0]) break;", *body, *moves, "}"]',
+    '*body, *moves, *test, f"if (!{goes_on}[0]) break;", "}"]',
+)
+edit(
+    "the carry changes while it is read",
+    "Two arrays change places. The first has got its new numbers: what does the second one read?",
+    "    following = [writer.take(c_type(v.aval), bytes_of(v)) for v in eqn.outvars]\n",
+    "    following = [out for _, out in targets]\n",
+)
