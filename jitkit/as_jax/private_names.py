@@ -20,8 +20,12 @@ from . import refusals
 _NAMES: dict[str, dict[str, str]] = {
     "jax._src": {},
     "jax._src.ad_util": {"stop_gradient_p": "jitkit.lax:stop_gradient_p"},  # lineax
-    "jax._src.checkify": {  # flax
-        name: f"jitkit.experimental.checkify:{name}" for name in ("Error", "JaxException", "Out", "checkify", "user_checks")
+    "jax._src.checkify": {  # flax, chex's tests
+        **{
+            name: f"jitkit.experimental.checkify:{name}"
+            for name in ("Error", "JaxException", "JaxRuntimeError", "check", "checkify", "init_error", "user_checks")
+        },
+        "Out": "jitkit.experimental.checkify.functional:Out",
     },
     "jax._src.compiler": {},  # chex: its `restrict_backends` looks for a function to restrict here, and finds none
     "jax._src.core": {  # flax (for floats of 8 bits), numpyro

@@ -25,7 +25,7 @@ unpackbits unwrap vecmat
 numpy.linalg:
 numpy.fft:
 lax: ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm approx_max_k
-approx_min_k approx_top_k_p composite dce_sink dce_sink_p one_minus_square one_minus_square_p pcast polynomial
+approx_min_k approx_top_k_p composite one_minus_square one_minus_square_p pcast polynomial
 polynomial_p precv psend psum_scatter_start ragged_all_to_all ragged_all_to_all_p ragged_dot ragged_dot_general
 rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot select_and_scatter_p sharding_constraint_p
 with_sharding_constraint

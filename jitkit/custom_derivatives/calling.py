@@ -24,7 +24,7 @@ from ..interpreters.ad import DualTrace
 from ..interpreters.ad_linearize import PartialTrace
 from ..interpreters.ad_rules import Zero
 from ..interpreters.batching import BatchTrace, batch
-from ..jaxpr import DebugInfo, JaxprEqn, dce_jaxpr, jaxpr_as_fun
+from ..jaxpr import DebugInfo, JaxprEqn, dce_jaxpr, eval_jaxpr, jaxpr_as_fun
 from ..signature import api_util
 from ..tree_util import PyTreeDef, as_built, tree_flatten, tree_unflatten
 
@@ -50,9 +50,11 @@ class CustomCall(Primitive):
         mlir.register_lowering(self)(lambda ctx, *args, call_jaxpr, **params: ctx.lower_region(call_jaxpr, args))
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Apply the primitive to operands."""
-        if isinstance(core.current_trace(), partial_eval.DynamicJaxprTrace):
-            jaxpr = params["call_jaxpr"]
+        """Apply the primitive to operands. Without a trace, a function with effects is run as it is: a check can raise."""
+        trace, jaxpr = core.current_trace(), params["call_jaxpr"]
+        if trace is None and jaxpr.effects:
+            return eval_jaxpr(jaxpr, jaxpr.consts, *args)
+        if isinstance(trace, partial_eval.DynamicJaxprTrace):
             again = partial_eval.trace_to_jaxpr(jaxpr_as_fun(jaxpr), list(map(core.typeof, args)), jaxpr.debug_info)
             params["call_jaxpr"] = again
         return super().bind(*args, **params)

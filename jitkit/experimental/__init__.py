@@ -1,6 +1,6 @@
 """The names of `jax.experimental`: `io_callback` and `enable_x64` are here, the rest in modules
 
-    checkify     checks of known values; those within traced code are not here yet
+    checkify     errors as values: checks within traced code
     hijax        names for libraries' own types with state, which jitkit does not support
     layout       names for the memory layout of arrays, which XLA chooses here
     ode          ordinary differential equations

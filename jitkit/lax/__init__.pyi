@@ -255,6 +255,8 @@ from .ordering import copy as copy
 from .ordering import copy_p as copy_p
 from .ordering import create_token as create_token
 from .ordering import create_token_p as create_token_p
+from .ordering import dce_sink as dce_sink
+from .ordering import dce_sink_p as dce_sink_p
 from .ordering import optimization_barrier as optimization_barrier
 from .ordering import optimization_barrier_p as optimization_barrier_p
 from .ordering import stop_gradient as stop_gradient

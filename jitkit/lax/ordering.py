@@ -13,6 +13,7 @@ from typing import Any
 from .. import core, tree_util
 from ..core import AbstractToken, Primitive, ShapedArray
 from ..core.dtypes import ExtendedDType
+from ..core.effects import Effect
 from ..interpreters.ad_rules import deflinear, instantiate_zeros, primitive_jvps, primitive_transposes, zero_tangent
 from ..interpreters.batching import AxisData, Dims, Vals, defvectorized, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
@@ -152,3 +153,35 @@ def create_token(_: Any = None) -> Any:
 def after_all(*operands: Any) -> Any:
     """Return one token that comes after all of these. TypeError for anything but tokens."""
     return after_all_p.bind(*operands)
+
+
+# --- dce_sink ------------------------------------------------------------------------------------------
+dce_sink_p = Primitive("dce_sink", multiple_results=True)
+no_dce_effect = Effect("NoDCE")
+dce_sink_p.effects = lambda params: frozenset({no_dce_effect})
+dce_sink_p.def_abstract_eval(lambda x, **params: [])
+dce_sink_p.impl = lambda x, **params: []
+primitive_jvps[dce_sink_p] = lambda primals, tangents, **params: (dce_sink_p.bind(*primals, **params), [])
+
+
+@register_lowering(dce_sink_p)
+def _(ctx: LoweringContext, x: str, prevent_mlir_dce: bool) -> list[str]:
+    """Lowering rule: nothing, unless XLA must keep the value, too: then a call that it must not drop."""
+    if prevent_mlir_dce:
+        types = f"({type_of(ctx.avals_in[0])}) -> ()"
+        ctx.function.write(
+            f"stablehlo.custom_call @dce_sink({x}) {{api_version = 4 : i32, has_side_effect = true}} : {types}",
+            ctx.origin,
+        )
+    return []
+
+
+@register_batcher(dce_sink_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
+    return dce_sink_p.bind(*vals, **params), []
+
+
+def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
+    """Mark the arrays of a tree as needed, so that dead code elimination keeps what computes them in jaxprs."""
+    for leaf in tree_util.tree_leaves(val):
+        dce_sink_p.bind(leaf, prevent_mlir_dce=prevent_mlir_dce)
