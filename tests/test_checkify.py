@@ -53,13 +53,13 @@ class Programs:
 
             return lax.scan(step, 0.0, xs)
 
-        def while_loop(n):
+        def while_loop(n, limit):
             def goes_on(v):
                 check(v[0] < 5, "condition {}", v[0])
                 return v[0] < n
 
             def body(v):
-                check(v[1] < 100.0, "body {}", v[1])
+                check(v[1] < limit, "body {}", v[1])
                 return v[0] + 1, v[1] * 3
 
             return lax.while_loop(goes_on, body, (0, 1.0))
@@ -138,8 +138,9 @@ CASES = {
     "scan, nan": ("all", lambda p: p.scan, "jnp.arange(-1., 4.)"),
     "map": ("user", lambda p: lambda x: p.lax.map(p.user, x), "jnp.array([1., -2.])"),
     "fori_loop": ("float", lambda p: lambda x: p.lax.fori_loop(0, 4, lambda i, a: a / (x - i), 1.0), "2."),
-    "while, no error": ("user", lambda p: p.while_loop, "3"),
-    "while, in the condition": ("user", lambda p: p.while_loop, "9"),
+    "while, no error": ("user", lambda p: p.while_loop, "3, 100."),
+    "while, in the condition": ("user", lambda p: p.while_loop, "9, 1e9"),
+    "while, in the body": ("user", lambda p: p.while_loop, "4, 20."),
     "while with constants": ("all", lambda p: p.with_constants, "6, 2."),
     "calls": ("user", lambda p: lambda x: p.jitted(x) + p.jitted(x * 2), "jnp.array([1., -1.])"),
     "a batch": ("user", lambda p: p.jax.vmap(p.user), "jnp.array([1., -1., -2.])"),
@@ -236,8 +237,8 @@ def test_a_checked_function_is_differentiated_and_batched(jax, jnp):
 
         slope = jax.grad(with_error, has_aux=True)
         for x in (3.0, -3.0):
-            for way in (slope, jax.jit(slope)):
-                answers.append(raised(lambda x=x, way=way: [way(x)[0], way(x)[1].get()]))
+            ways = (slope, jax.jit(slope))
+            answers.extend(raised(lambda x=x, way=way: [way(x)[0], way(x)[1].get()]) for way in ways)
         error, out = jax.vmap(checked)(jnp.array([1.0, -1.0, -2.0]))
         answers.append((error.get(), out))
     return answers
