@@ -97,6 +97,13 @@ def close_system(kept: str) -> None:
         call("mount", None, place.encode(), None, _REMOUNT | _BIND | _READ_ONLY | _NO_SUID | _NO_DEV | _NO_EXEC, None)
 
 
+def prepare() -> None:
+    """What is the same for all workers, and so is done once: whatever is started has no capabilities, and the filter is written."""
+    for capability in range(64):
+        libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
+    _filter()
+
+
 def mount_disk(limits: dict[str, int]) -> None:
     """A /tmp and a /dev/shm that are small and empty, over whatever is there."""
     tmp = f"size={limits['disk']},nr_inodes={limits['files']},mode=1777".encode()
@@ -114,8 +121,6 @@ def drop_privileges(user: int) -> None:
     """Another user, no capabilities, no way to new ones."""
     libc.prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     os.chdir("/tmp")
-    for capability in range(64):
-        libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
     if user >= 0:
         os.setgroups([])
         os.setresgid(user, user, user)

@@ -20,8 +20,9 @@ import sysconfig
 from collections.abc import Sequence
 
 from .imports import Holes, ImageFinder
+from .large_pages import in_large_pages
 from .libraries import load_libraries
-from .walls import NEW_PID, call, close_system
+from .walls import NEW_PID, call, close_system, prepare
 from .worker import work
 
 
@@ -48,8 +49,11 @@ def main(arguments: Sequence[str]) -> int:
     if jailed:
         load_libraries()
         close_system(os.path.dirname(os.__file__))
+        prepare()
     gc.collect()
     gc.freeze()
+    if jailed:
+        in_large_pages()
     control.sendall(b"ready " + json.dumps(sorted(holes.calls)).encode() + b"\n")
     while True:
         try:

@@ -123,31 +123,27 @@ def _names(jk: Any) -> dict[str, Any]:
     return {"__name__": "__main__", "jax": jk, "jnp": jk.numpy, "lax": jk.lax, "np": np}
 
 
-def _last(text: str, names: dict[str, Any]) -> tuple[ast.expr, int]:
-    """Run all lines but the last, which is an expression, and returned, with how many lines are before it. What runs is compiled from
-    the text: to make a tree of it first would take twice as long."""
+def _begun(text: str, names: dict[str, Any]) -> str:
+    """Run all lines but the last; that one, an expression, behind empty lines in their place, so that it stands in its own."""
     before, _, last = text.rpartition("\n")
-    expression = ast.parse(last, "<program>", "eval").body
     exec(compile(before, "<program>", "exec"), names)
-    return expression, text.count("\n")
-
-
-def _value(expression: ast.expr, lines: int, names: dict[str, Any]) -> Any:
-    tree = ast.Expression(ast.increment_lineno(ast.fix_missing_locations(expression), lines))
-    return eval(compile(tree, "<program>", "eval"), names)
+    return "\n" * text.count("\n") + last
 
 
 def _as_it_is(jk: Any, text: str) -> Any:
     names = _names(jk)
-    return _value(*_last(text, names), names)
+    return eval(compile(_begun(text, names), "<program>", "eval"), names)
 
 
 def _traced(jk: Any, types: bool, text: str) -> Any:
     """The leaves of the result, maybe whether each is weakly typed, and then the tree that they are in."""
     names = _names(jk)
-    call, lines = _last(text, names)
+    tree = ast.parse(_begun(text, names), "<program>", "eval")
+    call = tree.body
     assert isinstance(call, ast.Call), "the last expression is a call"
-    fun, arguments = _value(ast.List([call.func, ast.List(call.args, ast.Load())], ast.Load()), lines, names)
+    listed = ast.copy_location(ast.List(call.args, ast.Load()), call)
+    tree.body = ast.copy_location(ast.List([call.func, listed], ast.Load()), call)
+    fun, arguments = eval(compile(tree, "<program>", "eval"), names)
     jaxpr, shapes = jk.make_jaxpr(fun, return_shape=True)(*arguments)
     leaves = run_by_numpy(jaxpr, *jk.tree_util.tree_leaves(arguments))
     weak = [bool(aval.weak_type) for aval in jaxpr.out_avals] if types else []
