@@ -336,8 +336,7 @@ def replaced(jaxpr, number_of, number, value):
         for eqn in jaxpr.eqns:
             own = number_of[id(eqn)]
             params = {
-                name: tuple(map(deep, item)) if isinstance(item, tuple) else deep(item)
-                for name, item in eqn.params.items()
+                name: tuple(map(deep, item)) if type(item) is tuple else deep(item) for name, item in eqn.params.items()
             }
             eqns.append(eqn.replace(invars=[read(atom) for atom in eqn.invars], params=params))
             if own == number:
@@ -388,6 +387,10 @@ class Trial:
     def without_results(self, *numbers):
         return self._knocked("results", numbers, results=numbers)
 
+    def alone(self, *numbers):
+        places = [(n, i) for n in numbers for i in range(len(self.equations[n].eqn.invars))]
+        return self._knocked("both", numbers, operands=places, results=numbers)
+
     def without(self, *numbers):
         return self._knocked("all", numbers, results=numbers, keep=False)
 
@@ -431,10 +434,30 @@ class Trial:
             )
         if cone in self.without_results(*numbers).all:
             return "right"
-        for other in self.readers(numbers):
+        for other in dict.fromkeys(
+            (*self.readers(numbers), *self.behind_which(at, numbers), *numbers[len(numbers) < 2 :])
+        ):
             if cone not in self.without_operands(other).all and cone in self.without_results(other).all:
                 return "right" if self.has_passed(at, numbers, other) else "wrong"
-        return "merged"
+        return "right" if self.is_its_own(at, numbers) else "merged"
+
+    def behind_which(self, at, numbers):
+        """The equations that an instruction's operands are linked to, but for those that it comes after."""
+        found = [n for operand in self.cones.operands(at) for n in self.read.links.exact.get(operand, ())]
+        return [n for n in found if n not in numbers and not any(n in self.origins(each) for each in numbers)]
+
+    def is_its_own(self, at, numbers):
+        """Whether an instruction is of an equation whose value comes back to it, as in a loop that is unrolled, so that no turn stays as it
+        was: the equation alone, of new arguments, makes such an instruction, and without it there are fewer.
+        """
+
+        def of_this_kind(cones):
+            this = self.cones.at[at]
+            same = (one for one, each in cones.at.items() if each.opcode == this.opcode)
+            return {cones.of(one) for one in same if LAYOUT.sub("", cones.at[one].type) == LAYOUT.sub("", this.type)}
+
+        fewer = len(of_this_kind(self.without(*numbers))) < len(of_this_kind(self.cones))
+        return fewer and bool(of_this_kind(self.alone(*numbers)))
 
     def has_passed(self, at, numbers, other):
         """Whether an instruction that only moves a value was moved behind what reads its equation: it is there before the reader, too, and
@@ -481,7 +504,7 @@ class Trial:
             return all(changed.result(i) == self.cones.result(i) for i in range(len(self.jaxpr.outvars)))
         if rule == "duplicate":
             first, second = sorted((number, like))
-            return self.same(second, lambda *_: self.equations[first].eqn.outvars)
+            return self.same(second, lambda *_: self.equations[first].eqn.outvars) or self.are_one(first, second)
         if rule == "cancels":
             outer, inner = (number, like) if self.equations[number].unchanged else (like, number)
             return self.same(outer, lambda *_: [self.equations[inner].eqn.invars[0]])
@@ -494,6 +517,9 @@ class Trial:
         if rule == "constant" and self.equations[number].why_constant:
             becomes = self.equations[number].becomes
             return self.same(number, lambda _, eqns: filled(eqn.outvars[0].aval, becomes, eqns))
+        if rule == "constant" and self.equations[number].parent is None:
+            alone = Cones(compiled(self.jaxpr.replace(outvars=eqn.outvars))[0])
+            return all(each.opcode in PLUMBING | RUNS | {"broadcast"} for each in alone.at.values())
         if rule == "constant":
             return not any(origin < 0 for origin in self.origins(number))
         at = next(at for at, row in self.read.rows.items() if row == fate["row"])
@@ -504,6 +530,21 @@ class Trial:
         while self.cones.at[at].opcode in ("bitcast", "copy") and rule == "renamed":
             return True  # nothing is computed there
         return self.is_of(at, [number]) != "wrong"
+
+    def are_one(self, first, second):
+        """Whether an instruction is of two equations, each of which is enough for it to be there: XLA has made them one, but so late that
+        it did not find what would follow from it.
+        """
+        for at, instruction in self.cones.at.items():
+            cone = self.cones.of(at)
+            if (
+                instruction.opcode not in PLUMBING | OF_OTHERS
+                and cone in self.without_operands(first).all & self.without_operands(second).all
+                and cone not in self.without_operands(first, second).all
+                and cone in self.without_results(first, second).all
+            ):
+                return True
+        return False
 
     def goes(self, at, number):
         """Whether an instruction goes without an equation's operands. Where equations of its kind make the same elsewhere, as in a branch

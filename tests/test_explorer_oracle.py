@@ -65,6 +65,25 @@ def test_the_oracle_finds_a_wrong_link_and_a_wrong_reason():
     assert not trial.reason(1)
 
 
+def test_a_product_that_is_spread_afterwards_is_linked_to_all_that_spread():
+    trial = knockout.Trial(lambda x: jnp.sin(jnp.broadcast_to(x, (3, 3)) * x[None]), (spec(3),))
+    [product] = [at for at, each in trial.cones.at.items() if each.opcode == "multiply"]
+    [spread] = [at for at, each in trial.cones.at.items() if each.opcode == "broadcast"]
+    assert trial.read.links.rules[spread] == "spread behind it, not before"
+    assert trial.link(product) == trial.link(spread) == "right"
+    trial.read.links.exact[spread] = trial.read.links.called[spread]  # the name alone
+    assert trial.link(spread) == "wrong"
+
+
+def test_what_is_made_of_no_argument_and_was_moved_is_not_called_folded():
+    trial = knockout.Trial(lambda x: x.at[jnp.flip(1 - jnp.arange(2))].add(1.0), (spec(2, 3),))
+    hold([trial], 1.0)
+    [moved] = [number for number, each in enumerate(trial.equations) if each.primitive == "sub"]
+    assert trial.fates.get(str(moved), {}).get("rule") != "constant"
+    trial.fates[str(moved)] = {"fate": "removed", "rule": "constant", "why": "", "sure": True}
+    assert not trial.reason(moved)
+
+
 def test_the_oracle_tells_a_true_merger_that_is_there_twice_from_a_false_one():
     def f(x, y):
         s = jnp.sign(x)

@@ -16,7 +16,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import late_rooms
+from . import habits, late_rooms
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -107,9 +107,18 @@ def _public(*parts: str) -> str:
 def _about(inside: str, module: types.ModuleType, name: str) -> str:
     if late_rooms.import_room(".names_of_jax", __package__).is_in_jax(inside, name):
         return sentence(_public("jax", inside, name))
-    places = [place for place, other in public_modules().items() if other is not module and name in dir(other)]
+    habit = habits.NAMES.get(inside, {}).get(name)
+    if habit:
+        return habit
+    places = [
+        place
+        for place, other in public_modules().items()
+        if place in _PUBLIC and other is not module and name in dir(other)
+    ]
+    places.sort(key=lambda place: place.startswith("lax"))  # `jnp.linalg.svd` rather than `lax.linalg.svd`
     if places:
         return f"There is `{_public(_PACKAGE, places[0], name)}`."
     known = [each for each in dir(module) if not each.startswith("_")]
     near: list[Any] = importlib.import_module("difflib").get_close_matches(name, known, 1, 0.75)
+    near = [name.lower()] if name.lower() in known else near
     return f"Did you mean `{near[0]}`?" if near else ""

@@ -25,7 +25,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import ParamSpec, TypeVar
 
-from . import config, mixed_with_jax
+from . import config, habits, mixed_with_jax
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -108,11 +108,13 @@ def filter_traceback(error: BaseException) -> None:
     traceback goes to `error.__jitkit_traceback__`. In mode "auto" a note says so, once; "on" hides without a note;
     "off" changes nothing. Follow the call with a bare `raise`.
 
-    If real JAX refused one of our values, add to the message what to import.
+    If real JAX refused one of our values, add to the message what to import; if a function of ours was given a keyword of
+    another library's, what it is called here.
     """
     try:
         mode = config.value("traceback_filtering")
         mixed_with_jax.amend_refusal(error)
+        _amend_keyword(error)
         if mode != "off":
             for link in _chain(error):
                 _unlink_own_contexts(link)
@@ -121,6 +123,11 @@ def filter_traceback(error: BaseException) -> None:
             _add_note(error, _NOTE)
     except RecursionError:
         return  # The stack is used up. An outer boundary has room.
+
+
+def _amend_keyword(error: BaseException) -> None:
+    if isinstance(error, TypeError) and error.args and "unexpected keyword argument" in str(error.args[0]):
+        error.args = (f"{error.args[0]}{habits.about_keyword(error)}",)
 
 
 def filter_text(text: str, entry: str) -> str:

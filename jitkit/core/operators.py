@@ -38,6 +38,9 @@ class Operators:
 
     aval: Any  # both have an aval
 
+    def __delitem__(self, index: Any) -> None:
+        raise AttributeError(f"__delitem__{edits.DELETED}")
+
     def __copy__(self) -> Any:
         return cast(Any, self).copy()
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..base import config, edits, errors, source_info
+from ..base import config, edits, errors, habits, source_info
 from ..base.jax_version import since
 from ..base.late_rooms import Slots
 from . import dtypes
@@ -135,7 +135,8 @@ class Tracer(Operators):
                 f"The 'sharding' attribute is not available on {self._error_repr()}. To query sharding information "
                 f"on tracers, use `jax.typeof(x)`.{self._origin_msg()}"
             )
-        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+        edit = "" if name.startswith("_") else habits.about_attribute(name)
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}{edit}")
 
     def __bool__(self) -> bool:
         """Refuse to be a bool: Python asks which way to go, in `if x:` or `not x`, and the value is not known.

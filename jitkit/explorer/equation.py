@@ -8,6 +8,7 @@ JAX: jax/_src/core.py:JaxprEqn
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 
@@ -97,3 +98,14 @@ class Equation:
             var.aval.str_short(short_dtypes=True) if hasattr(var.aval, "str_short") else str(var.aval)
             for var in self.eqn.outvars
         )
+
+
+def all_behind(equations: Sequence[Equation], number: int) -> set[int]:
+    """The equations that one is made of, however far behind it."""
+    found: set[int] = set()
+    waiting = [number]
+    while waiting:
+        made = {each for origins in equations[waiting.pop()].operands for each in origins if each >= 0} - found
+        found |= made
+        waiting += made
+    return found

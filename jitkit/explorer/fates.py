@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import made_of
-from .equation import Equation
+from .equation import Equation, all_behind
 from .hlo import Fused, elements_of
 from .links import OPERANDS, Key
 from .values import only_reshapes
@@ -49,6 +49,7 @@ def fates(
     left.credit(found.products, "several products at once")
     left.credit(found.others, "does the same to the same")
     left.credit(found.spread, "an operand of several")
+    left.credit(made_of.spread_behind(equations, wrote, left.links), "spread behind it, not before")
     return found.found
 
 
@@ -203,8 +204,7 @@ class _Fates:
                     f"the same as the {equation.primitive} of {self._line(twin)}, computed once (common subexpression)"
                 )
                 return self._told("removed", "duplicate", words, like=twin)
-        is_fed = any(origin >= 0 and origin not in self._gone for origins in equation.operands for origin in origins)
-        if equation.constant and (equation.why_constant or not is_fed):
+        if equation.constant and (equation.why_constant or all_behind(self._equations, number) <= self._gone):
             why = equation.why_constant or "it depends on no argument"
             return self._told("removed", "constant", f"constant folded: {why}, and was computed by the compiler")
         return None

@@ -8,7 +8,7 @@ it reads, and by what reads it:
 - *a product of several*: products of one operand with several others are one product with all of these, side by side. It has the name of
   the first; the others' operands are among what was put together.
 - *an operand of several*: operations that spread the same value over the same shape, each for itself, read one broadcast. It has the name
-  of one; it is of each that reads it and wrote such a broadcast.
+  of one; it is of each that reads it and wrote such a broadcast. Or the operation is done first, and its result is spread.
 
 JAX: jax/_src/lax/lax.py:dot_general_p
 """
@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from .equation import Equation
+from .equation import Equation, all_behind
 from .hlo import elements_of
 from .links import Key, Links
 
@@ -158,6 +158,25 @@ def operands_of_several(
         makers = [*numbers, *(each for each in seen if each not in numbers and wrote_it(each, alike[0]))]
         if len(makers) > len(numbers):
             found.update(dict.fromkeys(alike, makers))
+    return found
+
+
+def spread_behind(
+    equations: Sequence[Equation], wrote: Mapping[int, Collection[str]], links: Links
+) -> dict[Key, list[int]]:
+    """By broadcast: the equation of its name and what reads that, where XLA has put the spreading behind the operation of the latter,
+    which spreads an operand itself. One broadcast is there for those of all operands then, and has the name of one.
+    """
+    found: dict[Key, list[int]] = {}
+    for at, instruction in links.data.at.items():
+        if instruction.opcode != "broadcast" or len(links.called[at]) != 1:
+            continue
+        [number], [operand] = links.called[at], links.data.operands[at]
+        source = [n for each in links.data.above(operand) for n in links.called[each]][:1]
+        before = {*source, *all_behind(equations, source[0])} if source else set()
+        readers = [n for n in sorted(before) if any(number in made for made in equations[n].operands)]
+        if any("broadcast" in wrote.get(reader, ()) for reader in readers):
+            found[at] = [number, *readers]
     return found
 
 

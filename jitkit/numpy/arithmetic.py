@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
+from ..base import edits
 from ..base.jax_version import since
 from ..core import dtypes
 from ..custom_derivatives import custom_jvp
@@ -248,6 +249,6 @@ def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
     """Return the fractional and the integer part, both with the sign of x."""
     (x,) = promote_dtypes_inexact(ensure_arraylike("modf", x))
     if out is not None:
-        raise NotImplementedError("The 'out' argument to jnp.modf is not supported.")
+        raise NotImplementedError(f"The 'out' argument to jnp.modf is not supported.{edits.NO_OUT}")
     whole = where(lax.ge(x, lax.full_like(x, 0, shape=())), floor(x), ceil(x))
     return x - whole, whole

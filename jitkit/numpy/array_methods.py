@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import lax
 from .. import numpy as jnp
-from ..base import late_rooms
+from ..base import edits, late_rooms
 from ..core import dtypes, operators
 from ..lax.placing import device_put
 from ..lax.utils import index_tuple
@@ -90,9 +90,11 @@ def _view(x: Any, dtype: Any = None, type: None = None) -> Any:
       ValueError: where the sizes do not fit.
     """
     if type is not None:
-        raise NotImplementedError("`type` argument of array.view() is not supported.")
+        raise NotImplementedError(f"`type` argument of array.view() is not supported.{edits.VIEW}")
     if dtype is None:
         return x
+    if isinstance(dtype, int | tuple):  # a shape, as PyTorch has it
+        raise TypeError(f"Cannot interpret {str(dtype)!r} as a data type{edits.VIEW}")
     dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "view")
     bits_in, bits_out = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(dtype)
     if x.ndim == 0:

@@ -226,7 +226,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 def outer(a: Any, b: Any, out: None = None) -> Any:
     """Return the products of each element of `a` with each of `b`, as a matrix."""
     if out is not None:
-        raise NotImplementedError("The 'out' argument to jnp.outer is not supported.")
+        raise NotImplementedError(f"The 'out' argument to jnp.outer is not supported.{edits.NO_OUT}")
     check_arraylike("outer", a, b)
     a, b = promote_dtypes(a, b)
     return a.ravel()[:, None] * b.ravel()[None, :]

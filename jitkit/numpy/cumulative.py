@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import lax
+from ..base import edits
 from ..core import dtypes
 from ..lax.utils import canonicalize_axis
 from ..pjit.jit import jit
@@ -32,7 +33,7 @@ def _cumulative(
 ) -> Any:
     a = ensure_arraylike(name, a)
     if out is not None:
-        raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported")
+        raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported{edits.NO_OUT}")
     if axis is None or (a.ndim == 0 and a.weak_type):  # here a Python number has an axis
         a = lax.reshape(a, (a.size,))
     axis = canonicalize_axis(0 if axis is None else axis, a.ndim)

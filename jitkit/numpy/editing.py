@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
+from ..base import edits
 from ..core import dtypes
 from ..core.tracer import concrete_or_error
 from ..lax.utils import canonicalize_axis
@@ -127,7 +128,7 @@ def compress(
     condition, a, fill_value = ensure_arraylikes("compress", condition, a, fill_value)
     condition = condition.astype(bool)
     if out is not None:
-        raise NotImplementedError("The 'out' argument to jnp.compress is not supported.")
+        raise NotImplementedError(f"The 'out' argument to jnp.compress is not supported.{edits.NO_OUT}")
     if condition.ndim != 1:
         raise ValueError("condition must be a 1D array")
     axis, arr = (0, ravel(a)) if axis is None else (axis, moveaxis(a, axis, 0))
@@ -160,7 +161,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
       mode: what to do with numbers out of bounds: an error ("raise", which cannot be traced), "wrap" or "clip".
     """
     if out is not None:
-        raise NotImplementedError("The 'out' argument to jnp.choose is not supported.")
+        raise NotImplementedError(f"The 'out' argument to jnp.choose is not supported.{edits.NO_OUT}")
     a, *choices = ensure_arraylikes("choose", a, *choices)
     if not dtypes.issubdtype(a.dtype, np.integer):
         raise ValueError("`a` array must be integer typed")

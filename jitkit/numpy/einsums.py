@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import lax
+from ..base import edits
 from ..core import dtypes
 from ..lax.utils import refuse_sharding
 from ..pjit.jit import inlined
@@ -55,7 +56,7 @@ def einsum(
       ValueError: for labels that do not fit the operands.
     """
     if out is not None:
-        raise NotImplementedError("The 'out' argument to jnp.einsum is not supported.")
+        raise NotImplementedError(f"The 'out' argument to jnp.einsum is not supported.{edits.NO_OUT}")
     refuse_sharding("einsum", out_sharding)
     if not isinstance(subscripts, str):
         subscripts, operands = _from_interleaved((subscripts, *operands))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import lax
+from ..base import edits
 from ..core import dtypes
 from ..custom_derivatives import custom_jvp
 from ..pjit.jit import inlined, jit
@@ -54,7 +55,7 @@ def isinf(x: Any, /) -> Any:
 def _equals_infinity(name: str, infinity: float, x: Any, out: None) -> Any:
     x = ensure_arraylike(name, x)
     if out is not None:
-        raise NotImplementedError("The 'out' argument to isneginf/isposinf is not supported.")
+        raise NotImplementedError(f"The 'out' argument to isneginf/isposinf is not supported.{edits.NO_OUT}")
     if dtypes.issubdtype(x.dtype, np.floating):
         return lax.eq(x, x.dtype.type(infinity))
     if dtypes.issubdtype(x.dtype, np.complexfloating):

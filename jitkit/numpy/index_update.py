@@ -35,6 +35,10 @@ class IndexUpdateHelper:
         mend = edits.AT_INDEX if hasattr(IndexUpdateRef, name) else ""
         raise AttributeError(f"'_IndexUpdateHelper' object has no attribute {name!r}{mend}", name=name, obj=self)
 
+    def __call__(self, *_: Any) -> None:
+        """Raise TypeError: an index stands in brackets."""
+        raise TypeError(f"'_IndexUpdateHelper' object is not callable{edits.AT_IN_BRACKETS}")
+
     def __repr__(self) -> str:
         return f"_IndexUpdateHelper({self.array!r})"
 

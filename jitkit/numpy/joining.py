@@ -85,7 +85,7 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) ->
     if not len(arrays):
         raise ValueError("Need at least one array to stack.")
     if out is not None:
-        raise NotImplementedError("The 'out' argument to jnp.stack is not supported.")
+        raise NotImplementedError(f"The 'out' argument to jnp.stack is not supported.{edits.NO_OUT}")
     if _is_one_array(arrays):
         axis = canonicalize_axis(axis, arrays.ndim)
         return concatenate(expand_dims(arrays, axis + 1), axis=axis, dtype=dtype)

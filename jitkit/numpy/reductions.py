@@ -18,7 +18,7 @@ import ml_dtypes
 import numpy as np
 
 from .. import core, lax
-from ..base import errors
+from ..base import edits, errors
 from ..core import dtypes
 from ..lax.utils import canonicalize_axis
 from ..pjit.jit import inlined, jit
@@ -80,7 +80,7 @@ def check_where(name: str, where: Any) -> Any:
 def refuse_out(name: str, out: Any) -> None:
     """Raise NotImplementedError unless `out` is None: arrays are immutable."""
     if out is not None:
-        raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
+        raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.{edits.NO_OUT}")
 
 
 def upcast_f16(dtype: Any) -> np.dtype[Any]:

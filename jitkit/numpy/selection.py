@@ -89,7 +89,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:  # numpy's name
     a = ensure_arraylike("round", a)
     decimals = concrete_index(decimals, "'decimals' argument of jnp.round")
     if out is not None:
-        raise NotImplementedError("The 'out' argument to jnp.round is not supported.")
+        raise NotImplementedError(f"The 'out' argument to jnp.round is not supported.{edits.NO_OUT}")
     if dtypes.issubdtype(a.dtype, np.integer):
         if decimals < 0:
             raise NotImplementedError("integer np.round not implemented for decimals < 0")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import lax
+from ..base import edits
 from ..core import dtypes
 from ..lax.index_checks import GatherScatterMode
 from ..lax.utils import canonicalize_axis
@@ -63,7 +64,7 @@ def _take(
     fill_value: Any = None,
 ) -> Any:
     if out is not None:
-        raise NotImplementedError("The 'out' argument to jnp.take is not supported.")
+        raise NotImplementedError(f"The 'out' argument to jnp.take is not supported.{edits.NO_OUT}")
     a, indices = ensure_arraylikes("take", a, indices)
     if axis is None:
         a, axis = a.ravel(), 0

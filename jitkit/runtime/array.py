@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 
 from .. import core, runtime
-from ..base import config, errors
+from ..base import config, errors, habits
 from ..base.late_rooms import Slots
 from ..base.mixed_with_jax import is_of_jax
 from ..core import ShapedArray, Tracer, dtypes
@@ -389,3 +389,6 @@ def as_array(x: Any) -> Any:
         return wrap(x)
     aval = core.get_aval(x)
     return from_host(x, aval)
+
+
+habits.mark(Array)
