@@ -526,3 +526,27 @@ enders |= {dot_p: write_dot, cond_p: write_cond, while_p: write_while}
 # >>> f = jit(lambda x: lax.while_loop(lambda x: numpy.max(x) < 100, lambda x: x * x, x), backend="own")
 # >>> print(f(numpy.asarray([2.0, 3.0])), cc.loops)
 # => Array([ 256. 6561.], dtype=float32) 2
+
+# === 23 The race ======================================================================================================
+# C's `expf` and `tanhf` take one number, and a call each time. A polynomial takes as many numbers as a register holds, and is
+# a part of the loop. e**x is 2**n e**r, with n whole and r between -0.35 and 0.35; log 2 is two numbers, of which the first
+# has so few digits that n times it is exact. `-ffast-math` would vectorise them, too, but it also says that there is no nan and
+# no infinity, that sums may be made in any order, and that x / y is x * (1 / y). That changes what a program means: whether
+# the results are still right is for whoever wrote it to know, not for a compiler.
+
+PRELUDE += """
+static inline float two_to(int n) { union { int bits; float x; } two = {(n + 127) << 23}; return two.x; }
+static inline float own_exp(float x) {
+  x = x > 89 ? 89 : x < -104 ? -104 : x;
+  float n = rintf(x * 1.44269504f), r = x - n * 0.693359375f + n * 2.12194440e-4f, p = 1.9875691500e-4f;
+  p = (((p * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r + 1.6666665459e-1f;
+  return ((p * r + 0.5f) * r * r + r + 1) * two_to((int)n >> 1) * two_to((int)n - ((int)n >> 1)); }
+static inline float own_tanh(float x) {
+  float z = x * x, far = 1 - 2 / (own_exp(2 * fabsf(x)) + 1), p = -5.70498872745e-3f;
+  p = (((p * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) * z - 3.33332819422e-1f;
+  return copysignf(fabsf(x) < 0.625f ? p * z * x + x : far, x); }
+"""  # the numbers: S. Moshier, Cephes Mathematical Library, expf and tanhf
+OF_FLOATS |= {"exp": "own_exp({0})", "tanh": "own_tanh({0})"}
+
+# >>> print(jit(lambda x: numpy.tanh(x), backend="own")(numpy.asarray([0.0, 9.5, np.inf, np.nan])), "expf(" in cc.texts[-1])
+# => Array([ 0.  1.  1. nan], dtype=float32) False

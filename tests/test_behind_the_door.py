@@ -1,6 +1,7 @@
 """The rungs whose compiler is the learner's: the given `cc.py`, the reference, and how they are climbed."""
 
 import ast
+import json
 import pathlib
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from tails import keeping
 
 from grading.authoring.verify_ladder import Prover
 from grading.grader import rungs as graded
+from jitkit.bench import from_scratch as bench_of_packages
 from jitkit.kata.command.cli import main
 from jitkit.kata.engine import behind as said
 from jitkit.kata.engine import climbing, executables
@@ -235,6 +237,33 @@ def test_random_programs_by_both_compilers_agree(folder, first):
         [sys.executable, "-c", _RANDOM, *seeds], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.stdout == "all agree\n", done.stderr
+
+
+_RACE = """
+import importlib, importlib.util, json, sys
+spec = importlib.util.spec_from_file_location("bench", sys.argv[1])
+bench = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(bench)
+bench.RACE = {name: (f, (12, 12)[: len(shape)]) for name, (f, shape) in bench.RACE.items()}
+print(json.dumps(bench.race(importlib.import_module(sys.argv[2]))))
+"""
+
+
+def test_the_race_has_six_programs_and_a_package_without_a_compiler_does_not_run(folder):
+    script = pathlib.Path(bench_of_packages.__file__)
+    found = []
+    for name in ("behind_the_door", "from_scratch"):
+        command = [sys.executable, "-c", _RACE, str(script), name]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        found.append(json.loads(done.stdout))
+    race, nothing = found
+    assert {name: row["loops"] for name, row in race.items()} == {
+        "ten operations": 1, "gelu": 1, "softmax": 3, "layer norm": 3, "two layers": 4, "twenty turns": 2,
+    }  # fmt: skip
+    assert race["ten operations"]["bytes"] == 4 * 144
+    assert race["softmax"]["bytes"] == 4 * 144 + (4 * 144 + 64 + 64)  # what is stored: exponentials, maxima, sums
+    assert all(row[who] > 0 for row in race.values() for who in ("own", "xla", "numpy"))
+    assert nothing == {}
 
 
 # --- the climb --------------------------------------------------------------------------------------------------

@@ -382,6 +382,9 @@ def test_the_card_has_a_bar_for_each_rung_and_for_each_call_and_the_misses_are_r
     assert len(bars) == 1 + 2 * len(rungs) + len(calls)
     assert [bar.get("fill") for bar in bars].count("#b3261e") == 2
     assert drawn(calls[:3], "01234567") == "411"
+    row = {"loops": 1, "bytes": 4, "own": 3e-6, "xla": 2e-6, "numpy": 1e-5}
+    raced = found._replace(mine=times | {"every call": calls, "race": {"a": row, "b": row | {"own": 5e-7}}})
+    assert raced.sentences[-1] == "the race of rung 23: 2 programs by its own compiler, in 0.25 to 1.5 times XLA's time"
     nothing = Abilities(rungs, (0, 8), 12, None, None)
     assert "every call" not in card_text("mine", nothing)
     assert nothing.sentences[-1] == "12 lines of code"

@@ -103,3 +103,25 @@ def eigenvalue(jk, rng):
     a = floats(rng, 6, 6)
     v, _, new = own(jk, f)(a + a.T, floats(rng, 6))
     return v / n.max(v), new
+
+
+@program("23", "A sigmoid by tanh and one by exp, the logarithm of a sum, and what they do far from 0.", hidden=True)
+def sigmoids(jk, rng):
+    n = jk.numpy
+
+    def f(x):
+        m = n.max(x)
+        return 0.5 * (n.tanh(0.5 * x) + 1.0), 1.0 / (1.0 + n.exp(-x)), n.log(n.sum(n.exp(x - m))) + m
+
+    x = floats(rng, 30)
+    says = {"exp": 0, "tanh": 0}
+    return behind(own(jk, f), x, says=says), own(jk, f)(x * 200.0), own(jk, f)(-x * 200.0)
+
+
+@program("23", "Exponentials in a repetition, of whole numbers, and of nan.", hidden=True)
+def repeated(jk, rng):
+    n = jk.numpy
+    f = own(jk, lambda x: jk.lax.fori_loop(0, 5, lambda i, x: n.tanh(x) + n.exp(-x * x) * i, x))
+    x = floats(rng, 6)
+    x[2] = np.nan
+    return f(x), own(jk, lambda i: (n.exp(i), n.tanh(i)))(np.int32([-2, 0, 1, 3])), own(jk, lambda x: x == x)(x)

@@ -47,6 +47,11 @@ class Abilities(NamedTuple):
         return list(self.mine["every call"]) if self.mine is not None else []
 
     @property
+    def race(self) -> dict[str, dict[str, float]]:
+        """The race of rung 23, as far as the package has a compiler of its own: `jitkit.bench.from_scratch.race`."""
+        return dict(self.mine.get("race", {})) if self.mine is not None else {}
+
+    @property
     def misses(self) -> list[int]:
         """Which of them took so long that they must have been compiled."""
         return [i for i, t in enumerate(self.calls) if t > _NO_HIT]
@@ -73,6 +78,12 @@ class Abilities(NamedTuple):
                 f"{len(self.calls)} calls, {len(self.misses)} of them longer than a millisecond; the longest took "
                 f"{_rounded(max(self.calls) * 1e3)} ms, one in the middle {_rounded(statistics.median(self.calls) * 1e6)} µs"
             )
+        if self.race:
+            ratios = [row["own"] / row["xla"] for row in self.race.values()]
+            found.append(
+                f"the race of rung 23: {len(ratios)} programs by its own compiler, in {_rounded(min(ratios))} to {_rounded(max(ratios))} "
+                "times XLA's time"
+            )
         return found
 
 
@@ -97,6 +108,16 @@ def run(place: Place, screen: Screen) -> int:
         screen.line()
         screen.text("every call, with 8 numbers, with 9, with 8 again; a step up is ten times as long:", 2)
         screen.line(f"  {drawn(found.calls, '▁▂▃▄▅▆▇█' if screen.unicode else '01234567')}")
+    if found.race:
+        screen.line()
+        screen.text(
+            "the race: passes over memory, bytes that a call allocates, and microseconds of its own compiler, XLA and numpy:",
+            2,
+        )
+        screen.line(f"  {'':15}{'loops':>7}{'bytes':>12}{'own':>9}{'XLA':>9}{'numpy':>9}")
+        for name, row in found.race.items():
+            times = "".join([f"{_rounded(row[who] * 1e6):>9}" for who in ("own", "xla", "numpy")])
+            screen.line(f"  {name:15}{row['loops']:>7.0f}{row['bytes']:>12,.0f}{times}")
     card = place.root / "card.svg"
     try:
         card.write_text(card_text(place.name, found), encoding="utf-8")

@@ -1,0 +1,108 @@
+"""Rung 23: exponentials without C's library, and what a compiler may not change."""
+
+import numpy as np
+from behind import behind, own
+from climbing import program
+
+NO_CALL = {"exp": 0, "tanh": 0}
+
+
+def floats(rng, *shape):
+    return rng.uniform(-2.0, 2.0, shape).astype(np.float32)
+
+
+def right_to_a_millionth(found, exact):
+    """Whether each number is as close as that, in relation to its size."""
+    return bool(np.all(np.abs(np.asarray(found) / exact - 1) < 1e-6))
+
+
+@program(
+    "23",
+    "An exponential in a loop is arithmetic: no function of C's library is called.",
+    against=["C's library will do"],
+)
+def exponential(jk, rng):
+    return behind(
+        own(jk, lambda x, y: jk.numpy.exp(x) * y + jk.numpy.exp(-x)),
+        floats(rng, 100),
+        floats(rng, 100),
+        loops=1,
+        says=NO_CALL,
+    )
+
+
+@program("23", "So is a hyperbolic tangent, here of two layers.", against=["C's library will do"])
+def tangents(jk, rng):
+    f = own(jk, lambda x, w, v: jk.numpy.tanh(jk.numpy.tanh(x @ w) @ v))
+    return behind(f, floats(rng, 5, 8), floats(rng, 8, 6), floats(rng, 6, 3), loops=4, says=NO_CALL)
+
+
+@program(
+    "23",
+    "An exponential is right to one part in a million, from the smallest to the largest.",
+    against=["-ffast-math is only faster", "log 2 is one number", "what is too large is the largest number"],
+)
+def exact(jk, rng):
+    x = np.sort(rng.uniform(-87.0, 88.7, 5000)).astype(np.float32)
+    return right_to_a_millionth(own(jk, jk.numpy.exp)(x), np.exp(x.astype(np.float64)))
+
+
+@program(
+    "23",
+    "A hyperbolic tangent is, too: also of numbers that are nearly 0.",
+    against=["tanh is made of exp, everywhere"],
+)
+def exact_tangent(jk, rng):
+    x = (10.0 ** rng.uniform(-30, 1, 5000) * rng.choice([-1, 1], 5000)).astype(np.float32)
+    return right_to_a_millionth(own(jk, jk.numpy.tanh)(x), np.tanh(x.astype(np.float64)))
+
+
+@program(
+    "23",
+    "What is too large is inf, what is too small is 0, and a nan stays one.",
+    against=["what is too large is the largest number", "what is not small is large"],
+)
+def edges(jk, rng):
+    far = float(rng.uniform(100, 1e4))
+    return own(jk, jk.numpy.exp)(np.float32([np.inf, 89.0, far, -np.inf, -far, -150.0, np.nan, 0.0, -0.0]))
+
+
+@program(
+    "23",
+    "Far from 0 a tangent is 1 or -1; of -0.0 it is -0.0; a nan stays one.",
+    against=["tanh is (e - 1) / (e + 1)", "what is not small is large", "the sign of 0 does not count"],
+)
+def edges_of_the_tangent(jk, rng):
+    far = float(rng.uniform(50, 1e4))
+    f = own(jk, lambda x: (jk.numpy.tanh(x), 1.0 / jk.numpy.tanh(x)))
+    return f(np.float32([np.inf, -np.inf, far, -far, np.nan, 0.0, -0.0]))
+
+
+@program("23", "A nan is not itself, and inf - inf is one.", against=["-ffast-math is only faster"])
+def not_a_number(jk, rng):
+    n = jk.numpy
+    x = np.float32([np.nan, np.inf, -np.inf, 1.0, float(rng.uniform())])
+    return own(jk, lambda x: (x != x, x == x, x - x, n.where(x != x, 0.0, x), n.maximum(x, 0.5), x * 0.0))(x)
+
+
+@program(
+    "23", "Sums are added up as they are written, and a quotient is a quotient.", against=["-ffast-math is only faster"]
+)
+def as_written(jk, rng):
+    x, c = floats(rng, 50), np.float32(2**24)
+    whole = np.arange(1, 300, dtype=np.float32)
+    f = own(jk, lambda x, c: ((x + c) - c, (x - c) + c))
+    return f(x, c), own(jk, lambda a, b: jk.numpy.floor(a / b))(whole, whole)
+
+
+@program(
+    "23", "Softmax of numbers that are large: no call, and one exponential for each.", against=["C's library will do"]
+)
+def softmax(jk, rng):
+    n = jk.numpy
+
+    def f(x):
+        e = n.exp(x - n.max(x, 1, keepdims=True))
+        return e / n.sum(e, 1, keepdims=True)
+
+    return behind(own(jk, f), floats(rng, 6, 40) * 500, loops=3, says=NO_CALL)

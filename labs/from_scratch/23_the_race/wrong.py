@@ -1,0 +1,52 @@
+"""Wrong versions of rung 23, each with what its author believes: an edit of the solution up to this rung."""
+
+from jitkit.kata.ladder.wrong import edit
+
+edit(
+    "C's library will do",
+    "How many numbers does `expf` take, and how many does an addition of your processor?",
+    'OF_FLOATS |= {"exp": "own_exp({0})", "tanh": "own_tanh({0})"}\n',
+    "",
+)
+edit(
+    "log 2 is one number",
+    "n times log 2, with n = 120: how many of its digits are left in a float32, and how many does r need?",
+    "x - n * 0.693359375f + n * 2.12194440e-4f,",
+    "x - (float)(n * 0.69314718f * 1.0000001f),",
+)
+edit(
+    "what is too large is the largest number",
+    "e**88.5 is a float32, and e**100 is none. What comes of each?",
+    "x = x > 89 ? 89 : x < -104 ? -104 : x;",
+    "x = x > 88 ? 88 : x < -104 ? -104 : x;",
+)
+edit(
+    "what is not small is large",
+    "Is nan < 89? Is it > 89?",
+    "x = x > 89 ? 89 : x < -104 ? -104 : x;",
+    "x = x < 89 ? (x > -104 ? x : -104) : 89;",
+)
+edit(
+    "tanh is made of exp, everywhere",
+    "e**2x of x = 1e-10 is 1, in a float32. What is left of 1 - 2 / (1 + 1)?",
+    "fabsf(x) < 0.625f ? p * z * x + x : far",
+    "far",
+)
+edit(
+    "tanh is (e - 1) / (e + 1)",
+    "What is e**2x of x = 50, and that divided by itself?",
+    "far = 1 - 2 / (own_exp(2 * fabsf(x)) + 1)",
+    "e = own_exp(2 * fabsf(x)), far = (e - 1) / (e + 1)",
+)
+edit(
+    "the sign of 0 does not count",
+    "What is 1 / -0.0?",
+    "return copysignf(fabsf(x) < 0.625f ? p * z * x + x : far, x); }",
+    "return fabsf(x) < 0.625f ? p * z * x + x : copysignf(far, x); }",
+)
+edit(
+    "-ffast-math is only faster",
+    "The flag says that there is no nan. What does the compiler make of x != x?",
+    'OF_FLOATS |= {"exp": "own_exp({0})", "tanh": "own_tanh({0})"}\n',
+    'OF_FLOATS |= {"exp": "own_exp({0})", "tanh": "own_tanh({0})"}\ncc.FLAGS += ["-ffast-math"]\n',
+)
