@@ -60,6 +60,12 @@ def test_what_needs_a_library_of_the_systems_works_there():
     assert said(NUMPY, f"{_USED}\nraise ImportError('done')\n") == "done"
 
 
+def test_jax_is_there_for_who_imports_it_where_an_exercise_compiles():
+    text = "import jax\nraise ImportError(str(float(jax.jit(jax.nn.relu)(2.0))))\n"
+    assert said(JAX, text) == "2.0"
+    assert said(NUMPY, "try:\n    import jax\nexcept ImportError:\n    raise ImportError('it is not')\n") == "it is not"
+
+
 def said(packages, text):
     """What the ImportError says with which `jitkit`, which is this text, ends in a jail."""
     code = compile(text, "/jitkit/__init__.py", "exec")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import itertools
 import json
 import marshal
 import pathlib
@@ -20,7 +21,6 @@ from typing import Any, NamedTuple
 
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.processes import CHEAP_COMPILES
-from jitkit.kata.engine.running import Outcome
 from jitkit.kata.engine.statuses import Status
 from jitkit.kata.engine.verdicts import CheckResult
 from jitkit.runtime.compiling import cpu_features
@@ -50,7 +50,7 @@ from .workers import Workers
 _NOT_THERE = (ItemStatus.MISSING, ItemStatus.INVALID)
 _MOST_ALONE = 2  # of a submission: how often a check that took too long is run again, with nothing beside it
 _MOST_TRIES = 4  # at what the reference computes, in a batch
-VALUES = 4  # the form in which that is kept
+VALUES = 5  # the form in which that is kept
 
 
 class Graded(NamedTuple):
@@ -95,7 +95,7 @@ class Grader(Trials):
                 raise self.failures[exercise.id][-1]
             if exercise.id not in self.known:
                 key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions} {VALUES} {_machine()}"
-                key += f" {self.settings.limits.random_programs}"
+                key += f" {self.settings.limits.random_programs} {self.settings.limits.fresh_process}"
                 found = self.recall(key) if self.recall is not None else None
                 if found is None:
                     try:
@@ -109,54 +109,44 @@ class Grader(Trials):
         return self.known[exercise.id]
 
     def _compute(self, workers: Workers, exercise: Exercise) -> dict[str, Any]:
-        """The values are those of an import with nothing put in afterwards; the control shows that holes come to the same."""
+        """The values are those of an import with nothing put in afterwards; the control shows that holes, and programs that need not be
+        compiled again, come to the same."""
         trouble = ""
         for uses_xla in (False, True) if not exercise.uses_xla else (True,):
             item = self._reference_item(exercise)
             values: dict[str, Any] = {}
-            for outcome in self.outcomes(workers, exercise, item, How(uses_xla, reference=True)):
+            compiled: dict[str, str] = {}
+            for outcome in self.outcomes(workers, exercise, item, How(uses_xla, reference=True), made=compiled):
                 if outcome.trouble or outcome.value is None or outcome.value.get("uncaught"):
                     trouble = f"the reference fails {outcome.check}: {outcome.sentence or outcome.value}"
                     break
                 self.programs.run(workers, outcome.value, outcome.value)
                 values[outcome.check] = outcome.value
             else:
-                for patched in (True, False) if self.can_be_patched(workers, exercise, item) else (False,):
+                ways = (True, False) if self.can_be_patched(workers, exercise, item) else (False,)
+                for patched, executables in itertools.product(ways, (compiled, {}) if compiled else ({},)):
                     found: dict[str, Any] = {
                         "xla": uses_xla,
                         "patched": patched,
                         "together": [],
-                        "executables": {},
+                        "executables": executables,
                         "values": values,
                     }
                     outcomes = self.outcomes(workers, exercise, item, How.of(found))
                     control = self.judge(workers, self.checks(exercise), outcomes, found, ())
                     failed = [r for r in control if r.status != Status.PASS]
                     if not failed:
-                        return found | self._together(workers, exercise, item, found)
+                        return found | {"together": self._together(workers, exercise, item, found)}
                     trouble = f"the reference, handed in, fails {failed[0].check.name}: {failed[0].sentence}"
         raise JailError(f"{exercise.id}: {trouble}")
 
-    def _together(self, workers: Workers, exercise: Exercise, item: Item, found: dict[str, Any]) -> dict[str, Any]:
-        """The checks that the reference passes in one process, too: no other ones are tried there. And what was compiled in them, where
-        nothing is different with it, in one process or several."""
-        if isinstance(exercise, rungs.Rung):
-            return {}
+    def _together(self, workers: Workers, exercise: Exercise, item: Item, found: dict[str, Any]) -> list[str]:
+        """The checks that the reference passes in one process, too, where the course wants that: no other ones are tried there."""
+        if isinstance(exercise, rungs.Rung) or self.settings.limits.fresh_process:
+            return []
         checks = self.checks(exercise)
-        made: dict[str, str] = {}
-
-        def passed(outcomes: Sequence[Outcome]) -> list[str]:
-            results = self.judge(workers, checks, outcomes, found, ())
-            return [r.check.name for r in results if r.status == Status.PASS]
-
-        together = passed(self.together(workers, exercise, item, How.of(found), checks, made=made))
-        how = How.of(found | {"executables": made})
-        if made and (
-            passed(self.together(workers, exercise, item, how, checks)) != together
-            or len(passed(self.outcomes(workers, exercise, item, how))) != len(checks)
-        ):
-            made = {}
-        return {"together": together, "executables": made}
+        outcomes = self.together(workers, exercise, item, How.of(found), checks)
+        return [r.check.name for r in self.judge(workers, checks, outcomes, found, ()) if r.status == Status.PASS]
 
     def _reference_item(self, exercise: Exercise) -> Item:
         if isinstance(exercise, rungs.Rung):

@@ -32,13 +32,13 @@ from jitkit.kata.engine.reference_code import STANDARD_LIBRARY
 
 from .bubblewrap import INSIDE, JAX, JAXLIB, NUMPY, JailError, bubblewrap, site
 from .control_groups import ControlGroup
-from .inside import ASK_FOR_CHECK, ASK_FOR_EXECUTABLES
+from .inside import ASK_FOR_CHECK
 from .leftovers import name_for
 from .shipped_code import Modules
 
 _PRELOAD = {
     NUMPY: ("numpy", "numpy.random", "ml_dtypes"),
-    JAX: ("numpy", "numpy.random", "ml_dtypes", "jax"),
+    JAX: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),  # jax is there for who imports it
     JAXLIB: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
 }
 _USERS = itertools.count(61_000)  # a user for each zygote's workers, where we are root and may choose
@@ -168,20 +168,6 @@ class Worker:
             return b"", "time"
         finally:
             os.close(ours)
-
-    def executables(self, seconds: float) -> dict[str, str]:
-        """What a worker that keeps them has compiled, sealed, as hexadecimal digits; nothing, where it is more than a frame. It has
-        run no code of a student's."""
-        deadline = time.monotonic() + seconds
-        try:
-            frame = self.receive(deadline) if self.send(ASK_FOR_EXECUTABLES, deadline) else None
-        except TimeoutError:
-            frame = None
-        except ProtocolError:
-            return {}
-        if frame is None:
-            raise JailError("a worker with the reference in it ended")
-        return dict(frame["executables"])
 
     def _drain(self, pipe: int, deadline: float) -> tuple[bytes, str]:
         data = bytearray()

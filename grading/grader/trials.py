@@ -35,7 +35,7 @@ from jitkit.kata.engine.verdicts import Assessor, CheckResult
 from ..shared import hidden_checks
 from . import rungs
 from .bubblewrap import JAX, JAXLIB, NUMPY, JailError
-from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Worker
+from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Worker, parse_object
 from .patience import TooLongError, patience
 from .records import Item
 from .shipped_code import CheckFile, ShippedCode
@@ -45,7 +45,6 @@ from .workers import Gate, Workers
 
 RUN_WITH_JAX = "asked for jax, where the reference does not: run again with it"
 _NOT_TRIED = "It was not tried: two checks before it did not end."
-_EXECUTABLES_SECONDS = 60.0
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
 _TOGETHER_SECONDS = 2.0  # of a check beside others: one that takes longer has its full time in a process of its own
 _VERDICT_SECONDS = 1.0  # of a processor, for the comparison of an answer
@@ -183,18 +182,12 @@ class Trials:
         how: How,
         checks: Sequence[tuple[CheckFile, Check]],
         deadline: float = float("inf"),
-        made: dict[str, str] | None = None,
     ) -> list[Outcome]:
-        """Return the outcomes of these checks in one process, up to the one that it did not survive.
-
-        Args:
-          made: gets what was compiled, in the form of `How.executables`. For the reference only: a student's process says what it likes.
-        """
+        """Return the outcomes of these checks in one process, up to the one that it did not survive."""
         if not checks or time.monotonic() > deadline:
             return []
         image, kind = self.image(workers, exercise, item, how)
-        image |= {"keeps_executables": made is not None}
-        return self._with_one_worker(workers, kind, image, checks, False, deadline, True, made)[0]
+        return self._with_one_worker(workers, kind, image, checks, False, deadline, True)[0]
 
     def outcomes(
         self,
@@ -206,18 +199,21 @@ class Trials:
         alone: Callable[[], bool] = lambda: False,
         wanted: Sequence[tuple[CheckFile, Check]] | None = None,
         ended: int = 0,
+        made: dict[str, str] | None = None,
     ) -> list[Outcome]:
         """An outcome for each check of an exercise, in order, each of a process of its own. JailError for a fault of ours.
 
         Args:
           wanted: these checks only.
           ended: how often its time was up before.
+          made: gets what was compiled, in the form of `How.executables`. For the reference only: a student's process says what it likes.
         """
         rest = self.checks(exercise) if wanted is None else list(wanted)
         if time.monotonic() > deadline:
             return [Outcome(c.name, None, Status.TIME, _OUT_OF_TIME) for _, c in rest]
         image, kind = self.image(workers, exercise, item, how)
-        worker = functools.partial(self._with_one_worker, workers, kind, image)
+        image |= {"keeps_executables": made is not None}
+        worker = functools.partial(self._with_one_worker, workers, kind, image, compiled=made)
         most = max(1, MOST_TIMEOUTS - ended)
         found: list[Outcome] = []
         while rest:
@@ -276,17 +272,17 @@ class Trials:
 
     def _with_one_worker(
         self, workers: Workers, kind: tuple[str, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
-        deadline: float, together: bool = False, made: dict[str, str] | None = None,
+        deadline: float, together: bool = False, compiled: dict[str, str] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
         """Return the outcomes up to the one that the worker did not survive, and the processor seconds that it used."""
         computes = 2.0 if reference else _COMPUTES
         with workers.zygote(*kind).start(self.settings.limits, computes, not together) as worker:
-            found = self._answers(worker, image, checks, reference, deadline, together, made)
+            found = self._answers(worker, image, checks, reference, deadline, together, compiled)
         return found, worker.processor
 
     def _answers(
         self, worker: Worker, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool, deadline: float,
-        together: bool, made: dict[str, str] | None,
+        together: bool, compiled: dict[str, str] | None,
     ) -> list[Outcome]:  # fmt: skip
         """Yield a worker's answers to these checks, up to the one that it does not survive."""
         limits = self.settings.limits
@@ -321,14 +317,13 @@ class Trials:
                 ended, alive = None, bool(data) and not trouble
             else:
                 ended, alive = _ended(worker) if not trouble else (None, False)
+            if compiled is not None and not trouble and len(data) > 8:
+                compiled |= parse_object(data[8:]).get("executables", {})
             starved = not data and group.kills > kills
             trouble = "" if trouble == "gone" else trouble
             found.append(outcome_of(check.name, data, trouble, ended, starved, seconds, spent))
             if not alive or found[-1].trouble == Status.TIME or (found[-1].trouble and not reference and trouble):
                 break
-        else:
-            if made is not None:
-                made |= worker.executables(_EXECUTABLES_SECONDS)
         return found
 
     def judge(

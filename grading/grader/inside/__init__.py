@@ -9,5 +9,5 @@ executables   StableHLO text -> executable, without compiling where it is known
 worker        runs checks with a student's functions, and sends what they compute
 """
 
-ASK_FOR_CHECK, ASK_FOR_EXECUTABLES = b"c", b"e"  # the first byte of what a worker is sent after its image
+ASK_FOR_CHECK = b"c"  # the first byte of what a worker is sent after its image, with a descriptor
 PLAIN = "jitkit_plain"  # what `jitkit.kata.engine.plain` is called beside a package from scratch, whose files may have any name but that

@@ -13,6 +13,8 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+_ROOM = 4 << 20  # bytes of what one check may keep: it travels with its answer
+
 
 class Executables:
     """What `jitkit.runtime.compile_text` is in this process, after `install`.
@@ -25,6 +27,7 @@ class Executables:
     def __init__(self, sealed: Mapping[str, bytes], keeps: bool) -> None:
         self.sealed = sealed
         self.made: dict[str, bytes] | None = {} if keeps else None
+        self.room = _ROOM
         self.runtime: Any = importlib.import_module("jitkit.runtime")
         self.compile = self.runtime.compile_text
         self.without_lines = importlib.import_module("jitkit.kata.engine.executables").without_lines
@@ -39,8 +42,9 @@ class Executables:
         if name in self.sealed:
             return self.runtime.deserialize(seal(self.sealed[name], key), owners, options)
         loaded = self.compile(text, owners, options)
-        if self.made is not None:
-            self.made[name] = seal(self.runtime.serialize(loaded), key)
+        if self.made is not None and (data := self.runtime.serialize(loaded)) and self.room > len(data):
+            self.room -= len(data)
+            self.made[name] = seal(data, key)
         return loaded
 
 

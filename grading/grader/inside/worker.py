@@ -22,12 +22,12 @@ import struct
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
-from . import ASK_FOR_EXECUTABLES, PLAIN
+from . import PLAIN
 from .executables import Executables
 from .imports import Holes, ImageFinder
 from .walls import NEW_PID, call, drop_privileges, enter_namespaces, limit, mount_disk, unmount_disk
@@ -165,7 +165,7 @@ def _serve_together(
 ) -> None:
     """Run all checks in this process, which is in the jail, one after the other."""
     try:
-        jitkit, to_plain, executables = imported()
+        jitkit, to_plain, _ = imported()
     except _ImportFails as error:
         channel.sendall(_frame(error.frame))
         return
@@ -175,10 +175,6 @@ def _serve_together(
         head, fds, _, _ = socket.recv_fds(channel, 1, 1)
         if not head:
             return
-        if head == ASK_FOR_EXECUTABLES:
-            made = executables.made if executables is not None else None
-            channel.sendall(_frame({"executables": {k: data.hex() for k, data in (made or {}).items()}}))
-            continue
         check = marshal.loads(_read(channel))
         most = int(time.process_time()) + limits["cpu"] + 1
         resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
@@ -212,11 +208,12 @@ def _serve_alone(
                 os.write(says, b"j")
                 os.close(says)
                 try:
-                    jitkit, to_plain, _ = imported()
+                    jitkit, to_plain, executables = imported()
                 except _ImportFails as error:
                     _write(fds[0], _frame(error.frame))
                 else:
-                    _run_check(fds[0], marshal.loads(request), jitkit, to_plain, limits["random_programs"])
+                    kept = executables.made if executables is not None else None
+                    _run_check(fds[0], marshal.loads(request), jitkit, to_plain, limits["random_programs"], kept)
             finally:
                 os._exit(0)
         if jailed:
@@ -259,8 +256,9 @@ def _package(data: dict[str, Any]) -> tuple[ModuleType, Callable[[Any], Any]]:
 
 
 def _run_check(
-    pipe: int, check: dict[str, Any], jitkit: ModuleType, to_plain: Callable[[Any], Any], programs: int
-) -> None:
+    pipe: int, check: dict[str, Any], jitkit: ModuleType, to_plain: Callable[[Any], Any], programs: int,
+    made: Mapping[str, bytes] | None = None,
+) -> None:  # fmt: skip
     output = os.open("/tmp", os.O_TMPFILE | os.O_RDWR, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)
@@ -283,7 +281,10 @@ def _run_check(
     size = os.lseek(output, 0, os.SEEK_END)
     printed = os.pread(output, _LONGEST_OUTPUT, 0).decode("utf-8", "replace")
     os.close(output)
-    _write(pipe, _frame({"value": value, "output": printed, "printed": size}))
+    answer = {"value": value, "output": printed, "printed": size}
+    if made is not None:
+        answer["executables"] = {name: data.hex() for name, data in made.items()}
+    _write(pipe, _frame(answer))
 
 
 def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:
