@@ -63,6 +63,18 @@ STAGES = {
     "control flow": "assert jk.lax.scan(lambda c, x: (c + x, c), 0.0, jnp.arange(3.0))[1].tolist() == [0, 0, 1]",
     "random": "assert jk.random.normal(jk.random.key(0), (2,)).shape == (2,)",
     "lapack": "assert np.allclose(jnp.linalg.inv(jnp.eye(3) * 2), np.eye(3) / 2)",
+    "the sharding of an array": """
+        x = jnp.arange(3.0)
+        f = jk.jit(lambda x, y: x * 2 + y, in_shardings=(None, x.sharding), out_shardings=x.sharding)
+        assert f(x, x).tolist() == f.lower(x, x).compile()(x, x).tolist() == jk.jit(f)(x, x).tolist() == [0, 3, 6]
+        """,
+    "programs that are compared by running": """
+        from jitkit.kata.engine.run_stablehlo import run_stablehlo
+        for f in (lambda x: x * 2, lambda x: (x > 1, x.astype("bfloat16"), x[:0], jnp.float16(2))):
+            expected = [np.asarray(leaf) for leaf in jk.tree.leaves(f(jnp.arange(3.0)))]
+            found = run_stablehlo(jk.jit(f).lower(jnp.arange(3.0)).as_text(), [np.arange(3, dtype=np.float32)])
+            assert [(x.dtype, x.tolist()) for x in found] == [(x.dtype, x.tolist()) for x in expected]
+        """,
     "callbacks": """
         shape = jk.ShapeDtypeStruct((3,), np.float32)
         f = jk.jit(lambda x: jk.pure_callback(lambda x: np.asarray(x) + 1, shape, x))

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from jitkit.kata.engine.exchange import LATE
 from jitkit.kata.engine.manifest import Exercise, Lab, nearest
 from jitkit.kata.engine.own_names import source_path
 from jitkit.kata.engine.reference import PACKAGE
@@ -188,7 +189,7 @@ def _put_in(item: Item, functions: dict[Target, LearnerFile], whole: bool) -> It
     """The item with the code of an exercise, and what is said about it."""
     submission = Submission(functions)
     patch = holes.patch(functions)
-    whole = whole or patch is None or any(target.module.startswith(holes.LATE) for target in functions)
+    whole = whole or patch is None or any(target.module.startswith(LATE) for target in functions)
     nodes: list[ast.AST] = []
     text: list[str] = []
     written = {f.path: f for f in functions.values()}.values()

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from jitkit.kata.engine.exchange import LATE
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.processes import CHEAP_COMPILES
 from jitkit.kata.engine.statuses import Status
@@ -29,7 +30,6 @@ from ..shared import shares
 from . import records, rungs
 from .bubblewrap import JailError
 from .files import shown
-from .holes import LATE
 from .records import (
     NAMES,
     PASS,

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jitkit.kata.engine.checking import Check, load_checks
+from jitkit.kata.engine.exchange import LATE
 from jitkit.kata.engine.fewer_lines import binds
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.own_names import source_path
@@ -70,7 +71,7 @@ class ShippedCode:
         """What is sent beside `base`: the reference's modules but those that are the student's, and no answer to
         other exercises that are in the course's own folder."""
         own = {t.module for t in exercise.targets} if exercise is not None else set()
-        rest = {name: self.modules[name] for name in self.taken if name not in own and not name.startswith(holes.LATE)}
+        rest = {name: self.modules[name] for name in self.taken if name not in own and not name.startswith(LATE)}
         return rest | spliced
 
     def with_holes(self, kept: Collection[str], how: str = holes.EMPTY) -> Modules:
@@ -79,9 +80,7 @@ class ShippedCode:
         for target in self.codes:
             if str(target) not in kept:
                 by_module.setdefault(target.module, {})[target] = how
-        found = {
-            name: m for name, m in self.modules.items() if not (name in self.taken and name.startswith(holes.LATE))
-        }
+        found = {name: m for name, m in self.modules.items() if not (name in self.taken and name.startswith(LATE))}
         for name, targets in by_module.items():
             path, is_package, _ = found[name]
             source = pathlib.Path(source_path(name, str(PACKAGE))).read_text(encoding="utf-8")

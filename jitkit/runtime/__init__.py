@@ -43,6 +43,7 @@ from .buffers import from_dlpack as from_dlpack
 from .buffers import is_buffer as is_buffer
 from .buffers import key_of_buffer as key_of_buffer
 from .buffers import put as put
+from .compiling import avals_of_results as avals_of_results
 from .compiling import compile_text as compile_text
 from .compiling import compile_with_callbacks as compile_with_callbacks
 from .compiling import cost_of_executable as cost_of_executable

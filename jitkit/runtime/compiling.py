@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import core
 from ..base import errors
 from .devices import Device, default_device
 from .jaxlib import gate
@@ -188,6 +189,14 @@ def deserialize(data: bytes, owners: Sequence[Device], options: tuple[tuple[str,
     """Load an executable that was serialised. Damaged data raises."""
     prepare_lapack(data)
     return owners[0].client.deserialize_executable(data, list(owners), _compile_options(owners, options))
+
+
+def avals_of_results(loaded: Any) -> list[core.ShapedArray]:
+    """Return the shape and dtype of each result of an executable of whose program only the text is known."""
+    program = gate().xla_client.XlaComputation(loaded.hlo_modules()[0].as_serialized_hlo_module_proto())
+    shape = program.program_shape().result_shape()
+    parts = shape.tuple_shapes() if shape.is_tuple() else [shape]
+    return [core.ShapedArray(part.dimensions(), part.numpy_dtype()) for part in parts]
 
 
 def platform_fingerprint(device: Device) -> str:

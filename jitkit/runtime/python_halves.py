@@ -22,7 +22,10 @@ def complete(ext: Any, xla_client: Any) -> None:
     """Set the missing methods in `jaxlib._jax`, and the switches that its functions look up."""
     whole = xla_client.HloSharding.replicate()
     halves: dict[Any, dict[str, Any]] = {
-        ext.Sharding: {"is_equivalent_to": lambda self, other, ndim: self == other},
+        ext.Sharding: {
+            "is_equivalent_to": lambda self, other, ndim: self == other,
+            "shard_shape": lambda self, shape: tuple(shape),
+        },
         ext.SingleDeviceSharding: {
             "_to_xla_hlo_sharding": lambda self, ndim: whole,
             "_device_assignment": property(lambda self: (self._device,)),
@@ -30,6 +33,7 @@ def complete(ext: Any, xla_client: Any) -> None:
             "memory_kind": property(lambda self: self._memory_kind),
             "is_fully_addressable": property(lambda self: True),
             "is_fully_replicated": property(lambda self: True),
+            "check_compatible_aval": lambda self, shape: None,  # any array fits on one device
             "__eq__": _is_same_sharding,
             "__hash__": lambda self: hash((self._device, self._memory_kind)),  # as JAX's: tables outlive its import
             "__repr__": lambda self: f"SingleDeviceSharding(device={self._device!r}, memory_kind={self._memory_kind})",

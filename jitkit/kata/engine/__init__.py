@@ -3,7 +3,8 @@
 manifest        labs/NN_name/lab.toml -> Lab; `toml_table`: a TOML file whose errors name their place
 checking        what a lab's `checks.py` is written with; `mutants`: what its `mutants.py` is
 submission      files of a learner -> functions; `old_places`: where what they import is today; `own_names`: what their names mean
-splice          functions of a learner -> `jitkit` with them in place; `source_edit`: the same as text
+splice          functions of a learner -> `jitkit` with them in place; `source_edit`: the same as text; `exchange`: the same in a
+                `jitkit` that is imported already
 reference       target -> the reference's source; `parts`: what it is built from; `members`: what its classes can be asked
 running         a submission + checks -> an outcome for each check, by talking with processes
 processes       processes that wait for a request; `stacks`: where one hangs or has died

@@ -17,5 +17,6 @@ def run_stablehlo(text: str, arguments: Sequence[Any]) -> list[np.ndarray[Any, A
     values = [np.asarray(x) for x in arguments]
     buffers = [runtime.put(x, core.get_aval(x), sharding, False) for x in values]
     loaded = runtime.compile_text(text, [device])
-    results = loaded.execute_sharded(buffers).disassemble_into_single_device_arrays()
-    return [np.asarray(shards[0]) for shards in results]
+    avals = runtime.avals_of_results(loaded)
+    handlers = runtime.result_handlers(avals, [sharding] * len(avals), False)
+    return [np.asarray(buffer) for buffer in loaded.execute_sharded(buffers).consume_with_handlers(handlers)]

@@ -131,6 +131,8 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: 
             stop.processes.discard(process)
         if stop.is_set:
             raise Stopped
+        if not found:
+            continue
         outcomes += found
         rest = rest[len(found) :]
         if found[-1].trouble == Status.IMPORT:  # it would fail again
@@ -198,7 +200,10 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
             ):
                 yield _limited(Outcome(name, value, output=output, seconds=seconds), _own_places(job))
                 limit = time.monotonic() + job.seconds
-            case {"is": "done"}:
+            case {"is": "done", "modules": modules}:
+                _imported_by.setdefault((job.checks_path, job.wanted), {}).update(dict.fromkeys(modules))
+                return
+            case {"is": "again"}:
                 return
             case _ if job.climb is not None and not process.imported:
                 sentence = _how_it_ended(process, "while your package was imported")
@@ -285,10 +290,17 @@ def _request(job: Job, wanted: Sequence[str]) -> dict[str, Any]:
     }
 
 
+_imported_by: dict[tuple[str, tuple[str, ...]], dict[str, None]] = {}  # checks -> modules that they imported themselves
+
+
 def request_ahead(job: Job) -> dict[str, Any]:
-    """What a process can do before the functions of a job are final: compile what they change, or the programs of a rung."""
-    programs, folder = (job.climb.programs, job.executables) if job.climb is not None else ((), "")
-    return {"do": "prepare", **_functions(job), "programs": programs, "executables": folder}
+    """What a process can do before the functions of a job are final: import jitkit for them, or compile the programs of a rung."""
+    if job.climb is not None:
+        what: dict[str, Any] = {"programs": job.climb.programs, "checks": None}
+    else:
+        checks = {"path": job.checks_path, "source": job.checks_source}
+        what = {"checks": checks, "modules": list(_imported_by.get((job.checks_path, job.wanted), ()))}
+    return {"do": "prepare", **_functions(job), **what, "executables": job.executables}
 
 
 def _functions(job: Job) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import copy
 import difflib
 import functools
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .old_places import todays_imports
@@ -153,6 +153,10 @@ class Submission:
     def modules(self) -> set[str]:
         """The modules that differ from the reference's."""
         return {target.module for target in self.functions}
+
+    def without(self, modules: Container[str]) -> Submission:
+        """The functions that go into other modules than these."""
+        return Submission({target: file for target, file in self.functions.items() if target.module not in modules})
 
     def key(self, module: str) -> tuple[Any, ...]:
         """What the code of a module depends on: equal keys, equal code. Of exercises that are put elsewhere it is the names only,

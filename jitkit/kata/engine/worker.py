@@ -2,9 +2,9 @@
 
 It is started as a script, by its path, so that it begins without jitkit: `python worker.py PRELOAD...`. It imports what it
 is told to, reads the code of the reference's modules without running it (`reference_code`), says `ready`, and waits: that is
-most of the time that a check takes. Requests are lines of JSON. A `prepare` names functions, or programs of the ladder, that will
-probably be wanted: the modules with them are compiled. `run`, the last one, puts functions in place, imports jitkit and runs
-checks, one after the other:
+most of the time that a check takes. Requests are lines of JSON. A `prepare` names functions and checks, or programs of the ladder, that
+will probably be wanted: jitkit is imported, if the functions can be put in place afterwards (`exchange`), or the modules with them are
+compiled. `run`, the last one, puts functions in place, imports jitkit where it was not yet, and runs checks, one after the other:
 
     {"do": "run", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
      "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0, "executables": folder, "in_a_fork": false}
@@ -15,8 +15,10 @@ so hundreds of submissions share what was imported once. (With jax, but without 
 A frame is one line of JSON, too, on a stream that nobody else can write to by accident:
 
     {"is": "ready"} | {"is": "imported"} | {"is": "import failed", "error": ..., "output": ...}
-    {"is": "begin", "check": name} | {"is": "result", "check": name, "value": ..., "output": ..., "seconds": ...} | {"is": "done"}
+    {"is": "begin", "check": name} | {"is": "result", "check": name, "value": ..., "output": ..., "seconds": ...}
+    {"is": "done", "modules": [those of jitkit that checks imported]}
     {"is": "ended", "code": ...} | {"is": "calls", "calls": [...], "misses": ...}
+    {"is": "again"}: jitkit was imported, and these functions cannot be put in place any more; ask another process
 
 With `stays` the process waits after `done` for one more request: a check is run again, to see how functions are called (`replay`).
 
@@ -38,19 +40,19 @@ import io
 import json
 import os
 import pathlib
+import re
 import select
 import sys
 import tempfile
 import time
 import traceback
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from types import ModuleType
 from typing import IO, Any
 
 _PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 _BESIDE = "_jitkit_engine"
-_OF_EVERY_PROGRAM = ("pjit.api", "pjit.dispatch", "runtime.placing", "runtime.foreign_nodes")
 _LONGEST_OUTPUT = 10_000  # characters of a check's output that are shown
 _MOST_OUTPUT = 50_000_000  # bytes that may be written to a file
 _SMALL_PROGRAM = """
@@ -90,17 +92,18 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
     gc.freeze()  # what is here already is not to be walked over again while jitkit is imported: a fifth of that time
     _send(frames, {"is": "ready"})
     known: dict[Any, Any] = {}
+    ahead: Any = None
     for line in sys.stdin:  # when it ends without a `run`, nobody wants this process any more
         request = json.loads(line)
         if request["do"] == "prepare":
             for path, source in request.get("programs", ()):
                 _load_beside("climbing").compiled(path, source)
             with contextlib.suppress(splice.SpliceError, ValueError):
-                known |= splice.spliced_code(_submission(request, splice), str(_PACKAGE))
+                ahead = _load_beside("exchange").prepared(request, _submission(request, splice), _PACKAGE, known)
             _load_beside("climbing").load_ahead(request.get("executables", ""), _is_asked)
             continue
         kind = _Climb if request["do"] == "climb" else _Session
-        session = kind(request, splice, known, frames, output)
+        session = kind(request, splice, known, ahead, frames, output)
         if not request.get("in_a_fork"):
             session.answer()
             break
@@ -127,11 +130,12 @@ class _Session:
     """One `run`, or one `measure`."""
 
     def __init__(
-        self, request: dict[str, Any], splice: ModuleType, known: Any, frames: IO[str], output: IO[str]
+        self, request: dict[str, Any], splice: ModuleType, known: Any, ahead: Any, frames: IO[str], output: IO[str]
     ) -> None:
         self.request = request
         self.splice = splice
         self.known = known
+        self.ahead = ahead
         self.frames = frames
         self.output = output
         self.programs: dict[str, Callable[[Any, Any], Any]] = {}
@@ -139,9 +143,12 @@ class _Session:
 
     def answer(self) -> None:
         """All frames of the request."""
+        before: Collection[str] = ()
         if self.imports():
+            before = set(sys.modules)
             self.run()
-        _send(self.frames, {"is": "done"})
+        modules = [name for name in sys.modules if re.match(r"jitkit\.(?!kata\.)", name) and name not in before]
+        _send(self.frames, {"is": "done", "modules": modules})
         if self.request.get("stays"):
             self.replay()
 
@@ -149,17 +156,19 @@ class _Session:
         """Put the functions in place and import jitkit; False, with a frame, where that fails."""
         with _mark(self.output) as printed:
             try:
-                self.splice.install(_submission(self.request, self.splice), self.known)
-                gc.disable()
-                self.jitkit = importlib.import_module("jitkit")
-                for room in _OF_EVERY_PROGRAM:  # otherwise they would come in the middle of the first check
-                    importlib.import_module(f"jitkit.{room}")
-                self.plain = importlib.import_module("jitkit.kata.engine.plain")
-                if self.request["executables"]:
-                    executables = importlib.import_module("jitkit.kata.engine.executables")
-                    executables.keep_executables(pathlib.Path(self.request["executables"]))
-                gc.enable()
-                importlib.import_module("jitkit.interpreters.replaying").__dict__["is_on"] = False
+                submission = _submission(self.request, self.splice)
+                rest = submission.without(sys.modules)
+                self.splice.install(rest, self.known)
+                if self.ahead is None:
+                    _load_beside("exchange").import_jitkit(self.request)
+                elif not self.ahead.put(submission):
+                    _send(self.frames, {"is": "again"})
+                    return False
+                for name in sorted(
+                    rest.modules - sys.modules.keys()
+                ):  # what is wrong in one is told before the first check
+                    importlib.import_module(name)
+                self.jitkit, self.plain = sys.modules["jitkit"], sys.modules["jitkit.kata.engine.plain"]
                 for path in self.request["files"]:  # equations name the line of the program, not the learner's
                     importlib.import_module("jitkit.base.source_info")._hidden_file[path] = True
                 self.programs = self.load_programs(**self.request["checks"])

@@ -1,0 +1,224 @@
+"""a learner's functions -> code for the functions of a jitkit that is imported already
+
+To import jitkit takes longer than most checks. A process that waits imports it with the reference's functions, and puts a learner's code
+in their place afterwards (`function.__code__ = code`): decorators, registries and other modules hold the functions, and see what was put
+there. That comes to the same as splicing before the import (`splice`), but for functions that are called while jitkit is imported
+(`Ahead` notices these), and for what an exchange of code cannot say, where `patch` is None.
+
+The grader does the same with holes in the place of the reference's functions (`grading.grader.holes`).
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import contextlib
+import functools
+import gc
+import importlib
+import pathlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+from .own_names import meanings, with_own_names
+from .reference import reference_function
+from .splice import added_statements, spliced_code
+from .submission import Function, LearnerFile, Submission, Target, tree_of
+
+# Functions of exercises that are called while jitkit is imported: their exercises are spliced. A test compares.
+CALLED_AT_IMPORT = (
+    "jitkit.tree_util.registry:find_node_type", "jitkit.tree_util.registry:register",
+    "jitkit.tree_util.functions:flatten_into",
+)  # fmt: skip
+
+OF_EVERY_PROGRAM = ("pjit.api", "pjit.dispatch", "runtime.placing", "runtime.foreign_nodes")
+LATE = "jitkit.kata."  # what nothing of jitkit imports: modules of exercises alone
+_HAS_DOCSTRING = 0x4000000  # of Python 3.14
+
+
+class Ahead:
+    """jitkit as it was imported by `load`, whose functions take a learner's code.
+
+    Args:
+      package: the name of the folder `.../jitkit`.
+    """
+
+    def __init__(self, load: Callable[[], None], package: str) -> None:
+        self.called: dict[int, CodeType] = {}  # by identity: to compare code takes long
+        before = sys.getprofile()
+        sys.setprofile(self._notice)
+        try:
+            load()
+        finally:
+            sys.setprofile(before)
+        self.functions: dict[tuple[str, str, int], list[FunctionType]] = {}
+        for each in gc.get_objects():
+            if type(each) is FunctionType and each.__code__.co_filename.startswith(package):
+                self.functions.setdefault(_place(each.__code__), []).append(each)
+
+    def _notice(self, frame: FrameType, event: str, arg: object) -> None:
+        if event == "call":
+            self.called[id(frame.f_code)] = frame.f_code
+
+    def put(self, submission: Submission) -> bool:
+        """Put the functions of a submission in place, but those of modules that are still to be imported. False, with nothing done, where
+        that would not come to the same as splicing.
+
+        Raises:
+          SpliceError: as splicing does.
+        """
+        there = {target: file for target, file in submission.functions.items() if target.module in sys.modules}
+        changed = patch(there)
+        found = {str(target): function for target in there if (function := self.function(target)) is not None}
+        if changed is None or len(found) < len(there):
+            return False
+        for module, code in changed["helpers"]:
+            exec(code, sys.modules[module].__dict__)
+        for name, code in changed["functions"].items():
+            found[name].__code__ = code
+            found[name].__doc__ = docstring_of(code)
+        return True
+
+    def function(self, target: Target) -> FunctionType | None:
+        """The one function that a target names; None where it was called already, or where there are several."""
+        module: Any = sys.modules[target.module]
+        node = reference_function(target).node
+        line = min(part.lineno for part in (node, *node.decorator_list))
+        found = self.functions.get((module.__file__, target.name, line), [])
+        if len(found) != 1 or id(found[0].__code__) in self.called or found[0].__code__.co_freevars:
+            return None
+        return found[0]
+
+
+def _place(code: CodeType) -> tuple[str, str, int]:
+    return code.co_filename, code.co_qualname, code.co_firstlineno
+
+
+def docstring_of(code: CodeType) -> str | None:
+    """The docstring of a function with this code."""
+    has_one = sys.version_info < (3, 14) or code.co_flags & _HAS_DOCSTRING
+    first = code.co_consts[0] if has_one and code.co_consts else None
+    return first if isinstance(first, str) else None
+
+
+def is_exchangeable(submission: Submission) -> bool:
+    """Whether jitkit can be imported before a submission like this one. What nothing of jitkit imports is spliced anyway.
+
+    Raises:
+      SpliceError: as splicing does.
+    """
+    functions = {target: file for target, file in submission.functions.items() if not target.module.startswith(LATE)}
+    return not {str(target) for target in functions} & set(CALLED_AT_IMPORT) and patch(functions) is not None
+
+
+def prepared(
+    request: dict[str, Any], submission: Submission, package: pathlib.Path, known: dict[tuple[Any, ...], CodeType]
+) -> Ahead | None:
+    """jitkit, imported before the functions of a request (`Ahead`); None where these have to be there first. Code that is spliced
+    before its module is imported is added to `known`."""
+    ahead = None
+    if request.get("checks") and is_exchangeable(submission):
+        ahead = Ahead(lambda: import_jitkit(request), str(package))
+        gc.freeze()
+    known |= spliced_code(submission.without(sys.modules), str(package))
+    return ahead
+
+
+def import_jitkit(request: dict[str, Any]) -> None:
+    """Import jitkit, and what checks need of the course."""
+    gc.disable()
+    for room in OF_EVERY_PROGRAM:  # otherwise they would come in the middle of the first check
+        importlib.import_module(f"jitkit.{room}")
+    importlib.import_module("jitkit.kata.engine.plain")
+    importlib.import_module("jitkit.interpreters.replaying").__dict__["is_on"] = False
+    if request["executables"]:
+        executables = importlib.import_module("jitkit.kata.engine.executables")
+        executables.keep_executables(pathlib.Path(request["executables"]))
+    if request["do"] != "measure":
+        importlib.import_module("jitkit.kata.engine.checking").load_checks(**request["checks"])
+    for name in request.get("modules", ()):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    gc.enable()
+
+
+def function_code(module: CodeType, target: Target, path: str, line: int) -> CodeType | None:
+    """The code of a function in that of its module: of this name, from this line of this file."""
+    return next(
+        (c for c in _codes(module) if (c.co_qualname, c.co_filename, c.co_firstlineno) == (target.name, path, line)),
+        None,
+    )  # fmt: skip
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield const
+            yield from _codes(const)
+
+
+def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
+    """What is put in the place of functions: `functions`, code by target, after `helpers`, code to be run in modules.
+    None where that would not come to the same as splicing, or splicing would refuse it.
+
+    Raises:
+      SpliceError: a helper has a name that the module uses.
+    """
+    codes: dict[str, CodeType] = {}
+    helpers: list[tuple[str, CodeType]] = []
+    places: dict[str, set[str]] = {}
+    for target, file in functions.items():
+        written, reference = file.find(target), reference_function(target)
+        if (
+            written.decorator_list or file.helping_methods(target)
+            or type(written) is not type(reference.node) or _parameters(written) != _parameters(reference.node)
+        ):  # fmt: skip
+            return None
+        own = with_own_names(written, file, meanings(reference.module_source, target.module))
+        code = _compiled(own, target, file.path, flags_of_module(reference.module_source))
+        if code.co_freevars:
+            return None
+        codes[str(target)] = code
+        places.setdefault(target.module, set()).add(file.path)
+    for module, paths in places.items():
+        if len(paths) > 1:
+            return None
+        targets = [t for t in functions if t.module == module]
+        file, source = functions[targets[0]], reference_function(targets[0]).module_source
+        statements = added_statements(meanings(source, module), file, targets)
+        if statements:
+            code = compile(ast.Module(statements, []), file.path, "exec", flags_of_module(source), dont_inherit=True)
+            helpers.append((module, code))
+    return {"functions": codes, "helpers": helpers}
+
+
+def _compiled(function: Function, target: Target, path: str, flags: int) -> CodeType:
+    """The code of a function, in classes of the names that its own stands in."""
+    node: ast.stmt = function
+    for name in reversed(target.path[:-1]):
+        node = ast.copy_location(ast.ClassDef(name, [], [], [node], []), function)
+        if sys.version_info >= (3, 12):
+            node.type_params = []
+    module = compile(ast.Module([node], []), path, "exec", flags, dont_inherit=True)
+    code = function_code(module, target, path, function.lineno)
+    assert code is not None, f"{target} was compiled just now"
+    return code
+
+
+def _parameters(function: Function) -> str:
+    """Names, kinds and default values."""
+    args = function.args
+    several = [[arg.arg for arg in kind] for kind in (args.posonlyargs, args.args, args.kwonlyargs)]
+    rest = [arg and arg.arg for arg in (args.vararg, args.kwarg)]
+    defaults = [default and ast.dump(default) for default in (*args.defaults, None, *args.kw_defaults)]
+    return repr((several, rest, defaults))
+
+
+@functools.lru_cache(maxsize=64)
+def flags_of_module(source: str) -> int:
+    """The compiler's flags of a module: what it imports from the future."""
+    imports = [n for n in tree_of(source).body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
+    names = {alias.name for node in imports for alias in node.names}
+    return functools.reduce(int.__or__, (getattr(__future__, name).compiler_flag for name in names), 0)

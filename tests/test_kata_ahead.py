@@ -1,0 +1,112 @@
+"""A process that waits imports jitkit before a learner's functions are there: what they do is what it is with splicing."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from jitkit.kata.engine import exchange, running
+from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.processes import Process, Spare
+from jitkit.kata.engine.reference import reference_function
+from jitkit.kata.engine.running import Job, LearnerSource, run
+from jitkit.kata.engine.submission import Target
+
+ROOT = pathlib.Path(__file__).parents[1]
+TARGETS = [str(t) for lab in all_labs() for e in lab.exercises for t in e.targets]
+MERGE, REGISTER = "jitkit.base.util:merge_lists", "jitkit.tree_util.registry:register"
+CHECKS = '''
+from jitkit.kata.checking import check, module
+
+@check("1", "What can be seen of a function.")
+def seen(jk, rng):
+    merge = module(jk, "base.util").merge_lists
+    return merge.__name__, merge.__doc__, merge([True], [], [3]), merge([False], [1], [])
+
+@check("1", "What else there is.")
+def printed(jk, rng):
+    return jk.make_jaxpr(lambda x: x + 1)(1.0)
+'''  # fmt: skip
+PLAIN = 'def merge_lists(mask, unchosen, chosen):\n    """Mine."""\n    return [*unchosen, *chosen]\n'
+HEAD = "def merge_lists(mask, unchosen, chosen):\n    "
+
+
+def job(text, target=MERGE, **options):
+    file = LearnerSource("mine.py", text, frozenset(TARGETS))
+    return Job((file,), {Target.parse(target): "mine.py"}, "checks.py", CHECKS, ("seen", "printed"), **options)
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The processes that are started from now on."""
+    found = []
+    start = Process.__init__
+    monkeypatch.setattr(Process, "__init__", lambda self, *a, **k: (found.append(self), start(self, *a, **k))[1])
+    return found
+
+
+def told(outcomes):
+    return [(o.check, o.value, o.trouble, o.sentence, o.line, o.output) for o in outcomes]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (PLAIN, 1),
+        ("import jitkit.numpy as np\nK = 3\ndef half(x):\n    return np.abs(x[0]) / K\n" + HEAD + "return half(mask)\n", 1),
+        ("import math as TypeVar\n" + HEAD + "return TypeVar.floor(2.5)\n", 1),
+        (HEAD + "print('here'); raise ValueError('no')\n", 1),
+        ("K = 1 / 0\n" + HEAD + "return K\n", 1),  # a helper that ends in an error while it is put in place
+        ("def partition_list(x):\n    return x\n" + HEAD + "return partition_list(mask)\n", 1),  # the module's name: refused
+        ("def merge_lists(mask, unchosen):\n    return mask\n", 2),  # what cannot be exchanged is spliced by another process
+        ("def merge_lists(mask, unchosen, chosen=()):\n    return mask\n", 2),
+        ("@print\n" + HEAD + "return mask\n", 2),
+        ("def other(x):\n    return x\n", 1),
+    ],
+)  # fmt: skip
+def test_functions_that_are_put_in_place_afterwards_do_what_spliced_ones_do(text, count, started):
+    spare = Spare()
+    try:
+        spare.prepare(False, running.request_ahead(job(PLAIN)))
+        ahead = run(job(text), spare)
+        assert len(started) == count
+        assert told(ahead) == told(run(job(text)))
+    finally:
+        spare.close()
+
+
+def test_functions_that_were_called_already_are_spliced(started):
+    reference = reference_function(Target.parse(REGISTER)).source
+    spare = Spare()
+    try:
+        spare.prepare(False, running.request_ahead(job(PLAIN)))  # ready for another exercise
+        one, _ = run(job(reference, REGISTER), spare)
+        assert one.value is not None
+        assert len(started) == 2
+        spare.prepare(False, running.request_ahead(job(reference, REGISTER)))
+        run(job(reference, REGISTER), spare)
+        assert len(started) == 3
+    finally:
+        spare.close()
+
+
+def test_which_functions_are_called_while_jitkit_is_imported_is_known():
+    program = (
+        "import importlib, json, sys; sys.argv[1:], names = sys.argv[1:2], json.loads(sys.argv[2])\n"
+        "sys.path.insert(0, sys.argv[1] + '/jitkit/kata/engine'); import worker; del sys.path[0]\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "exchange, Target = worker._load_beside('exchange'), worker._load_beside('submission').Target\n"
+        "rooms = [f'jitkit.{room}' for room in exchange.OF_EVERY_PROGRAM]\n"
+        "load = lambda: [importlib.import_module(room) for room in rooms]\n"
+        "ahead = exchange.Ahead(load, sys.argv[1] + '/jitkit')\n"
+        "there = [name for name in names if name.partition(':')[0] in sys.modules]\n"
+        "print(json.dumps([len(there), [n for n in there if ahead.function(Target.parse(n)) is None]]))\n"
+    )
+    command = [sys.executable, "-E", "-c", program, str(ROOT), json.dumps(TARGETS)]
+    count, called = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert count > 50
+    assert sorted(called) == sorted(exchange.CALLED_AT_IMPORT)
