@@ -1,10 +1,9 @@
 """request -> frames: the process in which a learner's functions run.
 
-It is started as a script, by its path, so that it begins without jitkit: `python worker.py PRELOAD...`. It imports what it
-is told to, reads the code of the reference's modules without running it (`reference_code`), says `ready`, and waits: that is
-most of the time that a check takes. Requests are lines of JSON. A `prepare` names functions and checks, or programs of the ladder, that
-will probably be wanted: jitkit is imported, if the functions can be put in place afterwards (`exchange`), or the modules with them are
-compiled. `run`, the last one, puts functions in place, imports jitkit where it was not yet, and runs checks, one after the other:
+It is started as a script, by its path, so that it begins without jitkit: `python worker.py PRELOAD...`. It imports what it is told to,
+reads the code of the reference's modules without running it (`reference_code`), says `ready`, and waits. Requests are lines of JSON. A
+`prepare` names functions and checks, or programs of the ladder, that will probably be wanted: jitkit is imported, if functions can be put
+in place afterwards (`exchange`), or code is compiled. `run`, the last one, puts functions in place, and runs checks, one after the other:
 
     {"do": "run", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
      "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0, "executables": folder, "in_a_fork": false}
