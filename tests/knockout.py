@@ -519,7 +519,10 @@ class Trial:
             return self.same(number, lambda _, eqns: filled(eqn.outvars[0].aval, becomes, eqns))
         if rule == "constant" and self.equations[number].parent is None:
             alone = Cones(compiled(self.jaxpr.replace(outvars=eqn.outvars))[0])
-            return all(each.opcode in PLUMBING | RUNS | {"broadcast"} for each in alone.at.values())
+            folded = (
+                PLUMBING | RUNS | {"broadcast"} | ({"iota"} if self.equations[number].primitive == "iota" else set())
+            )
+            return all(each.opcode in folded for each in alone.at.values())
         if rule == "constant":
             return not any(origin < 0 for origin in self.origins(number))
         at = next(at for at, row in self.read.rows.items() if row == fate["row"])

@@ -282,7 +282,14 @@ def test_explore_writes_a_page_for_each_function(tmp_path):
     program = write(tmp_path, "recompiles.py", RECOMPILES)
     status, _, said = as_jax("--explore", "pages", program, cwd=tmp_path)
     assert status == 5, said
-    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["cheap.html", "lambda.html", "often.html"]
+    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == [
+        "cheap.html",
+        "index.html",
+        "lambda.html",
+        "often.html",
+    ]
+    pages = (tmp_path / "pages" / "index.html").read_text(encoding="utf-8")
+    assert all(f'href="{name}.html' in pages for name in ("cheap", "lambda", "often"))
     assert "float32[3]" in (tmp_path / "pages" / "often.html").read_text(encoding="utf-8")
 
 

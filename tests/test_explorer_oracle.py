@@ -75,6 +75,23 @@ def test_a_product_that_is_spread_afterwards_is_linked_to_all_that_spread():
     assert trial.link(spread) == "wrong"
 
 
+def test_a_choice_between_two_that_are_spread_is_spread_afterwards():
+    def f(a, x, y):
+        return jnp.where(a > 0, jnp.broadcast_to(x, (2, 3)), y)
+
+    trial = knockout.Trial(f, (spec(), spec(), spec()))
+    hold([trial], 1.0)
+
+
+def test_what_goes_through_two_that_undo_each_other_is_not_called_dead():
+    def f(xs):
+        return lax.map(lambda x: jnp.broadcast_to(jnp.cos(x).sum(), (1,)) != 0, xs)
+
+    trial = knockout.Trial(f, (spec(3, 1),))
+    [cos] = [number for number, each in enumerate(trial.equations) if each.primitive == "cos"]
+    assert trial.fates.get(str(cos), {}).get("rule") != "dead"
+
+
 def test_what_is_made_of_no_argument_and_was_moved_is_not_called_folded():
     trial = knockout.Trial(lambda x: x.at[jnp.flip(1 - jnp.arange(2))].add(1.0), (spec(2, 3),))
     hold([trial], 1.0)

@@ -6,10 +6,12 @@ JAX: jax/_src/config.py:Config.parse_flags_with_absl
 from __future__ import annotations
 
 import argparse
+import contextlib
 import pathlib
 import sys
 from collections.abc import Sequence
 
+from ..explorer.calls import recording
 from . import explaining, finding, programs
 
 _USAGE = "python -m jitkit.as_jax [--explain] [--explore DIR] (FILE | -m MODULE | -c CODE | -) [ARGUMENTS ...]"
@@ -48,7 +50,7 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
         "--explore",
         metavar="DIR",
         type=pathlib.Path,
-        help="at the end: the Explorer's page of each jitted function, in DIR",
+        help="at the end: the Explorer's page of each jitted function, and an index of them, in DIR",
     )
 
 
@@ -72,7 +74,9 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def run(what: argparse.Namespace) -> None:
     """Install, run the program, and report what was asked for, however it ends."""
     finding.install()
-    watch = explaining.Watch(with_calls=what.explore is not None) if what.explain or what.explore else None
+    watch = explaining.Watch() if what.explain else None
+    ended = contextlib.ExitStack()
+    recorded = ended.enter_context(recording()) if what.explore else None
     try:
         if what.module is not None:
             programs.run_module(what.module, what.arguments)
@@ -86,15 +90,11 @@ def run(what: argparse.Namespace) -> None:
         print(f"{sys.executable}: {problem}", file=sys.stderr)
         sys.exit(problem.status)
     finally:
+        ended.close()
+        sys.stdout.flush()
         if watch is not None:
-            tell(watch, what)
-
-
-def tell(watch: explaining.Watch, what: argparse.Namespace) -> None:
-    """Print the report, and write the pages."""
-    sys.stdout.flush()
-    if what.explain:
-        print(*watch.lines(), sep="\n", file=sys.stderr)
-    if what.explore is not None:
-        for page in watch.explore(what.explore):
-            print(f"jitkit: {page}", file=sys.stderr)
+            print(*watch.lines(), sep="\n", file=sys.stderr)
+        if recorded is not None:
+            program = what.file or what.module or "program"
+            for page in explaining.write_pages(recorded, program, what.explore):
+                print(f"jitkit: {page}", file=sys.stderr)

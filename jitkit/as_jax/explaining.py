@@ -1,4 +1,4 @@
-"""The misses of a run -> a table of jitted functions, the most expensive first; and the Explorer's page of each
+"""The misses of a run -> a table of jitted functions, the most expensive first; and the Explorer's page of each, with an index
 
 JAX: jax/_src/interpreters/partial_eval.py:explain
 """
@@ -6,22 +6,19 @@ JAX: jax/_src/interpreters/partial_eval.py:explain
 from __future__ import annotations
 
 import pathlib
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..explorer import explore
-from ..explorer.api import file_name
+from ..explorer import index
+from ..explorer.api import exploration, file_name, subject_of
+from ..explorer.calls import Recording, as_data
+from ..explorer.model import versions
 from ..misses import explain
 from ..misses.explain import Miss
-from ..misses.record import CallRecord, aval_of
-from ..pjit.jitted import Jitted
-from ..signature.shape_struct import ShapeDtypeStruct
-from ..tree_util import tree_unflatten
+from ..misses.record import CallRecord
 
 _SHOWN = 8  # misses shown for a function
-_KEYWORD = re.compile(r"\w+\['(.+)'\]$")
 
 
 class _Function:
@@ -29,7 +26,6 @@ class _Function:
 
     def __init__(self) -> None:
         self.misses: list[Miss] = []
-        self.latest: tuple[Callable[..., Any], CallRecord] | None = None
 
     @property
     def seconds(self) -> float:
@@ -37,18 +33,14 @@ class _Function:
 
 
 class Watch:
-    """Records each miss of users' functions; with `with_calls` also the latest call of each, to explore it."""
+    """Records each miss of users' functions."""
 
-    def __init__(self, with_calls: bool = False) -> None:
+    def __init__(self) -> None:
         self._functions: dict[str, _Function] = {}
-        self._with_calls = with_calls
         explain.listeners.append(self._hear)
 
     def _hear(self, fun: Callable[..., Any], miss: Miss, record: CallRecord) -> None:
-        function = self._functions.setdefault(miss.function, _Function())
-        function.misses.append(miss)
-        if self._with_calls and (miss.compiled or function.latest is None):
-            function.latest = fun, record
+        self._functions.setdefault(miss.function, _Function()).misses.append(miss)
 
     def _dearest_first(self) -> list[tuple[str, _Function]]:
         return sorted(self._functions.items(), key=lambda each: -each[1].seconds)
@@ -68,38 +60,27 @@ class Watch:
                 reasons = Counter(miss.reason for miss in more).most_common()
                 yield f"  and {len(more)} more: {', '.join(f'{reason} ({count})' for reason, count in reasons)}"
 
-    def explore(self, folder: pathlib.Path) -> Iterator[str]:
-        """Write the Explorer's page of each function, for this machine; yield the path of each."""
-        folder.mkdir(parents=True, exist_ok=True)
-        used: Counter[str] = Counter()
-        for _, function in self._dearest_first():
-            if function.latest is None:
-                continue
-            fun, args, kwargs = _call_again(*function.latest)
-            page = explore(fun, *args, targets="cpu", **kwargs)
-            stem = file_name(page.data["function"])
-            used[stem] += 1
-            number = f"-{used[stem]}" if used[stem] > 1 else ""
-            yield str(page.save(folder / f"{stem}{number}.html"))
 
-
-def _call_again(fun: Callable[..., Any], record: CallRecord) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
-    """Return the jitted function with its cache, and the arguments of a call: types, and the static values."""
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
-    for argument in record.arguments:
-        if argument.static is not None:
-            value: Any = argument.static.value
-        else:
-            avals = [aval_of(key) for key in argument.keys]
-            types = [ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type) for aval in avals]
-            value = None if argument.tree is None else tree_unflatten(argument.tree, types)
-        if argument.by_keyword:
-            in_kwargs = _KEYWORD.match(argument.name)
-            kwargs[in_kwargs[1] if in_kwargs else argument.name] = value
-        else:
-            args.append(value)
-    return Jitted(fun, record.jit_options).make_dispatcher(), args, kwargs
+def write_pages(recorded: Recording, program: str, folder: pathlib.Path) -> Iterator[str]:
+    """Write the Explorer's page of each function, for this machine and the types of its last miss, and the index of them; yield the path
+    of each, the index first.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    found = index.functions(recorded.calls, {})
+    rows: list[tuple[index.Function, str | None, str]] = []
+    for function, address in zip(found, index.addresses(found, file_name), strict=True):
+        traced = [number for number, call in enumerate(function.calls) if call.arguments is not None]
+        if not traced:
+            rows.append((function, None, "no call of it was traced in this run"))
+            continue
+        last = function.calls[traced[-1]]
+        seen = as_data(function.calls, f"of {program}, which was run") | {"shown": traced[-1] + 1}
+        subject = subject_of(last.function, *(last.arguments or ((), {})))
+        subject.name = function.name
+        exploration(subject, ["cpu"], seen=seen).save(folder / address)
+        rows.append((function, address, ""))
+    yield str(index.write(folder, index.page(program, rows, versions(), recorded.more)))
+    yield from (str(folder / address) for _, address, _ in rows if address)
 
 
 def _summary(misses: Sequence[Miss]) -> str:

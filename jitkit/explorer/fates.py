@@ -49,7 +49,7 @@ def fates(
     left.credit(found.products, "several products at once")
     left.credit(found.others, "does the same to the same")
     left.credit(found.spread, "an operand of several")
-    left.credit(made_of.spread_behind(equations, wrote, left.links), "spread behind it, not before")
+    left.credit(made_of.spread_behind(equations, wrote, found.gone, left.links), "spread behind it, not before")
     return found.found
 
 
@@ -77,27 +77,27 @@ class _Fates:
             instruction = self._data.at[at]
             self._alike.setdefault((instruction.opcode, elements_of(instruction.type)), []).append(at)
         is_there = [number in self._links.around or self._is_it(number) for number in range(len(equations))]
-        self._gone = {
+        self.gone = {
             number
             for number in range(len(equations))
             if not any(is_there[each] for each in [number, *inside.get(number, ())])
         }
         self._is_now: dict[int, Key] = {}  # those that another instruction does
-        for number in sorted(self._gone):
+        for number in sorted(self.gone):
             if not self._arranges(number) and not equations[number].unchanged and not self._twins(number):
                 now = self._renamed(number)
                 if now is not None:
                     self._is_now[number] = now
-        lost = self._gone - self._is_now.keys()
+        lost = self.gone - self._is_now.keys()
         self.kernels = made_of.own_kernels(equations, lost, self._links)
         self.products = made_of.products(equations, self._is_product, self._named, self._links)
-        self.spread = made_of.operands_of_several(equations, wrote, self._gone, self._links, self._has)
+        self.spread = made_of.operands_of_several(equations, wrote, self.gone, self._links, self._has)
         merged = [*self.kernels.items(), *self.products.items()]
         self._is_in = {number: at for at, numbers in reversed(merged) for number in numbers}
         self.others = {at: [number] for number, at in self._is_now.items() if not self._is_there_as(at)}
         self.found: dict[str, dict[str, Any]] = {}
         for number in range(len(equations)):
-            fate = self._fate(number) if number in self._gone else self._rewritten(number)
+            fate = self._fate(number) if number in self.gone else self._rewritten(number)
             if fate:
                 self.found[str(number)] = fate
         self._dead_since()
@@ -134,11 +134,11 @@ class _Fates:
 
     def _twins(self, number: int) -> list[int]:
         """The equations that compute the same, and are there."""
-        return [each for each in self._equations[number].same_as if each not in self._gone or each in self._is_now]
+        return [each for each in self._equations[number].same_as if each not in self.gone or each in self._is_now]
 
     def _is_transparent(self, number: int) -> bool:
         """Whether nothing is left of an equation, so that what read it reads what it read."""
-        if number not in self._gone or number in self._is_now or self._twins(number):
+        if number not in self.gone or number in self._is_now or self._twins(number):
             return False
         return self._arranges(number) or self._equations[number].unchanged is not None
 
@@ -190,7 +190,7 @@ class _Fates:
         if equation.unchanged and equation.unchanged.partner is None:
             return self._told("removed", "changes nothing", equation.unchanged.words)
         partner = equation.unchanged.partner if equation.unchanged else self._undone_by.get(number)
-        if partner is not None and (equation.unchanged or set(self._readers.get(number, ())) <= self._gone):
+        if partner is not None and (equation.unchanged or set(self._readers.get(number, ())) <= self.gone):
             other = self._equations[partner]
             return self._told(
                 "removed",
@@ -199,12 +199,12 @@ class _Fates:
                 like=partner,
             )
         for twin in equation.same_as:
-            if self._equations[twin].live and (twin not in self._gone or twin < number):
+            if self._equations[twin].live and (twin not in self.gone or twin < number):
                 words = (
                     f"the same as the {equation.primitive} of {self._line(twin)}, computed once (common subexpression)"
                 )
                 return self._told("removed", "duplicate", words, like=twin)
-        if equation.constant and (equation.why_constant or all_behind(self._equations, number) <= self._gone):
+        if equation.constant and (equation.why_constant or all_behind(self._equations, number) <= self.gone):
             why = equation.why_constant or "it depends on no argument"
             return self._told("removed", "constant", f"constant folded: {why}, and was computed by the compiler")
         return None
@@ -271,21 +271,20 @@ class _Fates:
         for opcode in self._wrote.get(number, set()) - OPERANDS or self._wrote.get(number, set()):
             for at in self._alike.get((opcode, _size(equation)), [])[:_MOST_CANDIDATES]:
                 lines = {self._equations[each].place for each in self._links.exact.get(at, ())}
-                if equation.place in lines and number not in self._links.own.get(at, ()):
-                    return self._told(
-                        "unknown",
-                        "renamed?",
-                        f"it may be {at[1]}, of the same line, operation and size",
-                        sure=False,
-                        row=at,
-                    )
+                numbers = self._links.own.get(at, ())
+                is_a_loop_s = bool(numbers) and all(
+                    each in self._inside for each in numbers
+                )  # its counter, its condition
+                if equation.place in lines and number not in numbers and not is_a_loop_s:
+                    words = f"it may be {at[1]}, of the same line, operation and size"
+                    return self._told("unknown", "renamed?", words, sure=False, row=at)
         return self._told(
             "unknown", "unknown", "simplified, or merged into its neighbours: the program does not show how", sure=False
         )
 
     def _dead_since(self) -> None:
         """What nothing reads any more, since all that did is removed without it."""
-        for number in sorted(self._gone, reverse=True):
+        for number in sorted(self.gone, reverse=True):
             fate = self.found[str(number)]
             readers = self._readers.get(number, ())
             if fate["fate"] != "unknown" or not readers or self._equations[number].is_result:
@@ -299,7 +298,7 @@ class _Fates:
         rule, equation = self.found.get(str(reader), {}).get("rule"), self._equations[reader]
         if rule == "changes nothing" and equation.unchanged and equation.unchanged.kept is not None:
             return number not in equation.operands[equation.unchanged.kept]
-        return rule in ("duplicate", "constant", "dead", "cancels")
+        return rule in ("duplicate", "constant", "dead")
 
     # --- where values come from ---
 
@@ -337,7 +336,7 @@ class _Fates:
                 yield from self._named.get(each, ())
                 if each in self._is_now:
                     yield self._is_now[each]
-            if reader in self._gone and self._is_transparent(reader):
+            if reader in self.gone and self._is_transparent(reader):
                 waiting += [(reader, further) for further in self._readers.get(reader, ())]
 
     def _reaches(self, at: Key, sources: set[int]) -> list[Key] | None:

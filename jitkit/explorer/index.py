@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import functools
 import os
+import pathlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
 from ..base.rich_display import escape
+from ..base.whole_file import write_whole
+from .bundle import is_page
 from .calls import Call, as_data
 from .model import FORMAT
 from .real_jax import is_machinery
@@ -204,6 +207,15 @@ def _misses(rows: Sequence[tuple[Function, str | None, str]]) -> str:
 def _to_call(name: str, address: str | None, number: int) -> str:
     text = escape(f"{name} #{number}")
     return text if address is None else f'<a href="{escape(address)}#call={number}">{text}</a>'
+
+
+def write(folder: pathlib.Path, html: str) -> pathlib.Path:
+    """Write the index of a folder, and return where. FileExistsError where another `index.html` is there."""
+    where = folder / "index.html"
+    if where.is_file() and not is_page(where.read_text(encoding="utf-8", errors="replace"), FORMAT):
+        raise FileExistsError(f"{where} is there, and is not a page of the Explorer: it is not overwritten.")
+    write_whole(where, html.encode())
+    return where
 
 
 def addresses(rows: Sequence[Function], file_name: Callable[[str], str]) -> list[str]:

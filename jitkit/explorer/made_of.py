@@ -162,10 +162,10 @@ def operands_of_several(
 
 
 def spread_behind(
-    equations: Sequence[Equation], wrote: Mapping[int, Collection[str]], links: Links
+    equations: Sequence[Equation], wrote: Mapping[int, Collection[str]], gone: Collection[int], links: Links
 ) -> dict[Key, list[int]]:
     """By broadcast: the equation of its name and what reads that, where XLA has put the spreading behind the operation of the latter,
-    which spreads an operand itself. One broadcast is there for those of all operands then, and has the name of one.
+    whose other operands are spread, too. One broadcast is there for those of all operands then, and has the name of one.
     """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():
@@ -175,7 +175,8 @@ def spread_behind(
         source = [n for each in links.data.above(operand) for n in links.called[each]][:1]
         before = {*source, *all_behind(equations, source[0])} if source else set()
         readers = [n for n in sorted(before) if any(number in made for made in equations[n].operands)]
-        if any("broadcast" in wrote.get(reader, ()) for reader in readers):
+        others = {each for n in readers for made in equations[n].operands for each in made if each in gone}
+        if any("broadcast" in wrote.get(each, ()) for each in (*readers, *others)):
             found[at] = [number, *readers]
     return found
 

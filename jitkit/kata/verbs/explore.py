@@ -14,12 +14,10 @@ from typing import Any, NamedTuple
 
 import jitkit
 from jitkit import runtime
-from jitkit.base.whole_file import write_whole
 from jitkit.explorer import calls, index, own_c
 from jitkit.explorer.api import Exploration, exploration, file_name, save, subject_of
 from jitkit.explorer.beside import figures
-from jitkit.explorer.bundle import is_page
-from jitkit.explorer.model import FORMAT, versions
+from jitkit.explorer.model import versions
 from jitkit.explorer.real_jax import made_by_jax
 from jitkit.pjit.function import is_jitted
 from jitkit.pjit.jit import jit
@@ -162,15 +160,15 @@ def explore_run(arguments: argparse.Namespace) -> Explored:
                 page.save(folder / address)
                 pages.append(page)
             rows.append((function, None if page is None else address, said))
-        where = folder / "index.html"
-        if where.is_file() and not is_page(where.read_text(encoding="utf-8", errors="replace"), FORMAT):
-            raise FileExistsError(f"{where} is there, and is not a page of the Explorer: it is not overwritten.")
-        write_whole(where, index.page(script, rows, versions(), run.more).encode())
+        where = index.write(folder, index.page(script, rows, versions(), run.more))
     except OSError as error:
         said = str(error) if isinstance(error, FileExistsError) else f"{folder} cannot be written ({error.strerror})."
         raise Problem(f"{said} Name another folder: --output FOLDER") from None
     screen = Screen.of(sys.stdout)
-    screen.line(f"{where}  ({len(pages)} pages beside it, {duration(time.perf_counter() - start)})", "bold")
+    screen.line(
+        f"{where}  ({len(pages)} {'page' if len(pages) == 1 else 'pages'} beside it, {duration(time.perf_counter() - start)})",
+        "bold",
+    )
     for each, _, said in rows:
         screen.text(f"{each.name}: {len(each.calls)} calls, {len(each.misses)} misses{'; ' if said else ''}{said}", 2)
     written = [where, *(folder / address for _, address, _ in rows if address is not None)]
