@@ -32,6 +32,7 @@ import jax.scipy.integrate
 import jax.scipy.linalg
 import jax.scipy.ndimage
 import jax.scipy.optimize
+import jax.scipy.signal
 import jax.scipy.sparse.linalg
 import jax.scipy.special
 import jax.scipy.stats
@@ -66,6 +67,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"(0-d|weak|empty): lax\.reshape", "a TypeError, where JAX records it and fails when it lowers"),
     (r"None: lax\.dynamic_update_index_in_dim", "an AttributeError, in JAX an IndexError"),
     (r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)", _OTHER_SENTENCE),
+    (r"empty: signal\.detrend", "a TypeError that says why, in JAX a ZeroDivisionError"),
     (r"((.*: )?iterative\.bicgstab|complex64: iterative\.cg)", "JAX has the constants of the solver in another order"),
 )
 
@@ -134,6 +136,7 @@ MODULES = {
     "iterative": ("scipy.sparse.linalg", "jitkit.scipy.sparse.linalg"),
     "ndimage": ("scipy.ndimage", "jitkit.scipy.ndimage"),
     "cosine": ("scipy.fft", "jitkit.scipy.fft"),
+    "signal": ("scipy.signal", "jitkit.scipy.signal"),
     "integrate": ("scipy.integrate", "jitkit.scipy.integrate"),
     "optimize": ("scipy.optimize", "jitkit.scipy.optimize"),
     "ops": ("ops", "jitkit.ops"),

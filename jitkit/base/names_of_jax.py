@@ -17,11 +17,7 @@ make_array_from_callback make_array_from_process_local_data make_array_from_sing
 memory monitoring print_environment_info ref remove_size_one_mesh_axis_from_type reshard set_mesh smap
 softmax_custom_jvp thread_guard threefry_partitionable transfer_guard transfer_guard_device_to_device
 transfer_guard_device_to_host transfer_guard_host_to_device use_abstract_mesh
-numpy: ComplexWarning array_repr array_str bartlett blackman character cumulative_prod einsum_path extract flexible
-frombuffer fromfile fromiter frompyfunc fromstring hamming hanning histogram2d histogramdd i0 int1 intersect1d
-iterable kaiser mask_indices matvec minmax nanmedian nanpercentile nanquantile object_ packbits place put
-put_along_axis setxor1d sort_complex top_k ufunc uint1 unique_all unique_counts unique_inverse unique_values
-unpackbits unwrap vecmat
+numpy: ComplexWarning einsum_path frombuffer fromfile fromiter frompyfunc fromstring int1 minmax top_k ufunc uint1
 numpy.linalg:
 numpy.fft:
 lax: ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm approx_max_k
@@ -58,13 +54,13 @@ coo_matvec_p coo_todense coo_todense_p csr csr_fromdense csr_fromdense_p csr_mat
 csr_matvec_p csr_todense csr_todense_p empty eye grad jacfwd jacobian jacrev linalg random random_bcoo sparsify
 todense todense_p transform util value_and_grad
 ops:
-scipy: cluster interpolate signal
+scipy: cluster interpolate
 scipy.special: bernoulli bessel_jn boxcox boxcox1p dawsn erfcinv erfcx fresnel hyp1f1 hyp2f1 owens_t poch sici spence
 sph_harm_y wofz zeta
 scipy.linalg: eigh_tridiagonal funm hessenberg polar qr_multiply rsf2csf schur solve_sylvester sqrtm
 scipy.stats: betabinom gennorm geom gumbel_l gumbel_r pareto truncnorm vonmises wrapcauchy
 scipy.stats.norm:
-scipy.signal: convolve convolve2d correlate correlate2d csd detrend fftconvolve istft stft welch
+scipy.signal:
 scipy.ndimage:
 scipy.fft:
 scipy.integrate:

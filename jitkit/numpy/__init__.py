@@ -12,11 +12,13 @@ Names, semantics and printed jaxprs are those of `jax.numpy`. Every function her
     linalg, convolving                              products of matrices, and convolutions
     indexing (index_parts, index_plan), taking,
     index_update, selection                         reading and updating parts, choosing
-    sorting, searching, sets                        order
-    calculus, samples, iterated, polynomials        derivatives and integrals, histograms, divisors, polynomials
+    sorting, searching, sets, two_sets              order
+    calculus, samples, histograms, iterated,
+    polynomials                                     derivatives and integrals, histograms, divisors, polynomials
+    signals                                         windows and phases of sampled signals
     fft                                             Fourier transforms
     index_grids                                     grids, and positions in matrices
-    editing                                         removing and inserting elements
+    editing, putting                                removing, inserting and writing elements; bits
     vectorizing, mapping                            functions of small arrays applied to large ones, piecewise
     files                                           arrays in files
     array_methods                                   all of this as operators and methods

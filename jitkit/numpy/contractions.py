@@ -266,3 +266,19 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     b0, b1 = b[..., 0], b[..., 1]
     b2 = b[..., 2] if b.shape[-1] == 3 else zeros_like(b0)
     return moveaxis(array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]), 0, axisc)
+
+
+# --- products of vectors and matrices in batches -----------------------------------------------------------------------
+
+
+@jit
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """Return the products of matrices and vectors: the last two axes of `x1`, the last of `x2`; those before broadcast."""
+    return vectorize(matmul, signature="(n,m),(m)->(n)")(*ensure_arraylikes("matvec", x1, x2))
+
+
+@jit
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """Return the products of conjugated vectors and matrices: the last axis of `x1`, the last two of `x2`."""
+    x1, x2 = ensure_arraylikes("matvec", x1, x2)
+    return vectorize(matmul, signature="(n),(n,m)->(m)")(conj(x1), x2)

@@ -90,10 +90,28 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
 
     ValueError for a scalar, and for several axes without `axis`.
     """
-    x = ensure_arraylike("cumulative_sum", x)
+    x, axis, dtype = _one_axis("sum", x, axis, dtype)
+    out = _cumsum_with_promotion(x, axis=axis, dtype=dtype)
+    return _behind(0, out, axis) if include_initial else out
+
+
+def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    """Return `cumprod`; with `include_initial` a 1 in front.
+
+    ValueError for a scalar, and for several axes without `axis`.
+    """
+    x, axis, dtype = _one_axis("prod", x, axis, dtype)
+    out = _cumulative("cumulative_prod", lax.cumprod, x, axis, dtype, None)
+    return _behind(1, out, axis) if include_initial else out
+
+
+def _one_axis(what: str, x: Any, axis: int | None, dtype: Any) -> tuple[Any, int, Any]:
+    """Return the operand, the axis and the dtype, checked."""
+    x = ensure_arraylike(f"cumulative_{what}", x)
+    product = {"prod": "product"}.get(what, what)
     if x.ndim == 0:
         raise ValueError(
-            "The input must be non-scalar to take a cumulative sum, however a scalar value or scalar array was given."
+            f"The input must be non-scalar to take a cumulative {product}, however a scalar value or scalar array was given."
         )
     if axis is None and x.ndim > 1:
         raise ValueError(
@@ -101,10 +119,9 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
             "optional for one-dimensional arrays."
         )
     axis = canonicalize_axis(0 if axis is None else axis, x.ndim)
-    if dtype is not None:
-        dtype = dtypes.check_and_canonicalize_user_dtype(dtype)
-    out = _cumsum_with_promotion(x, axis=axis, dtype=dtype)
-    if include_initial:
-        start = lax.full((*x.shape[:axis], 1, *x.shape[axis + 1 :]), 0, dtype=out.dtype)
-        out = lax.concatenate([start, out], dimension=axis)
-    return out
+    return x, axis, None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype)
+
+
+def _behind(start: int, out: Any, axis: int) -> Any:
+    first = lax.full((*out.shape[:axis], 1, *out.shape[axis + 1 :]), start, dtype=out.dtype)
+    return lax.concatenate([first, out], dimension=axis)

@@ -6,6 +6,7 @@ JAX: jax/_src/numpy/index_tricks.py:mgrid
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,14 @@ def _shape_of(name: str, arr: Any) -> tuple[int, ...]:
     if len(shape) != 2:
         raise ValueError("Only 2-D inputs are accepted")
     return shape
+
+
+def mask_indices(
+    n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
+) -> tuple[Any, Any]:
+    """Return the indices of the elements of an n x n matrix that a function, such as `triu`, leaves different from 0."""
+    rows, columns = nonzero(mask_func(ones((n, n)), k), size=size)
+    return rows, columns
 
 
 # --- diagonals -------------------------------------------------------------------------------------------------------

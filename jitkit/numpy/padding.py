@@ -114,8 +114,9 @@ def _pad(
         elif mode == "wrap":
             array = _pad_wrap(array, axis, int(before), int(after))
         elif mode in ("symmetric", "reflect"):
-            array = _mirror(array, axis, int(before), mode, reflect_type, at_start=True)
-            array = _mirror(array, axis, int(after), mode, reflect_type, at_start=False)
+            if before or after:
+                array = _mirror(array, axis, int(before), mode, reflect_type, at_start=True)
+                array = _mirror(array, axis, int(after), mode, reflect_type, at_start=False)
         elif mode == "edge":
             first = repeat(_slice(array, axis, 0, 1), int(before), axis=axis)
             last = repeat(_slice(array, axis, array.shape[axis] - 1, array.shape[axis]), int(after), axis=axis)

@@ -1,4 +1,4 @@
-"""Computes quantiles, by sorting.
+"""Computes quantiles, by sorting: quantile, median, and these without nans.
 
 JAX: jax/_src/numpy/reductions.py:quantile
 """
@@ -47,8 +47,35 @@ def quantile(
     """
     a, q = ensure_arraylikes("quantile", a, q)
     weights = None if weights is None else ensure_arraylike("quantile", weights)
+    _refuse_buffers("quantile", out, overwrite_input)
+    return _of_axes(a, q, axis, method, keepdims, weights, False)
+
+
+@jit(static_argnames=("axis", "overwrite_input", "keepdims", "method"))
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Return `quantile` of the elements that are not nan; nan where all are."""
+    a, q = ensure_arraylikes("nanquantile", a, q)
+    weights = None if weights is None else ensure_arraylike("nanquantile", weights)
+    _refuse_buffers("nanquantile", out, overwrite_input)
+    return _of_axes(a, q, axis, method, keepdims, weights, True)
+
+
+def _refuse_buffers(name: str, out: Any, overwrite_input: bool) -> None:
     if overwrite_input or out is not None:
-        raise ValueError("jax.numpy.quantile does not support overwrite_input=True or out != None")
+        raise ValueError(f"jax.numpy.{name} does not support overwrite_input=True or out != None")
+
+
+def _of_axes(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any, without_nans: bool) -> Any:
     if method not in _METHODS:
         raise ValueError("method can only be 'linear', 'lower', 'higher', 'midpoint', 'nearest' or 'inverted_cdf'")
     if weights is None:
@@ -72,8 +99,8 @@ def quantile(
         axis = canonicalize_axis(axis, a.ndim)
     if q.ndim > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
-    result = _quantile(a, weights, q, axis, method, keepdims)
-    if keepdims and kept_shape is not None:
+    result = (_nanquantile if without_nans else _quantile)(a, weights, q, axis, method, keepdims)
+    if keepdims and kept_shape:  # JAX leaves what has no axes
         result = result.reshape([*q.shape, *kept_shape])
     return convert(result, dtypes.canonicalize_dtype(a.dtype))
 
@@ -129,6 +156,21 @@ def _quantile(a: Any, weights: Any, q: Any, axis: int, method: str, keepdims: bo
     if q.ndim == 1:
         low_weight = lax.broadcast_in_dim(low_weight, low_value.shape, (0,))
         high_weight = lax.broadcast_in_dim(high_weight, high_value.shape, (0,))
+    return _between(a, weights, fraction, axis, method, keepdims, (low_value, low_weight, high_value, high_weight))
+
+
+def _between(
+    a: Any,
+    weights: Any,
+    q: Any,
+    axis: int,
+    method: str,
+    keepdims: bool,
+    ends: tuple[Any, Any, Any, Any],
+    nans: bool = True,
+) -> Any:
+    """Return what the method makes of two neighbours and how near they are."""
+    low_value, low_weight, high_value, high_weight = ends
     if method == "linear":
         return lax.add(lax.mul(low_value.astype(q.dtype), low_weight), lax.mul(high_value.astype(q.dtype), high_weight))
     if method == "nearest":
@@ -136,11 +178,40 @@ def _quantile(a: Any, weights: Any, q: Any, axis: int, method: str, keepdims: bo
     if method == "midpoint":
         return lax.mul(lax.add(low_value, high_value), constant(low_value, 0.5))
     if method == "inverted_cdf":
-        return _inverted_cdf(a, lax.full_like(a, 1.0) if weights is None else weights, fraction, axis, keepdims)
+        return _inverted_cdf(a, lax.full_like(a, 1.0) if weights is None else weights, q, axis, keepdims, nans)
     return low_value if method == "lower" else high_value
 
 
-def _inverted_cdf(a: Any, weights: Any, q: Any, axis: int, keepdims: bool) -> Any:
+def _nanquantile(a: Any, weights: Any, q: Any, axis: int, method: str, keepdims: bool) -> Any:
+    a = where_(lax.ne(a, a), np.nan, a)
+    if weights is None:
+        a = lax.sort(a, dimension=axis)
+    else:
+        a, weights = lax.sort_key_val(a, weights, dimension=axis)
+    fraction = q
+    count = reductions.sum(lax.bitwise_not(lax.ne(a, a)), axis=axis, dtype=q.dtype, keepdims=keepdims)
+    shape = (*q.shape, *count.shape)
+    q = lax.expand_dims(q, tuple(range(q.ndim, len(shape))))
+    count = lax.expand_dims(count, tuple(range(fraction.ndim)))
+    q = lax.mul(q, lax.sub(count, constant(q, 1)))
+    low, high = lax.floor(q), lax.ceil(q)
+    high_weight = lax.sub(q, low)
+    low_weight = lax.sub(constant(high_weight, 1), high_weight)
+    low = lax.max(constant(low, 0), lax.min(low, count - 1))
+    high = lax.max(constant(high, 0), lax.min(high, count - 1))
+    low, high = (lax.convert_element_type(i, dtypes.default_int_dtype()) for i in (low, high))
+    index = [lax.broadcasted_iota(low.dtype, shape, i) for i in range(fraction.ndim, len(shape))]
+    if not keepdims:
+        index.insert(axis, low)
+    values = []
+    for end in (low, high):
+        index[axis] = end
+        values.append(a[tuple(index)])
+    ends = values[0], low_weight, values[1], high_weight
+    return _between(a, weights, fraction, axis, method, keepdims, ends, nans=False)
+
+
+def _inverted_cdf(a: Any, weights: Any, q: Any, axis: int, keepdims: bool, nans: bool) -> Any:
     """Return the first of the sorted elements at which the running sum of the weights is not less than q of their
     total.
     """
@@ -156,7 +227,10 @@ def _inverted_cdf(a: Any, weights: Any, q: Any, axis: int, keepdims: bool) -> An
     is_less = lax.lt(lax.expand_dims(running, ahead), wanted)
     index_type = dtypes.default_int_dtype()
     position = reductions.sum(lax.convert_element_type(is_less, index_type), axis=axis + q.ndim, keepdims=keepdims)
-    count = lax.full_like(total, a.shape[axis], dtype=q.dtype)
+    if nans:
+        count = lax.full_like(total, a.shape[axis], dtype=q.dtype)
+    else:
+        count = reductions.sum(lax.bitwise_not(is_nan), axis=axis, dtype=q.dtype, keepdims=keepdims)
     last = lax.convert_element_type(lax.sub(count, constant(count, 1)), index_type)
     position = lax.max(constant(position, 0), lax.min(position, lax.expand_dims(last, ahead)))
     position = lax.squeeze(position, (q.ndim + axis,)) if keepdims else position
@@ -168,9 +242,11 @@ def _inverted_cdf(a: Any, weights: Any, q: Any, axis: int, keepdims: bool) -> An
         taken = take_along_axis(a, lax.transpose(position, order), axis=axis)
         result = lax.transpose(taken, [order.index(i) for i in range(len(order))])
     result = lax.expand_dims(result, (q.ndim + axis,)) if keepdims else result
-    lax.eq(count, lax.full_like(count, 0))  # unused: JAX's program has it
+    is_empty = lax.eq(count, lax.full_like(count, 0))
     is_undefined = reductions.any(is_bad, axis=axis, keepdims=keepdims)
-    is_undefined = lax.bitwise_or(is_undefined, reductions.any(is_nan, axis=axis, keepdims=keepdims))
+    if nans:  # the comparison above is unused then: JAX's program has it
+        is_empty = reductions.any(is_nan, axis=axis, keepdims=keepdims)
+    is_undefined = lax.bitwise_or(is_undefined, is_empty)
     return where_(lax.expand_dims(is_undefined, ahead), lax.full_like(result, np.nan), result)
 
 
@@ -209,3 +285,32 @@ def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = F
     if since(0, 11) and any(a.shape[i] == 0 for i in reduced_axes(a.ndim, axis)):
         raise ValueError("jax.numpy.median reduction axis must be non-empty")
     return quantile(a, 0.5, axis=axis, out=out, overwrite_input=overwrite_input, keepdims=keepdims, method="midpoint")
+
+
+@jit(static_argnames=("axis", "overwrite_input", "keepdims", "method"))
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Return `nanquantile`, with q in percent."""
+    a, q = ensure_arraylikes("nanpercentile", a, q)
+    weights = None if weights is None else ensure_arraylike("nanpercentile", weights)
+    (q,) = promote_dtypes_inexact(q)
+    q = q / 100
+    given = {"axis": axis, "out": out, "overwrite_input": overwrite_input, "method": method, "weights": weights}
+    return nanquantile(a, q, **given, keepdims=keepdims)
+
+
+@jit(static_argnames=("axis", "overwrite_input", "keepdims"))
+def nanmedian(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """Return `median` of the elements that are not nan; nan where all are."""
+    a = ensure_arraylike("nanmedian", a)
+    given = {"axis": axis, "out": out, "overwrite_input": overwrite_input, "keepdims": keepdims}
+    return nanquantile(a, 0.5, **given, method="midpoint")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -140,6 +140,74 @@ def _counts(mask: Any, size: int | None) -> Any:
         return diff(append(nonzero(mask)[0], mask.size))
     first = nonzero(mask, size=size + 1)[0]
     return diff(first.at[1:].set(where(first[1:], first[1:], mask.size)))
+
+
+def unique_of_size(ar: Any, fill_value: Any = None, return_index: bool = False) -> tuple[Any, ...]:
+    """Return the distinct elements of a vector, as many as it has elements, on request the first position of each, and how
+    many there are.
+    """
+    size = ar.size
+    aux, mask, perm = _unique_sorted_mask(ar, 0, True)
+    first = nonzero(mask, size=size)[0]
+    values = moveaxis(_filled(aux[first] if aux.size else aux, mask, size, fill_value), 0, 0)
+    positions = (perm[first] if aux.size else perm,) if return_index else ()
+    return (values, *positions, mask.sum())
+
+
+class UniqueAllResult(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCountsResult(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverseResult(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAllResult:
+    """Return all that `unique` can return, by names; each nan is a value of its own."""
+    x = ensure_arraylike("unique_all", x)
+    return UniqueAllResult(
+        *unique(
+            x,
+            return_index=True,
+            return_inverse=True,
+            return_counts=True,
+            equal_nan=False,
+            size=size,
+            fill_value=fill_value,
+        )
+    )
+
+
+def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCountsResult:
+    """Return the distinct elements and how often each occurs, by names; each nan is a value of its own."""
+    x = ensure_arraylike("unique_counts", x)
+    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
+
+
+def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverseResult:
+    """Return the distinct elements and the number of its own for each element, by names; each nan is a value of its own."""
+    x = ensure_arraylike("unique_inverse", x)
+    return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
+
+
+def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Return the distinct elements; each nan is a value of its own."""
+    return unique(ensure_arraylike("unique_values", x), equal_nan=False, size=size, fill_value=fill_value)
 
 
 def isin(

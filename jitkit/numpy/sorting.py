@@ -132,3 +132,12 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
         without = vmap(without)
     rest = lax.top_k(without(lax.full(arr.shape, 1.0), least), arr.shape[-1] - kth - 1)[1]
     return lax.concatenate([least, rest], dimension=arr.ndim - 1).swapaxes(-1, axis)
+
+
+@jit
+def sort_complex(a: Any) -> Any:
+    """Return the elements along the last axis in ascending order of their real parts, then of their imaginary parts, as
+    complex numbers.
+    """
+    a = lax.sort(ensure_arraylike("sort_complex", a))
+    return lax.convert_element_type(a, dtypes.to_complex_dtype(a.dtype))

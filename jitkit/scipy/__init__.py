@@ -7,6 +7,7 @@ Comes in: arrays. Goes out: arrays, computed by `jitkit.numpy` and `jitkit.lax`.
     stats                            distributions, which use these
     linalg                           matrices
     fft                              cosine transforms
+    signal                           convolutions and spectra of sampled signals
     sparse                           iterative solvers of systems of equations
     optimize                         minimization
     ndimage, integrate               interpolation in arrays; integrals of samples

@@ -1,0 +1,10 @@
+from .convolving import convolve as convolve
+from .convolving import convolve2d as convolve2d
+from .convolving import correlate as correlate
+from .convolving import correlate2d as correlate2d
+from .convolving import fftconvolve as fftconvolve
+from .spectra import csd as csd
+from .spectra import istft as istft
+from .spectra import stft as stft
+from .spectra import welch as welch
+from .trends import detrend as detrend
