@@ -146,7 +146,7 @@ BROKEN = [
         "two copies of a lab",
         {"00_hello/exercises.py": RIGHT, "00_hello (1)/exercises.py": RIGHT.replace("0", "1")},
         points=1.0,
-        flags=("`relu` is also in 00_hello (1)/exercises.py, and differently; 00_hello/exercises.py was graded",),
+        flags=("`relu` is also in 00_hello (1)/exercises.py, in another version; 00_hello/exercises.py was graded",),
     ),
     Row(
         "a stub, and a copy with an answer",
@@ -160,7 +160,7 @@ BROKEN = [
     beside_a_stub("UTF-16 elsewhere", {"../mine.py": RIGHT.encode("utf-16")}, "mine.py is not in UTF-8"),
     beside_a_stub("a text", {"exercises.py.txt": RIGHT}, "exercises.py.txt, which was not read"),
     beside_a_stub("another lab's file", {"../07_cond/exercises.py": RIGHT}, "named after another lab"),
-    beside_a_stub("a rar with it", {"../work.rar": b"Rar!"}, "work.rar is an archive of a kind"),
+    beside_a_stub("a rar with it", {"../work.rar": b"Rar!"}, "work.rar is an archive that the grader cannot open"),
     beside_a_stub("a broken notebook", {"../hello.ipynb": notebook(RIGHT)[:-2]}, "hello.ipynb is no notebook"),
     beside_a_stub("a cell of text", {"../00_hello.ipynb": notebook(RIGHT).replace('"code"', '"raw"')}, "in a raw cell"),
     beside_a_stub(
@@ -169,7 +169,7 @@ BROKEN = [
     row("a function, and its stub below", f"{RIGHT}\n\n{STUB}", "INVALID", says="once more, unwritten, in line 5"),
     row("a lambda below a stub", f"{STUB}\nrelu = lambda x: x\n", "INVALID", says="as a value: write it with `def`"),
     row("under an if", "if True:\n    def relu(x):\n        return x\n", "INVALID", says="not at its place"),
-    Row("a rar", {"work.rar": b"Rar!\x1a\7\1\0"}, "INVALID", says="work.rar is an archive of a kind"),
+    Row("a rar", {"work.rar": b"Rar!\x1a\7\1\0"}, "INVALID", says="work.rar is an archive that the grader cannot open"),
     Row("a 7z in a zip", {"work.zip": zipped(**{"x.7z": b"7z"})}, "INVALID", says="Hand in a zip"),
     Row("a rar beside the answer", {"00_hello/exercises.py": RIGHT, "data.rar": b"Rar!"}, points=1.0),
     row("input()", body("input()"), statuses=("CRASH", "FAIL"), flags=("uses input",)),  # FAIL: of a random program

@@ -117,7 +117,7 @@ def test_what_is_not_there_is_said_as_python_says_it(tmp_path, words):
 def test_nothing_to_run_is_wrong_usage(tmp_path):
     status, _, said = as_jax("--explain", cwd=tmp_path)
     assert status == 2
-    assert "what is to be run? FILE, -m MODULE, -c CODE" in said
+    assert "say what to run: FILE, -m MODULE, -c CODE" in said
 
 
 # --- one object for each module ---------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def test_explain_tells_of_each_function_the_dearest_first_and_keeps_the_status(t
     status, printed, said = as_jax("--explain", program, cwd=tmp_path)
     lines = said.splitlines()
     assert (status, printed) == (5, "")
-    assert lines[0].startswith("jitkit: 3 jitted functions, the dearest first: 17 misses of the cache, ")
+    assert lines[0].startswith("jitkit: 3 jitted functions, the slowest first: 17 misses of the cache, ")
     heads = [line for line in lines[1:] if line and not line.startswith(" ")]
     assert {head.split(" at ")[0] for head in heads} == {"cheap", "often", "<lambda>"}
     cost = [float(head.rsplit(", ", 1)[1].removesuffix(" ms")) for head in heads]

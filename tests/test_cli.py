@@ -120,7 +120,7 @@ def test_a_time_limit_is_a_number_of_seconds(verb, text, capsys):
     with pytest.raises(SystemExit) as end:
         cli.main([verb, f"--time-limit={text}"])
     assert end.value.code == problems.USAGE
-    assert f"argument --time-limit: {text!r} is no number of seconds" in capsys.readouterr().err
+    assert f"argument --time-limit: {text!r} is not a number of seconds" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs POSIX: a device that is full, as Linux has one")
@@ -133,7 +133,7 @@ def test_a_full_disk_is_no_bug_of_ours():
             [sys.executable, "-c", printing], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert done.returncode == problems.FAILED
-    assert done.stderr == "jitkit: there is no room for what is to be written: [Errno 28] No space left on device\n"
+    assert done.stderr == "jitkit: there is no space left to write to: [Errno 28] No space left on device\n"
 
 
 @pytest.mark.parametrize("name", ["jax", "jaxlib.xla_client", "matplotlib.figure"])

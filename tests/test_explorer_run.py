@@ -98,7 +98,7 @@ def test_the_command_writes_an_index_and_a_page_for_each_function(tmp_path, monk
     assert cli.main(words) == 0  # again: pages of the Explorer may be written over
     pathlib.Path("train-explored/index.html").write_text("mine")
     assert cli.main(words) == 1
-    assert "is not overwritten" in capsys.readouterr().err
+    assert "was not overwritten" in capsys.readouterr().err
     assert pathlib.Path("train-explored/index.html").read_text() == "mine"
 
 
@@ -107,7 +107,7 @@ def test_the_command_writes_an_index_and_a_page_for_each_function(tmp_path, monk
     [
         ("x = 1", [], 1, "called no function that jitkit has jitted"),
         ("import jitkit\nraise ValueError('no data')", [], 1, "It ended with ValueError: no data"),
-        (PROGRAM.format(library="jitkit"), ["--json"], 2, "are of one function: train.py:FUNCTION"),
+        (PROGRAM.format(library="jitkit"), ["--json"], 2, "need one function: train.py:FUNCTION"),
         (PROGRAM.format(library="jitkit"), ["--shapes", "f32[3]"], 2, "does not name a function"),
         (PROGRAM.format(library="jitkit"), ["-o", "train.py"], 1, "train.py is a file"),
         (PROGRAM.format(library="jitkit"), ["--target", "cpu9"], 2, "cpu9"),
@@ -180,7 +180,7 @@ def test_what_became_different_is_said_in_figures():
     assert changed_figures({"equations": 3, "cpu flops": 1200}, {"equations": 3, "cpu flops": 9}) == (
         "cpu flops: 1,200 -> 9"
     )
-    assert changed_figures({"equations": 3}, {"equations": 3}) == "no figure is another"
+    assert changed_figures({"equations": 3}, {"equations": 3}) == "no figure has changed"
 
 
 def test_each_time_has_the_command_line_that_was_given():

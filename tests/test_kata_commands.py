@@ -125,7 +125,7 @@ def test_outside_of_a_workspace_every_verb_says_what_to_do(learner, tmp_path, mo
     for verb in ("watch", "check", "status", "hint", "show", "export"):
         shown = learner(verb, *(["x"] if verb == "export" else []), status=1)
         assert shown == (
-            "jitkit: this folder is no workspace, nor in one. `jitkit start my-labs` makes one; then `cd my-labs`.\n"
+            "jitkit: this folder is not a workspace, nor inside of one. Make one with `jitkit start my-labs`, then `cd my-labs`.\n"
         )
     assert "jitkit start my-labs" in learner()
 
@@ -136,7 +136,7 @@ def test_outside_of_a_workspace_every_verb_says_what_to_do(learner, tmp_path, mo
         ("90.7", "Lab 90 has 90.1, 90.2"),
         ("07", "There are: 90_lists, 91_smooth"),
         ("nothing.py", "there is no file nothing.py"),
-        ("README.md", "is no file of a lab"),
+        ("README.md", "is not a file of a lab"),
     ],
 )
 def test_what_is_not_there_is_wrong_usage_and_names_what_is(learner, what, part):
@@ -148,7 +148,7 @@ def test_what_is_not_there_is_wrong_usage_and_names_what_is(learner, what, part)
 
 def test_a_stub_is_to_do_and_not_a_failure_among_all(learner):
     assert "`merge_lists` is still to be written" in learner("check", "90.1", status=1)
-    assert "nothing is written yet" in learner("check", status=1)
+    assert "you have not written anything yet" in learner("check", status=1)
 
 
 def test_a_right_answer_passes_and_says_why_and_what_is_next(learner):
@@ -324,7 +324,7 @@ def test_hints_go_one_step_further_and_the_third_knows_the_learners_bug(learner)
     assert "hint 1 of 4, a question\n\n  Which list does the first True take from?" in learner("hint", "90.1")
     assert "hint 2 of 4, the idea" in learner("hint", "90.1")
     third = " ".join(learner("hint").split())
-    assert "who believes that True comes from the first list. Which list is called `chosen`?" in third
+    assert "as if you believed that True comes from the first list. Which list is called `chosen`?" in third
     assert "    for flag in mask:\n        ..." in learner("hint")
     assert "hint 3 of 4" in learner("hint")  # once all were shown: what the bug is now
     assert "hint 2 of 4, the idea" in learner("hint", "90.1", "--step", "2")
@@ -335,7 +335,7 @@ def test_the_third_hint_without_a_mutant_names_the_first_check_that_fails(learne
     learner.write(merge_lists="def merge_lists(mask, unchosen, chosen):\n    return 7\n")
     for _ in range(2):
         learner("hint", "90.1")
-    assert "Mend this first: Items come in the order of the mask. A list is expected" in " ".join(
+    assert "Fix this first: Items come in the order of the mask. A list is expected" in " ".join(
         learner("hint", "90.1").split()
     )
 

@@ -78,7 +78,7 @@ DIFFERENT = [
     ({"a": 1, "b": 2}, {"a": 1}, "result", "The key 'b' is missing."),
     ({"a": 1}, {"a": 1, "b": 2}, "result", "The key 'b' should not be there."),
     (Unordered([1, 2]), Unordered([2, 2]), "result", "One of the values is missing."),
-    (Unordered([1]), Unordered([1, 1]), "result", "There is a value too many."),
+    (Unordered([1]), Unordered([1, 1]), "result", "There is one value too many."),
     (np.zeros(3), np.zeros(4), "result", "The shapes differ."),
     (np.zeros(3), np.zeros(3, np.float32), "result", "The dtypes differ."),
     (

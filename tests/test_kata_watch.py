@@ -475,7 +475,7 @@ def test_hints_in_a_notebook_go_one_step_further_and_look_at_its_cells(cells):
     assert "hint 1 of 4, a question" in repr(notebook.hint("90.1"))
     notebook.hint("90.1")
     assert "hint 3 of 4, what yours does" in repr(notebook.hint("90.1"))
-    assert "who believes that" in repr(notebook.hint("90.1", step=3))
+    assert "as if you believed that" in repr(notebook.hint("90.1", step=3))
     assert 'next: hint("90.1")' in repr(notebook.check("90.1"))
     with pytest.raises(LookupError, match="there are 4 hints"):
         notebook.hint("90.1", step=5)

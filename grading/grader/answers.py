@@ -88,7 +88,7 @@ class Answers:
         if all(s.module for s in self.sources if s.path == item["path"]) and all(
             is_ours(f, t) for t, f in functions.items()
         ):
-            sentence = "It is the reference's, word for word: in a package of your own that counts as not written."
+            sentence = "It is the reference's, word for word. In a package of your own that counts as not written."
             flags = [*item["flags"], "the reference's, word for word"]
             return item | {"status": ItemStatus.TODO, "sentence": sentence, "flags": flags}
         try:
@@ -125,12 +125,12 @@ class Answers:
             else:
                 if target.path[-1] in source.duplicated:
                     raise Invalid(
-                        f"`{target.name}` is written in two cells of one grade id of {source.path}, and differently. Keep one."
+                        f"`{target.name}` has different versions in two cells of {source.path} with the same grade id. Keep one of them."
                     )
                 found.append((function, file))
         if len(found) > 1 and len({ast.dump(function) for function, _ in found}) > 1:
             paths = " and ".join(sorted({f.path for _, f in found}))
-            raise Invalid(f"`{target.name}` is written in {paths}, and differently. Hand in one.")
+            raise Invalid(f"`{target.name}` has different versions in {paths}. Hand in one of them.")
         if found:
             return found[0][1]
         if error is not None:
@@ -155,7 +155,9 @@ class Answers:
                 other = file.functions.get(target.name)
                 taken = functions[target]
                 if other is not None and not is_stub(other) and ast.dump(other) != ast.dump(taken.find(target)):
-                    flags.append(f"`{target.name}` is also in {source.path}, and differently; {taken.path} was graded")
+                    flags.append(
+                        f"`{target.name}` is also in {source.path}, in another version; {taken.path} was graded"
+                    )
         more = [f"and {len(flags) - _MOST_COPIES} more of these"] if len(flags) > _MOST_COPIES else []
         return [*flags[:_MOST_COPIES], *more]
 

@@ -37,7 +37,7 @@ ERRORS = (StoreError, PolicyError, JailError, Invalid, ExportError)
 _REFUSED = """\
 {why}
 Nothing was graded: without a jail a submission can do what you can. Repair the jail (docs/instructors.md), use the image that
-`python -m grading image` describes, or, if you trust every one of these submissions, say `--unsandboxed`."""
+`python -m grading image` describes, or, if you trust every one of these submissions, pass `--unsandboxed`."""
 
 
 def add_parsers(commands: Any) -> None:
@@ -184,14 +184,14 @@ def _options(arguments: argparse.Namespace) -> list[str]:
 def _backend(arguments: argparse.Namespace) -> str:
     """Return BUBBLEWRAP if the jail holds, NONE if the user asked for none. Otherwise a JailError."""
     if arguments.unsandboxed:
-        print("WARNING: submissions run as you, with no wall around them. Every export will say so.", file=sys.stderr)
+        print("WARNING: submissions run as you, without a jail around them. Every export will say so.", file=sys.stderr)
         return NONE
     try:
         leaks = self_test()
     except JailError as error:
         raise JailError(_REFUSED.format(why=f"There is no jail: {error}.")) from None
     if leaks:
-        raise JailError(_REFUSED.format(why=f"The jail does not hold: in it, {'; '.join(leaks)}."))
+        raise JailError(_REFUSED.format(why=f"The jail has holes: in it, {'; '.join(leaks)}."))
     return BUBBLEWRAP
 
 
@@ -295,7 +295,7 @@ def _mark(arguments: argparse.Namespace) -> int:
         if points is not None and not 0 <= points < float("inf"):
             raise ExportError(f"--points is {points:g}: it is a number from 0 on")
         if (points is not None or arguments.withdraw) and not reason:
-            raise ExportError("a mark is changed for a reason: --reason TEXT")
+            raise ExportError("a change of a mark needs a reason: --reason TEXT")
         if points is None and comment is None and not arguments.withdraw:
             raise ExportError("say --points P, --comment TEXT or --withdraw")
         if points is None and not arguments.withdraw and before is not None:

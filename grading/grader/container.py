@@ -66,7 +66,7 @@ def grade(program: str, words: Sequence[str], read: Sequence[pathlib.Path], writ
       JailError: the engine does not answer, or cannot build the image.
     """
     if odd := next((p for p in (*read, write) if "," in str(p) or '"' in str(p)), None):
-        raise JailError(f"{program} cannot be told of a path with a comma or a quote: {odd}")
+        raise JailError(f"{program} does not take a path with a comma or a quote: {odd}")
     image = image_name()
     if subprocess.run([program, "image", "inspect", image], capture_output=True, check=False).returncode:
         print(f"bubblewrap is not installed: {program} builds an image that has it, once.", file=sys.stderr)
@@ -79,6 +79,6 @@ def grade(program: str, words: Sequence[str], read: Sequence[pathlib.Path], writ
             command = [program, "build", "--file", str(recipe), "--tag", image, folder]
             built = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
         if built.returncode:
-            raise JailError(f"{program} could not build the image: is it running? Its words are above")
+            raise JailError(f"{program} could not build the image: is it running? What it printed is above")
     write.mkdir(parents=True, exist_ok=True)
     return subprocess.run(run_command(program, image, words, read, write), check=False).returncode

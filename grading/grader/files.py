@@ -111,7 +111,7 @@ def read_files(path: pathlib.Path, zone: datetime.tzinfo = datetime.UTC) -> File
         raise Invalid(f"{shown(path.name)} is neither a file nor a folder: links and devices are not followed.")
     if not found and budget.unopened:
         name = shown(budget.unopened[0])
-        raise Invalid(f"{name} is an archive of a kind that is not opened here. Hand in a zip, or the files.")
+        raise Invalid(f"{name} is an archive that the grader cannot open. Hand in a zip, or the files.")
     return Files(sorted(found), budget.passed)
 
 
@@ -134,7 +134,7 @@ class _Budget:
     def skip(self, name: str, stream: IO[bytes] | None) -> None:
         """Note a file that is not read; one that may be a source under another name is looked into for functions."""
         if name.lower().endswith(_UNOPENED):
-            self.passed.append(Passed(name, "an archive of a kind that is not opened"))
+            self.passed.append(Passed(name, "an archive that the grader cannot open"))
             return
         functions: frozenset[str] = frozenset()
         if stream is not None and _may_be_a_source(name) and self.looked_into < _MOST_LOOKED_INTO:

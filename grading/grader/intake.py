@@ -60,9 +60,9 @@ def read_submission(
             )
             digest = _digest(b"".join(named))
         elif own := next((f for f in files.passed if f.functions), None):
-            raise Invalid(f"There is no Python file and no notebook in it. {shown(own.path)}: {own.why}.")
+            raise Invalid(f"It contains no Python file and no notebook. {shown(own.path)}: {own.why}.")
         else:
-            raise Invalid("There is no Python file and no notebook in it.")
+            raise Invalid("It contains no Python file and no notebook.")
     except Invalid as error:
         return reading(GradeStatus.INVALID, str(error), digest, newest)
     return _Submission(files, labs, frozenset(only), whole).reading(digest, newest)
@@ -165,7 +165,7 @@ class _Submission:
         if names & known:
             name = min(names & known)
             where = "in a file that is named after another lab: name it after its own"
-            return f"None of the functions of the labs is in it but `{name}`, {where}."
+            return f"It has none of the labs' functions but `{name}`, {where}."
         for source in self.sources:
             for name, why in source.unread.items():
                 return f"`{name}` is in {source.path}, {why}; that was not read."
@@ -175,7 +175,7 @@ class _Submission:
         near = next(
             (f"; is `{n}` to be `{nearest(n, known)}`?" for n in sorted(names - known) if nearest(n, known)), "."
         )
-        return f"None of the functions of the labs is in it{near}"
+        return f"It has none of the labs' functions{near}"
 
 
 def _is_untouched(source: Source, labs: Sequence[Lab]) -> bool:

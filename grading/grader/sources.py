@@ -68,7 +68,9 @@ def source_of(file: Found, labs: Sequence[Lab]) -> Source:
             f"{name} is not in UTF-8 (byte {file.data[error.start]:#x} in line {line}). Save it as UTF-8."
         ) from None
     if "\0" in text:
-        raise Invalid(f"{name} has a NUL byte in line {text[: text.index(chr(0))].count(chr(10)) + 1}: it is no text.")
+        raise Invalid(
+            f"{name} has a NUL byte in line {text[: text.index(chr(0))].count(chr(10)) + 1}: it is not a text."
+        )
     text = _lines(text)
     hint = hint_of(file.path, labs)
     if file.path.lower().endswith(".ipynb"):
@@ -96,7 +98,7 @@ def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:
         metas = [m.get("nbgrader", {}) if isinstance(m := c.get("metadata"), dict) else {} for c in code]
         ids = [str(m.get("grade_id", "")) if isinstance(m, dict) else "" for m in metas]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Invalid(f"{name} is no notebook: {type(error).__name__}: {shown(str(error))}") from None
+        raise Invalid(f"{name} is not a notebook: {type(error).__name__}: {shown(str(error))}") from None
     targets = {t.path[-1] for lab in labs for e in lab.exercises for t in e.targets}
     lines: list[str] = []
     broken: dict[str, tuple[str, int]] = {}

@@ -35,7 +35,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     found = parser.parse_args(own)
     found.arguments = rest
     if found.file is None and found.module is None and found.code is None:
-        parser.error("what is to be run? FILE, -m MODULE, -c CODE, or - for the standard input")
+        parser.error("say what to run: FILE, -m MODULE, -c CODE, or - for the standard input")
     return found
 
 
@@ -44,7 +44,7 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain",
         action="store_true",
-        help="at the end: each jitted function, what it was traced and compiled for and what that cost, the dearest first",
+        help="at the end: each jitted function, what it was traced and compiled for, and how long that took, the slowest first",
     )
     parser.add_argument(
         "--explore",

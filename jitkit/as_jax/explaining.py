@@ -49,7 +49,7 @@ class Watch:
         """Return the report: a line for all, one for each function, and below it the reason of each miss."""
         functions = self._dearest_first()
         misses = [miss for _, function in functions for miss in function.misses]
-        yield f"jitkit: {len(functions)} jitted functions, the dearest first: {_summary(misses)}"
+        yield f"jitkit: {len(functions)} jitted functions, the slowest first: {_summary(misses)}"
         for name, function in functions:
             yield ""
             yield f"{name}: {_summary(function.misses)}"

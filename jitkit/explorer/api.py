@@ -74,7 +74,7 @@ def save(html: str, path: str | os.PathLike[str] | None, name: str) -> pathlib.P
     if where.is_dir():
         where /= f"{file_name(name)}.html"
     if where.is_file() and not bundle.is_page(where.read_text(encoding="utf-8", errors="replace"), FORMAT):
-        raise FileExistsError(f"{where} is there, and is not a page of the Explorer: it is not overwritten.")
+        raise FileExistsError(f"{where} exists and is not a page of the Explorer, so it was not overwritten.")
     write_whole(where, html.encode("utf-8"))
     return where
 

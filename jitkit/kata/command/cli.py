@@ -66,7 +66,7 @@ def _seconds(text: str) -> float:
     with contextlib.suppress(ValueError):
         if (seconds := float(text)) >= 0:
             return seconds
-    raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
 
 
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
@@ -329,7 +329,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if _is_in_workspace(Path.cwd()):
             return guarded(lambda: _run(VERBS["watch"], arguments))
         parser.print_help()
-        print("\nThis folder is no workspace. To build the JIT yourself: jitkit start my-labs")
+        print("\nThis folder is not a workspace. To build the JIT yourself: jitkit start my-labs")
         return OK
     return guarded(lambda: _run(VERBS[arguments.verb], arguments))
 

@@ -48,7 +48,7 @@ def guarded(action: Callable[[], int]) -> int:
             return _our_bug()
         with contextlib.suppress(OSError):
             _drop_output()  # else Python tries again to write what is left, and complains
-        print(f"jitkit: there is no room for what is to be written: {error}", file=sys.stderr)
+        print(f"jitkit: there is no space left to write to: {error}", file=sys.stderr)
         return FAILED
     except Exception:
         return _our_bug()

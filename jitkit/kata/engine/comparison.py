@@ -117,7 +117,7 @@ class _Comparer:
                 return Difference(where, "One of the values is missing.", describe(one), _listed(rest))
             del rest[match]
         if rest:
-            return Difference(where, "There is a value too many.", _listed(expected["items"]), describe(rest[0]))
+            return Difference(where, "There is one value too many.", _listed(expected["items"]), describe(rest[0]))
         return None
 
     def dicts(self, expected: Plain, actual: Plain, where: str) -> Difference | None:

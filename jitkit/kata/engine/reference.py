@@ -51,7 +51,7 @@ def reference_function(target: Target) -> ReferenceFunction:
             raise SpliceError(f"The reference has no `{target}`.")
         body = getattr(node, "body", [])
     if not isinstance(node, Function):
-        raise SpliceError(f"`{target}` is no function of the reference.")
+        raise SpliceError(f"`{target}` is not a function of the reference.")
     first = node.lineno
     if learners_decorate(tree):
         first = min([first, *(decorator.lineno for decorator in node.decorator_list)])

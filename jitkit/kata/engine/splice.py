@@ -137,7 +137,7 @@ def _replace(tree: ast.Module, target: Target, file: LearnerFile, known: Mapping
             body = getattr(node, "body", [])
             continue
         if not isinstance(node, Function):
-            raise SpliceError(f"`{target}` is no function of the reference.")
+            raise SpliceError(f"`{target}` is not a function of the reference.")
         _check_signature(node, theirs, file.path, offset)
         there = {getattr(other, "name", None) for other in body}
         added = [f for f in file.helping_methods(target) if f.name not in there]

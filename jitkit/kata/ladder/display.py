@@ -83,7 +83,7 @@ def show_not_imported(screen: Screen, place: Place, verdict: RungVerdict) -> Non
     show_line(screen, failure.line, place)
     show_output(screen, failure.output)
     screen.line()
-    screen.text("No rung could be checked. What passed is not forgotten: mend this, and all are checked again.", 2)
+    screen.text("No rung could be checked. What passed is not forgotten: fix this, and all are checked again.", 2)
 
 
 def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:

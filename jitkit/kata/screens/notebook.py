@@ -164,7 +164,7 @@ def _report(
 def _not_reached(target: Target, undefined: dict[str, str]) -> str:
     """A sentence on a function whose cell raised before it."""
     cell = undefined[target.name]
-    return f"{cell} raised before it came to `{target.name}`, which does not count: mend the cell, and run it again."
+    return f"{cell} raised before it came to `{target.name}`, so nothing of it counts: fix the cell, and run it again."
 
 
 def _the_assessor() -> Assessor:

@@ -47,7 +47,7 @@ def _check(arguments: argparse.Namespace, spare: Spare) -> int:
             show_report(screen, report, workspace)
             show_messages(screen, workspace)
     if not reports:
-        raise Problem("nothing is written yet. `jitkit show` tells what comes first.")
+        raise Problem("you have not written anything yet. `jitkit show` says what comes first.")
     if arguments.junit is not None:
         write_junit(arguments.junit, reports)
     if arguments.json:
@@ -73,7 +73,9 @@ def chosen(workspace: Workspace, what: str | None) -> Iterator[tuple[Lab, Exerci
     if path.exists():
         lab = next((lab for lab in workspace.labs if _is_of(path, workspace, lab)), None)
         if lab is None:
-            raise WrongUsage(f"{what} is no file of a lab. Check an exercise (02.3), a lab (02), or its exercises.py.")
+            raise WrongUsage(
+                f"{what} is not a file of a lab. Check an exercise (02.3), a lab (02), or its exercises.py."
+            )
         yield from ((lab, e) for e in lab.exercises)
     elif "." in what and not what.endswith(".py"):
         yield workspace.exercise(what)

@@ -194,4 +194,4 @@ def changed_figures(before: dict[str, int], now: dict[str, int]) -> str:
     if not before:
         return ", ".join(f"{name}: {number:,}" for name, number in now.items())
     others = [f"{name}: {before[name]:,} -> {now[name]:,}" for name in now if before.get(name, now[name]) != now[name]]
-    return ", ".join(others) or "no figure is another"
+    return ", ".join(others) or "no figure has changed"

@@ -170,5 +170,7 @@ def spliced_modules(found: Sequence[Binding]) -> Iterator[tuple[str, str]]:
         try:
             ast.parse(text)
         except SyntaxError as error:
-            raise Problem(f"{module} with your functions in it is no Python ({error}). Please report this.") from None
+            raise Problem(
+                f"{module} with your functions in it is not valid Python ({error}). Please report this."
+            ) from None
         yield module, text

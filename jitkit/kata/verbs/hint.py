@@ -51,8 +51,8 @@ def show_next_hint(screen: Screen, judge: Judge, lab: Lab, exercise: Exercise, w
         screen.text(f"jitkit hint {exercise.id} again: {STEPS[max(shown, step + 1)]}.", 2, "dim")
     else:
         screen.text(
-            f"These were all. jitkit hint {exercise.id} looks at what yours does then; --step 1 to 4 shows a hint again; "
-            f"jitkit show {exercise.id} --solution --give-up ends the riddle.",
+            f"Those were all the hints. From now on, jitkit hint {exercise.id} looks at what yours does; --step 1 to "
+            f"4 shows a hint again; jitkit show {exercise.id} --solution --give-up shows the solution.",
             2,
             "dim",
         )

@@ -24,8 +24,8 @@ from ..workspace.changes import Changes
 
 _SEEDS = 1 << 16
 _OTHER_NUMBERS = (
-    "Rung {number} {title} is right about the numbers that it is always asked about first, and not about others. They are drawn by chance: "
-    "a result is computed, not remembered."
+    "Rung {number} {title} gives right results for the first numbers, which are always the same, but not for others, "
+    "which are drawn by chance. Compute the results; do not remember them."
 )
 
 
@@ -33,7 +33,7 @@ def here() -> Place:
     """The folder of the ladder that we are in."""
     found = Place.find()
     if found is None:
-        raise Problem("this folder is not of the ladder. `jitkit start --from-scratch my-jax` makes one.")
+        raise Problem("this folder has no ladder in it. Make one that has with `jitkit start --from-scratch my-jax`.")
     return found
 
 
@@ -192,7 +192,8 @@ def show_hint(screen: Screen, place: Place, rung: Rung, wanted: int | None = Non
         screen.line(f"  {line}")
     screen.line()
     more = f"jitkit hint {rung.number} again: hint {known.hints + 1}." if known.hints < len(rung.hints) else (
-        f"These were all; --step 1 to {len(rung.hints)} shows one again. jitkit show {rung.number} --solution --give-up ends the riddle."
+        f"Those were all the hints; --step 1 to {len(rung.hints)} shows one again. jitkit show {rung.number} "
+        "--solution --give-up shows the solution."
     )  # fmt: skip
     screen.text(more, 2, "dim")
     for message in place.messages():
@@ -277,6 +278,6 @@ def reset(arguments: argparse.Namespace) -> int:
             f"{place.relative(error.filename or path)} cannot be written: {error.strerror}. Verdicts use the given {given.name} anyway."
         ) from None
     screen.line(
-        f"{given.name} is the given one again." + (f" What you had is in {place.relative(kept)}." if kept else "")
+        f"{given.name} is again as it was given." + (f" What you had is in {place.relative(kept)}." if kept else "")
     )
     return OK

@@ -53,8 +53,8 @@ def with_stub(lab: Lab, exercise: Exercise, source: str) -> str:
         start, end = section_place(source, exercise.id)
         if not end:
             raise Problem(
-                f"the file is no Python at line {error.line} ({error}), and the heading of {exercise.id} is not in it. Mend that "
-                f"line first, or take all of the lab's stubs: `jitkit reset {lab.number}`."
+                f"the file is not valid Python at line {error.line} ({error}), and the heading of {exercise.id} is "
+                f"not in it. Fix that line first, or restore all of the lab's stubs: `jitkit reset {lab.number}`."
             ) from None
         return source[:start] + section(stubs, exercise.id) + "\n\n" + source[end:]
     there = {target.name: stub_of(lab, target) for target in exercise.targets if target.name in functions}

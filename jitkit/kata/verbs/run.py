@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     program = [str(path), *arguments.arguments]
     if not arguments.as_jax:
         if arguments.explain or arguments.explore:
-            raise WrongUsage("--explain and --explore are told of a program that is run with --as-jax.")
+            raise WrongUsage("--explain and --explore work with --as-jax only.")
         return _start(program, unfinished=arguments.unfinished)
     options = [
         *(["--explain"] * arguments.explain),

@@ -58,7 +58,7 @@ def show(screen: Screen, function: Callable[..., Any], traced: Traced, outcomes:
     """The function, the table, who counted, and what was fused."""
     screen.line()
     screen.text(signature(traced), 0, "bold")
-    screen.text("One program, as the compilers of several chips leave it. Nothing of this was run.")
+    screen.text("One program, compiled for several chips. None of it was run.")
     show_source(screen, function)
     programs = [outcome for outcome in outcomes.values() if isinstance(outcome, TargetProgram)]
     if programs:

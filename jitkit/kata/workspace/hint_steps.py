@@ -50,8 +50,9 @@ def own_bug(checker: Checker, lab: Lab, exercise: Exercise) -> str:
     verdict = report.verdict
     if verdict.status == Status.TODO:
         return (
-            f"This step runs what you wrote, and needs all of the exercise for it. {verdict.sentence} Write down what you would "
-            "try first, however little: what it computes will say more than we can. The next hint is a skeleton."
+            f"This step runs what you wrote, and needs all of the exercise for it. {verdict.sentence} Write what you "
+            "would try first, however little, and ask again: the hint then depends on what it computes. The next "
+            "hint is a skeleton."
         )
     if verdict.status == Status.BROKEN:
         return verdict.sentence
@@ -62,17 +63,17 @@ def own_bug(checker: Checker, lab: Lab, exercise: Exercise) -> str:
         return verdict.sentence
     mutant, is_certain = behaves_like(checker, lab, exercise, report)
     if mutant is not None and is_certain:
-        return f"Your function does what one would write who believes that {mutant.misconception}. {mutant.hint}"
+        return f"Your function behaves as if you believed that {mutant.misconception}. {mutant.hint}"
     if mutant is not None:
         return (
-            f"It may be this: one who believes that {mutant.misconception} writes something that fails in the same checks. "
-            f"{mutant.hint} If that is not it, mend this first: {failure.check.sentence} {failure.sentence}"
+            f"Perhaps you believe that {mutant.misconception}: such an answer fails the same checks. "
+            f"{mutant.hint} If you do not, fix this first: {failure.check.sentence} {failure.sentence}"
         )
     others = sum(r.status != Status.PASS for r in verdict.results) - 1
     also = f" {others} more {'fails' if others == 1 else 'fail'} after it." if others else ""
     passed = [r.check.sentence for r in verdict.results if r.status == Status.PASS]
     well = f" This is right already: {passed[-1]}" if passed else ""
-    return f"Mend this first: {failure.check.sentence} {failure.sentence}{also}{well}"
+    return f"Fix this first: {failure.check.sentence} {failure.sentence}{also}{well}"
 
 
 def behaves_like(checker: Checker, lab: Lab, exercise: Exercise, report: Report) -> tuple[Mutant | None, bool]:

@@ -129,8 +129,8 @@ class Judge:
             return report
         own = " ".join(id for id in report.yours if id != report.exercise.id)
         blame = (
-            f"It passes with your {own}, and fails with the reference in the place of these, as shown here. It is graded with the "
-            "reference: what it leaves to them, it has to do itself."
+            f"It passes with your {own}, but fails with the reference's functions in their place, as shown here. "
+            "Grading uses the reference's, so this function must do itself what it now leaves to yours."
         )
         return report._replace(verdict=alone, blame=blame, yours=(report.exercise.id,))
 

@@ -53,7 +53,9 @@ class Workspace:
         for folder in (start, *start.parents):
             if (folder / KEPT).is_dir():
                 return cls(folder)
-        raise Problem("this folder is no workspace, nor in one. `jitkit start my-labs` makes one; then `cd my-labs`.")
+        raise Problem(
+            "this folder is not a workspace, nor inside of one. Make one with `jitkit start my-labs`, then `cd my-labs`."
+        )
 
     # --- files ------------------------------------------------------------------------------------------------
 
