@@ -43,7 +43,9 @@ class Exploration(RichDisplay):
         return save(self.html, path, self.data["function"])
 
     def against(self, other: Exploration) -> str:
-        """A page, one file: this one and another one side by side, with what is different in figures, and in the jaxprs."""
+        """Return one HTML page that shows this page and another side by side, with the differences in figures and in
+        the jaxprs.
+        """
         return beside.page(self.data, other.data, [self.html, other.html])
 
     def __repr__(self) -> str:
@@ -116,7 +118,7 @@ def explore(
 def subject_of(
     function: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any], of_jax: bool | None = None
 ) -> Subject:
-    """A function that was traced for these arguments: by JAX where it made it, or `of_jax` says so."""
+    """Trace a function for these arguments: with JAX if JAX made it, or if `of_jax` is true."""
     function, args = unbound(function, tuple(args))
     take = real_jax.subject if (real_jax.made_by_jax(function) if of_jax is None else of_jax) else ours.subject
     return take(function, args, kwargs)
@@ -130,8 +132,10 @@ def exploration(
     keep: bool = True,
     answered: Callable[[str], object] = lambda target: None,
 ) -> Exploration:
-    """The page of a subject, compiled for these targets. `keep=False` neither reads nor fills the folder of answers; `answered` is
-    told the targets as their compilers end.
+    """Make the page of a subject, compiled for these targets.
+
+    `keep=False` neither reads nor fills the folder of answers. `answered` is called with the targets as their compilers
+    end.
     """
     asked = list(targets)
     chosen = [find(name) for name in asked if name != own_c.NAME]
@@ -146,6 +150,6 @@ def exploration(
 
 
 def file_name(function: str) -> str:
-    """A function's name as that of a file: `<lambda>` is `lambda`."""
+    """Return a function's name in a form that is good for a file: `<lambda>` becomes `lambda`."""
     plain = "".join(c if c.isalnum() or c in "-_" else "_" for c in function).strip("_")
     return plain[:80] or "function"

@@ -33,7 +33,7 @@ iframe { width: 100%; height: 90vh; border: 1px solid var(--line); border-radius
 
 
 def page(one: Mapping[str, Any], other: Mapping[str, Any], htmls: Sequence[str]) -> str:
-    """The HTML of both: `one` and `other` are the data of their pages, `htmls` the pages."""
+    """Return the HTML of both pages side by side: `one` and `other` are the data of the pages, `htmls` their HTML."""
     title = f"{one['function']} against {other['function']}"
     frames = "".join(
         f'<iframe srcdoc="{escape(html)}" sandbox="allow-scripts" title="{escape(data["function"])}"></iframe>'
@@ -48,7 +48,7 @@ def page(one: Mapping[str, Any], other: Mapping[str, Any], htmls: Sequence[str])
 
 
 def figures(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, str, int, int]]:
-    """What can be counted of both: a place, what is counted, and the two numbers."""
+    """Return the figures that both pages have: place, name, and the two numbers."""
     found = [("", "equations", len(one["equations"]), len(other["equations"]))]
     others = {target["name"]: target for target in other["targets"]}
     for target in one["targets"]:

@@ -1,12 +1,13 @@
-"""plain data -> one HTML file: the page, its style, its modules and the data, which opens from disk without anything else
+"""plain data -> one HTML file: the page, its style, its modules and the data, which opens from disk without anything
+else
 
-The modules of the page import each other, as modules do, which a file opened from disk cannot. So they are written one after the
-other, those that are imported first, without the words `import` and `export`. No two of them have a name at the top in common,
-which a test keeps.
+The modules of the page import each other, which a file opened from disk does not allow. So they are joined in one
+script, imported ones first, without the words `import` and `export`. A test checks that no two of them have a top-level
+name in common.
 
-Whatever comes from the program is data, and becomes text nodes; `<` does not stand in the JSON, so nothing in it can end the
-element that it stands in. Data of a large program are written deflated: 10,000 equations on four targets would be 17 MB, and
-are 2. The page may load nothing and talk to nobody: its policy says so to the browser.
+Whatever comes from the program is data, and becomes text nodes. The JSON contains no `<`, so nothing in it can end its
+element. The data of a large program are compressed: 10,000 equations on four targets would be 17 MB, and take 2. The
+page's policy tells the browser that the page loads nothing and sends nothing.
 
 JAX: jax/_src/stages.py:Compiled
 """
@@ -27,7 +28,7 @@ _EXPORT = re.compile(r"^export (?=(?:const|let|function|class)\b)", re.MULTILINE
 
 
 def page(model: dict[str, Any]) -> str:
-    """The HTML of a page."""
+    """Return the HTML of a page."""
     parts = {
         "title": _escaped(f"{model['function']}: what jit did"),
         "style": (PAGE / "style.css").read_text(encoding="utf-8"),
@@ -39,7 +40,7 @@ def page(model: dict[str, Any]) -> str:
 
 
 def _element(text: str, of: str) -> str:
-    """The element that holds the data."""
+    """Return the HTML element that holds the data."""
     if len(text) <= _MOST_PLAIN:
         return f'<script type="application/json" id="model">{text}</script>'
     packed = base64.b64encode(zlib.compress(text.encode("utf-8"), 6)).decode("ascii")
@@ -49,19 +50,19 @@ def _element(text: str, of: str) -> str:
 
 
 def is_page(text: str, of: str) -> bool:
-    """Whether a text is a page whose data are of this format."""
+    """Whether a text is a page of this format."""
     return f'"format":"{of}"' in text or f'data-format="{of}"' in text
 
 
 def as_json(model: dict[str, Any]) -> str:
-    """JSON that can stand in a `<script>`: the same data, for every reader of JSON."""
+    """Return JSON that can stand in a `<script>`. Every JSON reader gets the same data from it."""
     text = json.dumps(model, ensure_ascii=False, separators=(",", ":"))
     text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates, which no file can hold
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def script() -> str:
-    """The modules in order, as one."""
+    """Join the modules, in order, in one script."""
     done: list[str] = []
     texts: list[str] = []
 

@@ -1,13 +1,13 @@
 """optimised HLO + its links -> what each line of Python became: kernels, the bytes that they move, flops
 
-A kernel is what `jitkit targets` counts: an instruction that runs on its own. It is of the lines of all the equations that are in
-it. Its bytes, those of its operands and results, cannot be split among them, so each of its lines has them whole, and a line says how
-many of its kernels are shared; the totals have each kernel once. Flops are counted by instruction, inside of fusions too, and are of
-the line of that one: of the first, where XLA has merged several. Where they are not known, such as those of a library's routine,
-the line says so. What is in a loop is counted for one turn, and said to be in one.
+A kernel is what `jitkit targets` counts: an instruction that runs on its own. It belongs to the lines of all equations
+in it. The bytes of its operands and results cannot be split among these lines, so each line has them whole, and says
+how many of its kernels are shared; the totals count each kernel once. Flops are counted by instruction, also inside of
+fusions, and belong to the line of that instruction; if XLA merged several, to the first. If they are not known, as for
+a library's routine, the line says so. A loop's body is counted for one turn, and marked as in a loop.
 
-An asynchronous copy, with which a TPU fetches an argument while something else runs, is no kernel: what it reads and writes is
-counted apart, and is of the lines that it is for.
+A TPU fetches an argument by an asynchronous copy while something else runs. Such a copy is not a kernel: its bytes are
+counted apart, for the lines that need them.
 
 JAX: jax/_src/stages.py:Compiled.cost_analysis
 """
@@ -36,7 +36,9 @@ class Kernel(NamedTuple):
 
 
 def launched(program: Program) -> Iterator[tuple[str, Instruction, bool]]:
-    """What runs on its own: `(computation, instruction, whether it is in a loop)`. The ends of asynchronous copies, too."""
+    """Yield the instructions that run on their own, as `(computation, instruction, whether it is in a loop)`, with the
+    ends of asynchronous copies.
+    """
     names = {kernel.name for kernel in program.kernels}
     in_loop: dict[str, bool] = {}
     waiting = [(program.entry, False)] if program.entry else []
@@ -67,11 +69,12 @@ def table(
     compilers: Mapping[str, float] | None = None,
     backward: Collection[int] = (),
 ) -> dict[str, Any]:
-    """By row of the Python listing; `rows_of` has that of each equation. What is of no line known has the row None.
+    """Return what each row of the Python listing became; `rows_of` has the row of each equation. The row None collects
+    what belongs to no known line.
 
-    `compilers` are the compiler's own estimates: what it has beyond these kernels and copies is `besides`, in bytes, and
-    `flops_besides`. `backward` are the equations that a derivative writes going back: a kernel with one of a line's is one of its
-    `backward`.
+    `compilers` are the compiler's own estimates: what these exceed the kernels and copies by is `besides`, in bytes,
+    and `flops_besides`. `backward` are the equations that a derivative writes for the reverse pass: a kernel is
+    `backward` for a line if it has such an equation of the line.
     """
     estimates = compilers or {}
     their_bytes, their_flops = estimates.get("bytes accessed"), estimates.get("flops")

@@ -1,10 +1,11 @@
-"""a run -> its calls: how long each stage of each took, hit or miss, and for a miss why, beside the jaxpr that came of it
+"""a run -> its calls: how long each stage of each took, hit or miss, and for a miss why, beside the jaxpr that came of
+it
 
-What misses the cache leaves a story (`misses`); a hit leaves nothing, and must not: it is the fast path. So while a run is
-recorded, Python's own profiler hook tells when the dispatcher of `jit` is entered and left, in this thread. The call is then waited
-for, so that its time is that of the computation and not of handing it out.
+A cache miss leaves a record (`misses`). A hit leaves none, because it is the fast path. So while a run is recorded,
+Python's profiler hook notes when `jit`'s dispatcher is entered and left, in this thread. The recorder then waits for
+the result, so that the time is that of the computation, not of its dispatch.
 
-Without a recording, the calls that a function has missed are known from its cache.
+Without a recording, a function's cache still knows the calls that missed.
 
 JAX: jax/_src/dispatch.py:log_elapsed_time
 """
@@ -43,11 +44,11 @@ _DISPATCH = next(
 
 
 class Missed(Protocol):
-    """What is told of a call that missed: a `Miss` of ours, or what JAX says."""
+    """What is known about a call that missed: a `Miss` of ours, or JAX's explanation."""
 
     @property
     def number(self) -> int:
-        """Among the misses of the function."""
+        """The miss's number among those of the function."""
 
     @property
     def reason(self) -> str:
@@ -62,11 +63,11 @@ class Missed(Protocol):
         """What was done for it, in words."""
 
     def lines(self) -> list[str]:
-        """The sentences."""
+        """The sentences that explain it."""
 
 
 class Call(NamedTuple):
-    """One call of a jitted function, from outside of any trace. `jitted` is what `jit` keeps of it: ours, or JAX's function."""
+    """One call of a jitted function, from outside of any trace. `jitkit` or JAX keeps the function as `jitted`."""
 
     jitted: Any
     name: str
@@ -80,7 +81,7 @@ class Call(NamedTuple):
 
     @property
     def function(self) -> Callable[..., Any]:
-        """What is called."""
+        """The function that was called."""
         made: Callable[..., Any] = self.jitted.make_dispatcher() if isinstance(self.jitted, Jitted) else self.jitted
         return made
 
@@ -93,12 +94,12 @@ class Recording:
         self.more = 0
 
     def of(self, name: str, file: str | None = None) -> list[Call]:
-        """Those of the functions of a name, in a file."""
+        """Return the calls of the functions with this name, in a file."""
         return [call for call in self.calls if call.name == name and (file is None or call.file == file)]
 
 
 def file_of(fun: Callable[..., Any]) -> str:
-    """The file that a function was written in; empty for one without code."""
+    """Return the file that a function was written in; empty for one without code."""
     while isinstance(fun, functools.partial):
         fun = fun.func
     code = getattr(fun, "__code__", None)
@@ -168,7 +169,7 @@ def _call(
 
 
 def _jaxpr_of(cache: FunctionCache, number: int) -> list[str] | None:
-    """What was traced for a miss, or what it found traced: as lines."""
+    """Return the lines of the jaxpr that was traced, or found traced, for a miss."""
     for key, record in cache.records.items():
         if record.number == number and key in cache.traces:
             return str(cache.traces[key].jaxpr).splitlines()
@@ -183,7 +184,7 @@ def _jaxpr_of(cache: FunctionCache, number: int) -> list[str] | None:
 
 
 def _traced_alike(one: CallRecord, other: CallRecord) -> bool:
-    """Whether two signatures differ in nothing that is traced."""
+    """Whether two signatures have all that is traced in common."""
     from_one = [(a.name, a.tree, [getattr(k, "aval", k) for k in a.keys]) for a in one.arguments]
     return from_one == [(a.name, a.tree, [getattr(k, "aval", k) for k in a.keys]) for a in other.arguments]
 
@@ -219,8 +220,8 @@ def as_data(calls: list[Call], how: str) -> dict[str, Any]:
 
 
 def _spoken_of(call: Call, calls: list[Call], earlier: list[int]) -> int | None:
-    """The latest of the earlier misses that had the types of which it is said that they were there before. JAX says them, and not
-    which call had them.
+    """Return the latest earlier miss with the types that JAX says it has seen before. JAX names the types, not the
+    call.
     """
     before = _BEFORE.findall("\n".join(call.miss.lines())) if call.miss else []
     for number in reversed(earlier if before else []):
@@ -231,7 +232,7 @@ def _spoken_of(call: Call, calls: list[Call], earlier: list[int]) -> int | None:
 
 
 def _source_of(at: str) -> str:
-    """The line of Python that a call stands on; empty where there is no source."""
+    """Return the line of Python that a call stands on; empty where there is no source."""
     where = _AT.match(at)
     return shortened(linecache.getline(where[1], int(where[2])).strip()) if where else ""
 
@@ -239,7 +240,9 @@ def _source_of(at: str) -> str:
 def _of_miss(
     miss: Missed, jaxpr: list[str] | None, jaxprs: list[list[str]], versus: int | None, numbers: dict[int, int]
 ) -> dict[str, Any]:
-    """What is told of a miss. Its sentences number misses; here calls are numbered, and `numbers` has those of misses."""
+    """Return what the page says about a miss. Its sentences number misses, and the page numbers calls: `numbers`
+    translates.
+    """
     index = None
     if jaxpr is not None:
         if jaxpr not in jaxprs:
@@ -258,7 +261,7 @@ def _of_miss(
 
 
 def seen_by(function: Callable[..., Any]) -> dict[str, Any] | None:
-    """The misses of a jitted function so far; None for one that was never called, or is not jitted."""
+    """Return the misses of a jitted function so far; None for one that was never called, or is not jitted."""
     inner: Any = function
     while isinstance(inner, functools.partial) and not is_jitted(inner):
         inner = inner.func

@@ -1,8 +1,9 @@
 """StableHLO -> what the compilers made of it: several at once, and kept by content
 
-A compiler runs in a process of its own (`targets.process`), so several run at the same time. What they answer depends on the
-text, the target and the packages alone, and is kept in the user's cache folder under a hash of these: plain JSON, never code
-that is run. A folder that cannot be written is no error; nothing is kept then.
+Each compiler runs in a process of its own (`targets.process`), so several run at the same time. Their answers depend on
+nothing but the text, the target and the packages, and are kept in the user's cache folder under a hash of these, as
+plain JSON: nothing in the folder is ever run as code. If the folder cannot be written, nothing is kept, and that is not
+an error.
 
 JAX: jax/_src/compilation_cache.py:put_executable_and_time
 """
@@ -39,8 +40,8 @@ def compile_all(
     keep: bool = True,
     answered: Callable[[str], object] = lambda target: None,
 ) -> dict[str, dict[str, Any]]:
-    """By target: an answer (`hlo`, `cost`, `memory`, `code`, ...), or `reason` and `error`. `answered` is told, in another thread,
-    each target whose answer is there.
+    """Return an answer for each target: `hlo`, `cost`, `memory`, `code` and so on, or `reason` and `error`. Another
+    thread calls `answered` with each target whose answer is there.
     """
     texts: dict[str, str | Exception] = {}
     for target in targets:
@@ -106,7 +107,7 @@ def _answer(program: TargetProgram) -> dict[str, Any]:
 
 
 def folder() -> pathlib.Path:
-    """Where answers are kept: `explorer` in jitkit's folder of the user's caches."""
+    """Return the folder of the answers: `explorer` in jitkit's folder of the user's caches."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or str(pathlib.Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -145,7 +146,7 @@ def _store(path: pathlib.Path | None, answer: dict[str, Any]) -> None:
 
 
 def _make_room(where: pathlib.Path) -> None:
-    """What was not used for longest goes."""
+    """Delete the answers that were not used for longest."""
     files = sorted(where.glob("*.json.z"), key=lambda each: each.stat().st_mtime, reverse=True)
     total = 0
     for each in files:

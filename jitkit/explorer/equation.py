@@ -22,38 +22,38 @@ class Place(NamedTuple):
 
 
 def file_in(source: str | None) -> str:
-    """The file in `f at /path/file.py:12`, or nothing."""
+    """Return the file in `f at /path/file.py:12`, or nothing."""
     return (source or "").partition(" at ")[2].rpartition(":")[0]
 
 
 class Dialect(Protocol):
-    """What is different between a jaxpr of ours and one of JAX's."""
+    """The differences between our jaxprs and JAX's."""
 
     def inside(self, value: Any) -> Any:
-        """The jaxpr with `eqns` that a parameter is, or None."""
+        """Return the jaxpr with `eqns` in a parameter, or None."""
 
     def with_equations(self, value: Any, eqns: list[Any]) -> Any:
-        """The same parameter, whose jaxpr has these equations."""
+        """Return the parameter with these equations in its jaxpr."""
 
     def marked(self, eqn: Any, params: dict[str, Any], mark: str) -> Any:
-        """The same equation with these parameters, and one more scope around it."""
+        """Return the equation with these parameters, and one more scope around it."""
 
     def place(self, eqn: Any) -> Place | None:
-        """Where the user wrote it."""
+        """Return the place where the user wrote the equation."""
 
     def names(self, eqn: Any) -> str:
-        """Its name stack, as it is written: `G/transpose(jvp(B))`."""
+        """Return the equation's name stack as text: `G/transpose(jvp(B))`."""
 
     def is_library_s(self, inner: Any) -> bool:
-        """Whether a jaxpr is that of a function of the library itself, such as `relu`."""
+        """Whether a jaxpr is that of one of the library's own functions, such as `relu`."""
 
     def is_literal(self, atom: Any) -> bool:
         """Whether an operand is a scalar that is written into the program."""
 
 
 class Unchanged(NamedTuple):
-    """Why the result of an equation is a value that is there already: in words, or since it undoes what `partner` did. `kept` is the
-    place of the operand that it is.
+    """The reason why an equation's result is a value that already exists: a sentence, or the equation `partner` that it
+    undoes. `kept` is the position of the operand that it equals.
     """
 
     words: str
@@ -63,13 +63,17 @@ class Unchanged(NamedTuple):
 
 @dataclasses.dataclass
 class Equation:
-    """One equation. `parent` is the number of the equation whose jaxpr it stands in.
+    """One equation. `parent` is the number of the equation in whose jaxpr it stands.
 
-    `returned_at` are the places among the function's results of what it makes; `live` whether a result or an effect depends on it;
-    `is_result` whether what it makes is a result of the function, a branch or a turn; `constant` whether it depends on no argument,
-    `why_constant` why not, though it reads some, and `becomes` the number that it is then; `same_as` are the numbers of the equations
-    that compute the same; `unchanged` says why it changes nothing, where it does not; `operands` has the equations that make each
-    operand (the i-th argument is `~i`); `way` is "forward" or "backward" in what was differentiated.
+    - `returned_at`: the positions of its results among the function's results.
+    - `live`: whether a result or an effect depends on it; `is_result`: whether it makes a result of the function, a
+      branch or a turn.
+    - `constant`: whether it depends on no argument; `why_constant`: why not, though it reads some; `becomes`: the
+      number that it then is.
+    - `same_as`: the numbers of the equations that compute the same; `unchanged`: why it changes nothing, if it does
+      not.
+    - `operands`: the equations that make each operand (`~i` is the i-th argument).
+    - `way`: "forward" or "backward" in code that was differentiated.
     """
 
     eqn: Any

@@ -1,13 +1,13 @@
-"""jaxpr -> numbered equations: the one thing that all later texts can be asked about
+"""jaxpr -> numbered equations, so that every later text can say which equation it came from
 
-An explorer that guessed from lines and names which operation came from which equation would be wrong as soon as two equations
-share a line. So each equation gets a number, and the number goes into its name stack as one more scope, `eqn~12`. Name stacks
-are what lowering writes into locations, and what XLA keeps as `op_name` of an instruction, through fusion, inlining and
-most rewriting: `jit(loss)/eqn~12/while/body/eqn~14/mul`. The last number in a name is the equation; where XLA has merged
-instructions, the names of all stand there, one behind the other.
+Lines and names do not identify an equation: two equations may share a line. So each equation gets a number, and the
+number goes into its name stack as one more scope, `eqn~12`. Lowering writes name stacks into locations, and XLA keeps
+them as `op_name` of an instruction, through fusion, inlining and most rewriting:
+`jit(loss)/eqn~12/while/body/eqn~14/mul`. The last number in a name is the equation. Where XLA has merged instructions,
+it writes all their names, one after the other.
 
-What can be known from the equations alone is found here, too: which of them no result depends on; and by `values`, which of them
-compute what is there already. It says why an operation is not there any more.
+This module also finds what the equations alone tell: which of them no result depends on, and, by `values`, which of
+them compute a value that already exists. That explains why an operation disappeared.
 
 JAX: jax/_src/source_info_util.py:NameStack
 """
@@ -27,21 +27,23 @@ _SCOPE = re.compile(r"eqn~\d+/|eqn~\d+(?=\))")  # `jvp(eqn~3)/sin` is in no scop
 
 
 def numbers_in(name: str, equations: Sequence[Equation] = ()) -> list[int]:
-    """The equations that a location or an `op_name` names, each once. Of scopes inside of each other, the innermost; with the
-    `equations`, of what a function did at its second call, that call, where the function's own lines are those of its first one.
+    """Return the equations that a location or an `op_name` names, each once; of nested scopes, the innermost.
+
+    A function that is called twice is traced once, so its equations have the lines of the first call. With `equations`,
+    the number is that of the call whose line the name has.
     """
     return list(dict.fromkeys(_one_of(marks, equations) for marks in paths_in(name)))
 
 
 def paths_in(name: str) -> list[list[int]]:
-    """The equations in each of the paths of a name, from the outermost to the innermost."""
+    """Return the equations in each path of a name, outermost first."""
     paths = [list(map(int, _MARK.findall(path))) for path in name.split(";")]
     return [marks for marks in paths if marks]
 
 
 def _one_of(marks: list[int], equations: Sequence[Equation]) -> int:
-    """XLA writes the name of a call before those of what it inlines. A function that is called again is traced once: what a library
-    function does has the line of its first call then.
+    """Choose the equation of one path. XLA writes the name of a call before those of the operations that it inlines. A
+    library function is traced once, so its operations have the line of its first call.
     """
     for outer, inner in itertools.pairwise(marks):
         first = equations[inner].parent if inner < len(equations) else None
@@ -51,12 +53,12 @@ def _one_of(marks: list[int], equations: Sequence[Equation]) -> int:
 
 
 def without_marks(text: str) -> str:
-    """A text as it would be without the numbers."""
+    """Return a text without the numbers."""
     return _SCOPE.sub("", text)
 
 
 def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
-    """The same jaxpr with marked equations, and the equations by number. A jaxpr that is used twice stays one."""
+    """Return the jaxpr with marked equations, and the equations by number. A jaxpr that is used twice stays one."""
     equations: list[Equation] = []
     known: dict[int, tuple[Any, Any]] = {}  # id -> the value, so that it lives, and what it became
 
@@ -97,15 +99,15 @@ def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
 
 
 def _way(names: str) -> str | None:
-    """Whether a name stack is of what a derivative does going forward, or backward."""
+    """Say whether a name stack is that of a derivative's forward or reverse pass."""
     return "backward" if "transpose(" in names else "forward" if "jvp(" in names else None
 
 
 def _find_live(
     jaxpr: Any, used: Sequence[bool] | None, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect
 ) -> list[bool]:
-    """Mark what results or effects depend on, and return which inputs these read. `used` says which outputs are asked for;
-    None is all of them.
+    """Mark the equations that results or effects depend on, and return which inputs these read. `used` says which
+    outputs count; None means all.
     """
     asked = used or [True] * len(jaxpr.outvars)
     needed = {id(atom) for atom, is_used in zip(jaxpr.outvars, asked, strict=True) if is_used}
@@ -132,10 +134,10 @@ def _find_live(
 def _mark_loop(
     eqn: Any, results: list[bool], inside: Callable[[Any, Sequence[bool] | None], list[bool]], dialect: Dialect
 ) -> bool:
-    """Mark what is live in a loop's body; False where the equation is not a loop.
+    """Mark what is live in a loop's body; return False if the equation is not a loop.
 
-    A carry is read by the next turn, and in a `while` by the condition, whether or not anybody reads the loop's result. So the
-    carries that are asked for grow until they ask for no others.
+    The next turn reads a carry, and so does the condition of a `while`, whether or not anybody reads the loop's result.
+    So the set of live carries grows until they need no others.
     """
     params = eqn.params
     if "cond_jaxpr" in params:
@@ -159,7 +161,7 @@ def _mark_loop(
 
 
 def descendants(equations: Sequence[Equation]) -> dict[int, list[int]]:
-    """For each equation with jaxprs in it, all equations inside."""
+    """Return, for each equation with jaxprs in it, all equations inside."""
     found: dict[int, list[int]] = {}
     for number, equation in enumerate(equations):
         parent = equation.parent

@@ -1,13 +1,11 @@
 """optimised HLO -> Listing: the program as a tree, with what is in each fusion, and what it costs
 
-HLO text is a flat set of computations that name each other. Here a computation stands, indented, below the first instruction
-that runs it, so that a fusion is a box that opens.
+HLO text is a flat set of computations that name each other. Here each computation stands, indented, below the first
+instruction that runs it, so that a fusion is a box that opens. `links` says which equations an instruction belongs to.
 
-Of which equations an instruction is, `links` tells.
-
-Bytes of a fusion are those of its operands and results, by their types. Flops are counted here, by the rules of XLA's own
+The bytes of a fusion are those of its operands and results, by their types. Flops are counted by the rules of XLA's own
 cost model for the common operations: one for each element of an elementwise result, two for each product of a dot or a
-convolution. The body of a loop is counted once.
+convolution. A loop's body is counted once.
 
 JAX: jax/_src/stages.py:Compiled.as_text
 """
@@ -44,8 +42,8 @@ _DETAILS = ("metadata=", "backend_config=", "frontend_attributes=", "calls=", "t
 
 
 class Linked(NamedTuple):
-    """How many operations of a program there are, and how many are linked to an equation: surely, of these by their own
-    name or by what they are part of, and by a guess.
+    """Counts a program's operations, and those that are linked to an equation: surely (by their own name, or by what
+    contains them) or by a guess.
     """
 
     operations: int
@@ -55,9 +53,10 @@ class Linked(NamedTuple):
 
 
 class Fused:
-    """A listing of a program, and what is known of its links; `rows` are those of instructions in the listing.
+    """A listing of a program, with its links; `rows` has the rows of instructions in the listing.
 
-    `kernels` and `copies` (asynchronous ones) are what runs on its own; `flops` are by equation, None for what is linked to none.
+    `kernels` and asynchronous `copies` run on their own. `flops` are those of each equation, and under None those that
+    belong to no known equation.
     """
 
     def __init__(self, listing: Listing, links: Links, rows: dict[Key, int], program: Program, costs: _Costs) -> None:
@@ -65,7 +64,7 @@ class Fused:
         self._program, self._costs = program, costs
 
     def credit(self, found: Mapping[Key, list[int]], rule: str) -> None:
-        """Link instructions to equations that they have turned out to be, whatever they are called."""
+        """Link instructions to the equations that they have turned out to be, whatever their names say."""
         for at, numbers in found.items():
             for each in self.links.credit(at, numbers, rule):
                 row = self.rows[each]
@@ -85,7 +84,7 @@ class Fused:
 
     @property
     def kernels(self) -> list[by_line.Kernel]:
-        """What runs on its own."""
+        """The instructions that run on their own."""
         return [
             by_line.Kernel(
                 self.rows[at], self.links.exact[at], self._costs.moved(name, each), in_loop, self._costs.untold(each)
@@ -97,7 +96,7 @@ class Fused:
 
     @property
     def copies(self) -> list[by_line.Kernel]:
-        """Asynchronous copies: read once, and written once."""
+        """Asynchronous copies; each reads its bytes once, and writes them once."""
         return [
             by_line.Kernel(self.rows[at], self.links.exact[at], 2 * bytes_of(each.type), in_loop, False)
             for name, each, in_loop in by_line.launched(self._program)
@@ -107,7 +106,7 @@ class Fused:
 
     @property
     def flops(self) -> dict[int | None, int]:
-        """Those of each equation."""
+        """The flops of each equation."""
         found: dict[int | None, int] = {}
         for name, each in self._costs.counted():
             its: list[int | None] = [*self.links.exact[name, each.name]] or [None]
@@ -120,7 +119,7 @@ class Fused:
 
 
 def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
-    """A program as a tree of instructions. `equations` are those that it was made of."""
+    """Return a program as a tree of instructions; `equations` are those that it was compiled from."""
     program = Program(text)
     links = Links(program, equations)
     costs = _Costs(program)
@@ -163,7 +162,7 @@ def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
 
 
 def shown(instruction: Instruction) -> str:
-    """An instruction without what the page says in another way."""
+    """Return an instruction's text without what the page says in another way."""
     end = end_of_operands(instruction.rest)
     attributes = [
         each for each in _split(_METADATA.sub("", instruction.rest[end + 1 :])) if not each.startswith(_DETAILS)
@@ -175,7 +174,7 @@ def shown(instruction: Instruction) -> str:
 
 
 def _split(attributes: str) -> list[str]:
-    """`, a=1, b={2, 3}` at the commas that are outside of braces and quotes."""
+    """Split `, a=1, b={2, 3}` at the commas outside of braces and quotes."""
     parts, depth, quoted, start = [], 0, False, 0
     previous = ""
     for i, character in enumerate(attributes):
@@ -200,7 +199,7 @@ def _role(instruction: Instruction, name: str) -> str:
 
 
 def _note(program: Program, costs: _Costs, computation: str, instruction: Instruction) -> str:
-    """What stands beside a fusion, a product or a loop."""
+    """Return the note beside a fusion, a product or a loop."""
     if instruction.opcode == "while":
         trips = re.search(r'"known_trip_count":\{"n":"(\d+)"', instruction.rest)
         return f"runs {trips[1]} times" if trips else ""
@@ -218,7 +217,7 @@ def _note(program: Program, costs: _Costs, computation: str, instruction: Instru
 
 
 class _Costs:
-    """Counts of a program, each made once."""
+    """Counts a program's bytes and flops, each once."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -226,14 +225,16 @@ class _Costs:
         self._flops: dict[str, int] = {}
 
     def types(self, computation: str) -> dict[str, str]:
-        """The types of the values of a computation, by name."""
+        """Return the types of the values of a computation, by name."""
         if computation not in self._types:
             body = self._program.computations.get(computation, ())
             self._types[computation] = {each.name: each.type for each in body}
         return self._types[computation]
 
     def moved(self, computation: str, instruction: Instruction) -> int:
-        """Bytes of the operands and results of an instruction, each once; of what is only sliced, those of the slices."""
+        """Count the bytes of an instruction's operands and results, each array once; of an array that is only sliced,
+        those of the slices.
+        """
         types = self.types(computation)
         reads = dict.fromkeys(operands(instruction))
         if instruction.opcode == "fusion":
@@ -255,7 +256,7 @@ class _Costs:
                 readers.setdefault(name, []).append(each)
 
         def read(each: Instruction) -> int:
-            """Of a parameter, the bytes that are read: those of slices, where nothing else reads it."""
+            """Count the bytes that are read of a parameter: those of its slices, if nothing else reads it."""
             whole, sliced = bytes_of(each.type), 0
             waiting = [each.name]
             while waiting:
@@ -284,7 +285,9 @@ class _Costs:
         return sum(map(read, parameters)) + written(root)
 
     def counted(self) -> Iterator[tuple[str, Instruction]]:
-        """What may do arithmetic, `(computation, instruction)`: all that runs, each once, but for what runs something else."""
+        """Yield each instruction that runs and may do arithmetic, as `(computation, instruction)`; those that only run
+        a computation are left out.
+        """
         waiting, seen = [self._program.entry], {""}
         while waiting:
             name = waiting.pop()
@@ -298,7 +301,9 @@ class _Costs:
                     yield name, instruction
 
     def untold(self, instruction: Instruction) -> bool:
-        """Whether there are flops in an instruction that cannot be counted here: in a routine of a library, or a dilated product."""
+        """Whether an instruction has flops that cannot be counted here: those of a library's routine, or of a dilated
+        product.
+        """
         if instruction.opcode in ("fusion", "call", "async-start"):
             inner = [each for name in called(instruction) for each in self._program.computations.get(name, ())]
             return any(map(self.untold, inner))
@@ -311,7 +316,7 @@ class _Costs:
         )
 
     def flops(self, computation: str, instruction: Instruction) -> int:
-        """Arithmetic operations of an instruction, by the rules above."""
+        """Count the arithmetic operations of an instruction, by the rules above."""
         if instruction.opcode in ("fusion", "call"):
             return sum(map(self._flops_in, called(instruction)))
         if instruction.opcode in ("dot", "reduce", "convolution", "custom-call"):
@@ -332,7 +337,7 @@ class _Costs:
 
 
 def _flops_of_dot(instruction: Instruction, left: str) -> int:
-    """Of a `dot`, or of a call of cuBLAS that is one; others have none that is known."""
+    """Count the flops of a `dot`, or of a call of cuBLAS that is one. Those of other calls are not known."""
     found = _LIST if instruction.opcode == "dot" else _GEMM
     contracted, shape = found.search(instruction.rest), _SHAPE.search(left)
     if not contracted or not shape:
@@ -346,7 +351,9 @@ def _flops_of_dot(instruction: Instruction, left: str) -> int:
 
 
 def _flops_of_convolution(instruction: Instruction, kernel: str) -> int:
-    """Each element of the result is a sum over all of the kernel that makes one feature; padding is counted."""
+    """Count the flops of a convolution: each element of the result sums over the part of the kernel that makes one
+    feature. Padding is counted.
+    """
     labels, shape = _LABELS.search(instruction.rest), _SHAPE.search(kernel)
     if not labels or not shape or "o" not in labels[1]:
         return 0
@@ -356,7 +363,7 @@ def _flops_of_convolution(instruction: Instruction, kernel: str) -> int:
 
 
 def elements_of(type_: str) -> int:
-    """Of all arrays in a type."""
+    """Count the elements of all arrays in a type."""
     total = 0
     for _, sizes in _SHAPE.findall(type_):
         count = 1
@@ -367,7 +374,7 @@ def elements_of(type_: str) -> int:
 
 
 def bytes_of(type_: str) -> int:
-    """Of all arrays in a type, without the padding of their layout."""
+    """Count the bytes of all arrays in a type, without the padding of their layout."""
     total = 0
     for dtype, sizes in _SHAPE.findall(type_):
         bits = _BITS.search(dtype)
@@ -380,7 +387,7 @@ def bytes_of(type_: str) -> int:
 
 
 def amount(value: float) -> str:
-    """Three digits and a prefix: `33.6 M`."""
+    """Write a number with three digits and a prefix: `33.6 M`."""
     for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= 0.9995 * scale:
             scaled = value / scale

@@ -1,7 +1,9 @@
-"""a run -> one page for all functions that it called: calls, misses, what each stage took, and every miss in order with its reason
+"""a run -> one page for all functions that it called: calls, misses, what each stage took, and every miss in order with
+its reason
 
-Functions stand dearest first. One that is made again and again at one place of the program, as by a lambda in a loop, is one row. Each
-row leads to the page of its function, and each miss to that call on it. The page has no script and asks for nothing.
+The most expensive function stands first. A function that is made again and again at one place of the program, as by a
+lambda in a loop, has one row. Each row leads to the page of its function, and each miss to that call on it. The page
+has no script and loads nothing.
 
 JAX: jax/_src/dispatch.py:log_elapsed_time
 """
@@ -51,7 +53,7 @@ td.said { white-space: pre-wrap; min-width: 36ch; } tr.all td { font-weight: 650
 
 
 class Function(NamedTuple):
-    """A function of a run, in all the times that it was handed to `jit`. `place` is "file:line", empty where it has no code."""
+    """A function of a run, over all the times that `jit` got it. `place` is "file:line", empty if it has no code."""
 
     name: str
     place: str
@@ -59,17 +61,18 @@ class Function(NamedTuple):
 
     @property
     def misses(self) -> list[tuple[int, Call]]:
-        """Those of its calls that missed, with their numbers among its calls."""
+        """Its calls that missed, with their numbers among its calls."""
         return [(number, call) for number, call in enumerate(self.calls, 1) if call.miss is not None]
 
     def seconds(self, *stages: str) -> float:
-        """What its calls took in some stages."""
+        """Add up the time that its calls took in some stages."""
         return sum(took for call in self.calls for stage, took in call.stages if stage in stages)
 
 
 def functions(calls: Iterable[Call], named: Mapping[int, str]) -> list[Function]:
-    """The functions of some calls, the dearest first: what was traced, lowered and compiled longest. `named` has, by the id of what `jit`
-    keeps of a function, its name in the program; others have their own. The library's functions are left out.
+    """Return the functions of some calls, the most expensive to trace, lower and compile first, without the library's
+    own. `named` has their names in the program, by the `id` of the object that `jit` keeps for a function; other
+    functions have their own names.
     """
     calls = list(calls)
     names: dict[Any, set[str]] = {}  # by what was jitted: one function may have been, under two names
@@ -93,7 +96,9 @@ def _what(jitted: Any) -> Any:
 
 
 def _codes(jitted: Any) -> tuple[CodeType, ...]:
-    """The code of a function and of those inside of it, the user's last: `grad(loss)` is another one than `loss`."""
+    """Return the code objects of a function and of the functions in it, the user's last: `grad(loss)` is another
+    function than `loss`.
+    """
     found: list[CodeType] = []
     fun = getattr(jitted, "fun", jitted)
     for _ in range(_MOST_WRAPPED):
@@ -109,12 +114,12 @@ def _codes(jitted: Any) -> tuple[CodeType, ...]:
 
 
 def page(script: str, rows: Sequence[tuple[Function, str | None, str]], made_with: str, more: int = 0) -> str:
-    """The HTML of an index.
+    """Return the HTML of an index.
 
     Args:
       script: what was run.
-      rows: by function: it, the address of its page (None: it has none), and what is to be said of that page, such as an error.
-      more: how many calls were left out of the recording.
+      rows: for each function, itself, the address of its page (None if it has none), and a remark on that page, such as an error.
+      more: how many calls the recording left out.
     """
     everything = [function for function, _, _ in rows]
     title = f"{os.path.basename(script)}: what jit did"
@@ -219,7 +224,9 @@ def write(folder: pathlib.Path, html: str) -> pathlib.Path:
 
 
 def addresses(rows: Sequence[Function], file_name: Callable[[str], str]) -> list[str]:
-    """A name for the page of each function: no two are the same, on no file system, and none is that of the index."""
+    """Return a file name for the page of each function. No two are the same on any file system, and none is the
+    index's.
+    """
     used: Counter[str] = Counter({"index": 1})
     found = []
     for function in rows:

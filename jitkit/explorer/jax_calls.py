@@ -1,8 +1,8 @@
 """a run -> its calls of JAX's jit: the same as `calls` tells of ours, from what JAX says of itself
 
-JAX's dispatcher is C++, which no hook of Python's sees. So while a run is recorded, `jax.jit` hands out functions that note when they
-are called. How long tracing, lowering and compiling took is told by `jax.monitoring`; why a call missed by the log that the option
-`jax_explain_cache_misses` asks for, and the sentences are JAX's. Functions that were jitted before are not seen.
+JAX's dispatcher is C++, which Python's hooks do not see. So while a run is recorded, `jax.jit` hands out functions that
+note their calls. `jax.monitoring` says how long tracing, lowering and compiling took. JAX's log says why a call missed,
+by the option `jax_explain_cache_misses`, in JAX's sentences. Functions that were jitted before are not seen.
 
 JAX: jax/_src/monitoring.py:register_event_duration_secs_listener
 """
@@ -41,12 +41,12 @@ class JaxMiss(NamedTuple):
     closest: int | None = None  # JAX does not say with which call it compares
 
     def lines(self) -> list[str]:
-        """The sentences, a line each."""
+        """Return the sentences, one a line."""
         return list(self.sentences)
 
 
 class Watched:
-    """A function made by `jax.jit` whose calls are noted; in all else it is that function."""
+    """A function made by `jax.jit` whose calls are noted. Otherwise it behaves as that function."""
 
     def __init__(self, recorder: _Recorder, jitted: Any) -> None:
         self._recorder = recorder
@@ -55,7 +55,7 @@ class Watched:
         functools.update_wrapper(self, jitted)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function, and note it."""
+        """Call the function, and note the call."""
         return self._recorder.call(self, args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -92,7 +92,7 @@ def recording() -> Iterator[Recording]:
 
 
 class _Said(logging.Handler):
-    """Keeps what is logged of misses."""
+    """Keeps what JAX logs about misses."""
 
     def __init__(self, texts: list[str]) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ def _tells_of_no_miss(record: logging.LogRecord) -> bool:
 
 
 class _Recorder:
-    """What is heard while a call is under way."""
+    """Collects what JAX says while a call runs."""
 
     def __init__(self, jax: Any) -> None:
         self.jax = jax
@@ -120,7 +120,7 @@ class _Recorder:
         self.is_inside = False
 
     def jit(self, *args: Any, **kwargs: Any) -> Any:
-        """In the place of `jax.jit`, which without a function returns a decorator."""
+        """Stand in for `jax.jit`, which returns a decorator if it gets no function."""
         made = self.make(*args, **kwargs)
         if hasattr(made, "lower"):
             return Watched(self, made)
@@ -131,7 +131,7 @@ class _Recorder:
             self.stages.append((_STAGES[event], seconds, str(details.get("fun_name", ""))))
 
     def call(self, watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call, wait, and note, unless this is a part of a call that is under way, or of a trace."""
+        """Call, wait, and note the call, unless it is part of another call, or of a trace."""
         is_traced = any(isinstance(leaf, self.jax.core.Tracer) for leaf in self.jax.tree.leaves((args, kwargs)))
         if self.is_inside or is_traced or threading.get_ident() != self.thread:
             return watched.jitted(*args, **kwargs)
@@ -172,21 +172,23 @@ class _Recorder:
         return Call(watched.jitted, name, file, _call_site(), start, [*told, ("run", rest)], miss, jaxpr, types_)
 
     def _type(self, leaf: Any) -> Any:
-        """Arrays as their types: they may be large, and those that were donated are gone."""
+        """Return an array's type in its place: arrays may be large, and donated ones are gone."""
         if not isinstance(leaf, self.jax.Array):
             return leaf
         return self.jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=leaf.weak_type)
 
 
 def _sentences(said: list[str], name: str) -> tuple[str, ...]:
-    """What JAX said of a function, without the place, which is known; of all that it said where it names no function."""
+    """Return what JAX said about a function, without the place, which is known. If JAX names no function, return all
+    that it said.
+    """
     of_it = [text for text in said if f" {name} " in text] or said
     lines = [line.strip() for text in of_it[:1] for line in text.splitlines()[1:]]
     return tuple(["JAX says:", *(f"  {line}" for line in lines)] if lines else ["JAX does not say why."])
 
 
 def _call_site() -> str:
-    """The innermost line that is neither JAX's nor of this package."""
+    """Return the innermost line that is neither JAX's nor this package's."""
     frame: Any = sys._getframe(1)
     while frame is not None and real_jax.is_machinery(frame.f_code.co_filename):
         frame = frame.f_back

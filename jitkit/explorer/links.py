@@ -1,15 +1,17 @@
 """optimised HLO -> by instruction: the equations that it came from, and how that is known
 
-Most instructions have the name of their equations. What stands in a computation that an instruction of one equation runs, or in
-the function that a reduction applies, is part of it. One without a name was put there by the compiler, or lost its name in a rewrite.
-Two rules say of what it is, from the data alone, and are facts, not guesses:
+Most instructions have the names of their equations. If an instruction of one equation runs a computation, such as the
+function that a reduction applies, that computation is part of the equation. The compiler put in the instructions
+without a name, or a rewrite lost their names. Two rules say where these belong, from the data alone; they are facts,
+not guesses:
 
-- It only moves, arranges or rounds a value. Then it is the value of the instruction that made it, and is linked to that one's
-  equations; where it moves an argument of the program, or a constant, to those that read it.
-- All that reads it, however far on, is of one equation. Then it is there for that one alone. What the program returns is read by
-  the equation whose result it is.
+- An instruction that only moves, arranges or rounds a value belongs to the equations of the instruction that made the
+  value. If it moves an argument of the program, or a constant, it belongs to the equations that read it.
+- An instruction whose readers, however far on, are all of one equation belongs to that equation. The equation of a
+  result counts as its reader.
 
-What is left is guessed: it serves the equations of the instructions that read it, or that it reads. Guesses are kept apart.
+The rest is guessed: such an instruction serves the equations of its readers, or of what it reads. Guesses are kept
+apart.
 
 JAX: jax/_src/source_info_util.py:NameStack
 """
@@ -44,10 +46,12 @@ _NAME = re.compile(r"%([\w.<>-]+)")
 
 
 class Links:
-    """By instruction: `exact` has its equations, `rules` says by which rule they are known without a name, `guesses` has what
-    they may be. `own` has what an instruction that computes or moves something is called itself (a fusion is called as its last
-    one is, so it is left out), `called` what the names alone say, `data` where values come from; `around` are the equations in whose
-    scopes others stand, `shared` the instructions whose arithmetic is that of all their equations.
+    """Says, for each instruction, which equations it belongs to.
+
+    `exact` has its equations, `rules` the rule by which they are known if it has no name, `guesses` those that it may
+    belong to. `own` has the names of instructions that compute or move something themselves (a fusion is named as its
+    last one, so it is left out), `called` what the names alone say, `data` where values come from, `around` the
+    equations whose scopes contain others, `shared` the instructions whose arithmetic is that of all their equations.
     """
 
     def __init__(self, program: Program, equations: Sequence[Equation]) -> None:
@@ -85,10 +89,11 @@ class Links:
             self._guess(name, program.computations.get(name, []))
 
     def _take_names(self) -> dict[Key, list[int]]:
-        """Take the equations that names tell, and return those of names that are lent.
+        """Link by names, and return the equations of borrowed names.
 
-        What a pass of XLA puts into a loop, or puts there in the place of an equation's operation, has the name of the loop and
-        no position. So in a loop's body a name without a position is lent: it counts where the data do not say more.
+        Some passes of XLA put instructions into a loop, or replace an operation in it, and give them the loop's name
+        without a position. So inside of a loop's body, a name without a position is borrowed: it counts only if the
+        data say nothing better.
         """
         lent: dict[Key, list[int]] = {}
         positions = any(_POSITION.search(each.rest) for body in self._program.computations.values() for each in body)
@@ -105,7 +110,7 @@ class Links:
         return lent
 
     def _take_from_inside(self) -> None:
-        """A fusion is of all the equations of what is in it."""
+        """Link a fusion to all equations of the instructions in it."""
         self._inside_of.clear()
         for name, body in self._program.computations.items():
             for instruction in body:
@@ -115,7 +120,7 @@ class Links:
                     self.exact[name, instruction.name] = list(dict.fromkeys([*at, *inner]))
 
     def _inside(self, name: str) -> list[int]:
-        """The equations of a computation and of what it calls."""
+        """Return the equations of a computation, and of those that it calls."""
         if name not in self._inside_of:
             self._inside_of[name] = []
             found: dict[int, bool] = {}
@@ -150,7 +155,7 @@ class Links:
                 self.exact[name, instruction.name] = numbers
 
     def _is_applied(self, name: str) -> bool:
-        """Whether a computation is applied to elements, as that of a reduction is."""
+        """Whether a computation is applied to elements, as a reduction's is."""
         callers = self.data.callers.get(name, [])
         return bool(callers) and all(self.data.at[caller].opcode not in AS_WRITTEN for caller in callers)
 
@@ -185,7 +190,9 @@ class Links:
         return (readers, "copies an argument") if of_the_program else None
 
     def readers(self, at: Key) -> list[int] | None:
-        """The equations of all that reads a value, through what has no name; None where it goes where it is not followed."""
+        """Return the equations of everything that reads a value, seen through instructions without a name; None if the
+        value goes where it cannot be followed.
+        """
         found: dict[int, bool] = {}
         seen = {at}
         waiting = [at]
@@ -206,14 +213,18 @@ class Links:
         return list(found)
 
     def _results_at(self, last: Key, value: Key) -> list[int]:
-        """The equations whose results a value is, where `last` ends the program: it alone, or a tuple with it."""
+        """Return the equations whose results a value is, if the instruction `last` ends the program: alone, or as a
+        tuple.
+        """
         if last[0] != self._program.entry or not self.data.at[last].is_root:
             return []
         returned = self.data.operands[last] if self.data.at[last].opcode == "tuple" else [last]
         return [self._results[place] for place, each in enumerate(returned) if each == value and place in self._results]
 
     def credit(self, at: Key, numbers: list[int], rule: str) -> list[Key]:
-        """Link an instruction to other equations than its name says. Returns what has other links since: it, and what runs it."""
+        """Link an instruction to other equations than its name says. Returns the instructions whose links changed: it,
+        and those that run it.
+        """
         self.exact[at] = numbers
         self.rules.update({at: rule} if rule else {})
         self.guesses.pop(at, None)
@@ -230,7 +241,7 @@ class Links:
         return changed
 
     def _guess(self, name: str, body: Sequence[Instruction]) -> None:
-        """By the data: from those that read a value to the one that makes it, and then the other way."""
+        """Guess by the data: first from the readers of a value to its maker, and then the other way."""
         reads = {instruction.name: operands(instruction) for instruction in body}
         readers: dict[str, list[str]] = {}
         for reader, names in reads.items():
@@ -259,7 +270,7 @@ class Links:
 
 
 class Data:
-    """Where values come from, and where they go, in and out of fusions."""
+    """Says where values come from and where they go, into and out of fusions."""
 
     def __init__(self, program: Program) -> None:
         self.at: dict[Key, Instruction] = {}
@@ -284,7 +295,7 @@ class Data:
                     self.callers.setdefault(inner, []).append(at)
 
     def moved(self, at: Key) -> Key | None:
-        """What made the value that is only moved here; None where something is computed."""
+        """Return the maker of a value that is only moved here; None if something is computed."""
         start, element = at, 0
         while True:
             instruction = self.at[at]
@@ -312,7 +323,9 @@ class Data:
                 return None if at == start else at
 
     def above(self, at: Key) -> Iterator[Key]:
-        """A value, and those that it is moved or arranged from, up to one that is computed, or an argument of the program."""
+        """Yield a value, and those from which it is moved or arranged, up to one that is computed or is an argument of
+        the program.
+        """
         element = 0
         while at in self.at:
             instruction = self.at[at]
@@ -339,19 +352,21 @@ class Data:
             at = self.operands[at][0]
 
     def argument(self, at: Key) -> int | None:
-        """Which argument of the program a value is."""
+        """Return the position of the program's argument that a value is."""
         numbers = self._parameters.get(self._entry, {}) if at[0] == self._entry else {}
         return next((i for i, each in numbers.items() if each == at), None)
 
     def result(self, place: int) -> Key | None:
-        """The value that the program returns at a place."""
+        """Return the value that the program returns at a position."""
         root = self._roots.get(self._entry)
         if root is None or self.at[root].opcode != "tuple":
             return root if place == 0 else None
         return self.operands[root][place] if place < len(self.operands[root]) else None
 
     def read_by(self, at: Key) -> list[Key] | None:
-        """What reads a value: in a fusion, its parameter. None at the end of the program, or of a loop."""
+        """Return the readers of a value; in a fusion, the reader is a parameter. None at the end of the program, or of
+        a loop.
+        """
         if self.at[at].is_root:
             return None
         found: list[Key] = []
@@ -369,24 +384,24 @@ class Data:
         return found
 
     def beyond(self, at: Key) -> Key:
-        """The value of a fusion, where this is the one at its end."""
+        """Return the fusion's value, if this is the instruction at its end."""
         caller = self._runs(at[0]) if self.at[at].is_root else None
         return at if caller is None else self.beyond(caller)
 
     def _runs(self, computation: str) -> Key | None:
-        """The one fusion or call that runs a computation."""
+        """Return the only fusion or call that runs a computation."""
         callers = self.callers.get(computation, [])
         return callers[0] if len(callers) == 1 and self.at[callers[0]].opcode in _RUNS else None
 
 
 def operands(instruction: Instruction) -> list[str]:
-    """The names of the values that an instruction reads."""
+    """Return the names of the values that an instruction reads."""
     listed = instruction.rest[: end_of_operands(instruction.rest)]
     return _NAME.findall(listed) or [part.strip() for part in listed.split(",") if part.strip()]
 
 
 def end_of_operands(rest: str) -> int:
-    """Where the parenthesis of an instruction's operands closes."""
+    """Return the position of the parenthesis that closes an instruction's operands."""
     depth = 1
     for i, character in enumerate(rest):
         depth += {"(": 1, ")": -1}.get(character, 0)

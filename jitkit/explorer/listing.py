@@ -1,6 +1,6 @@
 """text -> Listing: lines of a program, each with the equations that it came from
 
-A listing is what a pane of the page shows. What folds is seen from the indentation, so nothing else says it.
+A pane of the page shows a listing. The indentation says what folds.
 
 JAX: jax/_src/pretty_printer.py:Doc
 """
@@ -18,8 +18,8 @@ _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]{24})([0-9A-Fa-f]{40,})">')
 
 @dataclasses.dataclass
 class Listing:
-    """Lines in a language. By row: `equations` are those that a line surely came from, `guesses` those that it may have come
-    from, `notes` what stands beside it in the margin.
+    """Lines in a language. For each row, `equations` are those that the line surely came from, `guesses` those that it
+    may have come from, `notes` the text in the margin.
     """
 
     language: str
@@ -29,7 +29,7 @@ class Listing:
     notes: dict[int, str] = dataclasses.field(default_factory=dict)
 
     def add(self, line: str, equations: Iterable[int] = (), note: str = "") -> int:
-        """One more line; its row."""
+        """Add a line, and return its row."""
         row = len(self.lines)
         self.lines.append(shortened(line))
         self.equations.append(list(dict.fromkeys(equations)))
@@ -49,7 +49,7 @@ class Listing:
 
 
 def shortened(line: str) -> str:
-    """A line without the elements of large constants, and not longer than a reader would follow."""
+    """Return a line without the elements of large constants, and no longer than somebody would read."""
     line = _HEX.sub(lambda m: f'dense<"0x{m[1]}..." /* {(len(m[1]) + len(m[2])) // 2} bytes */>', line)
     if len(line) <= MOST_COLUMNS:
         return line
@@ -57,13 +57,13 @@ def shortened(line: str) -> str:
 
 
 def indent_of(line: str) -> int:
-    """How far a line is to the right."""
+    """Return the indentation of a line."""
     return len(line) - len(line.lstrip(" "))
 
 
 def owners(lines: Sequence[str], begun: Sequence[int | None]) -> list[int | None]:
-    """The equation that each line of a jaxpr belongs to. `begun` has the one that begins in a line; the lines of its
-    parameters, and the one that closes them, are its own.
+    """Return the equation that each line of a jaxpr belongs to. `begun` has the equation that begins in a line; the
+    lines of its parameters, and the line that closes them, belong to it.
     """
     open_: list[tuple[int, int]] = []  # indentation, equation
     found: list[int | None] = []

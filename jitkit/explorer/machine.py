@@ -1,8 +1,8 @@
-"""code of a target -> Listing: LLVM IR, PTX or bundles, linked to the kernels that they are of
+"""code of a target -> Listing: LLVM IR, PTX or bundles, each linked to its kernel
 
-A kernel carries the name of its instruction, with an underscore for each dot. That is how it is linked: its head has the equations,
-and the lines below, which are indented, are its own. (With the equations of a large kernel on each line, a page of 10,000
-equations had 150 MB.)
+A kernel is named as its instruction, with an underscore for each dot. That links it: its head has the equations, and
+the indented lines below belong to it. (With a large kernel's equations on each line, a page of 10,000 equations had 150
+MB.)
 
 JAX: jax/_src/stages.py:Compiled.runtime_executable
 """
@@ -20,7 +20,7 @@ _LANGUAGES = {"cpu": "llvm", "gpu": "ptx", "tpu": "bundles"}
 
 
 def listing(platform: str, code: Mapping[str, str], hlo: Listing) -> Listing:
-    """The code of all kernels, one below the other."""
+    """Return a listing of the code of all kernels, one below the other."""
     of_kernel: dict[str, list[int]] = {}
     for line, numbers in zip(hlo.lines, hlo.equations, strict=True):
         name, equals, _ = line.strip().removeprefix("ROOT ").partition(" = ")

@@ -1,14 +1,15 @@
-"""equations that are gone + links -> the instructions that they are in, under another's name or none
+"""equations that are gone + links -> the instructions that contain them, under another's name or none
 
-XLA keeps one name of what it merges, and none of what it recognises as a whole. What such an instruction is made of is told by what
-it reads, and by what reads it:
+XLA keeps one name when it merges, and none when it recognises a whole. The operands and the readers of such an
+instruction say what it contains:
 
-- *a kernel of the compiler's own*, a custom call without a name: libtpu's `online-softmax`. It is made of the equations that lie between
-  the values that it reads and the equations that read it.
-- *a product of several*: products of one operand with several others are one product with all of these, side by side. It has the name of
-  the first; the others' operands are among what was put together.
-- *an operand of several*: operations that spread the same value over the same shape, each for itself, read one broadcast. It has the name
-  of one; it is of each that reads it and wrote such a broadcast. Or the operation is done first, and its result is spread.
+- *a kernel of the compiler's own* is a custom call without a name, such as libtpu's `online-softmax`. It contains the
+  equations between the values that it reads and the equations that read it.
+- *a product of several*: XLA merges products of one operand with several others into one, with these side by side. It
+  has the name of the first; the operands of the others are among those that were put together.
+- *an operand of several*: operations that spread the same value over the same shape read one broadcast. It has the name
+  of one; it belongs to each that reads it and wrote such a broadcast. Or the operation is done
+  first, and its result is spread.
 
 JAX: jax/_src/lax/lax.py:dot_general_p
 """
@@ -28,7 +29,9 @@ _DIMENSIONS = re.compile(r"\bdimensions=\{[\d,]*\}")
 
 
 def own_kernels(equations: Sequence[Equation], gone: Collection[int], links: Links) -> dict[Key, list[int]]:
-    """By custom call without a name: the equations that it was made of, where they are exactly what lies between."""
+    """Return, for each custom call without a name, its equations, if these are exactly what lies between its operands
+    and its readers.
+    """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():
         if instruction.opcode != "custom-call" or links.called[at]:
@@ -41,7 +44,7 @@ def own_kernels(equations: Sequence[Equation], gone: Collection[int], links: Lin
 
 
 def _origins(at: Key, links: Links) -> set[int]:
-    """The equations (or arguments: the i-th is `~i`) whose values an instruction reads."""
+    """Return the equations (or arguments: the i-th is `~i`) whose values an instruction reads."""
     found: set[int] = set()
     for operand in links.data.operands[at]:
         for each in links.data.above(operand):
@@ -52,7 +55,7 @@ def _origins(at: Key, links: Links) -> set[int]:
 
 
 def _between(equations: Sequence[Equation], gone: Collection[int], inputs: set[int], sinks: Sequence[int]) -> set[int]:
-    """What is gone, on all ways from the inputs to the sinks; empty where a way begins elsewhere."""
+    """Return the equations that are gone on all ways from the inputs to the sinks; nothing if a way begins elsewhere."""
     found: set[int] = set()
     waiting = [origin for sink in sinks for origins in equations[sink].operands for origin in origins if origin in gone]
     while waiting:
@@ -72,9 +75,11 @@ def _between(equations: Sequence[Equation], gone: Collection[int], inputs: set[i
 def products(
     equations: Sequence[Equation], is_product: Callable[[int], bool], named: Mapping[int, Sequence[Key]], links: Links
 ) -> dict[Key, list[int]]:
-    """By product: the equations that it is, where its name does not say so. `named` has the instructions of each equation's name.
+    """Return, for each product, the equations in it that its name does not tell. `named` has the instructions with each
+    equation's name.
 
-    A product of the name of another kind of equation, which that one cannot be, is of the equation whose operands it reads.
+    A product may have the name of an equation of another kind, which it cannot be. Then it belongs to the equation
+    whose operands it reads.
     """
     found: dict[Key, list[int]] = {}
     opcodes = {at: each.opcode for at, each in links.data.at.items() if each.opcode in _PRODUCTS}
@@ -97,7 +102,7 @@ def products(
 
 
 def _gathered(at: Key, links: Links) -> set[int]:
-    """The equations and arguments whose values an operand has, side by side or alone."""
+    """Return the equations and arguments whose values an operand contains, side by side or alone."""
     found: set[int] = set()
     waiting, seen = [at], set()
     while waiting:
@@ -119,10 +124,10 @@ def operands_of_several(
     links: Links,
     has: Callable[[Sequence[Key], frozenset[int]], bool],
 ) -> dict[Key, list[int]]:
-    """By broadcast: the equations that wrote it, where it is read by more than its name says.
+    """Return, for each broadcast with more readers than its name says, the equations that wrote it.
 
-    `wrote` has what each wrote into StableHLO, and `has` says whether one of some values is of these origins. A broadcast is copied
-    into each fusion that reads it: the copies are one.
+    `wrote` has what each equation wrote into StableHLO, and `has` says whether one of some values is of these origins.
+    XLA copies a broadcast into each fusion that reads it: the copies count as one.
     """
     data = links.data
     copies: dict[tuple[object, ...], list[Key]] = {}

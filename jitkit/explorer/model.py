@@ -1,6 +1,6 @@
 """Subject + answers of compilers + calls -> plain data: what the page shows, as `docs/explorer.md` describes it
 
-Everything is linked through equations: a line of any listing has the numbers of those that it came from.
+Equations link everything: a line of any listing has the numbers of those that it came from.
 
 JAX: jax/_src/stages.py:Lowered.as_text
 """
@@ -30,7 +30,7 @@ def model(
     sentences: Sequence[str] = (),
     c: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The data of a page."""
+    """Return the data of a page."""
     equations = subject.equations
     inside = numbering.descendants(equations)
     failure = subject.failure
@@ -85,7 +85,7 @@ def model(
 
 
 def _call_of(calls: Mapping[str, Any], jaxpr: Sequence[str]) -> int | None:
-    """The number of the latest miss whose jaxpr this is: its program is the one that is shown."""
+    """Return the number of the latest miss with this jaxpr, whose program the page shows."""
     misses = [each for each in calls["entries"] if not each["hit"] and each["jaxpr"] is not None]
     alike = [each for each in misses if calls["jaxprs"][each["jaxpr"]] == list(jaxpr)]
     return alike[-1]["number"] if alike else None
@@ -140,7 +140,7 @@ def _target(
 
 
 def versions() -> str:
-    """`jitkit 0.1.0, jaxlib 0.10.2, Python 3.11.7`."""
+    """Return `jitkit 0.1.0, jaxlib 0.10.2, Python 3.11.7`."""
     found = []
     for name in ("jitkit", "jax", "jaxlib"):
         try:

@@ -1,4 +1,4 @@
-"""function + types -> Subject: a function of jitkit's, traced, with everything that the page needs of it
+"""function + types -> Subject: a function of jitkit's, traced, with everything that the page needs
 
 JAX: jax/_src/stages.py:Traced
 """
@@ -26,7 +26,7 @@ from .subject import Failure, Subject, argument, cut_short
 
 
 class _OurDialect:
-    """How our jaxprs are taken apart and put together."""
+    """Takes our jaxprs apart, and puts them together."""
 
     def inside(self, value: Any) -> Any:
         return value if isinstance(value, Jaxpr) else None
@@ -61,7 +61,7 @@ def _place(source: SourceInfo) -> Place | None:
 
 
 def jaxpr_listing(jaxpr: Jaxpr) -> Listing:
-    """What `print(jaxpr)` prints, each line with its equation."""
+    """Return the lines of `print(jaxpr)`, each with its equation."""
     lines: list[str] = []
     begun: list[int | None] = []
     also: list[list[int]] = []  # a short jaxpr stands on one line
@@ -78,8 +78,8 @@ def jaxpr_listing(jaxpr: Jaxpr) -> Listing:
 
 
 def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Subject:
-    """Trace `function`, jitted or not, for these arguments or types. What its code raises becomes a `Failure`, with the
-    equations that it had come to.
+    """Trace `function`, jitted or not, for these arguments or types. If its code raises, the subject has a `Failure`
+    and the equations up to there.
     """
     jitted: Any = function if is_jitted(function) else jit(function)
     plain = inspect.unwrap(function)
@@ -116,7 +116,7 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
 
 
 def _failed(function: Callable[..., Any], name: str, error: BaseException) -> Subject:
-    """How far it came: the equations of the outermost trace that was being written when the error was raised."""
+    """Return the equations of the outermost trace that was being written when the error was raised."""
     trace: DynamicJaxprTrace | None = None
     place: Place | None = None
     link = error.__traceback__

@@ -1,7 +1,8 @@
-"""function -> the C that our own compiler writes for it, and the assembly of that: two listings, linked like all else
+"""function -> the C that our own compiler writes for it, and its assembly: two listings, linked like all others
 
-Each operation of the C has its equation in its comment, `// sin  model.py:3  eqn~12`. Each instruction of the assembly has the line of
-C that it is for, from the debugger's `.loc`. What has no C is a sentence, and so is the assembly on a machine without a C compiler.
+Each operation of the C has its equation in a comment, `// sin  model.py:3  eqn~12`. Each instruction of the assembly
+has its line of C, from the debugger's `.loc`. If there is no C, or no C compiler for the assembly, a sentence stands in
+its place.
 
 JAX: jax/_src/stages.py:Compiled.as_text
 """
@@ -34,8 +35,8 @@ _KEPT = re.compile(r"^\s+[a-z]\w*\b|^(?!\.L(?:V|B|F|debug|text|fe|fb|s?cold))[\w
 
 
 def panes(subject: Subject, with_assembly: bool = True) -> dict[str, Any]:
-    """The data of both panes: `listing` and `assembly`, with the loops and bytes that were counted; or `error`. The C is written in any
-    case, in milliseconds; for the assembly a compiler runs.
+    """Return the data of both panes: `listing` and `assembly`, with the counted loops and bytes; or `error`. Writing
+    the C takes milliseconds, and is always done; the assembly needs a compiler's run.
     """
     if subject.c is None:
         return {"error": "Functions of jitkit's have C, those of JAX's have none." if subject.library == "jax" else ""}
@@ -61,9 +62,11 @@ def panes(subject: Subject, with_assembly: bool = True) -> dict[str, Any]:
 
 
 def c_listing(text: str) -> Listing:
-    """The lines of a program in C, each with its equations: those in its comment; of a store, those of what is stored; of the head of a
-    loop, those above it, which say what is in it. A helper's lines are of what calls it: of one equation surely, of one of several by a
-    guess.
+    """Return the lines of a program in C, each with its equations.
+
+    A line has the equations in its comment, a store those of the value that it stores, the head of a loop those in the
+    loop, as the comment above it says. A helper's lines belong to its callers: surely if one equation calls it, by a
+    guess if several do.
     """
     found = Listing("c")
     of_name: dict[str, list[int]] = {}  # variables of this function
@@ -93,7 +96,7 @@ def c_listing(text: str) -> Listing:
 
 
 def _link_helpers(found: Listing, helpers: dict[str, list[int]]) -> None:
-    """Give the rows of helpers the equations of the rows that call them, directly or by way of another one."""
+    """Give the rows of helpers the equations of the rows that call them, directly or through another helper."""
     own = {row for rows in helpers.values() for row in rows}
     users: dict[str, list[int]] = {name: [] for name in helpers}
     for row, line in enumerate(found.lines):
@@ -115,7 +118,7 @@ def _link_helpers(found: Listing, helpers: dict[str, list[int]]) -> None:
 
 
 def assembly_listing(text: str, c: Listing) -> Listing:
-    """Instructions and labels, each with the equations of the line of C that it is for, and with that line's number in its margin."""
+    """Return instructions and labels, each with the equations of its line of C, and that line's number in the margin."""
     found = Listing("asm")
     before = 0
     for line, number in _instructions(text):

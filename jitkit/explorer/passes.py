@@ -1,8 +1,9 @@
-"""what XLA dumped after each of its passes -> a listing: which instructions each pass took away, and which it wrote in their place
+"""what XLA dumped after each of its passes -> a listing: which instructions each pass removed, and which it wrote in
+their place
 
-XLA's optimiser is some hundred passes, of which a program meets a dozen that change it. The compiler writes the program down after each of
-these; two steps are compared instruction by instruction, by their text without layouts. So where the page does not know why an
-operation is gone, this says which pass took it, and what stands there since.
+XLA's optimiser has some hundred passes, of which a dozen change a given program. The compiler dumps the program after
+each of these. Two steps are compared instruction by instruction, by their text without layouts. So if the page does not
+know why an operation is gone, this says which pass removed it, and what it wrote instead.
 
 JAX: jax/_src/compiler.py:get_compile_options
 """
@@ -26,7 +27,7 @@ Line = tuple[str, tuple[int, ...]]
 
 
 def listing(steps: Sequence[tuple[str, str]], equations: Sequence[Equation] = ()) -> Listing:
-    """The steps, each a pass with the program after it; the first is the program before all."""
+    """Return the steps, each a pass with the program after it. The first is the program before all passes."""
     found = Listing("hlo")
     before: list[Line] = []
     for place, (name, text) in enumerate(steps):
@@ -46,7 +47,7 @@ def _count(lines: Sequence[Line]) -> str:
 
 
 def _lines(text: str, equations: Sequence[Equation]) -> Iterable[Line]:
-    """The instructions of a program as they are shown, each with its equations."""
+    """Yield the instructions of a program as the page shows them, each with its equations."""
     for body in Program(text).computations.values():
         for instruction in body:
             name = _OP_NAME.search(instruction.rest)
@@ -55,7 +56,7 @@ def _lines(text: str, equations: Sequence[Equation]) -> Iterable[Line]:
 
 
 def _without(lines: Sequence[Line], others: Sequence[Line]) -> list[Line]:
-    """The lines that are not among others, as often as they are more."""
+    """Return the lines that the others do not contain, counting repeated ones."""
     left = collections.Counter(shown for shown, _ in others)
     found = []
     for line in lines:

@@ -75,7 +75,9 @@ class _JaxDialect:
 
 
 def _place(traceback: Any) -> Place | None:
-    """The innermost line of the user's: what is installed is a library's, and is passed over where there is another one."""
+    """Return the innermost line of the user's. Installed files count as a library's, and are passed over if there is
+    another one.
+    """
     if traceback is None:
         return None
     library: Place | None = None
@@ -96,7 +98,7 @@ def _is_jax(file: str) -> bool:
 
 
 def is_machinery(file: str) -> bool:
-    """Whether a file is JAX's, or ours."""
+    """Whether a file is JAX's or ours."""
     return _is_jax(file) or traceback_util.is_own_file(file)
 
 
@@ -106,8 +108,8 @@ def _is_installed(file: str) -> bool:
 
 
 def jaxpr_listing(jaxpr: Any) -> Listing:
-    """What JAX prints, each line with its equation: its number is in the name stack, which JAX prints when asked. (Then it breaks
-    a short jaxpr into lines.)
+    """Return JAX's print-out, each line with its equation. The equation's number is in the name stack, which JAX prints
+    on request. (It then breaks a short jaxpr into lines.)
     """
     lines: list[str] = []
     begun: list[int | None] = []
@@ -165,7 +167,9 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
 
 
 def _hashable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What `jax.jit` takes: an object that can be called, such as a module of equinox's, may have arrays in it, and then no hash."""
+    """Return a function that `jax.jit` takes: a callable object, such as an equinox module, may hold arrays, and then
+    has no hash.
+    """
     try:
         hash(function)
         return function
@@ -179,14 +183,14 @@ def _hashable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _spec(jax: Any, value: Any) -> Any:
-    """A type of ours as one of JAX's."""
+    """Return JAX's form of one of our types."""
     if type(value).__name__ == "ShapeDtypeStruct" and not isinstance(value, jax.ShapeDtypeStruct):
         return jax.ShapeDtypeStruct(value.shape, value.dtype)
     return value
 
 
 def _failed(core: Any, function: Callable[..., Any], name: str, error: BaseException) -> Subject:
-    """How far it came: the equations of the outermost trace that was being written when the error was raised, and the line."""
+    """Return the equations of the outermost trace that was being written when the error was raised, and the line."""
     frame: Any = None
     place: Place | None = None
     link = error.__traceback__

@@ -1,4 +1,4 @@
-"""equations + optimised HLO -> which results are computed, or kept, in a smaller type than they were written in
+"""equations + optimised HLO -> which results XLA computes, or keeps, in a smaller type than the program asks for
 
 JAX: jax/_src/lax/lax.py:DotAlgorithmPreset
 """
@@ -16,7 +16,9 @@ _FLOAT = re.compile(r"\b(?:f|bf)(\d+)")
 
 
 def rounded(equations: Sequence[Equation], left: Fused) -> dict[str, str]:
-    """By number of each equation whose result is computed or kept in a smaller type than it was written in: that type."""
+    """Return the smaller type of each equation whose result is computed or kept in a smaller type than the program asks
+    for, by the equation's number.
+    """
     found: dict[str, str] = {}
     for at, instruction in left.links.data.at.items():
         rule = left.links.rules.get(at, "")

@@ -1,8 +1,8 @@
-"""equations -> Listing: the Python that they were written in
+"""equations -> Listing: the Python that wrote them
 
-Shown are the functions of the user's in which equations were written, each whole, the explored one first. Where there is no
-source (a prompt, `exec`), the numbers of the lines stand there, so that the links hold. A file that is not any more what the code
-was compiled from says so: its lines may be others.
+The pane shows the user's functions that wrote equations, each whole, the explored one first. If there is no source (a
+prompt, `exec`), the numbers of the lines stand there, so that the links work. If the file has changed since the code
+was compiled, the pane says so, because its lines may be others.
 
 JAX: jax/_src/source_info_util.py:user_frames
 """
@@ -44,8 +44,8 @@ _PAINT = (
 
 @dataclasses.dataclass
 class Source:
-    """The Python pane: a listing whose `numbers` are those of the lines (None for a heading), `colours` pairs of a length and a
-    kind of token by line, and `sentences` what has to be said of it. `files` are the files' full names, by row of heading.
+    """The Python pane. The listing's `numbers` are those of the lines (None for a heading), `colours` the lengths and
+    kinds of the tokens by line, `sentences` remarks on it, `files` the full names of the files, by row of heading.
     """
 
     listing: Listing
@@ -58,14 +58,14 @@ class Source:
         return self.listing.as_data() | {"numbers": self.numbers, "colours": self.colours, "sentences": self.sentences}
 
     def row(self, line: str, number: int | None, numbers: Sequence[int], colours: list[tuple[int, str]]) -> None:
-        """One more line."""
+        """Add a line."""
         self.listing.add(line, numbers)
         self.numbers.append(number)
         self.colours.append(colours)
 
 
 def source(function: Callable[..., Any], equations: Sequence[Equation], more: Sequence[Place] = ()) -> Source:
-    """The source of a function, and of those in which its equations, and `more` places, are."""
+    """Return the source of a function, and of the functions that contain its equations and `more` places."""
     at: dict[str, dict[int, list[int]]] = {}
     codes: dict[str, list[CodeType]] = {}
     own = _place_of(function)
@@ -101,7 +101,7 @@ def source(function: Callable[..., Any], equations: Sequence[Equation], more: Se
 
 
 def _from_loader(file: str) -> list[str]:
-    """The source of a module that is in no file of its own, in a zip, as what imported it has it."""
+    """Return the source of a module without a file of its own, as in a zip, from the loader that imported it."""
     module = next((each for each in list(sys.modules.values()) if getattr(each, "__file__", None) == file), None)
     return linecache.getlines(file, vars(module)) if module else []
 
@@ -124,7 +124,7 @@ def _place_of(function: Callable[..., Any]) -> Place | None:
 
 
 def _blocks(lines: Sequence[str], wanted: Sequence[int]) -> list[tuple[int, int]]:
-    """The parts of a file that hold these lines, from the first to the last line of each: the functions around them."""
+    """Return the parts of a file that contain these lines, as first and last line: the functions around them."""
     try:
         tree: ast.Module | None = ast.parse("\n".join(lines))
     except (SyntaxError, ValueError):
@@ -143,7 +143,7 @@ def _blocks(lines: Sequence[str], wanted: Sequence[int]) -> list[tuple[int, int]
 
 
 def _around(tree: ast.Module, line: int) -> tuple[int, int] | None:
-    """The function that a line is in, with its decorators; where there is none, the statement."""
+    """Return the function around a line, with its decorators; outside of functions, the statement."""
     found: tuple[int, int] | None = None
     for node in ast.walk(tree):
         if not isinstance(node, ast.stmt):
@@ -159,7 +159,7 @@ def _around(tree: ast.Module, line: int) -> tuple[int, int] | None:
 
 
 def _painted(text: str) -> list[list[tuple[int, str]]]:
-    """The tokens of each line: their lengths, and what they are."""
+    """Return the tokens of each line, as lengths and kinds."""
     rows: list[list[tuple[int, str]]] = [[]]
     for kind, words in _lexers.PythonLexer(stripnl=False, ensurenl=False).get_tokens(text):
         paint = next((name for token, name in _PAINT if kind in token), "")
@@ -174,7 +174,7 @@ def _painted(text: str) -> list[list[tuple[int, str]]]:
 
 
 def _changed(text: str, file: str, codes: Sequence[CodeType]) -> bool:
-    """Whether a source is another one than these were compiled from."""
+    """Whether a source differs from the one that these code objects were compiled from."""
     if not codes:
         return False
     # by the features of `__future__` that are on: `exec` takes those of the file it stands in

@@ -1,7 +1,7 @@
 """StableHLO with locations -> Listing
 
-`loc(#loc7)` behind a line refers to a definition below the module, in which the name of the equation's scope stands. Locations
-are taken out of what is shown.
+`loc(#loc7)` behind a line refers to a definition below the module, which has the name of the equation's scope. The
+listing leaves locations out.
 
 JAX: jax/_src/interpreters/mlir.py:module_to_string
 """
@@ -22,7 +22,7 @@ _QUOTED = re.compile(_STRING)
 
 
 def listing(text: str) -> Listing:
-    """The lines of a module, each with the equation that wrote it."""
+    """Return the lines of a module, each with the equation that wrote it."""
     lines = text.splitlines()
     numbers: dict[str, list[int]] = {}
     for line in lines:
@@ -42,7 +42,7 @@ def listing(text: str) -> Listing:
 
 
 def written(found: Listing) -> dict[int, set[str]]:
-    """By equation: what it wrote, as HLO calls these operations."""
+    """Return the operations that each equation wrote, under HLO's names."""
     wrote: dict[int, set[str]] = {}
     for line, numbers in zip(found.lines, found.equations, strict=True):
         operation = _OPERATION.search(line)
@@ -54,8 +54,8 @@ def written(found: Listing) -> dict[int, set[str]]:
 
 
 def _link_heads(found: Listing) -> None:
-    """The location of an operation with regions stands where it ends: the lines where it begins, and between its regions,
-    are its, too.
+    """Link the first lines of operations with regions. The location of such an operation stands at its end; the line
+    where it begins, and those between its regions, belong to it, too.
     """
     for row, line in enumerate(found.lines):
         if not line.lstrip().startswith("}") or not found.equations[row]:

@@ -1,4 +1,4 @@
-"""What is explored: a function that was traced, ours or JAX's
+"""What the Explorer explores: a function that was traced, ours or JAX's
 
 JAX: jax/_src/stages.py:Traced
 """
@@ -16,7 +16,7 @@ from .listing import Listing
 
 @dataclasses.dataclass
 class Failure:
-    """An error of the function, and where in it: the page shows how far it came."""
+    """An error of the function, and its place: the page shows how far tracing came."""
 
     stage: str
     kind: str
@@ -28,9 +28,9 @@ class Failure:
 class Subject:
     """A traced function.
 
-    `stablehlo(platform)` is its StableHLO with locations, to be compiled; `shown(platform)` the same to be read, where it cannot
-    be compiled elsewhere. `c()` is what our own compiler writes, which JAX's functions have not. All are None when tracing failed.
-    `constants` are the types of the arrays that it closes over.
+    `stablehlo(platform)` returns its StableHLO with locations, for a compiler; `shown(platform)` the same for a reader,
+    if no other process can compile it. `c()` returns the C of our own compiler, which JAX's functions do not have. All
+    are None if tracing failed. `constants` are the types of the arrays that it closes over.
     """
 
     library: str
@@ -52,12 +52,14 @@ class Subject:
 
 
 def argument(name: str, aval: Any) -> str:
-    """`scale: float32[] (weak type)`."""
+    """Return `scale: float32[] (weak type)`."""
     return f"{name}: {aval.str_short()}{' (weak type)' if getattr(aval, 'weak_type', False) else ''}"
 
 
 def cut_short(jaxpr: Listing, found: list[Equation]) -> Listing:
-    """A jaxpr that an error ended, as far as it came: where its results would stand it says so, and no equation is dead yet."""
+    """Return a jaxpr up to the error that ended it. In the place of its results it says so, and no equation counts as
+    dead.
+    """
     for equation in found:
         equation.live = True
     if jaxpr.lines:

@@ -1,9 +1,9 @@
-"""numbered equations -> which of them compute a value that is there already, and where their operands come from
+"""numbered equations -> which of them compute a value that already exists, and where their operands come from
 
-What a compiler's simplifier finds out is found here from the equations alone: two that do the same with the same operands (common
-subexpressions), one that changes nothing (`x + 0`, `x * 1`, a reshape to the same shape), one that undoes another (a transpose of a
-transpose), one that depends on no argument (a constant). So it can be said why an operation is not there any more, once it is known
-that it is not.
+This finds from the equations alone what a compiler's simplifier finds: two that do the same with the same operands
+(common subexpressions), one that changes nothing (`x + 0`, `x * 1`, a reshape to the same shape), one that undoes
+another (a transpose of a transpose), one that depends on no argument (a constant). So once an operation is known to be
+gone, the page can say why.
 
 JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 """
@@ -43,7 +43,7 @@ _CALLS = frozenset(
 
 
 def jaxprs_of(eqn: Any, dialect: Dialect) -> Iterator[Any]:
-    """The jaxprs among an equation's parameters."""
+    """Yield the jaxprs among an equation's parameters."""
     for value in eqn.params.values():
         for item in value if type(value) in (tuple, list) else (value,):
             inner = dialect.inside(item)
@@ -55,7 +55,9 @@ def jaxprs_of(eqn: Any, dialect: Dialect) -> Iterator[Any]:
 
 
 class _Same:
-    """Numbers the values of jaxprs, as compilers do: two equations that do the same with the same operands are one."""
+    """Numbers the values of jaxprs, as compilers do: two equations that do the same with the same operands get one
+    number.
+    """
 
     def __init__(self, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect) -> None:
         self.equations, self.by_eqn, self.dialect = equations, by_eqn, dialect
@@ -114,7 +116,7 @@ class _Same:
                 self.equations[number].same_as = tuple(other for other in numbers if other != number)
 
     def _learn(self, equation: Equation, eqn: Any) -> None:
-        """What an equation's operands tell of its result."""
+        """Note what an equation's operands say about its result."""
         absorbed = _absorbed(equation.primitive, eqn, self.value, self.number_in)
         if absorbed:
             equation.becomes, equation.why_constant = absorbed
@@ -132,7 +134,7 @@ class _Same:
             self.value_of[id(eqn.outvars[0])] = self.value(source)
 
     def _is_one_call(self, eqn: Any, inner: list[Any]) -> bool:
-        """Whether an equation runs one jaxpr that nothing else runs, so that what is known here is known in there."""
+        """Whether an equation is the only one that runs its jaxpr, so that what is known here holds inside, too."""
         return (
             str(eqn.primitive.name) in _CALLS
             and len(inner) == 1
@@ -142,7 +144,7 @@ class _Same:
         )
 
     def _pass(self, atom: Any, var: Any) -> None:
-        """What is known of an atom is known of a variable."""
+        """Take over, for a variable, what is known of an atom."""
         self.value_of[id(var)] = self.value(atom)
         if self.is_constant(atom):
             self.constant.add(id(var))
@@ -174,7 +176,9 @@ class _Same:
 
 
 def find_same(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect) -> None:
-    """Fill in, for each equation, which compute the same, whether it is a constant, and whether it changes nothing."""
+    """Fill in, for each equation, which others compute the same, whether it is a constant, and whether it changes
+    nothing.
+    """
     finder = _Same(equations, by_eqn, dialect)
     finder.count(jaxpr)
     finder.find(jaxpr)
@@ -183,7 +187,7 @@ def find_same(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dia
 def _unchanged(
     primitive: str, eqn: Any, maker: Callable[[int], Any], number_in: Callable[[Any], Any], value: Callable[[Any], Any]
 ) -> tuple[Any, str, Any] | None:
-    """The variable whose value the result is, why, and the equation that is undone."""
+    """Return the variable that the result equals, the reason, and the equation that is undone."""
     if len(eqn.outvars) != 1 or not eqn.invars:
         return None
     result, first = eqn.outvars[0].aval, eqn.invars[0]
@@ -230,7 +234,9 @@ def _unchanged(
 def _absorbed(
     primitive: str, eqn: Any, value: Callable[[Any], Any], number_in: Callable[[Any], Any]
 ) -> tuple[Any, str] | None:
-    """The number that the result is, whatever the arguments are, and why. Of floats less can be said: `x * 0.0` may be nan."""
+    """Return the number that the result is whatever the arguments are, and the reason. Floats allow less: `x * 0.0` may
+    be nan.
+    """
     if len(eqn.invars) != 2 or len(eqn.outvars) != 1 or not hasattr(eqn.invars[0].aval, "dtype"):
         return None
     if getattr(eqn.invars[0].aval.dtype, "kind", "") not in "biu":
@@ -245,7 +251,7 @@ def _absorbed(
 
 
 def only_reshapes(primitive: str, eqn: Any) -> bool:
-    """Whether an equation gives the same elements in the same order, as one that sums over axes of one element does."""
+    """Whether an equation gives the same elements in the same order, as a sum over axes of size 1 does."""
     if primitive not in _RESHAPES | _REDUCES or not hasattr(eqn.invars[0].aval, "shape"):
         return False
     return bool(
@@ -266,7 +272,9 @@ def _size(aval: Any) -> int:
 
 
 def _params_key(params: dict[str, Any]) -> tuple[Any, ...]:
-    """Parameters, so that equal ones are equal. Functions and jaxprs by identity: two of them may differ and print alike."""
+    """Return a key for parameters. Functions and jaxprs count by identity, since two of them may differ and print
+    alike.
+    """
     return tuple(
         (name, value if isinstance(value, str | int | float | bool | None) else _text_or_identity(value))
         for name, value in sorted(params.items())
@@ -284,8 +292,8 @@ def _text_or_identity(value: Any) -> Any:
 
 
 def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect) -> None:
-    """Fill in, for each equation, which equations (or arguments: the i-th is `~i`) make its operands, through calls; and whether what it
-    makes is a result of the function, or of a branch or a turn.
+    """Fill in, for each equation, which equations (`~i` is the i-th argument) make its operands, through calls; and
+    whether it makes a result of the function, of a branch or of a turn.
     """
     origins: dict[int, frozenset[int]] = {id(var): frozenset({~i}) for i, var in enumerate(jaxpr.invars)}
     seen: set[Any] = set()
