@@ -51,46 +51,46 @@ class Benchmark(abc.ABC):
 
     @functools.cached_property
     def machine(self) -> dict[str, Any]:
-        """What it is measured on, and how busy that was when somebody first asked: ask before measuring, which makes
-        it busy.
+        """The machine that is measured, and how busy it was at the first look: look before measuring, which makes it
+        busy.
         """
         return machine()
 
     @abc.abstractmethod
     def all_steps(self) -> list[Step]:
-        """What can be measured, in order."""
+        """Return everything that can be measured, in order."""
 
     def steps(self) -> list[Step]:
-        """What is to be measured: the steps whose name contains the word `only`."""
+        """Return what is to be measured: the steps whose name contains the word `only`."""
         return [step for step in self.all_steps() if self.only.lower() in step.name.lower()]
 
     @abc.abstractmethod
     def lines(self, result: Any) -> list[Line]:
-        """A result as rows of the table, which belong to one group."""
+        """Return a result as rows of the table, which belong to one group."""
 
     @abc.abstractmethod
     def row_data(self, result: Any) -> dict[str, Any]:
-        """A result as plain data, seconds and bytes throughout."""
+        """Return a result as plain data, in seconds and bytes throughout."""
 
     def summary(self, results: Sequence[Any]) -> list[str]:
-        """What the results say together, in sentences."""
+        """Return what the results say together, in sentences."""
         return []
 
     def appendix(self, results: Sequence[Any]) -> Appendix | None:
-        """A second table, where there is more to be said."""
+        """Return a second table, if there is more to say."""
         return None
 
     def footnotes(self) -> list[str]:
-        """What stands below everything else: sources, say."""
+        """Return what stands below everything else, such as sources."""
         return []
 
     @property
     def effort(self) -> Any:
-        """How long is measured, as the benchmark's functions take it."""
+        """How long to measure, in the form that the benchmark's functions take."""
         return self.efforts[self.quick]
 
     def as_data(self, results: Sequence[Any]) -> dict[str, Any]:
-        """All the results as plain data. `complete` says whether every step was measured."""
+        """Return all the results as plain data. `complete` says whether every step was measured."""
         return {
             "benchmark": self.name,
             "machine": self.machine,
@@ -100,7 +100,7 @@ class Benchmark(abc.ABC):
         }
 
     def drawings(self, results: Sequence[Any]) -> dict[str, Any]:
-        """The figures, as `plotting.Drawing`s, by name.
+        """Return the figures, as `plotting.Drawing`s, by name.
 
         Raises:
           ModuleNotFoundError: matplotlib is not installed.

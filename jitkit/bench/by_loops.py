@@ -1,9 +1,9 @@
 """program -> passes over memory, bytes, seconds: `jit(f, backend="c")` beside XLA, in one process, on one core.
 
-XLA divides a large loop among threads, and ours has one. So that compilers are compared, and not the number of cores, a process of its own
-is bound to one core before XLA looks how many there are: `python -m jitkit.bench.by_loops NAME EFFORT` prints what it measured as JSON.
-A call is measured in processor time, of all threads: XLA's work is done in another thread, and where others want the core, too, what it
-takes on the wall is mostly the wait for that thread.
+XLA divides a large loop among threads, and our compiler uses one. To compare compilers and not numbers of cores, a
+process of its own is bound to one core before XLA counts them: `python -m jitkit.bench.by_loops NAME EFFORT` prints its
+measurements as JSON. A call is measured in processor time of all threads. XLA works in another thread, so on a busy
+core its wall time is mostly a wait for that thread.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ Make = Callable[[Library], tuple[Callable[..., Any], tuple[Any, ...]]]  # a new 
 
 
 class Measured(NamedTuple):
-    """A program: by library, seconds of a compilation and of a call, a value a round; passes over memory, and bytes that are moved."""
+    """The measurements of one program: for each library the seconds of a compilation and of a call, one value a round;
+    passes over memory; bytes moved.
+    """
 
     compile: Mapping[str, list[float]]
     run: Mapping[str, list[float]]
@@ -86,7 +88,7 @@ ONE_CORE = {"NPROC": "1", "JAX_PLATFORMS": "cpu"}
 
 
 def measured(name: str, effort: Effort) -> Measured:
-    """What one of `PROGRAMS` takes, in a process of its own. RuntimeError with what it said, where it fails."""
+    """Measure one of `PROGRAMS` in a process of its own. RuntimeError with the process's words if it fails."""
     command = [sys.executable, "-m", "jitkit.bench.by_loops", name, json.dumps(effort)]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | ONE_CORE, check=False)
     if done.returncode:
@@ -98,7 +100,7 @@ def measured(name: str, effort: Effort) -> Measured:
 
 
 def measure(name: str, effort: Effort) -> Measured:
-    """What a program takes, measured here."""
+    """Measure a program in this process."""
     make = PROGRAMS[name]
     lowered = {library.name: lambda library=library: _lowered(make, library) for library in LIBRARIES}
     compiled = {library.name: lowered[library.name]()[0].compile() for library in LIBRARIES}
@@ -121,7 +123,7 @@ def measure(name: str, effort: Effort) -> Measured:
 
 
 def _lowered(make: Make, library: Library) -> tuple[Any, Any]:
-    """A new function, lowered, so that nothing of an earlier one is found; and its arguments, on the device."""
+    """Lower a new function, so that no cache knows it; return it and its arguments, on the device."""
     function, arguments = make(library)
     arguments = library.trees.tree_map(library.array, arguments)
     jitted = jitkit.jit(function, backend="c") if library is OURS else library.jit(function)

@@ -31,7 +31,7 @@ class Call(NamedTuple):
 
     @property
     def traces(self) -> int:
-        """How many functions of the user were traced in it."""
+        """How many functions of the user's were traced in it."""
         return sum(miss.traced for miss in self.misses)
 
     @property
@@ -47,9 +47,9 @@ class Call(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """The calls of a program in order; `results` are what it yielded, `error` is what it ended with, if anything.
+    """The calls of a program in order. `results` are what it yielded, `error` is what it ended with, if anything.
 
-    `prepared` is what it did before it was ready, where it said so: a call of number 0, which does not count as one.
+    `prepared` is what it did before it was ready, if it said so: it has the number 0, and does not count as a call.
     """
 
     calls: tuple[Call, ...]
@@ -116,7 +116,7 @@ def watch(program: Iterator[Any]) -> Calls:
 
 
 def _since(known: Sequence[Miss]) -> tuple[Miss, ...]:
-    """The misses that came after those in `known`. (Only so many are kept, so their number says nothing.)"""
+    """Return the misses that came after those in `known`. (Only so many are kept, so their number says nothing.)"""
     latest = jitkit.explain().misses
     last = known[-1] if known else None
     for i in range(len(latest) - 1, -1, -1):

@@ -13,8 +13,8 @@ from .plotting import Theme, in_seconds
 
 
 def draw_calls(axes: Any, theme: Theme, programs: Mapping[str, Calls], title: str) -> None:
-    """Call time against call number on a logarithmic scale: misses are filled and named, hits are not. Of two programs
-    at most.
+    """Draw call time against call number on a logarithmic scale, of two programs at most. Misses are filled and named,
+    hits are not.
     """
     everything = [call.seconds for calls in programs.values() for call in calls.calls]
     styles = ((theme.vermilion, "s"), (theme.blue, "o"))
@@ -41,7 +41,7 @@ def _points(calls: Sequence[Call]) -> tuple[list[int], list[float]]:
 
 
 def _named_misses(calls: Calls) -> str:
-    """`1 first call, 2-8 new shape`: neighbours with one reason together."""
+    """Write `1 first call, 2-8 new shape`: neighbours with the same reason stand together."""
     names = []
     for reason, group in itertools.groupby(calls.calls, key=operator.attrgetter("why")):
         members = list(group)

@@ -21,7 +21,7 @@ TURNS = 20  # of the loops, as in JAX's tutorial
 
 
 class Source(NamedTuple):
-    """A tutorial: who wrote it, its title, where it stands (empty where that is not known), and what to know of it."""
+    """A tutorial: its author, its title, its address (empty if unknown), and a remark."""
 
     author: str
     title: str
@@ -72,8 +72,8 @@ class Side(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """The first of the sides takes so many times longer than the last. `remark` is told of it whatever is measured: how
-    this measurement differs from that of the source, and what has changed since.
+    """A claim: the first of the sides takes `factor` times as long as the last. `remark` says how this measurement
+    differs from the source's, and what has changed since.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Claim(NamedTuple):
 
     @property
     def factor(self) -> float | None:
-        """How many times, as published."""
+        """The published factor."""
         slow, fast = self.sides[0].published, self.sides[-1].published
         return slow / fast if slow is not None and fast is not None else None
 
@@ -129,7 +129,7 @@ def _affine_jitted(library: Library) -> Action:
 
 
 def useless(jnp: Any) -> Callable[[Any], Any]:
-    """A thousand multiplications, each of the one before, and nobody reads the last. A new function each time."""
+    """Return a new function that multiplies a thousand times, each time the last product, whose result nobody reads."""
 
     def useless(x: Any) -> Any:
         y = jnp.copy(x)
@@ -171,7 +171,7 @@ def _seconds(action: Action) -> float:
 
 
 def body(previous: Any) -> Any:
-    """One turn of JAX's tutorial."""
+    """Return one turn of the loop in JAX's tutorial."""
     return previous + 1
 
 
@@ -195,7 +195,7 @@ def _loop_of_the_function(library: Library) -> Callable[[], float]:
 
 
 def cube(x: Any) -> Any:
-    """What is done to arrays of random lengths."""
+    """Return the cube that is taken of arrays of random lengths."""
     return x * x * x
 
 
@@ -230,7 +230,7 @@ def _eager_dot(library: Library) -> Action:
 
 
 def added(a: Any, b: Any) -> Any:
-    """One addition of two numbers."""
+    """Add two numbers."""
     return a + b
 
 
@@ -249,12 +249,12 @@ def _add_jitted(library: Library) -> Action:
 
 
 def first_half(x: Any) -> Any:
-    """One function of two."""
+    """Compute the first of two steps."""
     return x * 2.0 + 1.0
 
 
 def second_half(x: Any) -> Any:
-    """The other one."""
+    """Compute the second of two steps."""
     return x * x - 3.0
 
 

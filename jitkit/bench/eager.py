@@ -25,8 +25,9 @@ TURNS = 1000  # of the loop of scalars
 
 
 class Program(NamedTuple):
-    """A program, and its data in numpy. `eager` and `jitted` take a library and make the function that is called op by op, and
-    the one that is jitted; most programs have one for both. `compiled` is for numba. `remark` is for the reader.
+    """A program with its data in numpy. `eager` and `jitted` take a library and make the function that is called op by
+    op, and the one that is jitted; most programs have one for both. `compiled` is numba's version. `remark` is for
+    the reader.
     """
 
     name: str
@@ -37,12 +38,12 @@ class Program(NamedTuple):
     remark: str = ""
 
     def label(self, side: str) -> str:
-        """What a side is called in this program: where the loop is Python's, numpy has only the numbers."""
+        """Return the name of a side in this program. If the loop is Python's, numpy supplies only the numbers."""
         return "Python" if side == "numpy" and self.remark else side
 
 
 class _Numpy(NamedTuple):
-    """What a program asks a library for."""
+    """Gives programs what they ask of a library, from numpy."""
 
     np: Any = np
 
@@ -67,7 +68,7 @@ def _bodies() -> tuple[Any, Any]:
 
 
 def loop_compiled(x: Any) -> Any:
-    """The loop of scalars for numba, which compiles what it calls, too."""
+    """Return the loop over scalars for numba, which also compiles the functions that the loop calls."""
     rate, one = np.float32(3.7), np.float32(1.0)
     for _ in range(TURNS):
         x = rate * x * (one - x)
@@ -102,8 +103,8 @@ PROGRAMS = (
 
 
 class Effort(NamedTuple):
-    """How long to measure a program: rounds of turns, seconds of a turn, the seconds after which there is no other round,
-    and how often first calls are made.
+    """How long to measure a program: rounds, seconds of a turn, the seconds after which no new round begins, and how
+    often first calls are made.
     """
 
     rounds: int
@@ -132,13 +133,13 @@ class Compared(NamedTuple):
 
     @property
     def pays_after(self) -> int | None:
-        """After how many calls jit has saved what its first call took; None where it saves nothing."""
+        """After how many calls jit has saved the time of its first call; None if it saves nothing."""
         saved = self.warm["jitkit eager"].median - self.warm["jitkit jit"].median
         return int(self.first["jitkit jit"].median / saved) + 1 if saved > 0 else None
 
 
 def actions_of(program: Program) -> dict[str, Callable[[], Action]]:
-    """For each side that takes part, what makes its call anew, with nothing compiled of it."""
+    """Return, for each side that takes part, a function that makes its call anew, with nothing compiled."""
     data = program.data()
     made: dict[str, Callable[[], Action]] = {}
     for library, name in zip(LIBRARIES, ("jitkit", "JAX"), strict=True):
@@ -166,7 +167,7 @@ def _jitted(program: Program, library: Library, data: tuple[Any, ...]) -> Action
 
 
 def measure_program(program: Program, effort: Effort) -> Compared:
-    """All sides: first calls from empty caches, then warm calls in turns."""
+    """Measure all sides: first calls from empty caches, then warm calls in turns."""
     makers = actions_of(program)
     first: dict[str, list[float]] = {name: [] for name in makers if name != "numpy"}
     for order in timing.orders(first, effort.firsts):
@@ -207,11 +208,11 @@ class Eager(Benchmark):
     efforts = (FULL, QUICK)
 
     def all_steps(self) -> list[Step]:
-        """One step a program."""
+        """Return one step for each program."""
         return [Step(program.name, functools.partial(measure_program, program, self.effort)) for program in PROGRAMS]
 
     def lines(self, result: Compared) -> list[Line]:
-        """The warm calls, the first calls, and what jit is worth."""
+        """Return the warm calls, the first calls, and what jit saves."""
 
         def cells(name: str, spreads: dict[str, Spread]) -> tuple[str, ...]:
             return (name, *[duration(spreads[side].median) if side in spreads else "-" for side in SIDES])
@@ -223,21 +224,21 @@ class Eager(Benchmark):
         ]
 
     def summary(self, results: Sequence[Compared]) -> list[str]:
-        """What jit does, from the least to the most."""
+        """Return the range of what jit saves."""
         factors = sorted(result.speed_up for result in results)
         return [
             f"With jitkit a jitted call is {times(factors[0])} to {times(factors[-1])} as fast as the same op by op."
         ]
 
     def footnotes(self) -> list[str]:
-        """Why cells are empty."""
+        """Say why cells are empty."""
         if numba_programs.find_njit() is None:
             return [f"numba: {numba_programs.MISSING}."]
         without = ", ".join(program.name for program in PROGRAMS if program.compiled is None)
         return [f"numba has no turn at {without}: {numba_programs.BLAS}."]
 
     def row_data(self, result: Compared) -> dict[str, Any]:
-        """Warm and first calls of all sides."""
+        """Return warm and first calls of all sides."""
         return {
             "program": result.program.name,
             "warm": {name: spread._asdict() for name, spread in result.warm.items()},
@@ -248,7 +249,7 @@ class Eager(Benchmark):
 
 
 def worth(result: Compared) -> str:
-    """What jit saves a call, and after how many calls that has paid for the first one."""
+    """Return what jit saves a call, and after how many calls that has paid for the first."""
     calls = result.pays_after
     if calls is None:
         return "With jitkit, jit saves nothing here."

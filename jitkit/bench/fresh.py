@@ -49,14 +49,16 @@ print(value)
 
 
 def first_call_seconds(library: str) -> float:
-    """The first call of a small network in a fresh process, with `jitkit` or with `jax`: trace, lower,
-    compile, run.
+    """Measure the first call of a small network in a fresh process, with `jitkit` or with `jax`: trace, lower, compile,
+    run.
     """
     return float(_run(FIRST_CALL.format(library=library)).split()[-1])
 
 
 def import_seconds(library: str, then: str = "") -> float:
-    """A whole process that imports a library and its numpy, and does nothing else but run `then`, with them as `jax` and `jnp`."""
+    """Measure a whole process that imports a library and its numpy, and then only runs `then`, with these as `jax` and
+    `jnp`.
+    """
     start = time.perf_counter()
     _run(f"import {library} as jax, {library}.numpy as jnp\n{then}")
     return time.perf_counter() - start

@@ -1,12 +1,12 @@
-"""How the cost of each stage is measured at one size, and along an axis; and the exponent of its growth.
+"""Measures the cost of each stage at one size and along an axis, and fits the exponent of its growth.
 
-On logarithmic scales a power law is a straight line, and its slope is the exponent: 0 is a constant, 1 is linear, 2 is
-quadratic. The slope is fitted by least squares to the measurements of the larger half of the sizes, since at small
-sizes a constant covers everything; what is added to it is its standard error. Where the constant, what a call costs
-whatever it is given, covers the larger half as well, the line bends, and a straight one through it would say "sublinear": then
-the constant is fitted, too, and the slope is that of the rest.
+On logarithmic scales a power law is a straight line, whose slope is the exponent: 0 is constant, 1 linear, 2 quadratic.
+The slope is fitted by least squares to the larger half of the sizes, since at small sizes a constant hides everything;
+its standard error stands beside it. If the constant, the cost of any call, hides the larger half, too, the points bend,
+and a straight line through them would say "sublinear". Then the constant is fitted as well, and the slope is that of
+the rest.
 
-Here the garbage collector runs as it does for users: what it costs grows with what is alive.
+The garbage collector runs here as it does for users, because its cost grows with the number of live objects.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ CPU_CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 
 
 
 class Slope(NamedTuple):
-    """An exponent and its standard error, of what is beyond a constant part. It is not a number where there is too little
-    beyond it.
+    """An exponent and its standard error, of the cost beyond a constant part. It is nan if there is too little beyond
+    it.
     """
 
     value: float
@@ -44,8 +44,8 @@ class Slope(NamedTuple):
 
     @property
     def words(self) -> str:
-        """`constant`, `sublinear`, `linear` or `superlinear`, or `unclear` where the error leaves room for one of the first and
-        for one of the others; `hidden` is hidden by the constant part.
+        """`constant`, `sublinear`, `linear` or `superlinear`; `unclear` if the error allows one of the first two and
+        one of the others; `hidden` if the constant part hides it.
         """
         if math.isnan(self.value):
             return "hidden"
@@ -60,7 +60,7 @@ class Slope(NamedTuple):
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Slope:
-    """The slope of log y against log x by least squares, for at least three points of at least two x."""
+    """Return the slope of log y against log x by least squares, for at least three points of at least two x."""
     xs, ys = [math.log(x) for x, _ in points], [math.log(y) for _, y in points]
     slope, intercept = statistics.linear_regression(xs, ys)
     residual = sum((y - slope * x - intercept) ** 2 for x, y in zip(xs, ys, strict=True))
@@ -69,7 +69,7 @@ def fit(points: Sequence[tuple[float, float]]) -> Slope:
 
 
 def fit_growth(values: Mapping[int, Sequence[float]]) -> Slope:
-    """The slope of positive measurements by size, for at least three sizes. (What it is of: see above.)"""
+    """Return the slope of positive measurements against size, for at least three sizes, as the module's head explains."""
     larger = list(values)[-max(3, math.ceil(len(values) / 2)) :]
     slope = fit([(n, value) for n in larger for value in values[n]])
     if slope.words not in ("sublinear", "unclear"):
@@ -87,7 +87,9 @@ def fit_growth(values: Mapping[int, Sequence[float]]) -> Slope:
 
 
 def _misfit(medians: Mapping[int, float], constant: float) -> float:
-    """How far `constant + b * n**p` is from the medians at best: the sum of the squares of the logarithms of the ratios."""
+    """Return how far `constant + b * n**p` is from the medians at best: the sum of the squared logarithms of the
+    ratios.
+    """
     xs = [math.log(n) for n in medians]
     slope, intercept = statistics.linear_regression(xs, [math.log(y - constant) for y in medians.values()])
     fitted = [constant + math.exp(intercept + slope * x) for x in xs]
@@ -95,7 +97,7 @@ def _misfit(medians: Mapping[int, float], constant: float) -> float:
 
 
 class Effort(NamedTuple):
-    """How long to measure: rounds of each point, the seconds after which no other one is begun, and the seconds that a
+    """How long to measure: rounds of each point, the seconds after which no new one begins, and the seconds that a
     compilation may be expected to take.
     """
 
@@ -108,9 +110,10 @@ Point = dict[str, list[float]]  # of one size: by quantity, a value a round
 
 
 class Axis(NamedTuple):
-    """Something that can be made larger: its name, what it counts, the sizes, and what measures one of them.
+    """A quantity that can be made larger: its name, what it counts, the sizes, and the function that measures one of
+    them.
 
-    `measure(size, effort, compiles)` leaves out what needs a compilation when it is not to compile.
+    `measure(size, effort, compiles)` leaves out what needs a compilation if `compiles` is false.
     """
 
     name: str
@@ -129,12 +132,12 @@ class Result(NamedTuple):
     uncompiled: tuple[int, ...]
 
     def values(self, quantity: str) -> dict[int, list[float]]:
-        """The measurements of one quantity by size."""
+        """Return the measurements of one quantity by size."""
         return {n: point[quantity] for n, point in self.points.items() if quantity in point}
 
     @property
     def quantities(self) -> list[str]:
-        """What was measured at three sizes or more, in order."""
+        """The quantities that were measured at three sizes or more, in order."""
         return [quantity for quantity in (*SECONDS, *BYTES) if quantity in self.slopes]
 
 
@@ -144,8 +147,8 @@ class Result(NamedTuple):
 def measure_stages(
     make: Callable[[], tuple[Any, tuple[Any, ...]]], effort: Effort, compiles: bool, calls_jit: bool = False
 ) -> Point:
-    """Each stage of a function that `make` makes anew, with its arguments. `run` is a warm call, waited for: of the
-    compiled program, or with `calls_jit` of the jitted function, with all that jit does at a call.
+    """Measure each stage of a function that `make` makes anew, with its arguments. `run` is a warm call with its wait:
+    of the compiled program, or with `calls_jit` of the jitted function, with all that jit does at a call.
     """
     point: Point = {"trace": [], "lower": []}
     jitted, arguments = make()
@@ -168,7 +171,7 @@ def measure_stages(
 
 
 def _rounds(effort: Effort, least: int = 1) -> Iterator[int]:
-    """Rounds, until there are enough, or they have taken long enough."""
+    """Yield rounds until there are enough, or they have taken long enough."""
     start = time.perf_counter()
     for i in range(effort.rounds):
         if i >= least and time.perf_counter() - start > effort.seconds:
@@ -177,14 +180,14 @@ def _rounds(effort: Effort, least: int = 1) -> Iterator[int]:
 
 
 def clocked(action: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> tuple[Any, float]:
-    """What an action returns, and its seconds."""
+    """Return what an action returns, and its seconds."""
     start = clock()
     result = action()
     return result, clock() - start
 
 
 def warm_seconds(call: Callable[[], Any], effort: Effort) -> list[float]:
-    """Seconds of a call, waited for, after a first one that is not counted: a value a batch."""
+    """Return the seconds of a call with its wait, after a first one that does not count: one value a batch."""
 
     def run() -> Any:
         return jitkit.block_until_ready(call())
@@ -198,7 +201,9 @@ def warm_seconds(call: Callable[[], Any], effort: Effort) -> list[float]:
 
 
 def python_bytes(action: Callable[[], Any]) -> float:
-    """The most memory that Python objects took at any time in an action, beyond what was there. (`tracemalloc`)"""
+    """Return the most memory that Python objects took at any time in an action, beyond what they had before.
+    (`tracemalloc`)
+    """
     gc.collect()
     tracemalloc.start()
     try:
@@ -209,7 +214,9 @@ def python_bytes(action: Callable[[], Any]) -> float:
 
 
 def _program_bytes(compiled: Any) -> float:
-    """What a program needs on the device, as XLA counts it: arguments, results, what is in between, and code."""
+    """Return the device memory that a program needs, as XLA counts it: arguments, results, intermediate values and
+    code.
+    """
     found = compiled.memory_analysis()
     if found is None:
         return math.nan
@@ -221,7 +228,7 @@ def _program_bytes(compiled: Any) -> float:
 
 
 def measure_axis(axis: Axis, sizes: Sequence[int], effort: Effort) -> Result:
-    """Measure all sizes, and fit. Where a compilation is expected to outlast the patience, it is left out."""
+    """Measure all sizes, and fit. A compilation that would outlast the patience is left out."""
     points: dict[int, Point] = {}
     uncompiled: list[int] = []
     for n in sizes:
@@ -239,7 +246,7 @@ def measure_axis(axis: Axis, sizes: Sequence[int], effort: Effort) -> Result:
 
 
 def _expected(points: dict[int, Point], n: int) -> float:
-    """How long a compilation of this size will take, going by the last two."""
+    """Extrapolate from the last two sizes how long a compilation of this size will take."""
     known = [(m, statistics.median(point["compile"])) for m, point in points.items() if "compile" in point]
     if len(known) < 2:
         return 0.0

@@ -1,4 +1,4 @@
-"""jitkit and JAX as one sees them who measures both: the same names, the same few lines."""
+"""jitkit and JAX under one interface: the same names, the same few lines."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ jax = runtime.jax()  # and not by `import`: plugins for accelerators that are no
 
 
 class Library(NamedTuple):
-    """What a program needs of a library: `jit`, its numpy, its lax, its trees; what forgets all that is compiled; and
-    `value_and_grad`, `vmap` and `jvp`.
+    """What a program needs of a library: `jit`, its numpy, its lax, its trees; a function that forgets everything
+    compiled; and `value_and_grad`, `vmap` and `jvp`.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Library(NamedTuple):
     jvp: Any
 
     def array(self, x: Any) -> Any:
-        """A value as an array of this library, on the device."""
+        """Return a value as an array of this library, on the device."""
         return self.np.asarray(x).block_until_ready()
 
 
@@ -51,8 +51,8 @@ LIBRARIES = (OURS, THEIRS)
 
 
 def wait(result: Any) -> Any:
-    """Wait for an array, or for the arrays in a dict or a list; what is not asynchronous, numpy's say, is there
-    already.
+    """Wait for an array, or for the arrays in a dict or a list. Values that are not asynchronous, such as numpy's, are
+    already there.
     """
     for array in result.values() if isinstance(result, dict) else result if type(result) is list else (result,):
         if hasattr(array, "block_until_ready"):

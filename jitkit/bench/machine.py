@@ -1,4 +1,4 @@
-"""What figures are figures of: the processor, the system, the versions, the day."""
+"""The machine of a measurement: the processor, the system, the versions, the day."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import jitkit
 
 
 def machine() -> dict[str, Any]:
-    """Plain data on the machine that runs this. `load` is None where the system does not tell."""
+    """Describe this machine as plain data. `load` is None if the system does not tell."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -30,7 +30,7 @@ def machine() -> dict[str, Any]:
 
 
 def in_words(known: dict[str, Any]) -> list[str]:
-    """The machine in two lines, and a third where it was busy."""
+    """Return the machine in two lines, with a third if it was busy."""
     versions = ", ".join(f"{name} {known[name]}" for name in ("jitkit", "jax", "jaxlib", "numpy"))
     lines = [
         f"{known['processor']}, {known['cores']} cores, {known['system']}, device {known['device']}",
@@ -40,14 +40,14 @@ def in_words(known: dict[str, Any]) -> list[str]:
 
 
 def busy(known: dict[str, Any]) -> str:
-    """What to say of a machine that has more to do than it has cores, when nothing is measured yet; else nothing."""
+    """Return a warning if a machine has more to do than it has cores before the measurement begins; else nothing."""
     if known["load"] is None or known["load"] <= known["cores"]:
         return ""
     return f"The machine was busy (load {known['load']} on {known['cores']} cores): these figures are rough."
 
 
 def _load() -> float | None:
-    """How many processes wanted to run in the last minute, on the average."""
+    """Return the average number of processes that wanted to run in the last minute."""
     return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 

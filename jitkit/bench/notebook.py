@@ -33,7 +33,7 @@ _STAGES = {"tracing": "trace", "lowering": "lower", "compilation": "compile"}
 
 
 class Shown(abc.ABC):
-    """What the three functions return: a table, a figure, both in HTML."""
+    """The result of the three functions: a table, a figure, and both in HTML."""
 
     title: str
     columns: tuple[Column, ...]
@@ -53,7 +53,7 @@ class Shown(abc.ABC):
         """The figure before it is drawn, a `plotting.Drawing`. ModuleNotFoundError without matplotlib."""
 
     def figure(self, ground: str = "light") -> Any:
-        """The figure, on a "light" or "dark" ground.
+        """Return the figure, on a "light" or "dark" ground.
 
         Raises:
           ModuleNotFoundError: matplotlib is not installed.
@@ -115,7 +115,7 @@ class Timing(Shown):
         return [{"name": self.name, "first": self.first, **self.stages, "warm": self.warm._asdict()}]
 
     def drawing(self) -> Any:
-        """A point for the first call, each of its stages, and the warm call."""
+        """Return a point for the first call, each of its stages, and the warm call."""
         return _figures().timing(self.title, self.first, self.stages, self.warm)
 
 
@@ -146,7 +146,7 @@ class Comparison(Shown):
         ]
 
     def drawing(self) -> Any:
-        """A point for each function."""
+        """Return a point for each function."""
         return _figures().comparison(self.title, self.spreads, self.ratios)
 
 

@@ -15,7 +15,7 @@ from .words import duration, times
 
 
 def timing(title: str, first: float, stages: Mapping[str, float], warm: Spread) -> Drawing:
-    """The first call, the stages that ran in it, and the warm call."""
+    """Draw the first call, the stages that ran in it, and the warm call."""
 
     def draw(figure: Figure, theme: Theme) -> None:
         bars = [("first call", first, theme.vermilion)]
@@ -34,7 +34,7 @@ def timing(title: str, first: float, stages: Mapping[str, float], warm: Spread) 
 
 
 def comparison(title: str, spreads: Mapping[str, Spread], ratios: Mapping[str, Spread]) -> Drawing:
-    """Warm calls beside each other, with the ratios to the first."""
+    """Draw warm calls side by side, with the ratios to the first."""
 
     def draw(figure: Figure, theme: Theme) -> None:
         axes: Any = figure.subplots()
@@ -51,7 +51,7 @@ def comparison(title: str, spreads: Mapping[str, Spread], ratios: Mapping[str, S
 
 
 def misses(title: str, name: str, calls: Calls) -> Drawing:
-    """Call time against call number."""
+    """Draw call time against call number."""
 
     def draw(figure: Figure, theme: Theme) -> None:
         axes: Any = figure.subplots()

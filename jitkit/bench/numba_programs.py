@@ -18,7 +18,7 @@ MISSING = "it is not installed (`pip install numba`), or does not go with this n
 
 
 def find_njit() -> Any:
-    """numba's compiler; None where numba is not installed, or does not go with this numpy."""
+    """Return numba's compiler; None if numba is not installed, or does not work with this numpy."""
     if importlib.util.find_spec("numba") is None:
         return None
     try:
@@ -28,7 +28,7 @@ def find_njit() -> Any:
 
 
 def selu(x: Any) -> Any:
-    """`programs.selu` of a vector."""
+    """Compute `programs.selu` of a vector."""
     out = np.empty_like(x)
     for i in range(x.shape[0]):
         v = x[i]
@@ -40,7 +40,7 @@ def selu(x: Any) -> Any:
 
 
 def softmax(x: Any) -> Any:
-    """`programs.softmax` of a matrix."""
+    """Compute `programs.softmax` of a matrix."""
     out = np.empty_like(x)
     for i in range(x.shape[0]):
         top = x[i].max()
@@ -54,7 +54,7 @@ def softmax(x: Any) -> Any:
 
 
 def logistic_loop(x: Any, turns: int) -> Any:
-    """`programs.logistic_loop`; without a compiler it is what numpy and Python make of it."""
+    """Compute `programs.logistic_loop`. Without a compiler, numpy and Python run it."""
     rate, one = np.float32(3.7), np.float32(1.0)
     for _ in range(turns):
         x = rate * x * (one - x)
@@ -62,7 +62,7 @@ def logistic_loop(x: Any, turns: int) -> Any:
 
 
 def stencil(u: Any) -> Any:
-    """`programs.stencil` of a matrix."""
+    """Compute `programs.stencil` of a matrix."""
     out = np.empty((u.shape[0] - 2, u.shape[1] - 2), u.dtype)
     for i in range(1, u.shape[0] - 1):
         for j in range(1, u.shape[1] - 1):
@@ -72,7 +72,9 @@ def stencil(u: Any) -> Any:
 
 
 def deviation(x: Any) -> Any:
-    """`programs.deviation` of a vector; the sums are of float64, since one loop adds up a rounding error at each turn."""
+    """Compute `programs.deviation` of a vector. The sums are float64, since one loop adds up a rounding error at each
+    turn.
+    """
     total = 0.0
     for v in x:
         total += v
@@ -84,7 +86,7 @@ def deviation(x: Any) -> Any:
 
 
 def n_body(positions: Any, masses: Any) -> Any:
-    """`programs.n_body`."""
+    """Compute `programs.n_body`."""
     out = np.zeros_like(positions)
     for i in range(positions.shape[0]):
         for j in range(positions.shape[0]):

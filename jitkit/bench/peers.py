@@ -83,14 +83,14 @@ class Peers(Benchmark):
     efforts = (FULL, QUICK)
 
     def all_steps(self) -> list[Step]:
-        """One step a row."""
+        """Return one step for each row."""
         return [
             Step(f"{row.group}: {row.name}", functools.partial(measure_row, row, self.effort))
             for row in (*ROWS, *DERIVATIVE_ROWS, *LARGE_ROWS, *LADDER_ROWS, *LOOPS_ROWS)
         ]
 
     def lines(self, result: Result) -> list[Line]:
-        """Both times, their ratio, and whether that is the target."""
+        """Return both times, their ratio, and whether the ratio reaches the target."""
         ratio = result.ratio
         cells = (
             result.row.name,
@@ -104,7 +104,7 @@ class Peers(Benchmark):
         return [Line(result.row.group, cells, (), result.is_good)]
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """How many targets were met, and how many missed, with their names."""
+        """Return how many targets were met, and how many missed, with their names."""
         named = {verdict: [r for r in results if r.verdict == verdict] for verdict in ("met", "missed", "not resolved")}
         missed = ", ".join(f"{r.row.name} ({r.ratio.median:.2f})" for r in named["missed"])
         return [
@@ -113,7 +113,7 @@ class Peers(Benchmark):
         ]
 
     def appendix(self, results: Sequence[Result]) -> Appendix | None:
-        """The programs that further libraries ran, too, with the times of all."""
+        """Return the programs that further libraries also ran, with all times."""
         compared = [result for result in results if result.others]
         if not compared:
             return None
@@ -137,14 +137,14 @@ class Peers(Benchmark):
         return Appendix(columns, lines, remark.strip())
 
     def _remark_on_numba(self, compared: Sequence[Result]) -> str:
-        """Why a cell of numba's is empty."""
+        """Say why a cell of numba's is empty."""
         if not any("numba" in result.others for result in compared):
             return f"numba: {MISSING}."
         without = [result.row.name for result in compared if "numba" not in result.others]
         return f"numba has no turn at {', '.join(without)}: {BLAS}." if without else ""
 
     def row_data(self, result: Result) -> dict[str, Any]:
-        """Both times, ratio and target."""
+        """Return both times, ratio and target."""
         return {
             "group": result.row.group,
             "name": result.row.name,

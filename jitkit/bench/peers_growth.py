@@ -1,7 +1,8 @@
 """`jitkit bench growth`: how many times JAX's time something takes, as it grows, and the exponent of that ratio.
 
-A slope of 0 is a cost that grows as JAX's does; above it, what is measured at a small size flatters. Tracing and lowering are
-measured in processor time, with the garbage collector as it runs for users: what it costs grows with what is alive.
+A slope of 0 means that the cost grows as JAX's does. With a larger slope, a measurement at a small size flatters.
+Tracing and lowering are measured in processor time, with the garbage collector as it runs for users, because its cost
+grows with the number of live objects.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .words import duration
 
 
 class Row(NamedTuple):
-    """Something of which there may be more: a group, a name, what is counted, the sizes, and how one of them is measured."""
+    """Something that can grow: a group, a name, what is counted, the sizes, and the function that measures one of them."""
 
     group: str
     name: str
@@ -44,7 +45,9 @@ class Result(NamedTuple):
 
 
 def _in_turns(act: Callable[[Library], Callable[[], Any]], effort: Effort) -> Measured:
-    """Processor time of what `act` makes for each library, anew in each round; a first round is for warming up."""
+    """Measure the processor time of the actions that `act` makes for each library, anew in each round. A first round
+    warms up.
+    """
     seconds: Measured = {library.name: [] for library in LIBRARIES}
     start = time.monotonic()
     for i, order in enumerate(timing.orders(LIBRARIES, effort.once + 1)):
@@ -128,7 +131,7 @@ class Growth(Benchmark):
     efforts = (FULL, QUICK)
 
     def all_steps(self) -> list[Step]:
-        """One step a row."""
+        """Return one step for each row."""
         return [
             Step(
                 f"{row.group}: {row.name}",
@@ -138,7 +141,7 @@ class Growth(Benchmark):
         ]
 
     def lines(self, result: Result) -> list[Line]:
-        """A line for each size; the slope stands at the last."""
+        """Return a line for each size, with the slope on the last."""
         last = max(result.ratios)
         slope = f"{result.slope.value:+.2f} ± {result.slope.error:.2f}"
         return [
@@ -158,14 +161,14 @@ class Growth(Benchmark):
         ]
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """What grows faster than in JAX, beyond what chance explains."""
+        """Return the rows that grow faster than in JAX, beyond what chance explains."""
         faster = [f"{r.row.name} ({r.slope.value:+.2f})" for r in results if r.slope.value - 2 * r.slope.error > 0.05]
         if not faster:
             return ["Nothing was seen to grow faster than JAX's."]
         return [f"Grows faster than JAX's: {', '.join(faster)}."]
 
     def row_data(self, result: Result) -> dict[str, Any]:
-        """All ratios and the slope."""
+        """Return all ratios and the slope."""
         return {
             "group": result.row.group,
             "name": result.row.name,

@@ -23,25 +23,25 @@ def _after_many_uses(action: Action) -> Action:
 
 
 def flatten(leaves: int) -> Callable[[Library], Action]:
-    """Take a tree of parts apart."""
+    """Flatten a tree of parts."""
     tree = programs.tree_of_parts(leaves)
     return lambda library: _after_many_uses(functools.partial(library.trees.tree_flatten, tree))
 
 
 def map_leaves(leaves: int) -> Callable[[Library], Action]:
-    """Map it, by a function that does nothing."""
+    """Map a tree by a function that does nothing."""
     tree = programs.tree_of_parts(leaves)
     return lambda library: _after_many_uses(functools.partial(library.trees.tree_map, lambda leaf: leaf, tree))
 
 
 def flatten_with_path(leaves: int) -> Callable[[Library], Action]:
-    """Take it apart, with the way to each leaf."""
+    """Flatten a tree, with the path of each leaf."""
     tree = programs.tree_of_parts(leaves)
     return lambda library: _after_many_uses(functools.partial(library.trees.tree_flatten_with_path, tree))
 
 
 def call_in_and_out(leaves: int) -> Callable[[Library], Action]:
-    """A warm call on a dict of arrays, which returns one."""
+    """Prepare a warm call that takes a dict of arrays and returns one."""
 
     def prepare(library: Library) -> Action:
         x = library.array(np.ones(4, np.float32))
@@ -59,7 +59,7 @@ def _call_to_one(library: Library) -> Action:
 
 
 def traced_model(library: Library, what: str, blocks: int) -> Callable[[], Any]:
-    """The trace of a new transformer: of its loss, of the gradient, of gradients of a batch, of a Hessian times a vector."""
+    """Trace a new transformer: its loss, the gradient, gradients of a batch, a Hessian times a vector."""
     params, x, classes = programs.transformer_data(blocks)
     blocks_of = [{name: library.array(value) for name, value in block.items()} for block in params]
     loss = programs.transformer(library.np, library.lax)

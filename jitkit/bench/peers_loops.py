@@ -29,7 +29,7 @@ class Result(NamedTuple):
     found: by_loops.Measured
 
     def median(self, library: str) -> float:
-        """Seconds of a call."""
+        """Return the seconds of a call."""
         return Spread.of(self.found.run[library]).median
 
     @property
@@ -71,11 +71,11 @@ class Loops(Benchmark):
     efforts = (FULL, QUICK)
 
     def all_steps(self) -> list[Step]:
-        """One step a program."""
+        """Return one step for each program."""
         return [Step(name, functools.partial(measure, name, self.effort)) for name in by_loops.PROGRAMS]
 
     def lines(self, result: Result) -> list[Line]:
-        """Both compilers, one beside the other."""
+        """Return both compilers' figures, side by side."""
         found, ratio, both = result.found, result.ratio, (THEIRS.name, OURS.name)
         cells = (
             result.name,
@@ -89,7 +89,7 @@ class Loops(Benchmark):
         return [Line("", cells)]
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """Who moves fewer bytes, and who is faster."""
+        """Say which compiler moves fewer bytes, and which is faster."""
         fewer = [r.name for r in results if r.found.bytes[OURS.name] < r.found.bytes[THEIRS.name]]
         faster = [r.name for r in results if r.ratio.median < 1]
         return [
@@ -97,7 +97,7 @@ class Loops(Benchmark):
         ]
 
     def row_data(self, result: Result) -> dict[str, Any]:
-        """Everything, by library."""
+        """Return all measurements, by library."""
         found = result.found
         return {
             "name": result.name,

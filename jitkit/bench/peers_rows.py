@@ -1,4 +1,4 @@
-"""The rows of `jitkit bench peers`: what is measured of both libraries, and how many times JAX's time it may take."""
+"""The rows of `jitkit bench peers`: what is measured with both libraries, and how many times JAX's time it may take."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .timing import Action
 
 
 class Effort(NamedTuple):
-    """How long to measure: rounds of batches of so many seconds, rounds of what is done once a round, fresh processes for
-    each library, and after how many seconds a row has had enough.
+    """How long to measure: rounds, seconds of a batch, rounds of what is done once a round, fresh processes for each
+    library, and the seconds after which a row has had enough.
 
-    Many short batches are better than few long ones: on a machine that has other things to do, most of the short
-    ones are not interrupted, and the median is one of these.
+    Many short batches are better than few long ones: on a busy machine most short ones are not interrupted, and the
+    median is one of these.
     """
 
     rounds: int
@@ -181,7 +181,7 @@ def _iterate(library: Library) -> Action:
 
 
 def _as_numpy(library: Library) -> Action:
-    """Many looks at one array. (The first two take longer with jitkit: docs/benchmarks.md says how long.)"""
+    """Read one array many times. (The first two reads take longer with jitkit: docs/benchmarks.md says how long.)"""
     return functools.partial(np.asarray, library.array(_SMALL))
 
 
@@ -226,7 +226,7 @@ def _run_loop(library: Library) -> Action:
 def _others(
     name: str, program: Callable[..., Any], compiled: Callable[..., Any] | None, *arguments: Any
 ) -> Callable[[], Mapping[str, Action]]:
-    """The program in numpy, or in Python, and as numba compiles `compiled`, where it is installed."""
+    """Return the program in numpy, or in Python, and numba's version of `compiled`, if it is installed."""
 
     def make() -> Mapping[str, Action]:
         actions: dict[str, Action] = {name: functools.partial(program, *arguments)}
@@ -256,16 +256,14 @@ def once_a_round(act: Callable[[Library], float], rounds: int, limit: float) -> 
 
 
 def clocked(action: Action) -> tuple[Any, float]:
-    """What an action returns, and how many seconds it took."""
+    """Return what an action returns, and how many seconds it took."""
     start = time.perf_counter()
     result = action()
     return result, time.perf_counter() - start
 
 
 def _trace(library: Library) -> tuple[Any, int, float]:
-    """A new function of 1,500 equations, traced: what it was traced to, the number of equations, the
-    seconds.
-    """
+    """Trace a new function of 1,500 equations; return its trace, the number of equations and the seconds."""
     x, y = library.array(_SMALL), library.array(_SMALL + 1)
     jitted = library.jit(programs.long_program(library.np))
     traced, seconds = clocked(lambda: jitted.trace(x, y))
@@ -308,7 +306,9 @@ def _import(effort: Effort) -> Measured:
 
 
 def _import_and_names(effort: Effort) -> Measured:
-    """jitkit's names come, with their rooms and numpy, when they are asked for: here, those that every program asks for."""
+    """Import a library and the names that every program asks for. jitkit imports rooms and numpy when somebody asks for
+    one of their names.
+    """
     return once_a_round(
         lambda library: fresh.import_seconds(library.name, "jax.jit, jnp.sin"), effort.processes, effort.seconds
     )

@@ -84,14 +84,14 @@ def _look(theme: Theme) -> Any:
 
 
 class Drawing(NamedTuple):
-    """A figure that is drawn when somebody wants to see it, on the ground that it is wanted on; inches."""
+    """A figure, in inches, that is drawn on demand, on the ground that is asked for."""
 
     draw: Callable[[Figure, Theme], None]
     width: float = 12.0
     height: float = 6.75
 
     def figure(self, theme: Theme = LIGHT) -> Figure:
-        """The figure. No window is opened."""
+        """Return the figure, without opening a window."""
         with matplotlib.rc_context(_look(theme)):
             made = _empty(self.width, self.height)
             self.draw(made, theme)
@@ -99,7 +99,7 @@ class Drawing(NamedTuple):
         return made
 
     def png(self, theme: Theme = LIGHT, dpi: int = 80) -> bytes:
-        """The figure as the bytes of a PNG."""
+        """Return the figure as the bytes of a PNG."""
         made = io.BytesIO()
         with matplotlib.rc_context(_look(theme)):
             self.figure(theme).savefig(made, dpi=dpi, format="png")
@@ -121,7 +121,9 @@ def _empty(width: float, height: float) -> Figure:
 
 @contextmanager
 def figure(path: Path, width: float = 12.0, height: float = 6.75) -> Iterator[Figure]:
-    """A figure of so many inches (a slide of 16 to 9) on a light ground, written to a PNG when the block ends."""
+    """Open a figure of this size in inches (a slide is 16 to 9) on a light ground, and write it to a PNG when the block
+    ends.
+    """
     with matplotlib.rc_context(_look(LIGHT)):
         made = _empty(width, height)
         yield made
@@ -137,9 +139,7 @@ def bare(axes: Any) -> None:
 
 
 def signed(made: Figure, theme: Theme, title: str, where: str, notes: Sequence[str] = ()) -> None:
-    """Put a title over a figure of several parts, and below it what is to be noted, and on what machine it was
-    measured.
-    """
+    """Put a title over a figure of several parts, and below it notes and the machine."""
     if title:
         made.suptitle(title, fontsize=20, fontweight="bold", x=0.02, ha="left")
     below = "\n".join([*notes, where])

@@ -1,6 +1,4 @@
-"""What is measured, written once for both libraries: each program takes the numpy of the library it is
-for.
-"""
+"""The programs that are measured, written once for both libraries: each takes the numpy of its library."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ SELU_LAMBDA = 1.05
 
 
 def selu(jnp: Any) -> Callable[[Any], Any]:
-    """The scaled exponential linear unit of JAX's tutorial on jit."""
+    """Return the scaled exponential linear unit of JAX's tutorial on jit."""
 
     def selu(x: Any, alpha: float = SELU_ALPHA, lmbda: float = SELU_LAMBDA) -> Any:
         return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
@@ -23,7 +21,7 @@ def selu(jnp: Any) -> Callable[[Any], Any]:
 
 
 def add_one(jnp: Any) -> Callable[[Any], Any]:
-    """As little work as a call can do, so that what is measured is the call."""
+    """Add one: as little work as a call can do, so that the call is what is measured."""
 
     def add_one(x: Any) -> Any:
         return x + 1.0
@@ -32,7 +30,7 @@ def add_one(jnp: Any) -> Callable[[Any], Any]:
 
 
 def add_all(jnp: Any) -> Callable[..., Any]:
-    """One array out of eight."""
+    """Add eight arrays."""
 
     def add_all(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
         return a + b + c + d + e + f + g + h
@@ -41,7 +39,7 @@ def add_all(jnp: Any) -> Callable[..., Any]:
 
 
 def step_all(jnp: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """A dict in, a dict out: a training step without the mathematics."""
+    """Map a dict to a dict: a training step without the mathematics."""
 
     def step_all(params: dict[str, Any]) -> dict[str, Any]:
         return {name: value * 0.9 for name, value in params.items()}
@@ -50,7 +48,7 @@ def step_all(jnp: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 
 def long_program(jnp: Any, repeats: int = 500) -> Callable[[Any, Any], Any]:
-    """Straight-line code of three equations a repeat. A new function each time, so that nothing is cached."""
+    """Return a new function of straight-line code, three equations a repeat, so that no cache knows it."""
 
     def long_program(x: Any, y: Any) -> Any:
         for _ in range(repeats):
@@ -61,7 +59,7 @@ def long_program(jnp: Any, repeats: int = 500) -> Callable[[Any, Any], Any]:
 
 
 def network(jnp: Any) -> Callable[[dict[str, Any], Any], Any]:
-    """Two dense layers. A new function each time, so that nothing is cached."""
+    """Return a new function, two dense layers, so that no cache knows it."""
 
     def network(params: dict[str, Any], x: Any) -> Any:
         hidden = jnp.tanh(x @ params["w1"] + params["b1"])
@@ -71,7 +69,7 @@ def network(jnp: Any) -> Callable[[dict[str, Any], Any], Any]:
 
 
 def softmax(jnp: Any) -> Callable[[Any], Any]:
-    """The softmax of each row."""
+    """Compute the softmax of each row."""
 
     def softmax(x: Any) -> Any:
         powers = jnp.exp(x - x.max(axis=-1, keepdims=True))
@@ -81,7 +79,7 @@ def softmax(jnp: Any) -> Callable[[Any], Any]:
 
 
 def layer_norm(jnp: Any) -> Callable[[Any, Any, Any], Any]:
-    """Each row with mean 0 and deviation 1, scaled and shifted."""
+    """Normalise each row to mean 0 and deviation 1, then scale and shift it."""
 
     def layer_norm(x: Any, scale: Any, shift: Any) -> Any:
         centred = x - x.mean(axis=-1, keepdims=True)
@@ -91,7 +89,7 @@ def layer_norm(jnp: Any) -> Callable[[Any, Any, Any], Any]:
 
 
 def logistic_loop(lax: Any, turns: int) -> Callable[[Any], Any]:
-    """The logistic map, a number of times: turns that depend on each other, so that nothing can be vectorised."""
+    """Iterate the logistic map: the turns depend on each other, so nothing can be vectorised."""
 
     def logistic_loop(x: Any) -> Any:
         return lax.fori_loop(0, turns, lambda i, x: 3.7 * x * (1.0 - x), x)
@@ -100,7 +98,7 @@ def logistic_loop(lax: Any, turns: int) -> Callable[[Any], Any]:
 
 
 def logistic_steps(np: Any, turns: int) -> Callable[[Any], Any]:
-    """`logistic_loop` as one writes it where the turns are Python's."""
+    """Compute `logistic_loop` with a Python loop."""
 
     def logistic_steps(x: Any) -> Any:
         for _ in range(turns):
@@ -111,7 +109,7 @@ def logistic_steps(np: Any, turns: int) -> Callable[[Any], Any]:
 
 
 def stencil(jnp: Any) -> Callable[[Any], Any]:
-    """A step of heat through a plate: each inner point moves towards the mean of its four neighbours."""
+    """Compute a step of heat through a plate: each inner point moves towards the mean of its four neighbours."""
 
     def stencil(u: Any) -> Any:
         inner = u[1:-1, 1:-1]
@@ -121,7 +119,7 @@ def stencil(jnp: Any) -> Callable[[Any], Any]:
 
 
 def deviation(jnp: Any) -> Callable[[Any], Any]:
-    """The standard deviation: two reductions, with a pass over the numbers in between."""
+    """Compute the standard deviation: two reductions, with a pass over the numbers in between."""
 
     def deviation(x: Any) -> Any:
         centred = x - jnp.mean(x)
@@ -134,7 +132,7 @@ SOFTENING = 1e-2  # of gravity at small distances, so that a body does not attra
 
 
 def n_body(jnp: Any) -> Callable[[Any, Any], Any]:
-    """The acceleration of each body by all of them: (n, 3) positions and (n,) masses to (n, 3)."""
+    """Compute the acceleration of each body by all others: (n, 3) positions and (n,) masses to (n, 3)."""
 
     def n_body(positions: Any, masses: Any) -> Any:
         apart = positions[None, :, :] - positions[:, None, :]
@@ -147,7 +145,7 @@ def n_body(jnp: Any) -> Callable[[Any, Any], Any]:
 def network_data(
     rows: int, inputs: int, hidden: int, outputs: int
 ) -> tuple[dict[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
-    """Parameters of a `network`, and a batch for it, as numpy float32."""
+    """Return parameters of a `network`, and a batch for it, as numpy float32."""
     rng = np.random.default_rng(0)
 
     def normal(*shape: int) -> np.ndarray[Any, Any]:
@@ -159,7 +157,9 @@ def network_data(
 
 
 def transformer(jnp: Any, lax: Any, heads: int = 4) -> Callable[[Any, Any, Any], Any]:
-    """The loss of a transformer: of params for each block, of a text as vectors, and of the right classes. A new function each time."""
+    """Return a new function, the loss of a transformer: of the parameters of each block, a text as vectors, and the
+    right classes.
+    """
 
     def normed(x: Any, scale: Any, shift: Any) -> Any:
         centred = x - jnp.mean(x, axis=-1, keepdims=True)
@@ -185,7 +185,7 @@ def transformer(jnp: Any, lax: Any, heads: int = 4) -> Callable[[Any, Any, Any],
 
 
 def transformer_data(blocks: int, length: int = 16, width: int = 32) -> tuple[Any, Any, Any]:
-    """Parameters, a text and classes for a `transformer`, as numpy arrays."""
+    """Return parameters, a text and classes for a `transformer`, as numpy arrays."""
     rng = np.random.default_rng(0)
     square, row = (width, width), (width,)
     shapes: dict[str, tuple[int, ...]] = {"q": square, "k": square, "v": square, "o": square}
@@ -199,6 +199,6 @@ def transformer_data(blocks: int, length: int = 16, width: int = 32) -> tuple[An
 
 
 def tree_of_parts(leaves: int) -> dict[str, Any]:
-    """A tree with about this many leaves, of parts of which no two are alike: lists of several lengths, tuples, None."""
+    """Return a tree with about this many leaves, whose parts all differ: lists of several lengths, tuples, None."""
     parts = range(leaves // 5)
     return {f"part{i}": {f"w{i}": 1.0, f"b{i}": (2.0, None), "s": [3.0] * (i % 5), "t": (4.0,)} for i in parts}

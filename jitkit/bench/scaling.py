@@ -1,7 +1,7 @@
-"""`jitkit bench scaling`: how the cost of each stage grows with what it is given, and the fitted exponent.
+"""`jitkit bench scaling`: how the cost of each stage grows with its input, and the fitted exponent.
 
-What grows worse than linearly in the stages that are ours (trace, lower, a hit in the cache) would be a defect;
-`compile` and `run` are XLA's.
+Growth worse than linear in our own stages (trace, lower, a hit in the cache) would be a defect; `compile` and `run` are
+XLA's.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def _leaves(n: int, effort: Effort, compiles: bool) -> Point:
 
 
 def _cache_entries(n: int, effort: Effort, compiles: bool) -> Point:
-    """`run` is a call that hits the entry made first; `trace` is one that misses, with all that is noted of it."""
+    """Measure calls of a function with n entries in its cache. `run` is a hit of the first entry, `trace` a miss with
+    its record.
+    """
     x = jitkit.device_put(np.arange(8, dtype=np.float32))
 
     def make() -> Any:
@@ -147,7 +149,7 @@ class Scaling(Benchmark):
     efforts = (FULL, QUICK)
 
     def all_steps(self) -> list[Step]:
-        """One step an axis."""
+        """Return one step for each axis."""
         return [
             Step(
                 axis.name,
@@ -157,7 +159,7 @@ class Scaling(Benchmark):
         ]
 
     def lines(self, result: Result) -> list[Line]:
-        """A line for each quantity."""
+        """Return a line for each quantity."""
         lines = []
         sizes = list(result.points)
         group = f"{result.axis.name}: {sizes[0]:,} to {sizes[-1]:,} {result.axis.unit}"
@@ -201,7 +203,7 @@ class Scaling(Benchmark):
         return sentences
 
     def row_data(self, result: Result) -> dict[str, Any]:
-        """All points and slopes."""
+        """Return all points and slopes."""
         return {
             "axis": result.axis.name,
             "unit": result.axis.unit,
@@ -212,7 +214,7 @@ class Scaling(Benchmark):
 
 
 def _slope_data(slope: Slope) -> dict[str, Any]:
-    """JSON has no nan."""
+    """Return a slope for JSON, which has no nan."""
     return {name: None if math.isnan(value) else value for name, value in slope._asdict().items()} | {
         "growth": slope.words
     }

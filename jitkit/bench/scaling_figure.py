@@ -25,7 +25,7 @@ _CONSTANT = 0.15  # an exponent up to which nothing is said to grow
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
-    """`scaling` has the seconds, `scaling-memory` the bytes; one panel an axis."""
+    """Return `scaling`, the seconds, and `scaling-memory`, the bytes, with one panel an axis."""
     made = {}
     for name, quantities, title, ylabel in (
         ("scaling", SECONDS, "What each stage costs as things grow", "time (band: quartiles)"),
@@ -99,7 +99,7 @@ def _draw_axis(axes: Any, theme: Theme, result: Result, quantities: Sequence[str
 
 
 def _said(slope: Slope) -> str:
-    """How something grows, as it is written on a slide."""
+    """Return how something grows, in the words of a slide."""
     if slope.words == "hidden":
         return "?"
     if slope.value <= _CONSTANT:
@@ -108,7 +108,7 @@ def _said(slope: Slope) -> str:
 
 
 def _apart(heights: Sequence[float], gap: float = 0.085) -> list[float]:
-    """Heights between 0 and 1, moved until no two are closer than a line of text, in their order."""
+    """Move heights between 0 and 1 until no two are closer than a line of text, and keep their order."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     moved = list(heights)
     for previous, here in itertools.pairwise(order):

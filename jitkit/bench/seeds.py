@@ -1,8 +1,8 @@
 """`jitkit bench seeds`: what four tutorials on jit claim to have measured, measured again, with jitkit and with JAX.
 
-The published times are other machines', and older versions'. So each claim is taken as what it wants to teach: that
-one way is so many times faster than another. It holds when the factor is at least the square root of the published one;
-where no number was published, there is nothing that could hold.
+The published times are those of other machines and older versions. So a claim is taken as what it teaches: one way is
+some factor faster than another. It holds if the factor is at least the square root of the published one. A claim
+without a published number cannot hold or fail.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Measured(NamedTuple):
     spreads: tuple[dict[str, Spread], ...]
 
     def factor(self, library: Library) -> float:
-        """How many times longer the first side takes than the last: the ratio of their medians, which the table shows."""
+        """Return how many times as long the first side takes as the last: the ratio of the medians in the table."""
         slow, fast = self.spreads[0][library.name], self.spreads[-1][library.name]
         return slow.median / fast.median
 
     def verdict(self, library: Library) -> str:
-        """What is left of the claim with this library today."""
+        """Return the verdict on the claim with this library today."""
         return verdict(self.claim.factor, self.factor(library))
 
 
@@ -42,12 +42,14 @@ UNPUBLISHED = "no number was published"
 
 
 def needed(published: float) -> float:
-    """The least factor with which a claim holds: the square root of the published one, but not less than 1.1."""
+    """Return the least factor with which a claim holds: the square root of the published one, but not less than 1.1."""
     return max(math.sqrt(published), 1.1)
 
 
 def verdict(published: float | None, measured: float) -> str:
-    """What is left of a claim: `holds`, `holds, but less so`, `no longer holds`; or that there is nothing to hold."""
+    """Return the verdict on a claim: `holds`, `holds, but less so`, `no longer holds`; or that it has no number that
+    could hold.
+    """
     if published is None:
         return UNPUBLISHED
     if measured < 1.1:
@@ -59,7 +61,7 @@ def verdict(published: float | None, measured: float) -> str:
 
 
 class Effort(NamedTuple):
-    """How long to measure: rounds of batches of so many seconds, and rounds of what is done anew each time."""
+    """How long to measure: rounds, seconds of a batch, and rounds of what is done anew each time."""
 
     rounds: int
     batch: float
@@ -71,7 +73,7 @@ QUICK = Effort(rounds=15, batch=0.003, once=2)
 
 
 def measure_claim(claim: Claim, effort: Effort) -> Measured:
-    """Every side with both libraries, in turns."""
+    """Measure every side with both libraries, in turns."""
     seconds: dict[tuple[str, str], list[float]] = {}
     repeated: dict[tuple[str, str], Action] = {}
     once: dict[tuple[str, str], Callable[[], float]] = {}
@@ -113,11 +115,11 @@ class Seeds(Benchmark):
     efforts = (FULL, QUICK)
 
     def all_steps(self) -> list[Step]:
-        """One step a claim."""
+        """Return one step for each claim."""
         return [Step(claim.name, functools.partial(measure_claim, claim, self.effort)) for claim in CLAIMS]
 
     def lines(self, result: Measured) -> list[Line]:
-        """A line for each side; the verdict under the last."""
+        """Return a line for each side, and the verdict under the last."""
         lines = []
         for side, spreads in zip(result.claim.sides, result.spreads, strict=True):
             ours, theirs = spreads[OURS.name], spreads[THEIRS.name]
@@ -134,17 +136,17 @@ class Seeds(Benchmark):
         return lines
 
     def summary(self, results: Sequence[Measured]) -> list[str]:
-        """How many claims hold, of those that have a number."""
+        """Return how many of the claims with a number hold."""
         verdicts = [result.verdict(OURS) for result in results]
         published = len(verdicts) - verdicts.count(UNPUBLISHED)
         return [f"{verdicts.count('holds')} of {published} published claims hold with jitkit, on this machine."]
 
     def footnotes(self) -> list[str]:
-        """The sources, by their numbers."""
+        """Return the sources, by their numbers."""
         return [f"[{i}] {source}" for i, source in enumerate(SOURCES, 1)]
 
     def row_data(self, result: Measured) -> dict[str, Any]:
-        """The sides, the factors, the verdicts."""
+        """Return the sides, the factors, the verdicts."""
         claim = result.claim
         sides = [
             {"name": side.name, "published": side.published, **{n: s._asdict() for n, s in spreads.items()}}
@@ -162,7 +164,7 @@ class Seeds(Benchmark):
 
 
 def conclusion(result: Measured) -> list[str]:
-    """The factors and the verdict in words, and what is to be known of the claim."""
+    """Return the factors and the verdict in words, and the remark on the claim."""
     claim = result.claim
     published = "" if claim.factor is None else f"published {times(claim.factor)}, "
     factors = ", ".join(f"{library.name} {times(result.factor(library))}" for library in LIBRARIES)

@@ -15,7 +15,7 @@ from .words import times
 
 
 def drawings(results: Sequence[Measured], where: str) -> dict[str, Drawing]:
-    """`seeds`: a row a way of doing it, in groups of claims, with the factors at the right."""
+    """Return `seeds`: a row for each side, in groups of claims, with the factors at the right."""
     rows = sum(len(result.claim.sides) + 0.9 for result in results)
     return {"seeds": Drawing(lambda f, t: _draw(f, t, results, where), width=14.0, height=3.6 + 0.36 * rows)}
 

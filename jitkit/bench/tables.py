@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 
 class Column(NamedTuple):
-    """A column: its name, its width in characters, where its text stands ("<" or ">"). In a window that is too
-    narrow, columns of the highest `rank` are left out first; those of rank 0 stay.
+    """A column: its name, its width in characters, and its alignment ("<" or ">"). If the window is too narrow, columns
+    of the highest `rank` are left out first; those of rank 0 stay.
     """
 
     name: str
@@ -19,8 +19,8 @@ class Column(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A row: the group that it belongs to, a text for each column, and sentences that stand below it. `is_good`
-    says how the last cell is to be taken, if in any way.
+    """A row: its group, a text for each column, and sentences that stand below it. `is_good` says whether the last cell
+    is good or bad news, if either.
     """
 
     group: str
@@ -33,7 +33,7 @@ INDENT, GAP = 2, 2
 
 
 def fitting(columns: Sequence[Column], width: int) -> list[int]:
-    """The indices of the columns to be shown in this width."""
+    """Return the indices of the columns that fit into this width."""
     kept = list(range(len(columns)))
     while INDENT + sum(columns[i].width + GAP for i in kept) - GAP > width:
         worst = max(kept, key=lambda i: (columns[i].rank, i))
@@ -44,18 +44,18 @@ def fitting(columns: Sequence[Column], width: int) -> list[int]:
 
 
 def row(columns: Sequence[Column], cells: Sequence[str], kept: Sequence[int]) -> str:
-    """One row of text. What is too long pushes the rest to the right: nothing is cut off."""
+    """Return one row of text. A text that is too long pushes the rest to the right: nothing is cut off."""
     texts = [f"{cells[i]:{columns[i].align}{columns[i].width}}" for i in kept]
     return (" " * INDENT + (" " * GAP).join(texts)).rstrip()
 
 
 def head(columns: Sequence[Column], kept: Sequence[int]) -> str:
-    """The names of the columns."""
+    """Return the names of the columns."""
     return row(columns, [column.name for column in columns], kept)
 
 
 def text(columns: Sequence[Column], lines: Sequence[Line], width: int = 100) -> str:
-    """A whole table as text."""
+    """Return a whole table as text."""
     return "\n".join(_text_lines(columns, lines, width))
 
 
@@ -73,7 +73,7 @@ def _text_lines(columns: Sequence[Column], lines: Sequence[Line], width: int) ->
 
 
 def as_html(columns: Sequence[Column], lines: Sequence[Line]) -> str:
-    """A whole table for notebooks."""
+    """Return a whole table for notebooks."""
     sides = {"<": "left", ">": "right"}
     names = "".join(f"<th style='text-align: {sides[c.align]}'>{html.escape(c.name)}</th>" for c in columns)
     rows = [f"<tr>{names}</tr>"]

@@ -1,16 +1,15 @@
 """functions -> seconds: stopwatches that compare fairly.
 
-A machine does not stand still: clocks change, neighbours come and go. So things that are compared are
-measured in turns, a batch of one, a batch of the other, many rounds, and what is reported is the median over
-the rounds and the spread (the quartiles). A ratio is the median of the ratios *within* rounds: what slows
-both down in the same moment leaves it alone.
+A machine does not stand still: clocks change, neighbours come and go. So functions are compared in turns, a batch of
+one, a batch of the other, in many rounds. The report is the median over the rounds and the quartiles. A ratio is the
+median of the ratios *within* rounds: what slows both down at the same moment does not change it.
 
-Whoever comes after somebody that has just filled the caches with other data is slower for it, so no order is fair
-to all. Each round has an order of its own, drawn by chance, from a seed that is always the same.
+A function that runs after another finds the caches full of other data, and is slower, so no fixed order is fair. Each
+round has an order of its own, drawn at random from a constant seed.
 
-A batch is long enough for the clock, the loop around the calls costs the same for everybody, and the garbage
-collector waits. Computing is asynchronous, so whoever is measured must wait for the result: `wait` is called
-on the last result of each batch, inside of the measured time.
+A batch is long enough for the clock's resolution, the loop around the calls costs the same for all, and the garbage
+collector waits. Computation is asynchronous, so each function must wait for its result: `wait` is called on the last
+result of each batch, inside of the measured time.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Key = TypeVar("Key")  # what names a thing that is measured
 
 
 class Spread(NamedTuple):
-    """The middle of some measurements, and the quartiles around it."""
+    """The median of some measurements, with the quartiles."""
 
     median: float
     low: float
@@ -39,7 +38,7 @@ class Spread(NamedTuple):
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """The spread of at least one value."""
+        """Return the spread of at least one value."""
         if len(values) < 2:
             return cls(values[0], values[0], values[0], len(values))
         low, _, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -47,13 +46,13 @@ class Spread(NamedTuple):
 
 
 def no_wait(result: Any) -> None:
-    """For functions that are done when they return."""
+    """Wait for nothing: for functions that are done when they return."""
 
 
 @contextlib.contextmanager
 def quiet_collector() -> Iterator[None]:
-    """Collect garbage now, and not by itself before the block ends; what is alive now is not looked at again
-    in between. What somebody had set aside before, with `gc.freeze()`, stays aside.
+    """Collect garbage now, and not before the block ends; objects alive now are not scanned in between. Objects that
+    somebody had set aside with `gc.freeze()` stay aside.
     """
     was_enabled, was_frozen = gc.isenabled(), gc.get_freeze_count() > 0
     gc.collect()
@@ -72,7 +71,7 @@ Clock = Callable[[], float]
 
 
 def batch_seconds(action: Action, loops: int, wait: Callable[[Any], Any], clock: Clock | None = None) -> float:
-    """The time of `loops` calls, and of waiting for the last one, by call."""
+    """Return the time per call of `loops` calls, with the wait for the last one."""
     calls = itertools.repeat(None, loops)
     result = None
     clock = clock or time.perf_counter
@@ -84,7 +83,7 @@ def batch_seconds(action: Action, loops: int, wait: Callable[[Any], Any], clock:
 
 
 def loops_for(action: Action, seconds: float, wait: Callable[[Any], Any] = no_wait) -> int:
-    """How many calls take about this long: at least one."""
+    """Return how many calls take about this long, at least one."""
     loops = 1
     while True:
         took = batch_seconds(action, loops, wait) * loops
@@ -99,8 +98,8 @@ LEAST_ONCE = 5  # the same for what takes so long that it is done once a turn
 
 
 def orders(names: Iterable[Key], rounds: int) -> Iterator[list[Key]]:
-    """Who has a turn when: for each round all the names, in an order drawn by chance. Over many rounds everyone comes
-    after everyone else, and first, about equally often.
+    """Return the order of each round, drawn at random. Over many rounds each name follows each other one, and is first,
+    about equally often.
     """
     chance = random.Random(20_180_101)
     order = list(names)
@@ -118,15 +117,15 @@ def measure(
     limit: float = math.inf,
     clock: Clock | None = None,
 ) -> dict[str, list[float]]:
-    """Seconds per call of several actions, measured in turns: one value a round for each.
+    """Measure several actions in turns, and return the seconds per call: one value a round for each.
 
     Args:
       actions: what to measure, by name. Each is called without arguments; the first calls are not measured.
-      rounds: how many times everyone has a turn, at most; the order is another one in every round.
-      batch: about how many seconds one turn takes; an action that takes longer is called once a turn.
-      wait: called on the last result of a turn, inside of the measured time: `block_until_ready`, say.
-      limit: after how many seconds no other round is begun, once there are a few.
-      clock: of the turns; by default the clock on the wall. `time.process_time` is the time of all threads of this process alone.
+      rounds: how many turns each has, at most; every round has another order.
+      batch: about how many seconds one turn takes; a slower action is called once a turn.
+      wait: called on the last result of a turn, inside of the measured time, such as `block_until_ready`.
+      limit: after how many seconds no new round begins, once there are a few.
+      clock: the clock, by default the wall's. `time.process_time` counts the time of all threads of this process alone.
     """
     for action in actions.values():
         wait(action())
@@ -149,8 +148,8 @@ def measure(
 def measure_once(
     acts: Mapping[Key, Callable[[], float]], rounds: int, limit: float = math.inf
 ) -> dict[Key, list[float]]:
-    """Seconds of acts that take their own time, in turns: one value a round for each. The first turn is for warming
-    up; the limit is that of `measure`.
+    """Measure, in turns, functions that return their own time: one value a round for each. The first turn warms up; the
+    limit is that of `measure`.
     """
     measured: dict[Key, list[float]] = {name: [] for name in acts}
     for act in acts.values():
@@ -167,5 +166,5 @@ def measure_once(
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Spread:
-    """How many times longer ours takes than theirs: the spread of the ratios within rounds."""
+    """Return how many times as long ours takes as theirs: the spread of the ratios within rounds."""
     return Spread.of([a / b for a, b in zip(ours, theirs, strict=True)])

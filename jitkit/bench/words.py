@@ -9,7 +9,7 @@ from .timing import Spread
 
 
 def duration(seconds: float) -> str:
-    """A time in three digits and a unit: `812 ns`, `3.41 µs`, `25.0 ms`, `1.20 s`."""
+    """Return a time in three digits and a unit: `812 ns`, `3.41 µs`, `25.0 ms`, `1.20 s`."""
     for unit, scale in (("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3)):
         if seconds < 999.5 * scale:
             value = seconds / scale
@@ -18,7 +18,7 @@ def duration(seconds: float) -> str:
 
 
 def size(count: float) -> str:
-    """A number of bytes: `96 B`, `4.0 kB`, `16 MB`."""
+    """Return a number of bytes: `96 B`, `4.0 kB`, `16 MB`."""
     for unit, scale in (("B", 1.0), ("kB", 1e3), ("MB", 1e6)):
         if count < 999.5 * scale:
             value = count / scale
@@ -27,7 +27,7 @@ def size(count: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """A factor in three digits at most: `0.0007x`, `0.42x`, `1.3x`, `27x`, `9,400x`."""
+    """Return a factor in three digits at most: `0.0007x`, `0.42x`, `1.3x`, `27x`, `9,400x`."""
     if ratio < 0.995:
         return f"{ratio:.2f}x" if ratio >= 0.095 or ratio == 0 else f"{float(f'{ratio:.1g}'):f}".rstrip("0") + "x"
     if ratio < 9.95:
@@ -36,7 +36,7 @@ def times(ratio: float) -> str:
 
 
 def quartiles(spread: Spread) -> str:
-    """`3.1-4.0 µs`: the quartiles, with one unit where they have one. One round has none."""
+    """Write the quartiles, `3.1-4.0 µs`, with one unit if they share one. A single round has none."""
     if spread.rounds < 2:
         return "one round"
     low, high = duration(spread.low), duration(spread.high)
@@ -45,8 +45,8 @@ def quartiles(spread: Spread) -> str:
 
 
 def compared(ratio: float, other: str) -> str:
-    """`12 times faster than numpy`, `1.4 times slower than numpy`, `as fast as numpy`: a ratio of times,
-    theirs over ours, in words.
+    """Write a ratio of times, theirs over ours: `12 times faster than numpy`, `1.4 times slower than numpy`, `as fast
+    as numpy`.
     """
     if 0.95 < ratio < 1.05:
         return f"as fast as {other}"
@@ -55,7 +55,7 @@ def compared(ratio: float, other: str) -> str:
 
 
 def unknown(kind: str, name: str, names: Iterable[str]) -> str:
-    """What to say of a name that does not exist: the nearest that does, and all of them."""
+    """Say which names there are, and which is nearest to one that does not exist."""
     names = list(names)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."

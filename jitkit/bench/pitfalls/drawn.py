@@ -19,8 +19,8 @@ _SHOWN = ("lambda", "lengths", "weak-types", "optional-key", "static-changes", "
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
-    """`calls` has the pitfalls of `_SHOWN`, or those that there are; `pairs-1` and those that follow have all that are slow, in parts that
-    can be read on a slide. What ends in an error, or is wrong, has no time to be drawn.
+    """Return `calls`, with the pitfalls of `_SHOWN` or those that were measured, and `pairs-1` and so on, with all slow
+    ones, in parts that can be read on a slide. A program that ends in an error, or is wrong, has no time to draw.
     """
     chosen = [result for result in results if result.pitfall.name in _SHOWN] or list(results)[:6]
     columns = min(len(chosen), 3)
@@ -67,7 +67,7 @@ def _draw_calls(figure: Figure, theme: Theme, chosen: Sequence[Result], where: s
 
 
 def _parts(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
-    """What is drawn, a slide each: a title, and as many pairs as can be read from afar, the dearest first."""
+    """Return the slides, each a title and as many pairs as can be read from afar, the most expensive first."""
     found: list[tuple[str, list[Result]]] = []
     for title, group in (
         ("Compiled again at each call, from empty caches", [r for r in results if r.grows]),

@@ -24,7 +24,7 @@ _HERE = re.compile(re.escape(str(Path(__file__).parent) + os.sep))  # of no inte
 
 
 class Effort(NamedTuple):
-    """How long to measure a pair: rounds, at least and at most, and after how many seconds no other one is begun."""
+    """How long to measure a pair: rounds, at least and at most, and the seconds after which no new round begins."""
 
     least: int
     most: int
@@ -59,7 +59,7 @@ class Result(NamedTuple):
 
     @property
     def grows(self) -> bool:
-        """Whether the slow program compiles at every call: then the ratio is as large as one likes, with enough calls."""
+        """Whether the slow program compiles at every call. Then the ratio grows with the number of calls."""
         return bool(self.slow.calls) and all(call.compiles for call in self.slow.calls)
 
     @property
@@ -73,7 +73,7 @@ class Result(NamedTuple):
 
 
 def explanation(calls: Calls) -> tuple[str, ...]:
-    """What `explain` says of the last miss of a program, or why it has nothing to say."""
+    """Return what `explain` says of the last miss of a program, or why it has nothing to say."""
     misses = calls.misses
     if calls.error is not None:
         first, *others = str(calls.error).splitlines()
@@ -92,7 +92,7 @@ def _sentence(line: str) -> str:
 
 
 def counts(calls: Calls) -> Counts:
-    """What was counted, as a pitfall declares it."""
+    """Return what was counted, as a pitfall declares it."""
     return Counts(calls.traces, calls.compiles)
 
 
@@ -148,14 +148,14 @@ class Pitfalls(Benchmark):
         self.chosen = list(BY_NAME.values()) if name is None else [BY_NAME[name]]
 
     def all_steps(self) -> list[Step]:
-        """One step a pair."""
+        """Return one step for each pair."""
         return [
             Step(f"{pitfall.name}: {pitfall.title}", functools.partial(measure_pair, pitfall, self.effort))
             for pitfall in self.chosen
         ]
 
     def lines(self, result: Result) -> list[Line]:
-        """Counts and times, slow against mended, then the lesson and the sentence of `explain`."""
+        """Return counts and times, slow against mended, then the lesson and the sentence of `explain`."""
         pitfall, slow, mended = result.pitfall, result.slow, result.mended
         group = next(theme for theme, pitfalls in THEMES.items() if pitfall in pitfalls)
         cells = (
@@ -172,7 +172,7 @@ class Pitfalls(Benchmark):
         return [Line(group, cells, (lesson, f"explain: {' '.join(explanation(slow))}"))]
 
     def row_data(self, result: Result) -> dict[str, Any]:
-        """Both programs, call by call."""
+        """Return both programs, call by call."""
         return {
             "name": result.pitfall.name,
             "title": result.pitfall.title,
@@ -187,7 +187,9 @@ class Pitfalls(Benchmark):
         }
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """What grows, the dearest of the others, and whatever counted differently than it should."""
+        """Return the pairs whose cost grows, the most expensive of the others, and those that counted differently than
+        they should.
+        """
         sentences = []
         if len(results) > 1:
             growing = sum(result.grows for result in results)

@@ -1,8 +1,8 @@
 """One pitfall: two programs that mean the same, one of which falls in.
 
-A program is a generator. Each `yield` ends one call, whose time is taken (the result is waited for); a `float`
-that it yields is its own stopwatch's reading, and stands in place of ours. With a bare `yield` it is ready: what
-came before, compiling above all, is not part of a call.
+A program is a generator. Each `yield` ends one call, whose time is taken with the wait for the result. If it yields a
+`float`, this is the reading of its own stopwatch, and replaces ours. A bare `yield` says that it is ready: what came
+before, such as compiling, is not part of a call.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Counts(NamedTuple):
 
 
 class Pitfall(NamedTuple):
-    """A pair of programs, `slow` and `mended`, what each must count, and what is to be learned.
+    """A pair of programs, `slow` and `mended`, what each must count, and the lesson.
 
-    `raises` is the error that the slow one ends with. Where its fault is not its speed but what it gives, `wrong_from` is
-    the number of the first call, counted from 1, whose result or reading is wrong; else 0.
+    `raises` is the error that the slow one ends with. If its fault is not its speed but its results, `wrong_from` is
+    the number of the first wrong call, counted from 1; else 0.
     """
 
     name: str
@@ -41,5 +41,5 @@ class Pitfall(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the slow program gives something else than the mended one."""
+        """Whether the two programs give different results."""
         return self.wrong_from > 0

@@ -12,7 +12,7 @@ from .pair import Pitfall
 
 
 def sources(pitfall: Pitfall) -> tuple[str, str]:
-    """The slow program and the mended one, each with the definitions of its module that it uses."""
+    """Return the slow program and the mended one, each with the definitions of its module that it uses."""
     return _with_definitions(pitfall.slow), _with_definitions(pitfall.mended)
 
 
@@ -26,13 +26,13 @@ def _with_definitions(program: Callable[..., Any]) -> str:
 
 
 def _first(node: ast.stmt) -> int:
-    """The line where a statement begins, its decorators included."""
+    """Return the first line of a statement, its decorators included."""
     decorators = node.decorator_list if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
     return min([node.lineno, *[decorator.lineno for decorator in decorators]])
 
 
 def _names(node: ast.stmt) -> set[str]:
-    """What a statement at the top of a module defines; nothing when it is an import."""
+    """Return the names that a statement at the top of a module defines; none for an import."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return {node.name}
     if isinstance(node, ast.Assign):
@@ -41,7 +41,7 @@ def _names(node: ast.stmt) -> set[str]:
 
 
 def _used(program: Callable[..., Any], tree: ast.Module) -> set[str]:
-    """The name of the program, and those of its module that it uses, and those that these use."""
+    """Return the name of the program, and the names of its module that it uses, directly or through others."""
     nodes = {name: node for node in tree.body for name in _names(node)}
     wanted: set[str] = set()
     pending = [program.__name__]

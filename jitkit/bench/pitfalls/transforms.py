@@ -133,7 +133,7 @@ def layer(x: Any, w: Any) -> Any:
 
 
 def through(layer: Any) -> Any:
-    """The gradient of a loss through all layers."""
+    """Return the gradient of a loss through all layers."""
 
     def loss(weights: Any) -> Any:
         return lax.scan(lambda x, w: (layer(x, w), None), jnp.ones_like(weights[0]), weights)[0].sum()
@@ -142,7 +142,7 @@ def through(layer: Any) -> Any:
 
 
 def fitted(program: Any) -> Any:
-    """The program, if what it needs besides arguments and results fits into the memory of a small device."""
+    """Return the program, if what it needs besides arguments and results fits into a small device's memory."""
     needed = program.memory_analysis().temp_size_in_bytes
     if needed > MEMORY:
         raise MemoryError(
