@@ -1,4 +1,4 @@
-"""What authors and graders both know: where the clone is, where hidden checks are, how points and cells are named"""
+"""What authors and graders both need: where the clone is, where hidden checks are, how points and cells are named"""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ HIDDEN_BEHIND = HIDDEN / "behind_the_door.py"  # of the rungs whose compiler is 
 
 
 def hidden_checks(lab: Lab) -> pathlib.Path:
-    """The file of a lab's hidden checks, which need not be there."""
+    """Return the path of a lab's hidden checks, which need not exist."""
     return HIDDEN / f"{lab.name}.py"
 
 
 def shares(points: int, count: int) -> list[float]:
-    """Divides the points of an exercise among its checks: in 64ths, so that they sum to whole numbers exactly."""
+    """Divide the points of an exercise among its checks, in 64ths, so that they sum exactly."""
     each, more = divmod(64 * points, count)
     return [(each + (i < more)) / 64 for i in range(count)]
 
 
 def cell_id(kind: str, exercise: Exercise, name: str = "") -> str:
-    """`check-02-4-operands_in_order`, shortened where it is too long for an id."""
+    """Return `check-02-4-operands_in_order`, shortened if it is too long for an id."""
     return "-".join(part for part in (kind, exercise.id.replace(".", "-"), name) if part)[:64]

@@ -1,6 +1,6 @@
 """cells -> the text of a notebook, in nbformat 4.5
 
-Written without nbformat, so that what is generated is the same with every version of it. Ids are given, never drawn.
+It does not use nbformat, so that the generated files are the same with every version of it. Ids are given, never drawn.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def markdown(id: str, text: str, metadata: dict[str, Any] | None = None) -> Cell:
-    """A cell of text."""
+    """Return a cell of text."""
     return {"cell_type": "markdown", **_common(id, text, metadata)}
 
 
 def code(id: str, text: str, metadata: dict[str, Any] | None = None, output: str = "") -> Cell:
-    """A cell of Python that was not run. `output` is what is below it until it is, and says that it is the reference's."""
+    """Return a cell of Python that was not run. `output` stands below it until it is, and says that it is the
+    reference's.
+    """
     lines = [NOT_RUN, *output.splitlines(keepends=True)] if output else []
     outputs = [{"name": "stdout", "output_type": "stream", "text": lines}] if lines else []
     return {"cell_type": "code", "execution_count": None, "outputs": outputs, **_common(id, text, metadata)}
@@ -36,7 +38,7 @@ def _common(id: str, text: str, metadata: dict[str, Any] | None) -> Cell:
 
 
 def notebook_text(cells: Sequence[Cell]) -> str:
-    """The file of a notebook, as nbformat would write it. ValueError where two cells have one id."""
+    """Return the text of a notebook, as nbformat would write it. ValueError if two cells have one id."""
     ids = [cell["id"] for cell in cells]
     twice = sorted({id for id in ids if ids.count(id) > 1})
     if twice:

@@ -1,7 +1,8 @@
 """wrong versions of the rungs -> labs/from_scratch/failures.json: how each of them fails
 
-`python -m grading.authoring.failures [RUNG...]` runs them, of some rungs or of all, with the learners' seed. A learner whose package
-fails in the same way is asked the question of that version. `grading verify ladder` proves that the file is true.
+`python -m grading.authoring.failures [RUNG...]` runs the wrong versions of some or all rungs, with the learners' seed.
+A learner whose package fails in the same way gets the question of that version. `grading verify ladder` proves that the
+file is right.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""labs/*/lab.toml + the reference -> exercises.py, lab.ipynb, solutions/*.py, and what may be used in README.md
+"""labs/*/lab.toml + the reference -> exercises.py, lab.ipynb, solutions/*.py, and the table of helpers in README.md
 
-Nothing that a learner sees of an exercise is written by hand twice: signature and docstring are the reference's, the words
-are the manifest's. The files are committed, and `python -m grading generate --check` says whether they are fresh.
+Nothing about an exercise is written by hand twice: signature and docstring come from the reference, the other texts
+from the manifest. The files are committed; `python -m grading generate --check` says whether they are fresh.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ have finished, and `jitkit python` is a prompt with them.
 
 
 class GenerateError(Exception):
-    """Two files that are to be one cannot be: which name means two things."""
+    """Two files cannot become one cell: a name means two things."""
 
 
 def generated_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, str]:
-    """The path and the text of each file that is made from a lab of a clone."""
+    """Return the path and the text of each file that is generated for a lab of a clone."""
     path = lab.folder / "README.md"
     readme = {path: readme_text(lab)} if path.is_file() else {}
     return {
@@ -47,13 +47,13 @@ def generated_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, s
 
 
 def stale_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, str]:
-    """Those that are not as they would be written now."""
+    """Return the generated files whose text would be another one now."""
     files = generated_files(lab, root).items()
     return {p: text for p, text in files if not p.is_file() or p.read_text(encoding="utf-8") != text}
 
 
 def write_generated(lab: Lab, root: pathlib.Path = ROOT) -> list[pathlib.Path]:
-    """Write those; returns their paths."""
+    """Write the stale files, and return their paths."""
     stale = stale_files(lab, root)
     for path, text in stale.items():
         path.parent.mkdir(exist_ok=True)
@@ -62,7 +62,7 @@ def write_generated(lab: Lab, root: pathlib.Path = ROOT) -> list[pathlib.Path]:
 
 
 def exercises_text(lab: Lab) -> str:
-    """`exercises.py`: for each function its signature, its docstring and `raise NotImplementedError`."""
+    """Return `exercises.py`: for each function its signature, its docstring and `raise NotImplementedError`."""
     doc = (
         f"{lab.number} {lab.title}: the exercises. README.md beside this file tells what they are about.\n\n"
         f"Write the functions. `jitkit` checks each one when you save; `jitkit hint {lab.ids[0]}` helps, one\n"
@@ -81,7 +81,7 @@ def exercises_text(lab: Lab) -> str:
 
 
 def stubs_by_exercise(lab: Lab) -> dict[str, str]:
-    """The stubs of each exercise, as a cell of a notebook."""
+    """Return the stubs of each exercise, as a cell of a notebook."""
     return {exercise.id: "\n\n\n".join(_stubs(exercise)) for exercise in lab.exercises}
 
 
@@ -90,7 +90,7 @@ def _stubs(exercise: Exercise) -> list[str]:
 
 
 def solutions_text(lab: Lab) -> str:
-    """`solutions/NN_name.py`: the reference's functions, with why they are so, the usual mistakes, and JAX's place."""
+    """Return `solutions/NN_name.py`: the reference's functions, with the reasons, the usual mistakes, and JAX's place."""
     parts = [
         f'"""{lab.number} {lab.title}: the solutions, as the reference has them, and why."""',
         "from __future__ import annotations",
@@ -107,7 +107,7 @@ def solutions_text(lab: Lab) -> str:
 
 
 def by_class(functions: Sequence[str]) -> list[str]:
-    """The texts of functions, with methods of one class that follow each other under one `class` line."""
+    """Return the texts of functions. Methods of one class that follow each other stand under one `class` line."""
     parts: list[str] = []
     for text in functions:
         head, _, body = text.partition("\n")
@@ -119,7 +119,7 @@ def by_class(functions: Sequence[str]) -> list[str]:
 
 
 def _stub(function: ReferenceFunction, exercise: Exercise) -> str:
-    """A function without its body."""
+    """Return a function without its body."""
     doc = function.node.body[0] if function.docstring else None
     lines = function.module_source.splitlines()
     text = textwrap.dedent("\n".join(lines[function.node.lineno - 1 : function.node.body[0].lineno - 1]))
@@ -131,7 +131,7 @@ def _stub(function: ReferenceFunction, exercise: Exercise) -> str:
 
 
 def readme_text(lab: Lab) -> str:
-    """`README.md`, with what may be used as it is now; the rest is written by hand."""
+    """Return `README.md` with a fresh table of helpers; the rest of the file is written by hand."""
     text = (lab.folder / "README.md").read_text(encoding="utf-8")
     parts = parts_of([target for exercise in lab.exercises for target in exercise.targets], lab.names)
     sections = [part for part in sections_of(text) if not part.startswith(f"## {USE}\n")]
@@ -143,8 +143,9 @@ def readme_text(lab: Lab) -> str:
 
 
 def imports_of_lab(lab: Lab) -> str:
-    """The imports that the functions of a lab need, as a file outside of jitkit writes them. Names of exercises are not imported:
-    they are defined in that file."""
+    """Return the imports that a lab's functions need, as a file outside of jitkit writes them. Names of exercises are
+    defined in that file, and not imported.
+    """
     defined = {name.partition(".")[0] for name in lab.names}
     source: dict[str, str] = {}
     for exercise in lab.exercises:
@@ -168,7 +169,7 @@ def imports_of_lab(lab: Lab) -> str:
 
 
 def _import_line(module: str, names: Sequence[str]) -> str:
-    """`from module import names`, in parentheses where it is too long for a line."""
+    """Return `from module import names`, in parentheses if it is too long for a line."""
     line = f"from {module} import {', '.join(names)}"
     if len(line) <= WIDTH:
         return line
@@ -181,7 +182,9 @@ _CODE = re.compile(r"`[^`]*`")
 
 
 def narrowed(stub: str, width: int) -> str:
-    """A stub whose lines are no longer than this, as far as they are sentences or a signature: examples and tables stay as they are."""
+    """Return a stub with lines no longer than this. Only sentences and signatures are wrapped: examples and tables stay
+    as they are.
+    """
     head, quotes, doc = stub.partition('"""')
     head = _signature(head, width)
     if not quotes:
@@ -208,7 +211,7 @@ def _indent(line: str) -> int:
 
 
 def _filled(item: Sequence[str], width: int, indent: int, hanging: int) -> list[str]:
-    """Sentences in lines of this width; what stands between backquotes stays together."""
+    """Wrap sentences to this width, and keep together what stands between backquotes."""
     text = _CODE.sub(lambda m: m[0].replace(" ", "\0"), " ".join(line.strip() for line in item))
     first, rest = " " * indent, " " * hanging
     lines = textwrap.wrap(
@@ -218,7 +221,9 @@ def _filled(item: Sequence[str], width: int, indent: int, hanging: int) -> list[
 
 
 def _signature(head: str, width: int) -> str:
-    """What stands before a docstring, with a signature that is too long in a line for its parameters, or in one for each."""
+    """Return the lines before a docstring. A signature that is too long gets a line for its parameters, or one for
+    each.
+    """
     if max(map(len, head.split("\n"))) <= width:
         return head
     before, define, signature = head.partition("def ")
@@ -251,15 +256,16 @@ def _comment(text: str, first: str = "# ", rest: str = "# ") -> list[str]:
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """The parts of a module, with the empty lines that are usual between them."""
+    """Join the parts of a module with the usual empty lines."""
     head, code = parts[:3], parts[3:]
     text = "\n\n".join(part for part in head if part)
     return text + "\n\n\n" + "\n\n\n".join(code).replace("-\n\n\nclass", "-\n\nclass") + "\n"
 
 
 def table_of(parts: Sequence[Part]) -> str:
-    """The parts as a table in Markdown. `int | None` is `int or None` there: a bar in code ends a cell, or has a backslash before it,
-    which not every reader of Markdown takes away."""
+    """Return the helpers as a table in Markdown. It writes `int or None` for `int | None`, because a bar ends a cell,
+    and not every reader of Markdown removes the backslash before one.
+    """
     rows = []
     for item in parts:
         signatures = [item.signature, signature_of(item.value, annotated=False)]

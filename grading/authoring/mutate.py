@@ -1,12 +1,12 @@
 """Automatic mutants: does some check notice when one thing in a solution is wrong?
 
-`python -m grading verify --mutate [LAB] [--sample N]` makes them (`mutations`), runs the checks of their exercise, the hidden ones
-too, and reports those that pass all. A survivor is a hole in the checks, or means the same as the solution; then it is listed in
-`mutants.toml`, with the reason. Of all others 97 in 100 must be killed.
+`python -m grading verify --mutate [LAB] [--sample N]` makes them (`mutations`), runs the checks of their exercise, with
+the hidden ones, and reports those that pass all. A survivor shows a hole in the checks, or means the same as the
+solution; then `mutants.toml` lists it, with the reason. Of all others 97 in 100 must be killed.
 
-There are thousands. So most are tried in a fork of this process, where the function's code is exchanged in a `jitkit` that is
-imported already. What survives that is put in place as a learner's function is, in a process of its own, which has the last
-word: a function may have been called while `jitkit` was imported.
+There are thousands. So most are tried in a fork of this process, which exchanges the function's code in a `jitkit` that
+is already imported. A mutant that survives this is put in place as a learner's function is, in a process of its own,
+which has the last word: importing `jitkit` may call the function.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Survivor(NamedTuple):
 
 
 class Score(NamedTuple):
-    """What became of the mutants of an exercise; those that are listed as equivalent are not counted."""
+    """Counts an exercise's mutants, without those that are listed as equivalent."""
 
     made: int
     survivors: list[Survivor]
@@ -68,7 +68,7 @@ class Score(NamedTuple):
 
 
 def equivalents(path: pathlib.Path = _EQUIVALENT) -> dict[tuple[str, str], dict[str, str]]:
-    """The changes that are listed as equivalent, with their reasons, by exercise and function."""
+    """Return the changes that are listed as equivalent, with their reasons, by exercise and function."""
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     found: dict[tuple[str, str], dict[str, str]] = {}
     for item in data.get("equivalent", ()):
@@ -111,17 +111,17 @@ def mutate(lab: Lab, exercise: Exercise, assess: Any, hidden: pathlib.Path, samp
 
 
 def passes(verdict: Verdict) -> bool:
-    """Whether a mutant is not noticed."""
+    """Whether no check notices a mutant."""
     return verdict.status == Status.PASS
 
 
 def source_of(target: Target, mutation: Mutation) -> str:
-    """A mutant as a learner's function."""
+    """Return a mutant's source as a learner's function."""
     return in_its_class(target, _as_a_learner_writes_it(reference_function(target), mutation))
 
 
 def _as_a_learner_writes_it(function: ReferenceFunction, mutation: Mutation) -> str:
-    """With decorators where they are the learner's."""
+    """Return a mutated function with its decorators, if these are the learner's."""
     tree = tree_of(mutation.source)
     if not function.source.startswith("@"):
         for node in tree.body:
@@ -151,14 +151,14 @@ class _Trial:
             self.expected = json.loads(file.read_text(encoding="utf-8"))
 
     def write_expected(self, file: pathlib.Path) -> int:
-        """In a child: what the reference computes."""
+        """Write what the reference computes. Runs in a child process."""
         file.write_text(json.dumps([self.value(check) for check in self.checks]), encoding="utf-8")
         return 0
 
     def survivors(
         self, mutants: Sequence[tuple[ReferenceFunction, Mutation]], workers: int
     ) -> Iterator[tuple[ReferenceFunction, Mutation]]:
-        """Those that pass, or cannot be tried in this way."""
+        """Yield the mutants that pass, or cannot be tried in this way."""
         running: dict[int, tuple[tuple[ReferenceFunction, Mutation], float]] = {}
         rest = list(reversed(mutants))
         while rest or running:
@@ -185,7 +185,7 @@ class _Trial:
                     del running[pid]
 
     def verdict(self, function: types.FunctionType, reference: ReferenceFunction, mutation: Mutation) -> int:
-        """In a child: 0 when all checks pass."""
+        """Return 0 if all checks pass. Runs in a child process."""
         _exchange_code(function, reference, mutation)
         for check, expected in zip(self.checks, self.expected, strict=True):
             if first_difference(expected, self.value(check), None, check.tolerance) is not None:
@@ -193,7 +193,7 @@ class _Trial:
         return 0
 
     def value(self, check: Check) -> Plain:
-        """What a check computes, as its process would tell it."""
+        """Return what a check computes, as its process would send it."""
         rng = np.random.default_rng([0, zlib.crc32(check.name.encode())])
         try:
             return to_plain(check.program(self.jitkit, rng), run_stablehlo)
@@ -202,7 +202,7 @@ class _Trial:
 
 
 def _leave(run: Any, *args: Any) -> None:
-    """In a child: run something, and end with what it returns, or with 1."""
+    """Run something in a child process, and end the process with what it returns, or with 1."""
     code = 1
     try:
         silent = os.open(os.devnull, os.O_WRONLY)
@@ -214,7 +214,7 @@ def _leave(run: Any, *args: Any) -> None:
 
 
 def _function(target: Target) -> types.FunctionType | None:
-    """The plain function behind a target; None where there is another object."""
+    """Return the plain function that a target names; None if it names another object."""
     found: Any = sys.modules.get(target.module) or importlib.import_module(target.module)
     for name in target.path:
         found = vars(found).get(name)
@@ -224,7 +224,7 @@ def _function(target: Target) -> types.FunctionType | None:
 
 
 def _exchange_code(function: types.FunctionType, reference: ReferenceFunction, mutation: Mutation) -> None:
-    """Let a function do what a mutant does. ValueError where their closures differ."""
+    """Give a function a mutant's code. ValueError if their closures differ."""
     names: dict[str, Any] = {}
     text = f"from __future__ import annotations\n{_as_a_learner_writes_it(reference, mutation)}"
     exec(compile(text, function.__code__.co_filename, "exec"), function.__globals__, names)

@@ -22,7 +22,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Mutation(NamedTuple):
-    """A function with one thing wrong: its source, and what was changed, `a < b -> a <= b`, which is unique in a function."""
+    """A function with one thing wrong: its source, and the change, `a < b -> a <= b`, which is unique in a function."""
 
     source: str
     change: str
@@ -40,7 +40,7 @@ _DOES_NOTHING = ("sorted", "reversed", "set", "abs")
 
 
 def mutations(function: Function) -> list[Mutation]:
-    """All that the operators make of a function, each once, in the order of its text."""
+    """Return all mutants of a function, each once, in the order of its text."""
     seen = {ast.unparse(_bare(function))}
     found: dict[str, str] = {}
     for place, new in _changes(function):
@@ -61,7 +61,7 @@ def mutations(function: Function) -> list[Mutation]:
 
 
 def _bare(function: Function) -> Function:
-    """A function without its docstring; decorators stay."""
+    """Return a function without its docstring, with its decorators."""
     bare = copy.copy(function)
     if ast.get_docstring(function) is not None:
         bare.body = function.body[1:] or [ast.Pass()]
@@ -79,7 +79,7 @@ def _changes(function: Function) -> Iterator[Change]:
 
 
 def _in(node: ast.AST, place: Place) -> Iterator[Change]:
-    """The changes of a node, then those of its parts."""
+    """Yield the changes of a node, then those of its parts."""
     for change in _of_node(node):
         yield place, change
     for name, value in ast.iter_fields(node):
@@ -231,7 +231,9 @@ def _is_call_of(node: ast.AST, name: str) -> bool:
 
 
 def _is_commutative(node: ast.BinOp) -> bool:
-    """Of numbers, or of sets; lists and texts are not known to be any."""
+    """Whether an operation on numbers or sets is commutative. Operands that may be lists or texts count as not
+    commutative.
+    """
     if isinstance(node.op, ast.Mult | ast.BitAnd):
         return True
     parts = (node.left, node.right)
@@ -259,7 +261,7 @@ def _swapped(items: list[Any]) -> Iterator[list[Any]]:
 
 
 def _exchanged(tree: Any, place: Place, new: Any) -> Any:
-    """Put something in the place of a node, and return that. Statements may be put for one statement."""
+    """Return the tree with something in a node's place. Several statements may replace one."""
     *way, last = place
     parent = tree
     for step in way:

@@ -1,12 +1,13 @@
 """labs -> a course for nbgrader: nbgrader_config.py, and a source notebook for each lab
 
-A source notebook has the reference's functions between `### BEGIN SOLUTION` and `### END SOLUTION`, a cell with points for
-each public check, and one for each hidden check, between `### BEGIN HIDDEN TESTS` and `### END HIDDEN TESTS`. nbgrader cuts both out
-when it makes the release. Every such part has a canary in it, a line that no student may see: `leaks` looks for it.
+A source notebook has the reference's functions between `### BEGIN SOLUTION` and `### END SOLUTION`, a cell with points
+for each public check, and one for each hidden check, between `### BEGIN HIDDEN TESTS` and `### END HIDDEN TESTS`.
+nbgrader cuts both out when it makes the release. Every such part contains a canary, a line that no student may see:
+`leaks` looks for it.
 
-A cell with points asks for one check of a verdict. So an exercise that is half right has half of its points. The checks
-are run by `jitkit.kata.notebook`, with the student's functions in a process of its own; the results to compare with are the
-installed jitkit's.
+Each cell with points asks for one check of a verdict, so an exercise that is half right gets half of its points.
+`jitkit.kata.notebook` runs the checks, with the student's functions in a process of its own, and compares with the
+installed jitkit.
 """
 
 from __future__ import annotations
@@ -56,14 +57,14 @@ c.GenerateFeedback.preprocessors = [GetGrades, ClearHiddenTests, CSSHTMLHeaderPr
 
 
 class ReleaseError(Exception):
-    """A release that could not be made, or that has an answer in it."""
+    """A release cannot be made, or contains an answer."""
 
 
 # --- the course ---------------------------------------------------------------------------------------------------
 
 
 def build(folder: pathlib.Path, labs: Sequence[Lab]) -> list[pathlib.Path]:
-    """Write the course; returns what was written. Source notebooks are renewed, a configuration that is there is kept."""
+    """Write the course, and return the files. Source notebooks are renewed; a configuration that exists is kept."""
     written = []
     config = folder / "nbgrader_config.py"
     if not config.exists():
@@ -84,7 +85,9 @@ def build(folder: pathlib.Path, labs: Sequence[Lab]) -> list[pathlib.Path]:
 
 
 def release(folder: pathlib.Path, labs: Sequence[Lab]) -> None:
-    """Let nbgrader make what students get, and see that no answer is in it. ReleaseError where one of the two fails."""
+    """Let nbgrader make the students' version, and check that it contains no answer. ReleaseError if one of the two
+    fails.
+    """
     for lab in labs:
         command = [sys.executable, "-m", "nbgrader", "generate_assignment", lab.name, "--force"]
         done = subprocess.run(command, cwd=folder, env=_environment(), capture_output=True, text=True, check=False)
@@ -98,13 +101,13 @@ def release(folder: pathlib.Path, labs: Sequence[Lab]) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """nbgrader calls programs that are installed beside it."""
+    """Return an environment in which nbgrader finds the programs that are installed beside it."""
     beside = str(pathlib.Path(sys.executable).parent)
     return os.environ | {"PATH": os.pathsep.join([beside, os.environ.get("PATH", "")])}
 
 
 def leaks(folder: pathlib.Path) -> list[pathlib.Path]:
-    """The files below a folder that have the canary in them."""
+    """Return the files below a folder that contain the canary."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return [path for path in files if CANARY.encode() in path.read_bytes()]
 
@@ -113,7 +116,7 @@ def leaks(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def source_notebook(lab: Lab) -> str:
-    """The instructor's notebook of a lab."""
+    """Return the instructor's notebook of a lab."""
     text = Text.of(lab)
     setup = "\n\n".join(
         part for part in (imports_of_lab(lab), "from jitkit.kata.notebook import check, experiment") if part
@@ -128,7 +131,7 @@ def source_notebook(lab: Lab) -> str:
 
 
 def exercise_cells(lab: Lab, exercise: Exercise) -> list[Cell]:
-    """The task, the solution, a cell that runs the public checks, and the cells with points."""
+    """Return the task, the solution, a cell that runs the public checks, and the cells with points."""
     checks = checks_of(lab, exercise.id, hidden_checks(lab))
     marks = dict(zip((c.name for c in checks), shares(exercise.points, len(checks)), strict=True))
     if len(marks) < len(checks):
@@ -153,7 +156,7 @@ def exercise_cells(lab: Lab, exercise: Exercise) -> list[Cell]:
 
 
 def solution_text(exercise: Exercise) -> str:
-    """The reference's functions, whose bodies stand between the marks."""
+    """Return the reference's functions, with their bodies between the marks."""
     return "\n\n\n".join(by_class([_marked(target) for target in exercise.targets]))
 
 
@@ -174,7 +177,9 @@ def _marked(target: Target) -> str:
 
 
 def hidden_cell(exercise: Exercise, check: Check, text: str | None) -> str:
-    """A cell with points for a hidden check. The first one of an exercise runs them all: it has their `text`."""
+    """Return a cell with points for a hidden check. The first of an exercise contains the `text` of all of them, and
+    runs them.
+    """
     variable = f"hidden_{exercise.id.replace('.', '_')}"
     run = [f'{variable} = check("{exercise.id}", {_quoted(text)})'] if text is not None else []
     lines = [
@@ -190,12 +195,12 @@ def hidden_cell(exercise: Exercise, check: Check, text: str | None) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Python for a text of several lines, as it is to be read."""
+    """Return readable Python for a text of several lines."""
     return repr(text) if "'''" in text else f"r'''\n{text}'''"
 
 
 def hidden_source(lab: Lab, exercise: Exercise) -> str:
-    """The file of hidden checks, without those of other exercises."""
+    """Return the file of hidden checks, without those of other exercises."""
     path = hidden_checks(lab)
     if not path.is_file():
         return ""

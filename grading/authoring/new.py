@@ -1,4 +1,4 @@
-"""a name -> a lab of one exercise that is proven, to be changed into one's own"""
+"""a name -> a proven lab of one exercise, to be changed into one's own"""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _NAME = re.compile(r"(\d\d)_([a-z]\w*)")
 
 
 class NewLabError(Exception):
-    """A lab that cannot be begun: its name makes no sense, or its number is taken."""
+    """A lab cannot be begun: its name makes no sense, or its number is taken."""
 
 
 def new_lab(name: str, root: pathlib.Path) -> tuple[pathlib.Path, list[pathlib.Path]]:
-    """Write the skeleton of a lab into a clone; returns its folder, and all that was written. NewLabError where something is
-    there already.
+    """Write the skeleton of a lab into a clone; return its folder and the files. NewLabError if something is already
+    there.
     """
     match = _NAME.fullmatch(name)
     if match is None:

@@ -1,9 +1,9 @@
 """a lab -> lab.ipynb: its text, and for each exercise a cell to write in and a cell that checks
 
-What stands after `>>>`, in the text or in the docstring of an exercise, is a cell, with what it shows below it. Lines of code are
-`WIDTH` wide at most, which is what JupyterLab shows of a line on a screen of 1280 pixels.
+What follows `>>>`, in the text or in an exercise's docstring, becomes a cell, with its output below. Lines of code have
+at most `WIDTH` characters, which JupyterLab shows on a screen of 1280 pixels.
 
-The notebook for nbgrader (`course`) is made of the same parts.
+The notebook for nbgrader (`nbgrader_course`) has the same parts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Text(NamedTuple):
 
     @classmethod
     def of(cls, lab: Lab, readme: str = "") -> Text:
-        """Cut at the headings of the second level. `readme` is the text where it is to be another than that of the file."""
+        """Cut a README at its headings of the second level. `readme` replaces the file's text."""
         path = lab.folder / "README.md"
         if not readme:
             readme = (
@@ -60,17 +60,17 @@ class Text(NamedTuple):
 
 
 def sections_of(text: str) -> list[str]:
-    """A text, cut before each heading of the second level."""
+    """Return a text, cut before each heading of the second level."""
     return re.split(r"^(?=## )", text, flags=re.MULTILINE)
 
 
 def lab_notebook(lab: Lab, imports: str, stubs: dict[str, str], readme: str = "") -> str:
-    """The file `lab.ipynb`.
+    """Return the file `lab.ipynb`.
 
     Args:
       imports: what the stubs need.
       stubs: the stubs of each exercise, by id.
-      readme: the lab's text, where it is to be another than that of the file.
+      readme: replaces the lab's text.
     """
     text = Text.of(lab, readme)
     setup = "\n\n".join(part for part in (imports, "from jitkit.kata.notebook import check, experiment, hint") if part)
@@ -101,7 +101,9 @@ _USUAL_NAMES = {
 
 
 def with_examples(id: str, section: str) -> Iterator[Cell]:
-    """A section of a text, whose transcripts are cells; not one of a function that is still to be written."""
+    """Yield the cells of a section, whose transcripts become cells, unless they call a function that is still to be
+    written.
+    """
     parts = _TRANSCRIPT.split(section)  # text, transcript, text, and so on
     for i, part in enumerate(parts):
         name = f"{id}-{i}" if i else id
@@ -112,16 +114,17 @@ def with_examples(id: str, section: str) -> Iterator[Cell]:
 
 
 def is_of_an_exercise(transcript: str) -> bool:
-    """Whether it begins with a call of a function that it has not made, nor imported."""
+    """Whether an example begins with a call of a function that it neither defines nor imports."""
     called = re.match(r">>> (\w+)\(", transcript)
     return called is not None and called[1] not in dir(builtins)
 
 
 def transcript_cells(id: str, transcript: str, before: str = "", may_raise: bool = False) -> Iterator[Cell]:
-    """A cell for each piece of a transcript that shows something, with that as its output; `before` stands in the first one.
+    """Yield a cell for each piece of a transcript that shows something, with its output; `before` stands in the first
+    one.
 
-    A cell that raises an error stops whoever runs all of them, unless it has a tag: it is there where an error is shown or another
-    chip's compiler is needed, and in all of them with `may_raise`.
+    A cell that raises an error stops a run of all cells, unless it has a tag. It gets the tag if its output is an
+    error, if it needs another chip's compiler, or with `may_raise`.
     """
     statements, shown = [before] if before else [], list[str]()
     pieces: list[tuple[str, str]] = []
@@ -140,7 +143,7 @@ def transcript_cells(id: str, transcript: str, before: str = "", may_raise: bool
 
 
 def examples_of(id: str, stub: str, setup: str) -> Iterator[Cell]:
-    """The examples in the docstrings of an exercise, as cells; they import what the notebook has not."""
+    """Yield the examples in an exercise's docstrings as cells, with the imports that the notebook does not have."""
     found = "\n".join(
         block
         for node in ast.walk(tree_of(stub))
@@ -155,7 +158,7 @@ def examples_of(id: str, stub: str, setup: str) -> Iterator[Cell]:
 
 
 def closing_cells(lab: Lab, text: Text) -> list[Cell]:
-    """The question and the experiment, and what the text says after it."""
+    """Return the question and the experiment, and what the text says after it."""
     cells = [markdown(f"question-{i}", section) for i, section in enumerate(text.question, 1)]
     if lab.experiment is not None:
         options = "\n".join(f"{i}. {option}" for i, option in enumerate(lab.experiment.options, 1))
@@ -167,7 +170,7 @@ def closing_cells(lab: Lab, text: Text) -> list[Cell]:
 
 
 def task_text(exercise: Exercise) -> str:
-    """What is to be written, with the hints that are the same for everyone, folded."""
+    """Return the task of an exercise, with the hints that are the same for everyone, folded."""
     points = "1 point" if exercise.points == 1 else f"{exercise.points} points"
     question, concept, skeleton = exercise.hints
     return "\n\n".join(

@@ -1,7 +1,8 @@
 """solutions/from_scratch.py -> docs/a_jit_in_one_sitting.md: the reference of the ladder as a page
 
-Comments that begin in the first column are its prose, headings of sections its headings, everything else its code. After a section stands
-a cell, `# >>> print(...)`, with `# => ` before each line that it prints. The page has its code, and computes what it prints.
+Comments in the first column become prose, headings of sections become headings, and everything else is code. Below a
+section stands a cell, `# >>> print(...)`, with `# => ` before each line that it prints. The page shows the cell's code,
+and computes its output.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ All that it uses of XLA is `xla.py`, which is given:
 
 
 def page_text() -> str:
-    """The page."""
+    """Return the page."""
     return "\n".join(_lines(solution_file().read_text(encoding="utf-8"))) + "\n"
 
 

@@ -70,7 +70,7 @@ class Finding(NamedTuple):
 
 
 def verify(lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: str | None = None) -> list[Finding]:
-    """All findings of a lab, or of one exercise of it. Its proofs run in `forks`."""
+    """Return all findings of a lab, or of one exercise of it. Its proofs run in `forks`."""
     findings = list(staleness(lab))
     exercises = [e for e in lab.exercises if only is None or e.id == only]
     mutants_file = lab.folder / "mutants.py"
@@ -97,7 +97,7 @@ def verify(lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: s
 def mutated(
     lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: str | None = None, sample: int = 0
 ) -> Iterator[tuple[Exercise, Score]]:
-    """What becomes of the automatic mutants of each exercise."""
+    """Yield the scores of the automatic mutants of each exercise."""
     with tempfile.TemporaryDirectory() as folder:
         prover = _Prover(lab, assessor, forks, pathlib.Path(folder))
         for exercise in lab.exercises:
@@ -111,7 +111,7 @@ def mutated(
 
 
 def check_files(lab: Lab) -> list[pathlib.Path]:
-    """The files of checks of a lab: the learners', and the hidden ones if there are any."""
+    """Return a lab's files of checks: the learners', and the hidden ones, if there are any."""
     return [path for path in (lab.folder / "checks.py", hidden_checks(lab)) if path.is_file()]
 
 
@@ -119,13 +119,13 @@ def check_files(lab: Lab) -> list[pathlib.Path]:
 
 
 def staleness(lab: Lab) -> Iterator[Finding]:
-    """Generated files that are not what would be generated now."""
+    """Return a finding for each generated file that would be another one now."""
     for path in stale_files(lab, ROOT):
         yield Finding(lab.name, "fresh", f"{path.relative_to(ROOT)} is not what `python -m grading generate` writes")
 
 
 def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[Finding]:
-    """What there is too little of: checks, hidden ones, mutants."""
+    """Yield a finding for each thing that there are too few of: checks, hidden ones, mutants."""
     checks = verdicts.checks_of(lab, exercise.id, hidden_checks(lab))
     public = sum(not c.hidden for c in checks)
     if public < _FEWEST_CHECKS:
@@ -143,7 +143,7 @@ def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[F
 
 
 def leaked_lines(lab: Lab, exercise: Exercise) -> Iterator[Finding]:
-    """The longer lines of a solution, in the files that learners get. Short ones occur everywhere."""
+    """Yield the longer lines of a solution that stand in files that learners get. Short lines occur everywhere."""
     for target in exercise.targets:
         function = reference_function(target)
         lines = {line.strip() for line in _body(function.source)}
@@ -158,7 +158,7 @@ def leaked_lines(lab: Lab, exercise: Exercise) -> Iterator[Finding]:
 
 
 def _body(source: str) -> list[str]:
-    """The lines of a function after its docstring."""
+    """Return the lines of a function after its docstring."""
     function = tree_of(source).body[0]
     if not isinstance(function, Function):
         return []
@@ -167,7 +167,7 @@ def _body(source: str) -> list[str]:
 
 
 def _mentions(value: Plain, id: str) -> bool:
-    """Whether the result is the stub's error, or has it as a part."""
+    """Whether a result is the stub's error, or contains it."""
     if value.get("is") == "error":
         return value["class"] == "NotImplementedError" and id in value["text"]
     items = value.get("items", ())
@@ -176,10 +176,10 @@ def _mentions(value: Plain, id: str) -> bool:
 
 
 class _Prover:
-    """The proofs of a lab's exercises that run something.
+    """Runs the proofs of a lab's exercises.
 
     Args:
-      folder: for the file that has all checks, which is written here.
+      folder: for the file with all checks, which is written here.
     """
 
     def __init__(self, lab: Lab, assessor: Assessor, forks: Forks, folder: pathlib.Path) -> None:
@@ -196,8 +196,9 @@ class _Prover:
         )
 
     def verdict(self, exercise: Exercise, changed: dict[Target, str], seed: int = 0, graded: bool = False) -> Verdict:
-        """The verdict of all checks on the reference's functions, some of them changed, given as text; with `graded`, of as many random
-        programs as in grading."""
+        """Return the verdict of all checks on the reference's functions, with the given texts in place of some. With
+        `graded`, as many random programs run as in grading.
+        """
         sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets} | changed
         text = _preamble(self.lab) + "\n\n\n".join(sources.values()) + "\n"
         file = LearnerSource(f"{exercise.id}.py", text, self.lab.targets)
@@ -206,7 +207,7 @@ class _Prover:
         )
 
     def stub(self, exercise: Exercise) -> list[Finding]:
-        """Run although it is a stub: each check must end in the NotImplementedError, or show that it was swallowed."""
+        """Prove that the stub fails: each check must end in its NotImplementedError, or show that it was swallowed."""
         statement = f'raise NotImplementedError("{exercise.id}")'
         found = self.verdict(exercise, {t: _with_body(t, statement) for t in exercise.targets})
         return [
@@ -225,7 +226,7 @@ class _Prover:
         return f"{result.check.name} fails, but not by the stub: {result.sentence}"
 
     def solution(self, exercise: Exercise) -> list[Finding]:
-        """The reference's functions, as a learner's, pass; and what they compute depends on what was drawn."""
+        """Prove that the reference's functions pass as a learner's, and that their results depend on the seed."""
         findings = []
         values: list[list[Plain | None]] = []
         for seed in _SEEDS:
@@ -244,7 +245,7 @@ class _Prover:
         return findings
 
     def right(self, exercise: Exercise, answer: RightAnswer) -> list[Finding]:
-        """A right answer that is not the reference's passes every check."""
+        """Prove that a right answer that is not the reference's passes every check."""
         targets = {target.name: target for target in exercise.targets}
         if len(targets) == 1:
             targets[""] = exercise.targets[0]
@@ -262,7 +263,7 @@ class _Prover:
         ]
 
     def planted(self, exercise: Exercise) -> list[Finding]:
-        """A function that raises is noticed: it is what runs."""
+        """Prove that a function that raises is noticed: then it is the one that runs."""
         findings = []
         for target in exercise.targets:
             found = self.verdict(exercise, {target: _with_body(target, 'raise RuntimeError("planted")')}, graded=True)
@@ -276,7 +277,7 @@ class _Prover:
         return findings
 
     def mutant(self, exercise: Exercise, mutant: Mutant) -> list[Finding]:
-        """A wrong answer fails a public check that is against its misconception."""
+        """Prove that a wrong answer fails a public check that is against its misconception."""
         target = next((t for t in exercise.targets if not mutant.target or t.name == mutant.target), None)
         who = f"{mutant.name} ({mutant.misconception})"
         if target is None:
@@ -298,19 +299,19 @@ class _Prover:
 
 
 def _takes_arguments(target: Target) -> bool:
-    """Whether it has any: what does not is a prediction, which is to be written down."""
+    """Whether a function takes arguments. One that does not is a prediction, which is to be written down."""
     return any(isinstance(node, ast.arg) for node in ast.walk(reference_function(target).node.args))
 
 
 def _preamble(lab: Lab) -> str:
-    """The imports of the lab's exercises."""
+    """Return the imports of the lab's exercises."""
     text = (lab.folder / "exercises.py").read_text(encoding="utf-8")
     nodes = [n for n in tree_of(text).body if isinstance(n, ast.Import | ast.ImportFrom)]
     return "\n".join(map(ast.unparse, nodes)) + "\n\n\n"
 
 
 def _with_body(target: Target, statement: str) -> str:
-    """A function of the reference's signature, with another body."""
+    """Return the reference's function with another body."""
     node = reference_function(target).node
     copy = type(node)(**{name: getattr(node, name) for name in node._fields})
     copy.decorator_list = []

@@ -35,7 +35,7 @@ _EMPTY = '"""A package with nothing in it."""\n'
 
 
 def verify_ladder(workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path | None = None) -> list[Finding]:
-    """All findings, of some rungs or of all. `kept` is where jitkit's results are kept."""
+    """Return all findings of some rungs, or of all. `kept` is the folder of jitkit's results."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
         prover = Prover(pathlib.Path(folder), kept)
         rungs = [rung for rung in all_rungs() if not only or rung.number in only]
@@ -48,7 +48,7 @@ def verify_ladder(workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path
 
 
 def hidden_programs() -> tuple[tuple[str, str], ...]:
-    """The programs that are used in grading only: path and text."""
+    """Return the programs that only grading uses, as path and text."""
     return tuple((str(path), path.read_text(encoding="utf-8")) for path in (*HIDDEN_RUNGS, HIDDEN_BEHIND))
 
 
@@ -78,7 +78,7 @@ def shortages(rung: Rung) -> list[Finding]:
 
 
 class Prover:
-    """The proofs that run something: packages are written into `folder`."""
+    """Runs the proofs; writes packages into `folder`."""
 
     def __init__(self, folder: pathlib.Path, kept: pathlib.Path | None) -> None:
         self.folder = folder
@@ -87,17 +87,17 @@ class Prover:
         self.learners = Climber(kept or folder / "kept")
 
     def package(self, text: str) -> Package:
-        """A package with this text."""
+        """Write a package with this text, and return it."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         (folder / "myjax.py").write_text(text, encoding="utf-8")
         return Package(folder, "myjax")
 
     def verdict(self, text: str, rung: Rung, seed: int = 0) -> RungVerdict:
-        """The verdict on a text."""
+        """Return the verdict on a text."""
         return self.climber.climb(self.package(text), [rung], seed=seed)[0]
 
     def solution(self, rung: Rung) -> list[Finding]:
-        """The prefix passes, with the learners' seed."""
+        """Prove that the solution up to a rung passes, with the learners' seed."""
         texts = {"solution": prefix(self.text, rung.number)}
         if rung.is_behind:
             texts[f"upon {rung.needs}"] = self.early(rung)
@@ -109,13 +109,13 @@ class Prover:
         ]
 
     def early(self, rung: Rung) -> str:
-        """The solution of a rung behind the door without what stands above the rung from which it is open."""
+        """Return the solution of a rung behind the door, without the sections above the rung that opens it."""
         numbers = [other.number for other in all_rungs() if other.is_behind and other.number <= rung.number]
         sections = "".join(section(self.text, number) for number in numbers)
         return prefix(self.text, rung.needs) + sections
 
     def empty(self, rung: Rung) -> list[Finding]:
-        """Nothing passes, and the first failure names what is missing."""
+        """Prove that an empty package fails everything, and that its first failure names what is missing."""
         verdict = self.verdict(_EMPTY, rung)
         found = [
             Finding(rung.number, "empty", f"{r.check.name} passes") for r in verdict.results if r.status == Status.PASS
@@ -127,7 +127,7 @@ class Prover:
         return found
 
     def below(self, rung: Rung) -> list[Finding]:
-        """The prefix before is not enough, and dies of nothing but that."""
+        """Prove that the solution up to the rung before fails, only because this rung is missing."""
         if rung.number == "01":
             return []
         before = f"{int(rung.number) - 1:02}"
@@ -138,11 +138,13 @@ class Prover:
         return [Finding(rung.number, "below", f"{r.check.name}: {r.status} {r.sentence}") for r in dead]
 
     def of_wrong(self, rung: Rung, version: Wrong) -> RungVerdict:
-        """The verdict that its author would see."""
+        """Return the verdict that the author of a wrong version would see."""
         return self.learners.climb(self.package(version.applied(self.text, rung)), [rung])[0]
 
     def wrong(self, rung: Rung, version: Wrong) -> list[Finding]:
-        """It fails, first of all a program that is against it, and is recognised: its question is among those that are asked."""
+        """Prove that a wrong version fails, first of all in a program that is against it, and that it is recognised:
+        its question is asked.
+        """
         verdict = self.of_wrong(rung, version)
         failure = verdict.first_failure
         if failure is None:
@@ -154,7 +156,7 @@ class Prover:
         return []
 
     def new_seed(self, rung: Rung) -> list[Finding]:
-        """The prefix passes with inputs that nobody has seen."""
+        """Prove that the solution up to a rung passes with inputs that nobody has seen."""
         verdict = self.verdict(prefix(self.text, rung.number), rung, random.SystemRandom().randrange(1, 1 << 30))
         return [
             Finding(rung.number, "seed", f"{r.check.name}: {r.sentence}")

@@ -1,7 +1,7 @@
-"""what stands -> the same without names, for who is to judge the work and not the student
+"""standing grades -> the same without names, for somebody who should judge the work and not the student
 
-A student is called by six letters and digits that only this folder of grades gives. Names that stand in what students wrote or printed are
-taken out where they are the student's own; others cannot be known.
+A student is called by six letters and digits that only this folder of grades gives. The student's own names are removed
+from the texts that the student wrote or printed; other names cannot be known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .standing import Record, Standing
 
 
 def anonymous(standing: Standing, secret: str) -> tuple[Standing, dict[str, str]]:
-    """The same with other names, and these, by student."""
+    """Return the grades under other names, and these names by student."""
     names = {
         id: "student " + hmac.digest(secret.encode(), id.encode("utf-8", "replace"), hashlib.sha256).hex()[:6]
         for id in standing.students
@@ -51,7 +51,7 @@ def anonymous(standing: Standing, secret: str) -> tuple[Standing, dict[str, str]
 
 
 def _hider(*names: str) -> Callable[[str], str]:
-    """Takes names out of a text: whole, and each of their words that has three letters or more."""
+    """Return a function that removes names from a text, and each of their words with three letters or more."""
     words = {word for name in names for word in (name, *re.split(r"[\W_]+", name)) if len(word) > 2}
     if not words:
         return str

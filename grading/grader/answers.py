@@ -32,7 +32,9 @@ _MOST_COPIES = 10  # of other versions of a function that are named
 
 
 class Answers:
-    """Finds the functions of exercises in the sources of one submission. Those of `whole` have the code of their modules in any case."""
+    """Finds the functions of exercises in the sources of one submission. An exercise in `whole` always gets the code of
+    its modules.
+    """
 
     def __init__(self, sources: Sequence[Source], labs: Sequence[Lab], whole: Collection[str] = ()) -> None:
         self.labs = labs
@@ -43,7 +45,7 @@ class Answers:
         self.bound = {s.path: frozenset(DEFINES.findall(s.text) + _ASSIGNED.findall(s.text)) for s in self.sources}
 
     def of_lab(self, lab: Lab) -> list[Source]:
-        """The files that may be about a lab: those which say so, or, where none does, those with a function of that name."""
+        """Return the files that may be about a lab: those that say so, or else those with one of its functions."""
         modules = {t.module for e in lab.exercises for t in e.targets}
         hinted = [s for s in self.sources if s.hint == lab.number or s.module in modules]
         names = {t.path[-1] for e in lab.exercises for t in e.targets}
@@ -55,7 +57,7 @@ class Answers:
         return bool(self.of_lab(lab))
 
     def file(self, source: Source, lab: Lab) -> LearnerFile | SpliceError:
-        """A source, parsed for a lab; or why it is no Python."""
+        """Return a source, parsed for a lab, or the reason why it is not Python."""
         key = (source.path, lab.number)
         if key not in self.parsed:
             try:
@@ -68,7 +70,7 @@ class Answers:
         return self.parsed[key]
 
     def exercise(self, lab: Lab, exercise: Exercise) -> Item:
-        """What there is for an exercise."""
+        """Return what the submission has for an exercise."""
         item = empty_item(ItemStatus.READY)
         functions: dict[Target, LearnerFile] = {}
         for target in exercise.targets:
@@ -102,7 +104,13 @@ class Answers:
             return item
 
     def candidate(self, lab: Lab, target: Target) -> LearnerFile:
-        """The file that has a function. Invalid where several have different ones, SpliceError for no Python, LookupError."""
+        """Return the file that has a function.
+
+        Raises:
+          Invalid: several files have different versions of it.
+          SpliceError: the file is not Python.
+          LookupError: no file has it.
+        """
         found: list[tuple[ast.AST, LearnerFile]] = []
         stubs: list[LearnerFile] = []
         error: SpliceError | None = None
@@ -141,7 +149,9 @@ class Answers:
         raise LookupError(f"There is no function `{target.name}` in it.{hint}")
 
     def others(self, lab: Lab, functions: Mapping[Target, LearnerFile]) -> list[str]:
-        """Flags for files of no lab's name (`00_hello (1)/`, say) that have other versions of functions that were taken elsewhere."""
+        """Return flags for files outside any lab's folder (such as `00_hello (1)/`) that hold another version of a
+        function that was taken from elsewhere.
+        """
         flags = []
         candidates = self.of_lab(lab)
         for source in self.sources:
@@ -163,7 +173,7 @@ class Answers:
 
 
 def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
-    """A module of a package of a student's own, without what the reference's module has of the same name."""
+    """Return a module of a student's own package without what is the reference's, of the same name."""
     names = frozenset(t.name for e in lab.exercises for t in e.targets if t.module == module)
     reference = tree_of(pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8"))
     known = {getattr(n, "name", "") for n in reference.body}
@@ -188,7 +198,7 @@ def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
 
 
 def _put_in(item: Item, functions: dict[Target, LearnerFile], whole: bool) -> Item:
-    """The item with the code of an exercise, and what is said about it."""
+    """Return the item with the code of an exercise, and with remarks about it."""
     submission = Submission(functions)
     patch = holes.patch(functions)
     whole = whole or patch is None or any(target.module.startswith(LATE) for target in functions)
@@ -224,7 +234,7 @@ def _digest(text: str) -> str:
 
 
 def _spliced(submission: Submission) -> Modules:
-    """The modules that the functions are in, with all of them."""
+    """Return the modules that contain the functions, with all of these in place."""
     modules = {}
     for module in sorted(submission.modules):
         path = source_path(module, str(PACKAGE))

@@ -1,4 +1,4 @@
-"""a folder of submissions -> grades in the store: threads that work, one that writes, and a line that says how far it is"""
+"""a folder of submissions -> grades in the store: threads that grade, one that writes, and a line of progress"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PATIENCE = 30  # seconds until a scheduler answers
 
 
 class Tally(NamedTuple):
-    """What a batch came to."""
+    """The counts of a batch."""
 
     submissions: int
     invalid: int
@@ -46,10 +46,10 @@ def run(
     show: Callable[[int, int, float], None] = lambda done, count, seconds: None,
     again: bool = False,
 ) -> Tally:
-    """Grade all of them. What is in the store already is not done again; rows are written as they come.
+    """Grade all of them, except those that the store already has; write rows as they come.
 
     Args:
-      again: these are submissions that were graded before, where they were then.
+      again: these submissions were graded before; they are graded again from the same place.
     """
     began = time.monotonic()
     invalid = infra = done = 0
@@ -107,7 +107,7 @@ def _as_completed(
 
 
 class Progress:
-    """A line that is drawn anew in a terminal; elsewhere a line now and then; with `quiet` nothing."""
+    """Shows progress: one line, redrawn, in a terminal; elsewhere a line now and then; nothing with `quiet`."""
 
     def __init__(self, stream: TextIO | Any = None, quiet: bool = False) -> None:
         self.stream = stream or sys.stderr
@@ -116,7 +116,7 @@ class Progress:
         self.last = 0.0
 
     def __call__(self, done: int, count: int, seconds: float) -> None:
-        """Say how far it is."""
+        """Show the progress."""
         if self.quiet:
             return
         left = seconds / done * (count - done)
@@ -136,7 +136,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """`3 min 20 s`."""
+    """Write a duration: `3 min 20 s`."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
@@ -153,11 +153,11 @@ def run_on_dask(
     show: Callable[[int, int, float], None],
     again: bool = False,
 ) -> Tally:
-    """The same on the workers of a Dask scheduler. They read submissions at the
-    same paths (a shared folder), and have jitkit and bubblewrap.
+    """Grade on the workers of a Dask scheduler. They read submissions at the same paths (a shared folder), and have
+    jitkit and bubblewrap.
 
-    A task may be run twice, when a worker was lost: equal keys are one row. What a scheduler has lost is INFRA, and done by the
-    next `grade`.
+    A task may run twice, when a worker was lost: equal keys become one row. A submission that the scheduler loses is
+    INFRA, and the next `grade` does it again.
     """
     try:
         distributed: Any = importlib.import_module("distributed")
@@ -205,7 +205,7 @@ _making = threading.Lock()
 def grade_elsewhere(
     settings: Settings, path: str, student: str, only: list[str], handed_in: float | None = None
 ) -> Graded:
-    """One submission, in a process of a Dask worker, whose jails stay for the next."""
+    """Grade one submission in a process of a Dask worker, which keeps its jails for the next."""
     with _making:
         if settings not in _elsewhere:
             _elsewhere[settings] = Grader(labs_and_ladder(ROOT / "labs"), settings), queue.SimpleQueue()

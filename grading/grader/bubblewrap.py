@@ -1,6 +1,6 @@
 """The outer wall: bubblewrap around a zygote
 
-A file system of the interpreter, its libraries, numpy and jax, read-only, and nothing else; no network; no process but its own.
+In it are the interpreter, its libraries, numpy and jax, read-only; no network, and no process but its own.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _PACKAGES = {
 
 
 class JailError(Exception):
-    """The jail cannot be made, does not hold, or its process is gone. That is our fault, never a student's."""
+    """The jail cannot be made, has holes, or its process is gone. That is our fault, never a student's."""
 
 
 def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, str]) -> list[str]:
-    """The command that the zygote's is appended to. JailError where there is no bubblewrap.
+    """Return the command to which the zygote's is appended. JailError without bubblewrap.
 
     Args:
-      folder: where the file is that the zygote reads.
+      folder: of the file that the zygote reads.
       packages: what is there beside Python: NUMPY, JAX or JAXLIB.
     """
     program = shutil.which("bwrap")
@@ -99,14 +99,14 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
 
 
 def _system() -> Iterator[str]:
-    """The system's libraries."""
+    """Yield the folders of the system's libraries."""
     for path in ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache"):
         if os.path.exists(path):
             yield path
 
 
 def site() -> pathlib.Path:
-    """Where numpy is installed, and what else there is."""
+    """Return the folder that numpy is installed in, and its entries."""
     spec = importlib.util.find_spec("numpy")
     if spec is None or spec.origin is None:
         raise JailError("numpy is not installed")
@@ -114,7 +114,9 @@ def site() -> pathlib.Path:
 
 
 def _packages(names: Sequence[str]) -> Iterator[tuple[str, pathlib.Path]]:
-    """The folders of packages, with those of their shared libraries, and what they ask importlib.metadata about."""
+    """Yield the folders of packages, with their shared libraries, and with those that importlib.metadata reads for
+    them.
+    """
     for name in names:
         spec = importlib.util.find_spec(name)
         if spec is None or spec.origin is None:

@@ -175,7 +175,7 @@ def _container(arguments: argparse.Namespace) -> str | None:
 
 
 def _options(arguments: argparse.Namespace) -> list[str]:
-    """The options of `_how` as words, but for the policy."""
+    """Return the options of `_how` as words, but for the policy."""
     words = [word for lab in arguments.lab for word in ("--lab", lab)]
     words += ["--workers", str(arguments.workers)]
     return [*words, "--quiet"] if arguments.quiet else words
@@ -355,7 +355,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _replayed(store: Store, standing: Standing, g: Grade) -> str:
-    """The verdict, reached once more with the same seed; a sentence on whether it is the same."""
+    """Reach the verdict again with the same seed; return it, and a sentence on whether it is the same."""
     path = pathlib.Path(g.path)
     if g.exercise is None or not path.exists():
         return "It cannot be replayed: the submission is not there any more."

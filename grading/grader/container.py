@@ -1,7 +1,9 @@
-"""where bubblewrap is missing -> the same grader in a container that has it: Docker or Podman, on macOS, Windows and elsewhere
+"""where bubblewrap is missing -> the same grader in a container that has it: Docker or Podman, on macOS, Windows and
+elsewhere
 
-The container is no jail for submissions: the jail is made inside of it, and tested there, as on any Linux. What it is given are the
-submissions and the policy, to be read, and the folder of grades. The image is built from this clone, once for each state of it.
+The container is not a jail for submissions: the jail is made inside of it, and tested there, as on any Linux. The
+container can read the submissions and the policy, and write the folder of grades. The image is built from this clone,
+once for each state of it.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ def engine() -> str | None:
 
 
 def image_name() -> str:
-    """The image of this clone as it is now."""
+    """Return the name of the image for this clone as it is now."""
     digest = hashlib.sha256()
     for path in sources():
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
@@ -44,7 +46,8 @@ def image_name() -> str:
 def run_command(
     program: str, image: str, words: Sequence[str], read: Iterable[pathlib.Path], write: pathlib.Path
 ) -> list[str]:
-    """The command that grades in a container. Folders have the paths there that they have here: the store remembers them.
+    """Return the command that grades in a container. Folders have the same paths there as here, because the store
+    remembers them.
 
     Args:
       words: the command and options of `python -m grading`.
@@ -60,7 +63,8 @@ def run_command(
 
 
 def grade(program: str, words: Sequence[str], read: Sequence[pathlib.Path], write: pathlib.Path) -> int:
-    """Run a command of the grader's in a container, whose image is built where it is not there; its exit status.
+    """Run a command of the grader's in a container, and return its exit status. The image is built if it does not
+    exist.
 
     Raises:
       JailError: the engine does not answer, or cannot build the image.

@@ -1,4 +1,6 @@
-"""Control groups: memory and processes of a jail, where we may make some; limits of each process are there in any case"""
+"""Control groups: limit a jail's memory and processes as a whole, if we may make one. The limits of each process hold
+in any case.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ _NUMBERS = itertools.count(1)
 
 
 class ControlGroup:
-    """A control group of our own for one jail, where we may make one; with the second version of groups or the first."""
+    """A control group of one jail, if we may make one, in the first or second version of control groups."""
 
     MEMORY = 4 << 30
     PROCESSES = 256 + 4 * (os.cpu_count() or 1)
@@ -42,7 +44,7 @@ class ControlGroup:
         self.folders.append(folder)
 
     def wrap(self, command: list[str]) -> list[str]:
-        """The command, run in the group."""
+        """Return the command that runs another in the group."""
         if not self.folders:
             return command
         enter = "; ".join(f"echo $$ > {folder}/cgroup.procs" for folder in self.folders)
@@ -50,7 +52,7 @@ class ControlGroup:
 
     @property
     def kills(self) -> int:
-        """How many processes ended since the group's memory was used up."""
+        """How many of the group's processes the kernel ended because its memory was used up."""
         for folder in self.folders:
             for file in ("memory.events", "memory.oom_control"):
                 with contextlib.suppress(OSError):

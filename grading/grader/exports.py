@@ -1,6 +1,6 @@
-"""what stands -> files for others: a format is a row of `EXPORTS`
+"""standing grades -> files for others: a format is a row of `EXPORTS`
 
-Those for other programs' gradebooks are in `gradebooks`. Where grades were made without the jail, every export says so.
+`gradebooks` has those for other programs' gradebooks. If grades were made without the jail, every export says so.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Export(NamedTuple):
 
 
 def to_json(standing: Standing) -> str:
-    """The records, each with its flags, and who never handed in."""
+    """Return the records, each with its flags, and the students who never handed in."""
     flags = (standing.warning,) if standing.warning else ()
     records = [r._replace(flags=(*r.flags, *flags)).as_data() for r in standing.records]
     missing = {"never_handed_in": [s.id for s in standing.missing]} if standing.policy.roster else {}
@@ -51,7 +51,7 @@ _COLUMNS = (
 
 
 def to_csv(standing: Standing) -> str:
-    """A row for each record, and one for each student who never handed in."""
+    """Return a row for each record, and one for each student who never handed in."""
     rows: list[list[Any]] = []
     names = {id: s.name for id, s in standing.students.items()}
     how = standing.warning or standing.sandbox
@@ -69,12 +69,12 @@ def to_csv(standing: Standing) -> str:
 
 
 def to_junit(standing: Standing) -> str:
-    """A suite for each exercise of each student, a case for each check."""
+    """Return a suite for each exercise of each student, a case for each check."""
     return _junit(standing, standing.records)
 
 
 def to_junit_for_students(standing: Standing) -> str:
-    """The same without hidden checks: what a student may see in a log."""
+    """Return the same without hidden checks: what a student may see in a log."""
     public = [
         r._replace(grade=r.grade._replace(checks=tuple(c for c in r.grade.checks if not c["hidden"])))
         for r in standing.records
@@ -121,7 +121,7 @@ EXPORTS: dict[str, Export] = {
 
 
 def export(name: str, standing: Standing, output: pathlib.Path | None) -> None:
-    """Writes a format of `EXPORTS` at a path, or where it goes without one. ExportError where that cannot be."""
+    """Write a format of `EXPORTS` at a path, or at its default place. ExportError if that cannot be."""
     row = EXPORTS[name]
     if row.write is not None:
         print(row.write(standing, output or pathlib.Path(row.default.replace("DIR", str(standing.folder)))))
@@ -134,5 +134,7 @@ def export(name: str, standing: Standing, output: pathlib.Path | None) -> None:
 
 
 def lines_of_formats() -> list[str]:
-    """The formats as lines of `export --help` and of docs/instructors.md: name, what it writes, where without `--output`."""
+    """Return a line for each format, for `export --help` and docs/instructors.md: its name, what it writes, and where
+    without `--output`.
+    """
     return [f"{name:<14} {row.help} ({row.default or 'the screen'})" for name, row in EXPORTS.items()]

@@ -1,4 +1,4 @@
-"""what stands -> figures of the class: of labs, of exercises, of checks, and what it believes"""
+"""standing grades -> figures of the class: labs, exercises, checks, and misconceptions"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WRONG = {NAMES[status] for status in (Status.FAIL, Status.CRASH)}
 
 
 class Spread(NamedTuple):
-    """How a lab or an exercise went: shares of the points that could be had, between 0 and 1."""
+    """The results of a lab or an exercise, as shares of the points, between 0 and 1."""
 
     id: str
     title: str
@@ -29,7 +29,7 @@ class Spread(NamedTuple):
 
 
 class CheckFigures(NamedTuple):
-    """How a check went.
+    """The results of a check.
 
     Attributes:
       passed: the share of students that pass it.
@@ -51,7 +51,7 @@ def _spread(id: str, title: str, parts: Sequence[float]) -> Spread:
 
 
 def of_class(standing: Standing) -> list[float]:
-    """Each student's share of the points of the labs that somebody handed in."""
+    """Return each student's share of the points, of the labs that somebody handed in."""
     sums = totals(standing.records)
     most: dict[str, float] = {}
     for found in sums.values():
@@ -62,7 +62,7 @@ def of_class(standing: Standing) -> list[float]:
 
 
 def of_labs(standing: Standing) -> list[Spread]:
-    """Each lab, of those who handed it in."""
+    """Return the spread of each lab, among those who handed it in."""
     parts: dict[str, list[float]] = {}
     for found in totals(standing.records).values():
         for lab, (points, most) in found.items():
@@ -73,7 +73,7 @@ def of_labs(standing: Standing) -> list[Spread]:
 
 
 def of_exercises(standing: Standing) -> list[Spread]:
-    """Each exercise, without what lateness takes off."""
+    """Return the spread of each exercise, before the deduction for lateness."""
     parts: dict[str, list[float]] = {}
     for r in standing.records:
         if r.grade.exercise is not None and r.parts:
@@ -105,7 +105,9 @@ def of_checks(standing: Standing) -> list[CheckFigures]:
 
 
 def beliefs(records: Sequence[Record]) -> list[tuple[int, str, str]]:
-    """How many fail a check that is against a misconception, the exercise, and what it is; one check is no proof that it is this one."""
+    """Return each misconception with its exercise, and how many students fail a check that is against it. (One check
+    does not prove that they hold it.)
+    """
     count: collections.Counter[tuple[str, str]] = collections.Counter()
     for r in records:
         if r.grade.sentence:
@@ -117,7 +119,7 @@ def beliefs(records: Sequence[Record]) -> list[tuple[int, str, str]]:
 
 
 def to_statistics(standing: Standing) -> str:
-    """The figures as a table: a row for each lab, exercise and check; shares in percent."""
+    """Return the figures as a table: a row for each lab, exercise and check; shares in percent."""
     head = [
         "what",
         "id",

@@ -1,4 +1,5 @@
-"""a student's folder, archive or file -> the texts in it that may be answers; nothing is run, nothing is unpacked to disk
+"""a student's folder, archive or file -> the texts in it that may be answers; nothing is run, nothing is unpacked to
+disk
 
 Everything here may raise `Invalid`, with the sentence that the student reads.
 """
@@ -57,7 +58,7 @@ class Found(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """A file or a folder that is not read: why, and the functions that seem to be written in it."""
+    """A file or folder that is not read, the reason, and the functions that it seems to contain."""
 
     path: str
     why: str
@@ -65,19 +66,21 @@ class Passed(NamedTuple):
 
 
 class Files(NamedTuple):
-    """What a submission has: what is read, sorted by path, and what is not."""
+    """The contents of a submission: the files that are read, sorted by path, and those that are not."""
 
     found: list[Found]
     passed: list[Passed]
 
 
 def _longest(name: str) -> int:
-    """How many bytes a file of this name may have."""
+    """Return how many bytes a file of this name may have."""
     return next((size for ending, size in _LONGEST.items() if name.lower().endswith(ending)), _MOST_BYTES)
 
 
 def _may_be_a_source(name: str) -> bool:
-    """Whether a file that is not read may be a source under another name: a text, or `exercises.py` with one more ending, or none."""
+    """Whether a file that is not read may be a source under another name: a text, or `exercises.py` with one more
+    ending, or with none.
+    """
     last = pathlib.PurePosixPath(name).name.lower()
     return last.endswith(".txt") or "." not in last.lstrip(".") or any(ending in last for ending in _READ)
 
@@ -88,7 +91,7 @@ def is_archive(name: str) -> bool:
 
 
 def stem(name: str) -> str:
-    """A name without the ending of an archive or of a source."""
+    """Return a name without the ending of an archive or of a source."""
     for ending in sorted((*_ARCHIVES, *_UNOPENED, *_READ), key=len, reverse=True):
         if name.lower().endswith(ending):
             return name[: -len(ending)]
@@ -96,10 +99,10 @@ def stem(name: str) -> str:
 
 
 def read_files(path: pathlib.Path, zone: datetime.tzinfo = datetime.UTC) -> Files:
-    """All files that may have answers in them, and what is passed over.
+    """Return all files that may contain answers, and those that are passed over.
 
     Args:
-      zone: where clocks of archives without a time zone are.
+      zone: of archives that name no time zone.
     """
     budget = _Budget(zone)
     mode = path.lstat().st_mode
@@ -116,12 +119,12 @@ def read_files(path: pathlib.Path, zone: datetime.tzinfo = datetime.UTC) -> File
 
 
 def functions_in(data: bytes) -> frozenset[str]:
-    """The names after `def` in bytes of whatever encoding, in a notebook's strings, too."""
+    """Return the names after `def` in bytes of any encoding, also in a notebook's strings."""
     return frozenset(name.decode("ascii") for name in _DEFINED.findall(data.replace(b"\0", b"")))
 
 
 class _Budget:
-    """What a submission may still bring, and what was passed over."""
+    """Counts how much a submission may still bring, and collects what is passed over."""
 
     def __init__(self, zone: datetime.tzinfo) -> None:
         self.zone = zone
@@ -132,7 +135,7 @@ class _Budget:
         self.passed: list[Passed] = []
 
     def skip(self, name: str, stream: IO[bytes] | None) -> None:
-        """Note a file that is not read; one that may be a source under another name is looked into for functions."""
+        """Note a file that is not read. If it may be a source under another name, look for functions in it."""
         if name.lower().endswith(_UNOPENED):
             self.passed.append(Passed(name, "an archive that the grader cannot open"))
             return
@@ -199,7 +202,9 @@ def _opened(path: pathlib.Path) -> IO[bytes]:
 
 
 def _of_archive(data: bytes, name: str, budget: _Budget, depth: int, newest: float) -> Iterator[Found]:
-    """The files of an archive. What says of itself that it is newer than the archive, or from before this century, is as old as that."""
+    """Yield the files of an archive. A member whose time is after the archive's, or before this century, gets the
+    archive's.
+    """
     if depth > 1:
         raise Invalid(f"{shown(name)} is an archive in an archive in an archive.")
     prefix = stem(name) + "/" if depth or "/" in name else ""
@@ -233,7 +238,7 @@ def _of_archive(data: bytes, name: str, budget: _Budget, depth: int, newest: flo
 
 
 class _Content:
-    """Reads a member, no further than it said it goes."""
+    """Reads a member, no further than its declared size."""
 
     def __init__(self, stream: IO[bytes], name: str, size: int) -> None:
         self.stream, self.name, self.size = stream, name, size
@@ -263,13 +268,14 @@ def _zip(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content, float]]:
 
 
 def time_of_file(status: os.stat_result) -> float:
-    """When a file was written, in seconds since 1970; now, where its clock was ahead."""
+    """Return the time of a file in seconds since 1970; now, if its clock was ahead."""
     return max(0.0, min(status.st_mtime, time.time()))
 
 
 def time_of(info: zipfile.ZipInfo, zone: datetime.tzinfo) -> float:
-    """When a member of a zip was written, in seconds since 1970: in UTC where the zip has that, else by a clock in a zone. 0 for a
-    date that is none."""
+    """Return the time of a zip's member in seconds since 1970: its time in UTC if the zip has that, else its clock's in
+    a zone; 0 for an impossible date.
+    """
     extra = info.extra
     while len(extra) >= 4:  # APPNOTE.TXT 4.5: a list of an id, a length, and data
         kind, size = struct.unpack("<HH", extra[:4])
@@ -303,7 +309,7 @@ def _tar(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content, float]]:
 
 
 def safe_path(name: str) -> pathlib.PurePosixPath:
-    """A name in an archive as a path below it. Invalid for one that leads elsewhere."""
+    """Return the path of an archive's member below it. Invalid if it leads elsewhere."""
     path = pathlib.PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in (path.parts or ("",))[0] or "\0" in name:
         raise Invalid(f"{shown(name)} in the archive would lie outside of it.")
@@ -311,12 +317,14 @@ def safe_path(name: str) -> pathlib.PurePosixPath:
 
 
 def file_name(student: str) -> str:
-    """A name for a student's file: what a path may have of the student's, and a hash that keeps names apart."""
+    """Return a name for a student's file: the characters of the student's id that a path may contain, and a hash that
+    keeps names apart.
+    """
     plain = re.sub(r"[^A-Za-z0-9_-]+", "_", student)[:40]
     return f"{plain}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def shown(text: str) -> str:
-    """A text of a student's as it may stand in a sentence: printable, and not long."""
+    """Return a student's text in a form that a sentence can quote: printable, and not long."""
     plain = "".join(c if c.isprintable() else "?" for c in text)
     return plain if len(plain) <= 200 else plain[:200] + "..."

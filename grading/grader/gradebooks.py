@@ -1,7 +1,7 @@
-"""what stands -> the gradebooks of others: Canvas, Moodle, Gradescope, nbgrader
+"""standing grades -> other gradebooks: Canvas, Moodle, Gradescope, nbgrader
 
-What a platform calls a student is what the roster says (`canvas_id`, `sis_id`, `login`, `moodle_id`), else what its own zip said
-(`handed_over`). Who never handed in has a line without marks: what that counts is for the platform to say.
+The roster says what a platform calls a student (`canvas_id`, `sis_id`, `login`, `moodle_id`), or else its own zip
+(`handed_over`). A student who never handed in has a line without marks: the platform decides what that means.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _MOODLE = ("Identifier", "Full name", "Email address", "Grade", "Maximum Grade",
 
 
 def to_moodle(standing: Standing, folder: pathlib.Path) -> str:
-    """A grading worksheet for each lab: a line a student, as an assignment of Moodle's takes it."""
+    """Write a grading worksheet for each lab: a line for each student, as a Moodle assignment takes it."""
     folder.mkdir(parents=True, exist_ok=True)
     by_student = standing.by_student()
     sums = totals(standing.records)
@@ -77,7 +77,7 @@ def _in_short(record: Record) -> str:
 
 
 def to_gradescope(standing: Standing, folder: pathlib.Path) -> str:
-    """A `results.json` for each student, each called after the student."""
+    """Write a `results.json` for each student, named after the student."""
     folder.mkdir(parents=True, exist_ok=True)
     by_student = standing.by_student()
     handins = standing.last_handins()
@@ -88,7 +88,9 @@ def to_gradescope(standing: Standing, folder: pathlib.Path) -> str:
 
 
 def gradescope_results(records: Sequence[Record], warning: str, handins: Sequence[HandIn] = ()) -> str:
-    """`results.json` of one student: an entry for each check, hidden ones by their sentence only; what was taken, and what was not."""
+    """Return one student's `results.json`: an entry for each check (hidden ones with their sentence only), and the
+    files that were taken and that were not.
+    """
     tests: list[dict[str, Any]] = []
     for r in records:
         g = r.grade
@@ -172,13 +174,15 @@ def to_nbgrader(standing: Standing, gradebook: pathlib.Path) -> str:
 
 
 def _named(student: Student) -> dict[str, str]:
-    """What nbgrader keeps of a student, as far as it is known."""
+    """Return what nbgrader keeps of a student, as far as we know it."""
     first, _, last = student.name.rpartition(" ")
     return {k: v for k, v in {"first_name": first, "last_name": last, "email": student.email}.items() if v}
 
 
 def _fill(book: Any, api: Any, lab: Lab, record: Record) -> None:
-    """Each check has what its cell in nbgrader counts, or nothing; what was changed by hand is extra credit of the first."""
+    """Give each check the points of its cell in nbgrader, or none. A change by hand becomes extra credit of the first
+    cell.
+    """
     g = record.grade
     exercise = lab.exercise(g.exercise or "")
     grades = []
@@ -201,7 +205,7 @@ def _fill(book: Any, api: Any, lab: Lab, record: Record) -> None:
 
 
 def _say_when(book: Any, lab: Lab, student: str, records: Sequence[Record]) -> None:
-    """What nbgrader keeps of a submission: when it was handed in, and what lateness takes off each notebook."""
+    """Write when a submission was handed in, and what lateness takes off each notebook."""
     submission = book.find_submission(lab.name, student)
     handed_in = max(r.grade.handed_in for r in records)
     submission.timestamp = datetime.datetime.fromtimestamp(handed_in, datetime.UTC).replace(tzinfo=None)

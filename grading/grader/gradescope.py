@@ -1,8 +1,8 @@
-"""The files of an autograder of Gradescope's, and a recipe of an image in which the grader runs
+"""The files of a Gradescope autograder, and a Dockerfile for an image in which the grader runs
 
-Gradescope runs `setup.sh` once, when it makes the image of an assignment, and `run_autograder` for each submission, and reads
-`/autograder/results/results.json`. It runs a submission in a container of its own; whether bubblewrap can make a jail in there is
-found out by the self-test.
+Gradescope runs `setup.sh` once, when it makes the image of an assignment, and `run_autograder` for each submission, and
+reads `/autograder/results/results.json`. It runs a submission in a container of its own; the self-test finds out
+whether bubblewrap can make a jail in there.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ _LEFT_OUT = (
 
 
 def write_gradescope(folder: pathlib.Path, labs: list[str], unsandboxed: bool) -> pathlib.Path:
-    """Write `setup.sh`, `run_autograder` and `autograder.zip`, which is uploaded; returns the zip."""
+    """Write `setup.sh`, `run_autograder` and `autograder.zip`, which is uploaded; return the zip."""
     folder.mkdir(parents=True, exist_ok=True)
     words = "".join(f"--lab {lab} " for lab in labs)
     run = _RUN.format(labs=words, unsandboxed="--unsandboxed" if unsandboxed else "")
@@ -113,13 +113,15 @@ def write_recipe(folder: pathlib.Path) -> pathlib.Path:
 
 
 def _needs() -> str:
-    """What pip installs. jitkit itself is run from its folder: an installation of it has the tests, too."""
+    """Return the packages that pip installs. jitkit itself runs from its folder, because an installation would bring
+    the tests, too.
+    """
     data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return " ".join(shlex.quote(need) for need in data["project"]["dependencies"])
 
 
 def sources() -> Iterator[pathlib.Path]:
-    """What of a clone the grader needs."""
+    """Yield the files of a clone that the grader needs."""
     for top in ("jitkit", "grading", "labs"):
         for path in sorted((ROOT / top).rglob("*")):
             if path.is_file() and not any(part.startswith(_LEFT_OUT) for part in path.relative_to(ROOT).parts):

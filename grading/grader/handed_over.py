@@ -1,12 +1,12 @@
-"""a folder or a zip, as a course or a learning platform hands it over -> submissions, each with whose it is
+"""a folder or a zip, as a course or a learning platform hands it over -> submissions, each with its student
 
-    ann/, bob.zip, cem.py                                            a course's own: an entry a student
-    leeann_LATE_12345_98765_00_hello-1.py                            Canvas': a file, with the user's number; those of one are put together
-    submission_123/ beside submission_metadata.yml                   Gradescope's: who handed it in, and when
-    Ann Lee_12345_assignsubmission_file/                             Moodle's: with the participant's number
+    ann/, bob.zip, cem.py                                            a course's own: an entry for each student
+    leeann_LATE_12345_98765_00_hello-1.py                            Canvas: a file with the user's number, one of several
+    submission_123/ beside submission_metadata.yml                   Gradescope: who handed it in, and when
+    Ann Lee_12345_assignsubmission_file/                             Moodle: with the participant's number
 
-Whose a name is, the roster says (`Names`), else what the platform's number was taken for before. What is put together lies below
-`target`, which is ours; what was handed over is left as it is.
+The roster says whose a name is (`Names`), or else the student that the platform's number meant before. Files that
+belong together are copied below `target`, which is ours; the folder that was handed over does not change.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ _MOODLE = re.compile(
 
 
 class Entry(NamedTuple):
-    """A submission: whose, and where; when it was handed in, where a platform said so; and what that calls the student."""
+    """A submission: its student and its place; the time of the hand-in, if a platform said so; and the platform's name
+    for the student.
+    """
 
     student: str
     path: pathlib.Path
@@ -59,12 +61,12 @@ def entries(
     known: Iterable[Person] = (),
     zone: datetime.tzinfo = datetime.UTC,
 ) -> list[Entry]:
-    """The submissions in a folder, by the students' names, each once.
+    """Return the submissions in a folder, each once, by the students' names.
 
     Args:
-      target: below this, files of one student are put together.
+      target: the folder below which one student's files are put together.
       known: what platforms called students before.
-      zone: where clocks are that have none.
+      zone: of times without a time zone.
     """
     place = _Place(folder, target, roster, known)
     metadata = folder / _METADATA
@@ -90,13 +92,15 @@ def entries(
 
 
 def _is_canvas(folder: pathlib.Path) -> bool:
-    """Whether names of files are Canvas': a number is one user's. A year that all names have is not."""
+    """Whether names of files are Canvas': they contain the numbers of users. A number that all names share, such as a
+    year, does not count.
+    """
     found = {(m["number"], m["name"]) for p in _visible(folder) if (m := _CANVAS.fullmatch(p.name))}
     return len({number for number, _ in found}) == len(found)
 
 
 def _visible(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """What lies in a folder of submissions and may be one, in order."""
+    """Yield the entries of a folder that may be submissions, in order."""
     for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
         ours = path.name in ("course.toml", _METADATA) or path.suffix == ".csv"
         if not path.name.startswith(_HIDDEN_NAMES) and not (ours and path.is_file()):
@@ -104,7 +108,7 @@ def _visible(folder: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 class _Place:
-    """A folder of submissions, and those that were found in it."""
+    """A folder of submissions, and those found in it."""
 
     def __init__(
         self, folder: pathlib.Path, target: pathlib.Path | None, roster: Sequence[Student], known: Iterable[Person]
@@ -121,20 +125,20 @@ class _Place:
     def add(
         self, student: str, path: pathlib.Path, handed_in: float | None = None, person: Person | None = None
     ) -> None:
-        """Another submission: a student that is there already has a number behind the name."""
+        """Add a submission. If the student already has one, a number is put behind the name."""
         name, number = student, 2
         while name in self.found:  # `ann.zip` beside `ann/`, or names that differ in what cannot be seen
             name, number = f"{student} ({number})", number + 1
         self.found[name] = Entry(name, path, handed_in, person and person._replace(student=name))
 
     def own(self, path: pathlib.Path) -> None:
-        """An entry of a course's own: its name is the student's."""
+        """Add an entry of a course's own, whose name is the student's."""
         name = path.name if path.is_dir() and not path.is_symlink() else files.stem(path.name)
         student = student_name(name)
         self.add(self.names.whose(student) or student, path)
 
     def whose(self, platform: str, number: str, name: str, email: str = "") -> str:
-        """The student that a platform means."""
+        """Return the student that a platform means."""
         name = student_name(name)
         found = self.names.whose(f"{platform} {number}", number, email, name) or self.known.get((platform, number), "")
         if found:
@@ -143,7 +147,7 @@ class _Place:
         return name if name not in others else f"{name} {number}"
 
     def together(self, platform: str, number: str, name: str, found: Sequence[tuple[pathlib.Path, str]]) -> None:
-        """The files of one student of a platform's, each with the name that the student gave it."""
+        """Put together the files of one student of a platform, under the names that the student gave them."""
         student = self.whose(platform, number, name)
         self.known[platform, number] = student
         person = Person(student, platform, number, student_name(name) if platform == "moodle" else "", "")
@@ -165,7 +169,7 @@ class _Place:
         self.add(student, path, None, person)
 
     def gradescope(self, submitters: dict[str, _Submission]) -> None:
-        """The folders of Gradescope's export, one for each who handed it in."""
+        """Add the folders of Gradescope's export, one for each who handed it in."""
         for name, submission in submitters.items():
             path = self.folder / name
             if not path.is_dir() or not submission.people:
@@ -180,14 +184,14 @@ class _Place:
 
 
 class _Submission(NamedTuple):
-    """What Gradescope says of a submission."""
+    """What Gradescope says about a submission."""
 
     people: list[dict[str, str]]
     handed_in: float | None
 
 
 def _submitters(path: pathlib.Path, zone: datetime.tzinfo) -> dict[str, _Submission]:
-    """Who handed in what, by the names of folders: as much of YAML as Gradescope writes of it."""
+    """Return who handed in what, by the names of folders. This reads as much of YAML as Gradescope writes there."""
     found: dict[str, _Submission] = {}
     name, key = "", ""
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -207,7 +211,7 @@ def _submitters(path: pathlib.Path, zone: datetime.tzinfo) -> dict[str, _Submiss
 
 
 def _scalar(text: str) -> str:
-    """A scalar of YAML's on one line."""
+    """Return a one-line scalar of YAML."""
     text = text.strip()
     if text.startswith('"'):
         try:
@@ -221,7 +225,7 @@ def _scalar(text: str) -> str:
 
 
 def _time(text: str, zone: datetime.tzinfo) -> float | None:
-    """A time of Gradescope's, in seconds since 1970: `2026-10-01 12:34:56.789000000 Z`."""
+    """Return a time in Gradescope's form, `2026-10-01 12:34:56.789000000 Z`, in seconds since 1970."""
     found = re.fullmatch(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?\s*(Z|[+-]\d\d:?\d\d)?", text)
     if found is None:
         return None
@@ -234,7 +238,7 @@ def _time(text: str, zone: datetime.tzinfo) -> float | None:
 
 
 def student_name(name: str) -> str:
-    """A name as it is kept: composed, printable."""
+    """Return a name in the form in which it is kept: composed and printable."""
     text = unicodedata.normalize("NFC", os.fsencode(name).decode("utf-8", "replace"))
     return "".join(c if c.isprintable() else "�" for c in text).strip() or "(no name)"
 
@@ -245,11 +249,12 @@ def student_name(name: str) -> str:
 def unpacked(
     path: pathlib.Path, target: pathlib.Path, zone: datetime.tzinfo = datetime.UTC, labs: Sequence[Lab] = ()
 ) -> pathlib.Path:
-    """The folder of submissions; a zip of an LMS's is unpacked below `target`: one entry a student. Invalid where it is none.
+    """Return the folder of submissions. A learning platform's zip is unpacked below `target`, one entry for each
+    student. Invalid if it is not one.
 
     Args:
-      zone: where the clock of the zip is, unless it says so.
-      labs: a folder that has one of these in it is a student's, and not the class's.
+      zone: of the zip's clock, unless it says so.
+      labs: a folder that contains one of these is a student's, and not the class's.
     """
     if path.is_dir():
         return path
@@ -278,7 +283,7 @@ def unpacked(
 
 
 def _is_a_students(folder: pathlib.Path, labs: Sequence[Lab]) -> bool:
-    """Whether a folder is what one student handed in: a lab lies in it, or files that are called alike."""
+    """Whether a folder is one student's submission: it contains a lab, or files named like those of one."""
     return any(hint_of(p.name, labs) or p.name.startswith("exercises.") for p in folder.iterdir())
 
 
@@ -288,7 +293,7 @@ _OF_A_NAME = (errno.ENAMETOOLONG, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, err
 
 
 def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Path, zone: datetime.tzinfo) -> None:
-    """One file of a zip, whole or not at all, with the time that it says."""
+    """Write one file of a zip, whole or not at all, with its time."""
     place = target / files.safe_path(info.filename)
     if info.is_dir() or (info.external_attr >> 16) & 0o170000 & ~0o100000:
         return

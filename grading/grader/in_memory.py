@@ -1,8 +1,9 @@
-"""What a jail has of Python and its packages, in memory: on a disk it would tell one worker what another one has read
+"""Copies Python and its packages into memory for a jail: on a disk, one worker could tell what another has read
 
-The first to read a file of a disk waits for it, and so does the first to ask for a name that is not there; the next one does not. That is a
-message, which waits until somebody reads it: 2,700 bits a second without a fault, measured, and no two workers need run at the same time.
-In memory all is there from the start, and nothing is kept of names that are not.
+The first read of a file on a disk waits for it, and so does the first look for a name that does not exist; the next one
+does not. That is a message that waits for its reader: 2,700 bits a second without an error, measured, and the two
+workers need not run at the same time. In memory everything is there from the start, and nothing is cached about names
+that do not exist.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _copies: dict[pathlib.Path, pathlib.Path] = {}
 
 @functools.cache
 def folder() -> pathlib.Path | None:
-    """Where copies are, until this process ends. None where memory is not there as a file system, is small, or runs no code."""
+    """Return the folder of the copies, which lasts as long as this process. None if there is no file system in memory,
+    or it is small or runs no code.
+    """
     try:
         has = os.statvfs(MEMORY)
     except OSError:
@@ -44,7 +47,7 @@ def folder() -> pathlib.Path | None:
 
 
 def in_memory(path: pathlib.Path) -> pathlib.Path:
-    """A copy of a folder or a file, made once; the path itself where there is no room for any."""
+    """Return a copy of a folder or file, made once; the path itself if there is no room."""
     top = folder()
     if top is None:
         return path

@@ -1,7 +1,8 @@
 """a submission -> for each exercise its functions, spliced into jitkit as code, or why not; nothing of it is run
 
-It is done in a process of its own, which forks one for each submission, with limits of memory and time: a file that ends the
-parser ends nothing else. What comes out is a frame of JSON: texts for people, code as bytes that only a worker reads.
+This runs in a process of its own, which forks one for each submission, with limits of memory and time: a file that
+kills the parser harms nothing else. The result is a frame of JSON: texts for people, and code as bytes that only a
+worker reads.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ def read_submission(
     whole: Collection[str] = (),
     zone: datetime.tzinfo = datetime.UTC,
 ) -> Reading:
-    """What is in a submission, as data for JSON.
+    """Read a submission, and return it as data for JSON.
 
     Args:
-      only: the numbers of the labs that are asked for; all of them without it.
+      only: the numbers of the labs that are asked for; without it, all of them.
       whole: the exercises whose modules are wanted as code, and not only their functions.
-      zone: where clocks of archives without a time zone are.
+      zone: of archives that name no time zone.
     """
     status = path.lstat()
     digest = _digest(f"{path.name} {status.st_size} {status.st_mtime_ns}".encode("utf-8", "surrogateescape"))
@@ -108,7 +109,7 @@ class _Submission:
         return read
 
     def of_lab(self, lab: Lab) -> dict[str, Item]:
-        """What there is for each exercise of a lab; nothing where nothing is about it."""
+        """Return what there is for each exercise of a lab; nothing if no file is about the lab."""
         if lab.number == rungs.NAME:
             return rungs.package_items(self.package, lab.exercises) if self.package is not None else {}
         hurt = [p for p in self.unreadable if hint_of(p.path, self.all_labs) in (lab.number, "")]
@@ -118,7 +119,7 @@ class _Submission:
         return {exercise.id: self.of_exercise(lab, exercise, hurt) for exercise in lab.exercises}
 
     def of_exercise(self, lab: Lab, exercise: Exercise, hurt: Sequence[Passed]) -> Item:
-        """What there is for an exercise. It is "not written" only where nothing of it was passed over."""
+        """Return what there is for an exercise. It counts as "not written" only if nothing of it was passed over."""
         item = self.reader.exercise(lab, exercise)
         if item["status"] not in (ItemStatus.MISSING, ItemStatus.TODO):
             return item
@@ -131,7 +132,9 @@ class _Submission:
         return item | {"status": ItemStatus.INVALID, "sentence": sentence} if sentence else item
 
     def taken(self, number: str, items: Mapping[str, Item], newest: float) -> LabRead:
-        """The files whose functions were taken for a lab. Its time is theirs; that of files with stubs where nothing is written."""
+        """Return the files whose functions were taken for a lab. They give its time; if nothing is written, the files
+        with stubs do.
+        """
         written = {path for item in items.values() for path in item["files"]}
         stubs = {item["path"] for item in items.values()} - {""}
         if self.package is not None and number == rungs.NAME:
@@ -146,7 +149,7 @@ class _Submission:
         }
 
     def passed_over(self, labs: Mapping[str, LabRead]) -> list[list[str]]:
-        """Every file that was not taken, and why; but for those that were handed out."""
+        """Return every file that was not taken, with the reason, except those that we handed out."""
         taken = {path for lab in labs.values() for path in lab["files"]}
         found = [[shown(p.path), p.why] for p in self.unreadable]
         found += [[shown(p.path), p.why] for p in self.files.passed if not was_handed_out(p.path, None, self.all_labs)]
@@ -157,7 +160,7 @@ class _Submission:
         return sorted(found[:_MOST_PASSED]) + more
 
     def why_nothing(self) -> str:
-        """A sentence for a submission in which nothing is about any lab."""
+        """Return a sentence for a submission in which nothing is about any lab."""
         if self.unreadable:
             return self.unreadable[0].why
         names = {n for s in self.sources for n in DEFINES.findall(s.text)}
@@ -179,7 +182,9 @@ class _Submission:
 
 
 def _is_untouched(source: Source, labs: Sequence[Lab]) -> bool:
-    """Whether it is a file as it was handed out. Notebooks were read into another text, and have outputs: without functions, they are."""
+    """Whether a file is as it was handed out. A notebook counts as untouched if it has no functions, since it has
+    outputs and was read into another text.
+    """
     if source.path.endswith(".ipynb"):
         return not source.unread and not source.broken and "def " not in source.text
     return was_handed_out(source.path, source.text, labs)
@@ -193,7 +198,7 @@ def _digest(data: bytes) -> str:
 
 
 def serve(labs_folder: str) -> int:
-    """Requests are lines of JSON, answers frames. Each submission is read by a fork."""
+    """Read requests, lines of JSON, and answer with frames. A fork reads each submission."""
     labs = rungs.labs_and_ladder(pathlib.Path(labs_folder))
     targets = [target for lab in labs for exercise in lab.exercises for target in exercise.targets]
     suspicion.warm_up(targets)

@@ -1,4 +1,4 @@
-"""What graders that were killed have left on this machine, and its end: the next grader sweeps"""
+"""Removes what killed graders have left on this machine: the next grader sweeps"""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _AGE = 60.0  # seconds: what is younger may be of a process that we cannot see, 
 
 
 def name_for(kind: str) -> str:
-    """The beginning of a temporary name, by which a later grader finds out whether its owner lives."""
+    """Return the beginning of a temporary name, which tells a later grader whether its owner lives."""
     return f"jitkit-{kind}-{os.getpid()}-"
 
 
 def sweep() -> int:
-    """Remove temporary folders and empty control groups of graders that are gone; how many there were."""
+    """Remove temporary folders and empty control groups of graders that are gone; return how many there were."""
     count = 0
     for path in (*_left(pathlib.Path(tempfile.gettempdir())), *_left(MEMORY)):
         with contextlib.suppress(OSError):
@@ -45,7 +45,7 @@ def sweep() -> int:
 
 
 def _left(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """What has a name of ours, and no owner."""
+    """Yield the files and groups that have one of our names, and no owner."""
     with contextlib.suppress(OSError):
         for path in sorted(folder.iterdir()):
             found = _OURS.fullmatch(path.name)

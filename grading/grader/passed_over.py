@@ -1,7 +1,7 @@
 """an exercise without an answer -> where its author may have written one all the same
 
-A point is never lost without a word: before an exercise is "not written", everything is looked at that was not taken. What is found
-makes it INVALID, with the place, and a person decides.
+No point is lost silently: before an exercise counts as "not written", the grader looks at everything that it did not
+take. If it finds something, the exercise is INVALID, with the place, and a person decides.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .sources import Source, was_handed_out
 def elsewhere(
     reader: Answers, lab: Lab, exercise: Exercise, unreadable: Sequence[Passed], passed: Iterable[Passed]
 ) -> str:
-    """A sentence on an answer that was not looked at, or nothing.
+    """Return a sentence on an answer that was not looked at, or nothing.
 
     Args:
       unreadable: the sources that could not be read, each with the sentence.
-      passed: the files that are not read.
+      passed: the files that were not read.
     """
     for target in exercise.targets:
         name = target.path[-1]
@@ -52,7 +52,7 @@ def _is_written(reader: Answers, lab: Lab, target: Target) -> bool:
 
 
 def _in_source(reader: Answers, lab: Lab, target: Target, source: Source) -> str:
-    """The same for one source that was read."""
+    """Return such a sentence for one source that was read."""
     name = target.path[-1]
     if name in source.unread:
         return f"`{target.name}` is in {source.path}, {source.unread[name]}; that was not read."
@@ -74,7 +74,7 @@ def _in_source(reader: Answers, lab: Lab, target: Target, source: Source) -> str
 
 
 def _misplaced(file: LearnerFile, target: Target) -> Iterator[tuple[int, str]]:
-    """Where a file has a function at a place from which it is not taken: the line, and why."""
+    """Yield the lines at which a file has a function that is not taken from there, with the reason."""
     counts = file.functions.get(target.name)
     for place, node in _functions(file.tree.body, ()):
         if node.name != target.path[-1] or is_stub(node) or node is counts:
@@ -91,7 +91,9 @@ def _misplaced(file: LearnerFile, target: Target) -> Iterator[tuple[int, str]]:
 
 
 def _functions(body: Sequence[ast.stmt], place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Function]]:
-    """The functions of a module or a class, also those under an `if`, `try`, `with` or loop, with their places; "" for such a one."""
+    """Yield the functions of a module or class with their places, also those under an `if`, `try`, `with` or loop,
+    whose place is "".
+    """
     for node in body:
         if isinstance(node, Function):
             yield (*place, node.name), node

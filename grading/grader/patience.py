@@ -1,7 +1,7 @@
 """a limit of time for what this process computes about an answer
 
-A verdict is reached in a thread of the grader, where no signal comes. So another thread looks how long it has computed, by the clock of its
-processor time, and ends it with an exception: a machine that is busy costs nobody a point.
+A verdict is reached in a thread of the grader, which gets no signals. So another thread watches the processor time of
+that thread, and ends it with an exception. A busy machine costs nobody a point.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _raise_in.argtypes = [ctypes.c_ulong, ctypes.py_object]
 
 
 class TooLongError(BaseException):
-    """It has computed for too long. No `except Exception` on the way catches it."""
+    """The computation took too long. No `except Exception` on the way catches it."""
 
 
 @contextlib.contextmanager
 def patience(seconds: float) -> Iterator[None]:
-    """What is done in the block computes for so long at most; then TooLongError is raised in it."""
+    """Limit how long the block may compute; after that, TooLongError is raised in it."""
     own = threading.get_ident()
     clock = time.pthread_getcpuclockid(own)
     until = time.clock_gettime(clock) + seconds

@@ -1,7 +1,7 @@
-"""points in cents: what is shared out adds up, in every format
+"""points in cents: shares add up, in every format
 
-A lab's points are shared among its exercises, an exercise's among its checks, and what lateness leaves among the checks that passed. Each
-time whole cents are given, so that a student who adds up sees one number.
+A lab's points are shared among its exercises, an exercise's among its checks, and the points left after lateness among
+the checks that passed. Shares are whole cents, so that a student who adds them up gets the same number.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from collections.abc import Sequence
 
 
 def cents(points: float) -> int:
-    """Points as whole cents; half a cent is one."""
+    """Convert points to whole cents; half a cent counts as one."""
     return math.floor(100 * points + 0.5)
 
 
 def split(total: int, weights: Sequence[float]) -> list[int]:
-    """Whole parts of a whole number, in proportion to weights, which sum to it. Nothing has a weight: nothing has a part."""
+    """Split a whole number in proportion to weights; the parts are whole and sum to it. A part without weight gets
+    nothing.
+    """
     whole = sum(weights)
     if not whole:
         return [0] * len(weights)

@@ -61,7 +61,7 @@ _D = TypeVar("_D")
 
 
 class LabPolicy(NamedTuple):
-    """What holds for one lab."""
+    """The settings of one lab."""
 
     due: datetime.datetime | None = None
     points: float | None = None
@@ -70,21 +70,21 @@ class LabPolicy(NamedTuple):
 
 
 class ExercisePolicy(NamedTuple):
-    """What holds for one exercise: its part in the lab, and what its checks weigh."""
+    """The settings of one exercise: its part in the lab, and the weights of its checks."""
 
     points: float | None = None
     weights: Mapping[str, float] = types.MappingProxyType({})
 
 
 class Extension(NamedTuple):
-    """What holds for one student: days more for everything, and other dates for labs."""
+    """The extensions of one student: more days for everything, and other dates for labs."""
 
     more_days: float = 0.0
     due: Mapping[str, datetime.datetime] = types.MappingProxyType({})
 
 
 class Policy(NamedTuple):
-    """What a course wants."""
+    """The settings of a course."""
 
     labs: tuple[str, ...] = ()
     roster: tuple[Student, ...] = ()
@@ -101,7 +101,7 @@ class Policy(NamedTuple):
     of_student: Mapping[str, Extension] = types.MappingProxyType({})
 
     def due(self, student: str, lab: str) -> datetime.datetime | None:
-        """When a lab is due for a student; None for a lab that never is."""
+        """Return when a lab is due for a student; None if it never is."""
         theirs = self.of_student.get(student, Extension())
         due = self.of_lab.get(lab, LabPolicy()).due
         if lab in theirs.due:
@@ -109,7 +109,7 @@ class Policy(NamedTuple):
         return due + datetime.timedelta(days=theirs.more_days) if due is not None else None
 
     def factor(self, student: str, lab: str, handed_in: float) -> float:
-        """What is left of the points of a lab that was handed in at a time (in seconds since 1970)."""
+        """Return the share of the points that remains for a lab that was handed in at a time (in seconds since 1970)."""
         due = self.due(student, lab)
         late = handed_in - due.timestamp() if due is not None else 0.0
         if late <= 60 * self.grace_minutes:
@@ -124,7 +124,7 @@ class Policy(NamedTuple):
         return self.of_lab.get(lab, LabPolicy()).extra
 
     def points(self, exercise: Exercise) -> float:
-        """The part of an exercise in its lab."""
+        """Return the part of an exercise in its lab."""
         own = self.of_exercise.get(exercise.id, ExercisePolicy()).points
         return exercise.points if own is None else own
 
@@ -200,14 +200,14 @@ def _more_than_0(table: TomlTable, key: str, kind: type[_T], default: _T) -> _T:
 
 
 def _lab(number: Any, numbers: Collection[str], table: TomlTable, *keys: str) -> str:
-    """The number of a lab that there is."""
+    """Return the number of a lab, which must exist."""
     if number not in numbers:
         raise table.error(f"there is no lab {number!r}; the labs are {', '.join(sorted(numbers))}", *keys)
     return str(number)
 
 
 def _of_lab(table: TomlTable, zone: datetime.tzinfo) -> LabPolicy:
-    """A table `[lab.05]`."""
+    """Read a table `[lab.05]`."""
     with table:
         points = _at_least_0(table, "points", float, None)
         return LabPolicy(
@@ -219,7 +219,7 @@ def _of_lab(table: TomlTable, zone: datetime.tzinfo) -> LabPolicy:
 
 
 def _of_exercise(id: str, table: TomlTable, exercises: Mapping[str, tuple[Lab, Exercise]]) -> ExercisePolicy:
-    """A table `[exercise."05.3"]`."""
+    """Read a table `[exercise."05.3"]`."""
     if id not in exercises:
         raise table.error(f"there is no exercise {id!r}" + near(id, exercises))
     with table:
@@ -237,7 +237,7 @@ def _of_exercise(id: str, table: TomlTable, exercises: Mapping[str, tuple[Lab, E
 def _of_student(
     id: str, table: TomlTable, zone: datetime.tzinfo, numbers: Collection[str], roster: Collection[Student]
 ) -> Extension:
-    """A table `[student."ann"]`."""
+    """Read a table `[student."ann"]`."""
     ids = [s.id for s in roster]
     if ids and id not in ids:
         raise table.error(f"{id!r} is not on the roster" + near(id, ids))
@@ -251,7 +251,7 @@ def _of_student(
 
 
 def _due(table: TomlTable, zone: datetime.tzinfo) -> datetime.datetime | None:
-    """When something is due, which is told in the course's zone unless it names one."""
+    """Return the date of a table, in the course's time zone unless it names one."""
     time = table.get("due", datetime.datetime, None)
     return time.replace(tzinfo=zone) if time is not None and time.tzinfo is None else time
 
@@ -265,22 +265,22 @@ def _zone(course: TomlTable) -> datetime.tzinfo:
 
 
 def check_names(lab: Lab, exercise: Exercise) -> list[str]:
-    """The names of the checks of an exercise, the hidden ones last."""
+    """Return the names of the checks of an exercise, the hidden ones last."""
     ladder = isinstance(lab, Ladder)
     read = (CheckFile.read(path) for path in (lab.folder / "checks.py", hidden_checks(lab)))
     return [check.name for file in (program_files(exercise) if ladder else read) for check in file.of(exercise.id)]
 
 
 def zone_of(name: str) -> datetime.tzinfo:
-    """A time zone by its name; what is not known is zoneinfo's error."""
+    """Return a time zone by its name. For an unknown one zoneinfo raises its error."""
     return datetime.UTC if name == "UTC" else zoneinfo.ZoneInfo(name)
 
 
 def name_of(zone: datetime.tzinfo) -> str:
-    """The name of a time zone, for `zone_of`."""
+    """Return the name of a time zone, for `zone_of`."""
     return zone.key if isinstance(zone, zoneinfo.ZoneInfo) else "UTC"
 
 
 def chosen_labs(labs: Iterable[Lab], policy: Policy, only: Collection[str]) -> list[Lab]:
-    """The labs that are graded."""
+    """Return the labs that are graded."""
     return [lab for lab in labs if (not policy.labs or lab.number in policy.labs) and (not only or lab.number in only)]

@@ -13,7 +13,7 @@ from typing import Any
 
 
 def probe(facts: dict[str, Any]) -> list[str]:
-    """What can be done here. It runs in the jail, and is sent there as source."""
+    """Return what can be done here. It runs in the jail, and is sent there as source."""
     leaks = []
     libc = ctypes.CDLL(None, use_errno=True)
     header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()

@@ -1,6 +1,6 @@
-"""what passes from the intake to the store, as records: what the intake sends as JSON, and the rows that the store keeps
+"""The records that pass from the intake to the store: what the intake sends as JSON, and the rows that the store keeps
 
-Each is said once, here; the store takes names and order of its columns from these.
+Each field is declared once, here; the store takes the names and the order of its columns from these classes.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Item(TypedDict):
     """What a submission has for an exercise.
 
     Attributes:
-      status: where it is not READY, `sentence` says why.
+      status: unless it is READY, `sentence` says why.
       line: the file and the line that the sentence is about.
       files: the student's files whose functions were taken.
-      path: the first of these, or where the stub is.
+      path: the first of these, or the stub's.
       modules, patch, package: code as text, which only a worker reads.
-      digest: of the functions with their places, which a verdict depends on.
-      code: of the functions alone, which stays where lines are moved.
+      digest: of the functions with their places, on which a verdict depends.
+      code: a digest of the functions alone, which moving lines does not change.
       keeps: whether the code may keep something from one call to the next.
       grams: see `suspicion.grams`.
     """
@@ -64,7 +64,7 @@ class Item(TypedDict):
 
 
 class LabRead(TypedDict):
-    """What was taken for a lab: the files, when the newest of them was written (seconds since 1970), a digest of the functions."""
+    """What was taken for a lab: the files, the time of the newest (seconds since 1970), a digest of the functions."""
 
     files: list[str]
     handed_in: float
@@ -93,7 +93,7 @@ class Reading(TypedDict):
 
 
 class Result(NamedTuple):
-    """Verdicts on the checks of an exercise: what `grade` comes to, and what the store has in `results`."""
+    """Verdicts on the checks of an exercise: the outcome of `grade`, and a row of the table `results`."""
 
     status: GradeStatus
     sentence: str
@@ -102,7 +102,7 @@ class Result(NamedTuple):
 
 
 class Provenance(NamedTuple):
-    """The other columns of `results`: with what a result was reached. Where all that it depends on is equal, `key` is."""
+    """The other columns of `results`: everything that a result depends on. If all of it is equal, so is `key`."""
 
     key: str
     exercise: str
@@ -115,7 +115,9 @@ class Provenance(NamedTuple):
 
 
 class Grade(NamedTuple):
-    """A row of `grades`, whose the verdict is; behind `grams` stands what the store adds: its number, the verdict, and when it came."""
+    """A row of `grades`, with the verdict's owner. The fields after `grams` are added by the store: its number, the
+    verdict, and the time.
+    """
 
     student: str
     submission: str
@@ -137,13 +139,13 @@ class Grade(NamedTuple):
 
 
 class HandIn(NamedTuple):
-    """A row of `handins`: what a student handed in of a lab, and when; the store adds the last two.
+    """A row of `handins`: what a student handed in for a lab, and when. The store adds the last two fields.
 
     Attributes:
       lab: None for a submission of which nothing was run.
-      handed_in: when the newest file that was taken was written.
+      handed_in: the time of the newest file that was taken.
       digest: of the functions of the lab.
-      taken: the files whose functions were taken; `passed`: the others, each with why.
+      taken: the files whose functions were taken; `passed`: the others, each with the reason.
     """
 
     student: str
@@ -158,7 +160,7 @@ class HandIn(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A row of `marks`: what was changed by hand. Without points, those that were graded hold, and only the comment is added."""
+    """A row of `marks`: a change by hand. Without points it only adds the comment, and the graded points hold."""
 
     id: int
     student: str
@@ -181,7 +183,7 @@ class Person(NamedTuple):
 
 
 def item(status: ItemStatus, sentence: str = "") -> Item:
-    """An item with nothing in it."""
+    """Return an item with nothing in it."""
     return {
         "status": status, "sentence": sentence, "line": None, "flags": [], "files": [], "path": "", "modules": "", "patch": "",
         "package": "", "digest": "", "code": "", "keeps": True, "grams": [],
@@ -189,7 +191,7 @@ def item(status: ItemStatus, sentence: str = "") -> Item:
 
 
 def reading(status: GradeStatus, sentence: str = "", digest: str = "", handed_in: float = 0.0) -> Reading:
-    """A reading with nothing in it."""
+    """Return a reading with nothing in it."""
     return {
         "status": status, "sentence": sentence, "digest": digest, "handed_in": handed_in, "flags": [], "exercises": {}, "labs": {},
         "passed": [],

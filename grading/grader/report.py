@@ -1,7 +1,7 @@
-"""what stands -> pages: one for the class, one for each student, and feedback that may be handed out
+"""standing grades -> pages: one for the class, one for each student, and feedback that may be handed out
 
-The pages are templates of jinja2's, in `pages/`, which escape whatever they are given. Those of students have no script; that of the class
-has one, which sorts and filters its table, and its hash is in the page, so that a browser runs no other.
+The pages are jinja2 templates, in `pages/`, which escape whatever they get. Students' pages have no script. The class's
+page has one, which sorts and filters its table; the page contains its hash, so that a browser runs no other.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FILTERS = {"alarm": "to look at", "late": "late", "alike": "alike", "by-hand": 
 
 
 class View(NamedTuple):
-    """What stands, with what all pages ask of it."""
+    """The standing grades, with the data that all pages need."""
 
     standing: Standing
     students: Mapping[str, Student]
@@ -44,12 +44,12 @@ class View(NamedTuple):
 
     @classmethod
     def of(cls, standing: Standing) -> View:
-        """Looked up once."""
+        """Collect the data once."""
         return cls(standing, standing.students, standing.titles)
 
 
 class Group(NamedTuple):
-    """A reason to look, and the students with the exercises that it is about."""
+    """A reason to look, with its students and exercises."""
 
     reason: str
     students: Mapping[str, list[str]]
@@ -57,7 +57,7 @@ class Group(NamedTuple):
 
 @functools.cache
 def _templates() -> Any:
-    """The templates. ExportError without jinja2."""
+    """Return the templates. ExportError without jinja2."""
     try:
         jinja2: Any = importlib.import_module("jinja2")
     except ImportError:
@@ -66,7 +66,7 @@ def _templates() -> Any:
         ) from None
 
     def clean(value: Any) -> Any:
-        """Text without what is not printable."""
+        """Return text without unprintable characters."""
         if not isinstance(value, str) or hasattr(value, "__html__"):
             return value
         return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in value)
@@ -80,7 +80,7 @@ def _templates() -> Any:
 
 
 def write_report(folder: pathlib.Path, standing: Standing) -> pathlib.Path:
-    """Writes `index.html`, a page for each student for the instructor, and `feedback/` for students; returns the first."""
+    """Write `index.html`, a page about each student for the instructor, and `feedback/` for students; return the first."""
     view, handins = View.of(standing), standing.all_handins()
     pages, feedback = folder / "students", folder / "feedback"
     pages.mkdir(parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ def write_report(folder: pathlib.Path, standing: Standing) -> pathlib.Path:
 
 
 def page_name(student: str) -> str:
-    """The file of a student's page."""
+    """Return the name of a student's page."""
     return f"{file_name(student)}.html"
 
 
@@ -109,7 +109,9 @@ def _number(value: float | None) -> str:
 def student_page(
     student: str, records: Sequence[Record], view: View, everything: bool, handins: Sequence[HandIn] = ()
 ) -> str:
-    """A student's verdicts. Without `everything`, hidden checks are told by their sentence and verdict only, and no flag is."""
+    """Return a student's page. Without `everything`, it shows only the sentence and the verdict of hidden checks, and
+    no flags.
+    """
     standing = view.standing
     labs: dict[str, list[Record]] = {}
     for r in records:
@@ -163,14 +165,14 @@ def _time(seconds: float, zone: datetime.tzinfo) -> str:
 
 
 def _span(seconds: float) -> str:
-    """`2 days 1 hour`: days that are over and hours; below an hour, minutes."""
+    """Write `2 days 1 hour`: whole days and hours; below an hour, minutes."""
     hours, rest = divmod(int(seconds), 3600)
     parts = [(hours // 24, "day"), (hours % 24, "hour"), (0 if hours else -(-rest // 60), "minute")]
     return " ".join(f"{n} {name}{'s' * (n > 1)}" for n, name in parts if n)
 
 
 def _when(student: str, lab: str, records: Sequence[Record], standing: Standing, handins: Sequence[HandIn]) -> str:
-    """When a lab was handed in and was due, which attempt it was, and what lateness leaves of it."""
+    """Say when a lab was handed in and due, which attempt it was, and how many points remain after lateness."""
     zone = standing.policy.timezone
     own = [h for h in handins if h.lab == lab]
     due = standing.policy.due(student, lab)
@@ -223,7 +225,7 @@ def _told(check: dict[str, Any], everything: bool) -> str:
 
 
 def _next_step(records: Sequence[Record], view: View) -> str:
-    """What a student may do next: the first exercise that does not pass."""
+    """Say what a student may do next: the first exercise that does not pass."""
     for r in records:
         g = r.grade
         failed = sum(c["status"] != PASS for c in g.checks)
@@ -240,7 +242,7 @@ def _next_step(records: Sequence[Record], view: View) -> str:
 
 
 def class_page(view: View) -> str:
-    """The overview: who has what, what needs a person's eye, how it went."""
+    """Return the overview: points by student, what a person should look at, and figures."""
     standing, records = view.standing, view.standing.records
     by_student = standing.by_student()
     sums = totals(records)
@@ -293,7 +295,7 @@ def _is_answered(student: str, exercise: str, standing: Standing) -> bool:
 
 
 def _kinds(records: Sequence[Record], alike: bool, asks: bool) -> dict[str, str]:
-    """What there is about a student, each with the words of a chip."""
+    """Return the remarks on a student, each with the words of a chip."""
     if not records:
         return {"missing": "never handed in"}
     found = {}
@@ -312,7 +314,7 @@ def _kinds(records: Sequence[Record], alike: bool, asks: bool) -> dict[str, str]
 
 
 def _alarms(record: Record) -> list[str]:
-    """Why a person should look: neither lateness nor likeness, which have their own parts of the page."""
+    """Return why a person should look, except lateness and likeness, which have their own parts of the page."""
     g = record.grade
     found = [f for f in record.flags if f != record.late and _WORD_FOR_WORD not in f]
     if g.outcome != GradeStatus.OK:
@@ -343,7 +345,7 @@ def _groups(records: Iterable[Record], reasons: Any) -> list[Group]:
 
 
 def _bins(parts: Sequence[float]) -> list[dict[str, Any]]:
-    """How many students have how much of the points, in tenths."""
+    """Count the students in each tenth of the points."""
     if not parts:
         return []
     count = collections.Counter(max(0, min(9, int(10 * part))) for part in parts)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 
 class PolicyError(Exception):
-    """A course.toml, or a file that it names, that does not say what it must: the file, the line, and why."""
+    """A course.toml, or a file that it names, has a fault: the file, the line, and why."""
 
 
 class Student(NamedTuple):
@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
 
 def read_roster(path: pathlib.Path) -> tuple[Student, ...]:
-    """The students in a CSV file, each once."""
+    """Return the students in a CSV file, each once."""
     students: dict[str, Student] = {}
     for line, cells in _rows(path, ("student",)):
         id = unicodedata.normalize("NFC", cells["student"])
@@ -52,7 +52,7 @@ def read_roster(path: pathlib.Path) -> tuple[Student, ...]:
 
 
 def read_requests(path: pathlib.Path, roster: Sequence[Student], exercises: Collection[str]) -> tuple[Request, ...]:
-    """The requests in a CSV file, in order."""
+    """Return the requests in a CSV file, in order."""
     known = {s.id for s in roster}
     found = []
     for line, cells in _rows(path, Request._fields[:3]):
@@ -68,7 +68,7 @@ def read_requests(path: pathlib.Path, roster: Sequence[Student], exercises: Coll
 
 
 def _rows(path: pathlib.Path, needed: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """The rows of a table that are not empty: the line, and the cells by column."""
+    """Yield the rows of a table that are not empty: the line's number, and the cells by column."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)
@@ -85,7 +85,9 @@ def _rows(path: pathlib.Path, needed: Sequence[str]) -> Iterator[tuple[int, Mapp
 
 
 class Names:
-    """Finds whose a name is that a platform gave: by the id, the platform's own number, the address, the login, or the name."""
+    """Finds the student that a platform's name means: by the id, the platform's own number, the address, the login, or
+    the name.
+    """
 
     def __init__(self, roster: Sequence[Student]) -> None:
         found: dict[str, set[str]] = {}
@@ -111,7 +113,7 @@ class Names:
         self.ids = {s.id for s in roster}
 
     def whose(self, *names: str) -> str:
-        """The id of the first name that is one student's on the roster, and nothing where none is."""
+        """Return the id of the first name that belongs to one student on the roster; nothing if none does."""
         for name in names:
             if name in self.ids:
                 return name
@@ -119,7 +121,7 @@ class Names:
 
 
 def _plain(name: str, turned: bool = False) -> str:
-    """Canvas' form of a name: small letters without what stands between them, the last name first where it is turned."""
+    """Return Canvas' form of a name: small letters without separators, the last name first if it is turned."""
     last, comma, first = name.partition(",")
     words = f"{first} {last}".split() if comma else name.split()
     words = words[-1:] + words[:-1] if turned else words

@@ -1,7 +1,7 @@
-"""the ladder, for the grader: a lab whose exercises are its rungs; the answer to all of them is one package of a student's
+"""the ladder, for the grader: a lab whose exercises are its rungs; one package of a student's answers all of them
 
-A package is parsed like any other submission, and imported in the jail: a process that has numpy, jaxlib and the given `xla.py`, and
-neither jax nor jitkit. Its results are compared with those of jitkit, which runs the same programs in another process.
+A package is parsed like any other submission, and imported in the jail: a process that has numpy, jaxlib and the given
+`xla.py`, and neither jax nor jitkit. jitkit runs the same programs in another process, and the results are compared.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Ladder(Lab):
 
     @property
     def number(self) -> str:
-        """What it is called among labs."""
+        """Its name among labs."""
         return NAME
 
 
 def ladder() -> Ladder:
-    """The rungs, in order; not those behind the door, whose programs need a C compiler: no jail has one."""
+    """Return the rungs, in order, without those behind the door, whose programs need a C compiler, which no jail has."""
     rungs = tuple(
         Rung(r.number, r.title, (), POINTS, r.names, ("", "", ""), "", (), r.jax, True)
         for r in all_rungs()
@@ -67,12 +67,12 @@ def ladder() -> Ladder:
 
 
 def labs_and_ladder(folder: pathlib.Path) -> tuple[Lab, ...]:
-    """All that can be graded."""
+    """Return all that can be graded."""
     return (*all_labs(folder), ladder())
 
 
 def program_files(exercise: Exercise) -> tuple[CheckFile, ...]:
-    """The programs of a rung, the hidden ones last."""
+    """Return the programs of a rung, the hidden ones last."""
     rung = next(r for r in all_rungs() if r.number == exercise.id)
     hidden = [(str(path), path.read_text(encoding="utf-8")) for path in HIDDEN_RUNGS if path.is_file()]
     found = []
@@ -84,7 +84,7 @@ def program_files(exercise: Exercise) -> tuple[CheckFile, ...]:
 
 
 def solution(exercise: Exercise) -> Item:
-    """The reference's package up to a rung, as an item of the intake."""
+    """Return the reference's package up to a rung, as an item of the intake."""
     text = prefix(solution_file().read_text(encoding="utf-8"), exercise.id)
     return _item({f"{_USUAL_NAME}.py": text}, _USUAL_NAME)
 
@@ -106,10 +106,10 @@ class Found(NamedTuple):
 
 
 def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Found | None:
-    """The package in a submission; None where there is none. Invalid where there are several.
+    """Return the package in a submission; None if there is none. Invalid if there are several.
 
-    It is called `myjax`, or stands beside an `xla.py`, or is a file that imports `xla`. A file beside it that it does not import is none of
-    its own where it has a function of a lab (`answers`).
+    It is called `myjax`, or stands beside an `xla.py`, or is a file that imports `xla`. A file beside it that it does
+    not import belongs to the labs if it has a function of a lab (`answers`).
     """
     python = {PurePosixPath(s.path): s for s in sources if s.path.endswith(".py") and not s.hint and not s.module}
     machines = {path.parent for path in python if path.name == "xla.py"}
@@ -151,7 +151,9 @@ def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Fo
 
 
 def package_items(package: Found, rungs: Sequence[Exercise]) -> dict[str, Item]:
-    """What there is for each rung: the same package. What is compared with others' is said once."""
+    """Return an item for each rung: the same package. Only one of them has the hashes that are compared with other
+    students'.
+    """
     item = _item(package.texts, package.name)
     return {rung.id: item if i == 0 else item | {"grams": []} for i, rung in enumerate(rungs)}
 

@@ -1,6 +1,6 @@
-"""Is the jail one? A worker tries what a submission might, and says what it could do
+"""Does the jail hold? A worker tries what a submission might, and reports what it could do
 
-It is done before each batch, with the same jail and the same worker. A worker that gets anywhere is a reason not to grade.
+This runs before each batch, with the same jail and the same worker. Any success of the worker is a reason not to grade.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PROBE = pathlib.Path(__file__).with_name("probe.py")
 
 
 def self_test() -> list[str]:
-    """What a worker could do and should not; nothing, where the jail holds. JailError where there is none."""
+    """Return what a worker could do and should not; nothing, if the jail holds. JailError if there is no jail."""
     with tempfile.NamedTemporaryFile("w", prefix=name_for("canary")) as canary, socket.socket() as listener:
         canary.write(secrets.token_hex())
         canary.flush()

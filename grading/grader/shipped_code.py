@@ -1,11 +1,11 @@
-"""an exercise -> what a worker is sent: jitkit's code with a hole, and its checks, one by one
+"""an exercise -> what a worker receives: jitkit's code with a hole, and its checks, one by one
 
-The code of jitkit comes in two parts. `base` are the modules that no exercise of any lab is taken out of, which the zygote holds.
-The others are sent to each worker with what it is for: the module of the exercise that is graded is the student's there
-(`intake` has spliced it), so the reference's function is in no process that runs a student's code.
+The code of jitkit comes in two parts. `base` are the modules that contain no exercise, which the zygote holds. The
+others are sent to each worker with its task: the module of the graded exercise is the student's there (`intake` has
+spliced it). So no process that runs a student's code contains the reference's function.
 
-A check is sent alone, without its sentence, its misconceptions and the words that a message must have (`parts`): these are the
-judge's. Line numbers stay, since checks are about lines, too.
+A check is sent alone, without its sentence, its misconceptions and the words that a message must have (`parts`): these
+are the judge's. Line numbers stay, since some checks are about lines.
 """
 
 from __future__ import annotations
@@ -68,14 +68,17 @@ class ShippedCode:
         self._marshalled = {str(t): marshal.dumps(code) for t, code in self.codes.items()}
 
     def rest(self, spliced: Modules, exercise: Exercise | None) -> Modules:
-        """What is sent beside `base`: the reference's modules but those that are the student's, and no answer to
-        other exercises that are in the course's own folder."""
+        """Return what is sent beside `base`: the reference's modules without the student's, and without answers to
+        other exercises that stand in the course's own folder.
+        """
         own = {t.module for t in exercise.targets} if exercise is not None else set()
         rest = {name: self.modules[name] for name in self.taken if name not in own and not name.startswith(LATE)}
         return rest | spliced
 
     def with_holes(self, kept: Collection[str], how: str = holes.EMPTY) -> Modules:
-        """All that is imported at once, with a hole for each function but those that keep their body (`kept`, as texts)."""
+        """Return everything that is imported at once, with a hole for each function except those that keep their body
+        (`kept`, as texts).
+        """
         by_module: dict[str, dict[Target, str]] = {}
         for target in self.codes:
             if str(target) not in kept:
@@ -88,7 +91,7 @@ class ShippedCode:
         return found
 
     def fills(self, exercise: Exercise | None, kept: Collection[str]) -> list[tuple[str, bytes]]:
-        """The reference's code for all holes but those of an exercise."""
+        """Return the reference's code for all holes but those of an exercise."""
         own = {str(t) for t in exercise.targets} if exercise is not None else set()
         return [(t, code) for t, code in self._marshalled.items() if t not in own and t not in kept]
 
@@ -99,7 +102,7 @@ def _module_alone(path: pathlib.Path) -> tuple[str, bool, CodeType]:
 
 
 def neutral_path(module: str, is_package: bool) -> str:
-    """Where a module seems to be: no path of the machine is in a worker."""
+    """Return the path that a module seems to have: no path of the machine reaches a worker."""
     path = "/" + module.replace(".", "/")
     return f"{path}/__init__.py" if is_package else f"{path}.py"
 
@@ -141,14 +144,14 @@ class CheckFile(NamedTuple):
 
     @classmethod
     def read(cls, path: pathlib.Path) -> CheckFile:
-        """The checks in a file, or none where it is not there."""
+        """Return the checks in a file; none if it does not exist."""
         if not path.is_file():
             return cls("", ())
         source = path.read_text(encoding="utf-8")
         return cls(source, load_checks(source, str(path)))
 
     def of(self, exercise: str) -> list[Check]:
-        """The checks of an exercise, in order."""
+        """Return the checks of an exercise, in order."""
         return [c for c in self.checks if c.exercise == exercise]
 
     def version(self, check: Check) -> str:
@@ -158,7 +161,9 @@ class CheckFile(NamedTuple):
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def request(self, check: Check, seed: int, strip: bool = True) -> bytes:
-        """What a worker is sent for one check, marshalled; with the words of messages where it is not to be stripped of them."""
+        """Return what a worker receives for one check, marshalled; with the words of messages unless they are to be
+        stripped.
+        """
         return _request(self.source, check.name.removeprefix(self.prefix), strip, seed, check.name)
 
 
@@ -174,8 +179,9 @@ def _request(source: str, function: str, strip: bool, seed: int, name: str) -> b
 
 
 def generator_state(seed: int, name: str) -> dict[str, Any]:
-    """The state of the generator that a check begins with, from which the seed cannot be found. The learner's engine makes the same of
-    its seed."""
+    """Return the random generator's state for a check, derived one-way, so that it does not reveal the seed. The
+    learner's engine derives it in the same way.
+    """
     state = dict(np.random.default_rng([seed, zlib.crc32(name.encode())]).bit_generator.state)
     return {k: dict(v) if isinstance(v, dict) else v for k, v in state.items()}
 
@@ -192,8 +198,9 @@ class _Part(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def _parts(source: str, strip: bool) -> tuple[_Part, ...]:
-    """The statements of a file of checks, with the words that messages must have or (`strip`) without. They are shared: who changes
-    one copies it."""
+    """Return the statements of a file of checks, with the words that messages must have, or (`strip`) without. They are
+    shared: copy one before changing it.
+    """
     tree = tree_of(source)
     if strip:
         tree = _Stripper().visit(tree)
@@ -207,8 +214,9 @@ def _parts(source: str, strip: bool) -> tuple[_Part, ...]:
 
 
 def reduced(source: str, name: str, strip: bool) -> ast.Module:
-    """A file of checks with one check in it, called `ENTRY`, and what that one uses. With `strip`, the words that a message must have are
-    left out."""
+    """Return a file of checks with one check, called `ENTRY`, and what that uses. With `strip`, the words that a
+    message must have are left out.
+    """
     parts = _parts(source, strip)
     wanted, called, chosen = {name}, {name}, set[int]()
     grew = True
@@ -227,7 +235,7 @@ def reduced(source: str, name: str, strip: bool) -> ast.Module:
 
 
 def _as_entry(node: ast.stmt, name: str) -> ast.stmt:
-    """A check without its decorator, that of a name called `ENTRY`; any other statement as it is."""
+    """Return a check without its decorator, under the name `ENTRY`; any other statement as it is."""
     if not isinstance(node, ast.FunctionDef) or not _is_check(node):
         return node
     entry = copy.copy(node)
@@ -237,10 +245,10 @@ def _as_entry(node: ast.stmt, name: str) -> ast.stmt:
 
 
 class _Stripper(ast.NodeTransformer):
-    """Takes the `parts` of errors out."""
+    """Removes the `parts` of errors."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """`raised(f, x, parts=[...])` without the words."""
+        """Return `raised(f, x, parts=[...])` without the words."""
         self.generic_visit(node)
         if getattr(node.func, "id", "") == "raised":
             node.keywords = [k for k in node.keywords if k.arg != "parts"]
@@ -248,7 +256,7 @@ class _Stripper(ast.NodeTransformer):
 
 
 def _uses(node: ast.stmt) -> set[str]:
-    """The names in a statement, but for those of the decorator that makes it a check: its sentence stays here."""
+    """Return the names in a statement, except those in the decorator that makes it a check: its sentence stays here."""
     marks = {n for d in getattr(node, "decorator_list", []) if _is_mark(d) for n in ast.walk(d)}
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n not in marks}
 
@@ -258,7 +266,7 @@ def _is_check(node: ast.stmt) -> bool:
 
 
 def _is_mark(decorator: ast.expr) -> bool:
-    """Whether it is what makes a function a check."""
+    """Whether a decorator is the one that makes a function a check."""
     return isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") in _DECORATORS
 
 

@@ -1,7 +1,7 @@
 """submissions -> pairs that read alike
 
-Each exercise is a set of hashes of runs of twelve tokens, names made equal (`intake`). What much of the class has says nothing;
-of the rest two submissions share a part. That is a reason to look, and no proof of anything.
+Each exercise is a set of hashes of runs of twelve tokens, with names made equal (`intake`). Runs that much of the class
+has say nothing; of the rest two submissions may share a part. That is a reason to look, not a proof.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Pair(NamedTuple):
 
 
 def similar(records: Sequence[Record]) -> list[Pair]:
-    """The pairs, the most alike first."""
+    """Return the pairs, the most alike first."""
     by_exercise: dict[str, dict[str, frozenset[int]]] = {}
     for r in records:
         if r.grade.exercise is not None and r.grade.grams:

@@ -40,7 +40,7 @@ class Source(NamedTuple):
 
 
 def hint_of(path: str, labs: Sequence[Lab]) -> str:
-    """The number of the lab that a path names, or nothing."""
+    """Return the number of the lab that a path names, or nothing."""
     for part in reversed(pathlib.PurePosixPath(path).parts):
         for lab in labs:
             if part == lab.name or pathlib.PurePosixPath(part).stem == lab.name:
@@ -49,7 +49,7 @@ def hint_of(path: str, labs: Sequence[Lab]) -> str:
 
 
 def was_handed_out(path: str, text: str | None, labs: Sequence[Lab]) -> bool:
-    """Whether a file is the course's own, as it was handed out: by its place; a source by its text, too."""
+    """Whether a file is the course's own, as it was handed out: by its place, and a source also by its text."""
     lab = next((lab for lab in labs if lab.number == hint_of(path, labs)), None)
     ours = lab.folder / pathlib.PurePosixPath(path).name if lab is not None else None
     if ours is None or not ours.is_file():
@@ -58,7 +58,7 @@ def was_handed_out(path: str, text: str | None, labs: Sequence[Lab]) -> bool:
 
 
 def source_of(file: Found, labs: Sequence[Lab]) -> Source:
-    """A file as text. Invalid for one that is none."""
+    """Return a file as text. Invalid if it is not a text."""
     name = shown(unicodedata.normalize("NFC", file.path))
     try:
         text = file.data.decode("utf-8-sig")
@@ -87,7 +87,7 @@ def source_of(file: Found, labs: Sequence[Lab]) -> Source:
 
 
 def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:
-    """The code cells of a notebook as one file."""
+    """Return the code cells of a notebook as one file."""
     try:
         data = json.loads(text)
         cells = data["cells"]
@@ -137,8 +137,9 @@ def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:
 
 
 def _of_other_cells(cells: Iterable[tuple[str, Any]], targets: Collection[str]) -> dict[str, str]:
-    """The functions that stand in cells which are no code, though they are Python (a key of Jupyter's changes that): which kind of
-    cell. Prose with an example in it is not Python."""
+    """Return the functions in cells that are not code though they contain Python (a key of Jupyter's changes that),
+    with the kind of cell. Prose with an example in it is not Python.
+    """
     found: dict[str, str] = {}
     for kind, written in cells:
         text = _lines("".join(written) if isinstance(written, list) else str(written))
@@ -154,7 +155,9 @@ def _of_other_cells(cells: Iterable[tuple[str, Any]], targets: Collection[str]) 
 
 
 def _tampered(lab: Lab | None, graded: set[str], texts: dict[str, str]) -> Iterable[str]:
-    """Cells of nbgrader's that are gone, or ask for something else. They are not what is graded here, but why are they changed?"""
+    """Return the graded cells of nbgrader's that are gone or changed. The grader does not use them, but a person should
+    ask why.
+    """
     if lab is None:
         return
     present = {e.id.replace(".", "-") for e in lab.exercises if any(f"-{e.id.replace('.', '-')}" in i for i in texts)}
@@ -167,7 +170,7 @@ def _tampered(lab: Lab | None, graded: set[str], texts: dict[str, str]) -> Itera
 
 
 def _without_magics(text: str) -> str:
-    """A cell as Python: lines for IPython are empty; a cell of another language is."""
+    """Return a cell as Python: IPython's lines become empty, and so does a cell in another language."""
     if re.match(r"\s*%%", text):
         first, _, rest = text.lstrip().partition("\n")
         if first.split()[0] not in ("%%time", "%%timeit", "%%capture"):
@@ -188,7 +191,7 @@ def _without_magics(text: str) -> str:
 
 
 def _broken_line(text: str) -> int | None:
-    """The line where Python does not go on; 0 where it does not say. None for Python."""
+    """Return the line at which Python fails to parse; 0 if it does not say. None for valid Python."""
     try:
         tree_of(text)
     except SyntaxError as error:
@@ -199,5 +202,5 @@ def _broken_line(text: str) -> int | None:
 
 
 def _lines(text: str) -> str:
-    """A text whose lines end as Python's do."""
+    """Return a text with Python's line ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -20,7 +20,7 @@ _MOST_KEPT, _LONGEST_KEPT = 2_000, 20_000  # results, and characters of one
 
 
 class Programs:
-    """Runs them. Equal programs on equal arguments are run once: no code of a student's has a say in what they compute."""
+    """Runs programs. Equal programs on equal arguments are run once: no student's code takes part."""
 
     def __init__(self, shipped: ShippedCode, limits: Limits) -> None:
         self.shipped = shipped
@@ -31,14 +31,15 @@ class Programs:
     def run(
         self, workers: Workers, value: Any, right: Any, tries: int = MOST_TIMEOUTS, deadline: float = float("inf")
     ) -> int:
-        """What the StableHLO in a value computes, on the inputs of the reference's: found out in a process without the student's code. What
-        the value itself says of that is forgotten. There are as many as in the right value, whatever a student's has.
+        """Return a value in which each StableHLO program has the results that it computes on the reference's inputs, in
+        a process without the student's code. What the value itself says about them is dropped. The number of
+        programs is that of the right value, however many a student's has.
 
         Args:
-          tries, deadline: how many may come to no end, and until when they are run; others are not.
+          tries, deadline: how many may run out of time, and until when they are run; others are not.
 
         Returns:
-          how many came to no end.
+          The value, and how many ran out of time.
         """
         ours = list(programs(right))
         endless = 0
@@ -59,7 +60,7 @@ class Programs:
         return endless
 
     def known_or_run(self, workers: Workers, text: str, arguments: list[Any], deadline: float) -> dict[str, Any] | None:
-        """`run_one`, or what that gave before."""
+        """Return the result of `run_one`, from memory if it is there."""
         key = hashlib.sha256(json.dumps([text, arguments]).encode()).hexdigest()
         with self.lock:
             known = self.kept.pop(key, "")
@@ -78,8 +79,9 @@ class Programs:
         return made
 
     def run_one(self, workers: Workers, text: str, arguments: list[Any], deadline: float) -> dict[str, Any] | None:
-        """What a program computes on some arguments, `{"results": ...}`, or what XLA says of it, `{"refused": ...}`. None where it comes to
-        no end."""
+        """Return what a program computes on some arguments, `{"results": ...}`, or XLA's refusal, `{"refused": ...}`.
+        None if it runs out of time.
+        """
         image = {"text": {"program": text, "arguments": arguments}, "fills": self.shipped.fills(None, workers.kept())}
         seconds = min(self.limits.seconds + IMPORT_SECONDS, max(1.0, deadline - time.monotonic()))
         with workers.zygote(JAX, True).start(self.limits) as worker:

@@ -72,7 +72,7 @@ class Record(NamedTuple):
         return ". ".join(text for text in (changed, self.mark.comment) if text)
 
     def as_data(self) -> dict[str, Any]:
-        """The record of the JSON export."""
+        """Return the record of the JSON export."""
         g = self.grade
         checks = [
             {"name": c["name"], "hidden": c["hidden"], "status": c["status"], "points": p.points, "max": p.max}
@@ -108,7 +108,7 @@ class Standing(NamedTuple):
 
     @classmethod
     def of(cls, store: Store) -> Standing:
-        """What stands in a store, with the labs and the policy that it was graded by."""
+        """Return what stands in a store, with the labs and the policy that it was graded by."""
         labs = labs_and_ladder(ROOT / "labs")
         policy = read_policy(pathlib.Path(name), labs) if (name := store.meta("policy")) else Policy()
         handins, marks = store.handins(), store.marks()
@@ -149,7 +149,7 @@ class Standing(NamedTuple):
         return {id: said.get(id, Student(id)) for id in ids}
 
     def last_handins(self) -> dict[str, list[HandIn]]:
-        """The last hand-in of each lab, by student."""
+        """Return the last hand-in of each lab, by student."""
         found: dict[str, dict[str | None, HandIn]] = {}
         for handin in self.handins:
             found.setdefault(handin.student, {})[handin.lab] = handin
@@ -177,7 +177,7 @@ def standing(
     handins: Sequence[HandIn] = (),
     marks: Sequence[Mark] = (),
 ) -> list[Record]:
-    """All records, by student, lab and exercise.
+    """Return all records, by student, lab and exercise.
 
     Args:
       labs: whose exercises share the points of a lab; without it each has those that it was graded by.
@@ -203,7 +203,7 @@ def standing(
 
 
 def _worth(labs: Iterable[Lab], policy: Policy) -> dict[str, int]:
-    """What each exercise counts, in cents; those of a lab sum to what the lab counts."""
+    """Return what each exercise counts, in cents; those of a lab sum to what the lab counts."""
     found: dict[str, int] = {}
     for lab in labs:
         parts = [policy.points(e) for e in lab.exercises]
@@ -215,7 +215,7 @@ def _worth(labs: Iterable[Lab], policy: Policy) -> dict[str, int]:
 def _with_marks(
     student: str, records: list[Record], marks: Mapping[str, Mark], labs: Iterable[Lab], worth: Mapping[str, int]
 ) -> list[Record]:
-    """The records with what was changed by hand, which may be of something that was never handed in."""
+    """Return the records with what was changed by hand, which may be of something that was never handed in."""
     if not marks:
         return records
     left = dict(marks)
@@ -275,7 +275,9 @@ def _of_student(rows: list[Grade], policy: Policy, worth: Mapping[str, int], han
 def _attempts(
     by_submission: Mapping[str, list[Grade]], handins: Sequence[HandIn], rows: Sequence[Grade]
 ) -> list[_Attempt]:
-    """The hand-ins of a lab that have grades. What was handed in again without a change was handed in when it first was."""
+    """Return the hand-ins of a lab that have grades. What was handed in again without a change was handed in when it
+    first was.
+    """
     attempts = []
     known = {h.submission for h in handins}
     for row in rows:  # of an older grader, which noted no hand-ins
@@ -306,7 +308,7 @@ def _of_lab(lab: str, attempts: Sequence[_Attempt], policy: Policy, worth: Mappi
 
 
 def _records(lab: str, rows: Sequence[Grade], policy: Policy, worth: Mapping[str, int]) -> list[Record]:
-    """The records of an attempt at a lab. What lateness leaves of it is shared among the checks that passed."""
+    """Return the records of an attempt at a lab. What lateness leaves of it is shared among the checks that passed."""
     most = [_of_checks(row, policy, worth) for row in rows]
     earned = [[m if _passed(row, i) else 0 for i, m in enumerate(parts)] for row, parts in zip(rows, most, strict=True)]
     factors = [policy.factor(row.student, lab, row.handed_in) for row in rows]
@@ -326,7 +328,7 @@ def _records(lab: str, rows: Sequence[Grade], policy: Policy, worth: Mapping[str
 
 
 def _of_checks(row: Grade, policy: Policy, worth: Mapping[str, int]) -> list[int]:
-    """The most that each check of an exercise can have, in cents; one number where there are none."""
+    """Return the most that each check of an exercise can have, in cents; one number where there are none."""
     most = worth.get(row.exercise or "", cents(row.max))
     if not row.checks:
         part = row.points / row.max if row.points is not None and row.max else 0.0

@@ -67,15 +67,15 @@ _APPEND_ONLY = "".join(
 
 
 class StoreError(Exception):
-    """A store that cannot be used, and why."""
+    """A store cannot be used, with the reason."""
 
 
 class Store:
-    """The file of a folder of grades.
+    """The file in a folder of grades.
 
     Args:
-      folder: where it is, or is made.
-      write: whether we are the one who writes. StoreError where somebody else does.
+      folder: its folder, which is made if it is missing.
+      write: whether this process writes. StoreError if another one does.
     """
 
     def __init__(self, folder: pathlib.Path, write: bool = False) -> None:
@@ -116,8 +116,9 @@ class Store:
             ) from None
 
     def _connected(self, write: bool) -> sqlite3.Connection:
-        """A connection. SQLite reads a file in WAL mode only where it may write beside it: elsewhere it is told that nobody else
-        does, and what a killed grader left in the WAL is read from a copy."""
+        """Return a connection. SQLite reads a file in WAL mode only if it may write beside it. In another place it is
+        told that nobody else writes, and what a killed grader left in the WAL is read from a copy.
+        """
         path = self.path
         options = ""
         if not write and not os.access(self.folder, os.W_OK):
@@ -167,22 +168,22 @@ class Store:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def meta(self, key: str) -> str:
-        """A setting: `seed`, `seed_id`, `sandbox`, `policy`; "" where it is not set."""
+        """Return a setting: `seed`, `seed_id`, `sandbox`, `policy`; "" if it is not set."""
         row = self._row("SELECT value FROM meta WHERE key = ?", key)
         return str(row[0]) if row else ""
 
     def expected(self, key: str) -> Any:
-        """What the reference computed, or None."""
+        """Return the reference's result, or None."""
         row = self._row("SELECT value FROM expected WHERE key = ?", key)
         return json.loads(row[0]) if row else None
 
     def result(self, key: str) -> Result | None:
-        """A verdict on code."""
+        """Return a verdict on code."""
         row = self._row(f"SELECT {', '.join(Result._fields)} FROM results WHERE key = ?", key)
         return Result(GradeStatus(row[0]), row[1], tuple(json.loads(row[2])), row[3]) if row else None
 
     def provenance(self, key: str) -> dict[str, str]:
-        """With what a verdict was reached."""
+        """Return everything that a verdict was reached with."""
         names = (*Provenance._fields[1:], "at")
         row = self._row(f"SELECT {', '.join(names)} FROM results WHERE key = ?", key)
         return dict(zip(names, row, strict=True)) if row else {}
@@ -192,7 +193,7 @@ class Store:
             return self.database.execute(query, values).fetchone()
 
     def grades(self, student: str | None = None) -> Iterator[Grade]:
-        """All rows, in the order in which they were written."""
+        """Yield all rows, in the order in which they were written."""
         for row in self.database.execute(_GRADES, [student, student]):
             g = Grade._make(row)
             texts: Any = g.flags, g.grams, g.checks or "[]"
@@ -200,7 +201,7 @@ class Store:
             yield g._replace(flags=flags, grams=grams, checks=checks, seconds=g.seconds or 0.0)
 
     def handins(self) -> list[HandIn]:
-        """What was handed in, in the order in which it was seen."""
+        """Return the hand-ins, in the order in which they were seen."""
         rows = [HandIn._make(row) for row in self._rows("handins", HandIn._fields)]
         texts: Any = [(row.taken, row.passed) for row in rows]
         return [
@@ -209,15 +210,15 @@ class Store:
         ]
 
     def marks(self) -> list[Mark]:
-        """What was changed by hand, in order."""
+        """Return the changes by hand, in order."""
         return [Mark._make(row) for row in self._rows("marks", Mark._fields)]
 
     def people(self) -> list[Person]:
-        """What learning platforms call students, in the order in which that was seen."""
+        """Return platforms' names for students, in the order in which they were seen."""
         return [Person._make(row) for row in self._rows("people", Person._fields)]
 
     def _rows(self, table: str, columns: Sequence[str]) -> list[Any]:
-        """The rows of a table, which a store of an older grader may not have."""
+        """Return the rows of a table, which a store of an older grader may not have."""
         if not self._row("SELECT 1 FROM sqlite_master WHERE name = ?", table):
             return []
         return self.database.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY id").fetchall()
@@ -231,7 +232,7 @@ class Store:
         )
 
     def add_expected(self, key: str, value: Any) -> None:
-        """Keep what the reference computed."""
+        """Keep a result of the reference."""
         with self.one:
             self.database.execute("INSERT OR IGNORE INTO expected VALUES (?, ?)", [key, json.dumps(value)])
 
@@ -242,11 +243,12 @@ class Store:
         handins: Sequence[HandIn] = (),
         again: bool = False,
     ) -> None:
-        """Add all rows of a submission, or none of them; those that are there already stay. StoreError where the disk is full.
+        """Add all rows of a submission, or none; rows that exist stay. StoreError if the disk is full.
 
         Args:
-          handins: what was handed in; a row that says what the last one of the student and the lab says is not added.
-          again: what is graded was looked for where it was: it is a hand-in only where it is nothing that was there before.
+          handins: what was handed in. A row equal to the last one of the student and the lab is not added.
+          again: the submission was graded again from its old place. It counts as a hand-in only if it is unlike all
+            earlier ones.
         """
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         with self.one:
@@ -270,14 +272,14 @@ class Store:
                 raise StoreError(sentence) from None
 
     def mark(self, student: str, exercise: str, points: float | None, reason: str, comment: str, by: str) -> None:
-        """Note what was changed by hand."""
+        """Note a change by hand."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         row = Mark(0, student, exercise, points, reason, comment, by, now)._asdict()
         del row["id"]
         self._insert("marks", row)
 
     def meet(self, people: Sequence[Person]) -> None:
-        """Note what learning platforms call students."""
+        """Note platforms' names for students."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         for person in people:
             self._insert("people", {**person._asdict(), "at": now})
@@ -295,7 +297,7 @@ class Store:
         return bool(self._row(query, row.student, row.lab)[0] != row.lab)
 
     def _is_known(self, row: Grade) -> bool:
-        """Whether a row without an exercise is there: a NULL differs from another one, for UNIQUE."""
+        """Whether a row without an exercise exists: for UNIQUE, a NULL differs from any other."""
         query = "SELECT 1 FROM grades WHERE student = ? AND submission = ? AND exercise IS NULL AND outcome = ?"
         return self._row(query, row.student, row.submission, row.outcome) is not None
 

@@ -1,4 +1,4 @@
-"""code of a student's -> what a person should look at: what it uses that an answer does not, and what it shares with others"""
+"""a student's code -> what a person should look at: names that an answer does not use, and likeness with others"""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _SUSPECT_ANYWHERE = frozenset(
 
 
 def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) -> list[str]:
-    """The flags of the functions of an exercise; `nodes` are these with all that comes along."""
+    """Return the flags of an exercise's functions; `nodes` are these with all that comes along."""
     used = sorted(_suspects(nodes).difference(*map(_suspects_of_reference, functions)))
     flags = [f"uses {name}" for name in used]
     if sum(map(_size, functions)) > _TELLING and all(is_ours(f, t) for t, f in functions.items()):
@@ -73,8 +73,10 @@ def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) 
 
 
 def keeps_state(nodes: Sequence[ast.AST]) -> bool:
-    """Whether code may keep something from one call to the next, as far as reading tells: a variable of the module that is no constant,
-    `global`, a default value or a decorator that remembers, what is stored in something that is not its own."""
+    """Whether code may keep something from one call to the next, as far as reading tells: it has a variable of the
+    module that is not a constant, `global`, a default value or a decorator that remembers, or it stores into objects
+    that are not its own.
+    """
     for top in nodes:
         if isinstance(top, ast.FunctionDef):
             inside = walk(top)
@@ -115,7 +117,7 @@ def _reaches_out(node: ast.AST) -> bool:
 
 
 def _stores_elsewhere(nodes: Sequence[ast.AST]) -> bool:
-    """Whether a function of these nodes stores into an object that it reaches by a name of the module's."""
+    """Whether a function of these nodes stores into an object that it reaches by a name of the module."""
     own = {n.arg for n in nodes if isinstance(n, ast.arg)}
     own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for node in nodes:
@@ -129,7 +131,8 @@ def _stores_elsewhere(nodes: Sequence[ast.AST]) -> bool:
 
 
 def of_package(trees: Sequence[ast.AST], solution: frozenset[str]) -> list[str]:
-    """The flags of a whole package, which may do more than a function: it has `xla.compile`, looks at frames for its errors, ...
+    """Return the flags of a whole package, which may do more than a function: it has `xla.compile`, looks at frames for
+    its errors, and so on.
 
     Args:
       solution: the longer functions of the reference's.
@@ -142,13 +145,15 @@ def of_package(trees: Sequence[ast.AST], solution: frozenset[str]) -> list[str]:
 
 
 def longer_functions(trees: Sequence[ast.AST]) -> frozenset[str]:
-    """The functions that are not written alike by everyone, but for decorators and docstrings."""
+    """Return the functions that are long enough to be written differently by everyone, without decorators and
+    docstrings.
+    """
     functions = (n for tree in trees for n in walk(tree) if isinstance(n, ast.FunctionDef))
     return frozenset(_bare(f) for f in functions if len(list(walk(f))) > _TELLING)
 
 
 def warm_up(targets: Iterable[Target]) -> None:
-    """Find out beforehand what all forks of a process need."""
+    """Compute ahead of time what all forks of a process need."""
     for target in targets:
         _bare_reference(target), _suspects_of_reference(target), _size(target)
 
@@ -172,7 +177,7 @@ def _suspects(nodes: Sequence[ast.AST]) -> set[str]:
 
 
 def _of_text(text: str) -> set[str]:
-    """The suspects in a text that is a name, which something may look up: `jax.tree_util`, `f.__globals__`."""
+    """Return the suspicious names in a text that code may look up: `jax.tree_util`, `f.__globals__`."""
     if not _DOTTED.fullmatch(text):
         return set()
     first, *rest = text.split(".")
@@ -185,7 +190,7 @@ def _of_the_course(modules: Iterable[str]) -> set[str]:
 
 
 def is_ours(file: LearnerFile, target: Target) -> bool:
-    """Whether a function is the reference's, but for decorators and docstring."""
+    """Whether a function is the reference's, apart from decorators and docstring."""
     return _bare(file.find(target)) == _bare_reference(target)
 
 
@@ -214,7 +219,7 @@ def _bare(function: ast.AST) -> str:
 
 
 def grams(source: str) -> list[int]:
-    """Hashes of runs of tokens, names and numbers made equal: what is left of a text when it is renamed."""
+    """Return hashes of runs of tokens, with names and numbers made equal: renaming does not change them."""
     kinds: list[str] = []
     with contextlib.suppress(tokenize.TokenError, SyntaxError, IndentationError):
         for token in tokenize.generate_tokens(io.StringIO(source).readline):

@@ -1,6 +1,6 @@
-"""what stands -> texts: cells of a table that no spreadsheet runs, JSON, and what a student is told of a check
+"""standing grades -> texts: table cells that no spreadsheet runs, JSON, and what a student may read about a check
 
-Names and sentences come from students. Cells of tables never begin a formula, and control characters are gone.
+Names and sentences come from students. So cells never begin a formula, and control characters are removed.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .records import PASS, HandIn
 
 
 class ExportError(Exception):
-    """An export that cannot be made, and why."""
+    """An export cannot be made, with the reason."""
 
 
 def cell(value: Any) -> str:
-    """A value as a cell of a table: text that a spreadsheet does not run."""
+    """Return a value as a table cell: text that a spreadsheet does not run."""
     if value is None:
         return ""
     if isinstance(value, int | float):
@@ -30,27 +30,27 @@ def cell(value: Any) -> str:
 
 
 def table(rows: Iterable[Sequence[Any]]) -> str:
-    """Rows as CSV."""
+    """Write rows as CSV."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([cell(x) for x in row] for row in rows)
     return stream.getvalue()
 
 
 def as_json(data: Any) -> str:
-    """Return JSON that can be encoded in UTF-8, which has no lone surrogates."""
+    """Return JSON that can be encoded in UTF-8: it has no lone surrogates."""
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def what_was_taken(handins: Sequence[HandIn]) -> str:
-    """The files that were taken of a student's last hand-ins, and those that were passed over, a line each."""
+    """Return the files that were taken from a student's last hand-ins, and those that were passed over, one a line."""
     lines = [f"taken for lab {h.lab}: {', '.join(h.taken) or 'nothing'}" for h in handins if h.lab is not None]
     passed = dict.fromkeys(pair for h in handins[-1:] for pair in h.passed)
     return "\n".join([*lines, *(f"passed over: {path} ({why})" for path, why in passed)])
 
 
 def told(check: dict[str, Any]) -> str:
-    """What a student is told of a check: a public one in full, a hidden one by its verdict only."""
+    """Return what a student may read about a check: everything of a public one, only the verdict of a hidden one."""
     if check["hidden"] or check["status"] == PASS:
         return str(check["status"])
     lines = [f"{check['status']}: {check['sentence']}"]

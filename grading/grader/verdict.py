@@ -1,7 +1,7 @@
-"""bytes from a worker -> outcome: what a check answered, believed in nothing but its value
+"""bytes from a worker -> outcome: a check's answer, trusted in nothing but its value
 
-A frame is a length and JSON, and nothing before or after it. What it holds is plain data of known kinds and bounded size; anything else is
-PROTO, an answer that breaks the rules, and never a fault of ours.
+A frame is a length and JSON, with nothing before or after it. It contains plain data of known kinds and bounded size.
+Anything else is PROTO: the answer breaks the rules, and the fault is never ours.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _LIMITS = {
 def outcome_of(
     check: str, data: bytes, trouble: str, ended: int | None, starved: bool, seconds: float, spent: float
 ) -> Outcome:
-    """What became of a check.
+    """Return the outcome of a check.
 
     Args:
-      data, trouble: what `Worker.ask` gave.
-      ended: the status that the process of the check ended with, as far as it is known.
-      starved: whether the system ended a process since memory was used up.
+      data, trouble: what `Worker.ask` returned.
+      ended: the exit status of the check's process, as far as it is known.
+      starved: whether the system ended a process because memory was used up.
       seconds: the time that the check may take.
     """
     if trouble == "time":
@@ -126,7 +126,7 @@ def _frame(data: bytes) -> dict[str, Any]:
 
 
 def _see_that_it_is_plain(value: object) -> None:
-    """ProtocolError unless every part is of a known kind, and there are not too many of them."""
+    """Raise ProtocolError unless every part is of a known kind, and there are not too many of them."""
     if not isinstance(value, dict) or "is" not in value:
         raise ProtocolError("a value of no known kind")
     rest: list[tuple[Any, int]] = [(value, 0)]  # dicts and lists
@@ -179,8 +179,9 @@ def _see_the_form(part: dict[str, Any], kind: str | None) -> None:
 
 
 def _is_an_array(shape: list[int], dtype: str, digits: int) -> bool:
-    """Whether a shape, a dtype and a number of hexadecimal digits go together, and printing the array takes no time. What has no bytes
-    costs nothing to send, whatever its shape; and an axis is shortened by numpy only where it is long."""
+    """Whether a shape, a dtype and a number of hexadecimal digits fit together, and the array can be printed quickly.
+    An array without bytes costs nothing to send, whatever its shape, and numpy shortens only long axes.
+    """
     if dtype not in _BYTES or math.prod(min(n, _EDGE) for n in shape) > _MOST_PRINTED:
         return False
     elements = math.prod(shape)
@@ -188,14 +189,14 @@ def _is_an_array(shape: list[int], dtype: str, digits: int) -> bool:
 
 
 def is_place(place: object) -> bool:
-    """Whether it is a file and a line, which code without lines does not have."""
+    """Whether a value is a file and a line. Code without lines has no line."""
     if not isinstance(place, list) or len(place) != 2 or not isinstance(place[0], str):
         return False
     return place[1] is None or (type(place[1]) is int and 0 <= place[1] < 1 << 31)
 
 
 def programs(value: Plain) -> Iterator[Plain]:
-    """The parts of a value that are StableHLO, in order."""
+    """Yield the parts of a value that are StableHLO, in order."""
     rest: list[Any] = [value]
     while rest:
         part = rest.pop()

@@ -1,4 +1,4 @@
-"""The machines of a batch: what one thread works with, and the gate that lets a check run with nothing beside it"""
+"""The processes of a batch: those that one thread works with, and the gate that lets a check run with nothing beside it"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .shipped_code import ShippedCode
 
 
 class Gate:
-    """Many may be inside, or one alone. Who wants to be alone has the next turn: nobody comes in before."""
+    """Admits many at once, or one alone. Who wants to be alone has the next turn: nobody else enters before."""
 
     def __init__(self) -> None:
         self.condition = threading.Condition()
@@ -43,7 +43,7 @@ class Gate:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """For one who is inside: be there alone for a while."""
+        """Be alone inside for a while, as somebody who is inside already."""
         with self.condition:
             self.inside -= 1
             self.waiting += 1
@@ -61,7 +61,9 @@ class Gate:
 
 
 class Workers:
-    """The processes that one thread works with: an intake, and a jail for each kind of exercise. They start when they are needed."""
+    """The processes that one thread works with: an intake, and a jail for each kind of exercise. They start on first
+    use.
+    """
 
     def __init__(self, shipped: ShippedCode, labs: pathlib.Path, backend: str, zone: str = "UTC") -> None:
         self.shipped = shipped
@@ -72,8 +74,9 @@ class Workers:
         self.reader: subprocess.Popen[bytes] | None = None
 
     def zygote(self, packages: str, imported: bool) -> Zygote:
-        """A jail with some packages; one in which jitkit, with holes, is `imported`, or nothing of it. With JAXLIB, that for packages
-        from scratch."""
+        """Return the jail with these packages, started on first use. `imported` says whether jitkit, with holes, is
+        already imported in it. JAXLIB means the jail for packages from scratch.
+        """
         key = packages, imported
         while key not in self.zygotes:
             base = self.shipped.with_holes(self.kept()) if imported and packages != JAXLIB else self.shipped.base
@@ -97,12 +100,12 @@ class Workers:
             return self.shipped.kept
 
     def renew(self) -> None:
-        """Forget the jails: one of them does not answer."""
+        """Forget the jails, because one of them does not answer."""
         while self.zygotes:
             self.zygotes.popitem()[1].close()
 
     def read(self, path: pathlib.Path, only: Sequence[str], whole: Collection[str] = ()) -> Reading:
-        """The intake of a submission: see `intake.read_submission`."""
+        """Read a submission: see `intake.read_submission`."""
         for attempt in range(2):
             if self.reader is None:
                 command = [sys.executable, "-m", "grading.grader.intake", str(self.labs)]
@@ -142,6 +145,6 @@ class Workers:
             self.reader = None
 
     def close(self) -> None:
-        """End all of them."""
+        """End all processes."""
         self.renew()
         self._close_reader()

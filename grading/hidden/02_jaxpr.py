@@ -8,7 +8,7 @@ from jitkit.kata.checking import check, module, raised
 
 
 def branching(jk, n):
-    """A function with a branch, a loop and an inner function."""
+    """Return a function with a branch, a loop and an inner function."""
 
     def f(x, flag):
         x = jk.lax.cond(flag, jk.numpy.sin, lambda y: y * 2.0, x)

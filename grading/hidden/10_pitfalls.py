@@ -8,7 +8,7 @@ from jitkit.kata.checking import check, module
 
 
 def mended(jk):
-    """The module of the exercises."""
+    """Return the module of the exercises."""
     return module(jk, "kata.subjects.pitfalls")
 
 
@@ -89,7 +89,7 @@ def two_fits(jk, rng):
 
 
 def predictions(jk, *names):
-    """What the quiz's functions return."""
+    """Return what the quiz's functions return."""
     quiz = module(jk, "kata.subjects.quiz")
     return {name: int(getattr(quiz, name)()) for name in names}
 

@@ -10,12 +10,14 @@ from jitkit.kata.checking import check, module, raised, run_by_numpy
 
 
 def interpreters(jk):
-    """`jk.interpreters` as it is when all rules of derivatives are there: they come with the room `derivatives`, when it is asked for."""
+    """Return `jk.interpreters` with all rules of derivatives, which come with the room `derivatives` when somebody asks
+    for it.
+    """
     return jk.derivatives and jk.interpreters
 
 
 def row(rng, n=4):
-    """Numbers of float32, none of them near 0."""
+    """Return numbers of float32, none of them near 0."""
     return (rng.choice([-1, 1], size=n) * rng.uniform(0.2, 1.5, size=n)).astype("float32")
 
 

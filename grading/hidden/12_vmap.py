@@ -10,12 +10,12 @@ from jitkit.kata.checking import check, module, raised, run_by_numpy
 
 
 def normal(rng, *shape):
-    """Numbers of float32."""
+    """Return numbers of float32."""
     return rng.normal(size=shape).astype("float32")
 
 
 def values(jk, f, *arguments, **options):
-    """What `vmap(f)` gives, computed by numpy from its jaxpr."""
+    """Return what `vmap(f)` gives, computed by numpy from its jaxpr."""
     program = jk.make_jaxpr(jk.vmap(f, **options))(*arguments)
     return run_by_numpy(program, *jk.tree_util.tree_leaves(arguments))
 

@@ -10,12 +10,14 @@ from jitkit.kata.checking import check, module
 
 
 def chips(jk):
-    """The module of the exercises."""
+    """Return the module of the exercises."""
     return module(jk, "kata.subjects.chips")
 
 
 def floats(jk, numbers):
-    """As float32 and an array of jitkit's, which has an index that is traced: so the programs as they were run, too."""
+    """Return numbers as float32 and as an array of jitkit's, which a traced value can index, so that the programs as
+    they were run, too.
+    """
     return jk.numpy.asarray(numbers, dtype="float32")
 
 

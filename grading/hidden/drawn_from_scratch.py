@@ -24,7 +24,7 @@ STEPS = [  # from which rung on, up to which, and how two vectors of three numbe
 
 
 def drawn(jk, rng, rung, count=6):
-    """Functions of two vectors, of one to five steps: what they compute may be used twice, or by nobody."""
+    """Draw functions of two vectors, of one to five steps. A step's result may be used twice, or not at all."""
     known = [step for first, last, step in STEPS if first <= rung <= last]
     for turn in range(count):
         plan = [

@@ -1,9 +1,9 @@
-"""StableHLO text -> executable, without compiling where the reference's programs are the same
+"""StableHLO text -> executable, without compiling if the reference's program is the same
 
-Students' programs are mostly those of the reference: what is graded is how they come about. A worker is sent what XLA made of the
-reference's, each sealed with its own text: it is found under a hash of the text, and no other text opens it. So there is nothing to be read
-in it but by who has the program, and could compile it. Only workers without a student's code make any (`made`). Lines of Python, which are
-in the text and change nothing, do not count.
+Students' programs are mostly those of the reference: the grade depends on how they come about. So a worker gets XLA's
+executables of the reference's programs, each sealed with its own text. It finds one by a hash of the text, and no other
+text opens it. So only somebody who has the program, and could compile it, can read one. Only workers without a
+student's code make them (`made`). Lines of Python, which stand in the text and change nothing, do not count.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _ROOM = 4 << 20  # bytes of what one check may keep: it travels with its answer
 
 
 class Executables:
-    """What `jitkit.runtime.compile_text` is in this process, after `install`.
+    """Replaces `jitkit.runtime.compile_text` in this process, after `install`.
 
     Args:
       sealed: executables by the names that `_key` gives them.
-      keeps: whether those that are compiled here are kept in `made`, sealed.
+      keeps: whether to keep those that are compiled here in `made`, sealed.
     """
 
     def __init__(self, sealed: Mapping[str, bytes], keeps: bool) -> None:
@@ -33,11 +33,11 @@ class Executables:
         self.without_lines = importlib.import_module("jitkit.kata.engine.executables").without_lines
 
     def install(self) -> None:
-        """Stand where jitkit compiles."""
+        """Take the place of jitkit's compiler."""
         self.runtime.compile_text = self.compile_text
 
     def compile_text(self, text: str, owners: Sequence[Any], options: tuple[tuple[str, Any], ...] = ()) -> Any:
-        """A loaded executable of this program."""
+        """Return a loaded executable of this program."""
         name, key = _key(self.without_lines(text), owners, options)
         if name in self.sealed:
             return self.runtime.deserialize(seal(self.sealed[name], key), owners, options)
@@ -49,13 +49,13 @@ class Executables:
 
 
 def _key(bare: str, owners: Sequence[Any], options: tuple[tuple[str, Any], ...]) -> tuple[str, bytes]:
-    """The name of a program, and what opens it, which the name does not tell."""
+    """Return a program's name, and the key that opens its executable, which the name does not reveal."""
     whole = repr((bare, [owner.id for owner in owners], options)).encode()
     return hashlib.sha256(b"name " + whole).hexdigest(), hashlib.sha256(b"key " + whole).digest()
 
 
 def seal(data: bytes, key: bytes) -> bytes:
-    """Bytes that only the key makes into the others again: it seals and opens. No key is used for two texts."""
+    """XOR with a keystream from `key`: the same call encrypts and decrypts. No key is used for two texts."""
     stream = hashlib.shake_256(key).digest(len(data))
     mixed = int.from_bytes(data, "big") ^ int.from_bytes(stream, "big")
     return mixed.to_bytes(len(data), "big")

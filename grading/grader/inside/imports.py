@@ -1,4 +1,4 @@
-"""jitkit as a process in the jail has it: modules that were handed over as code, and functions whose bodies are somewhere else"""
+"""jitkit as a process in the jail has it: modules that came as code, and functions whose bodies are elsewhere"""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _HAS_DOCSTRING = 0x4000000
 
 
 class Holes(ModuleType):
-    """The functions of jitkit whose bodies are somewhere else, by name (`holes`), and which of them were called.
-    It is a module so that the code of jitkit reaches it, while that is imported.
+    """The functions of jitkit whose bodies are elsewhere, by name (`holes`), and those that were called. It is a
+    module, so that jitkit's code can reach it while it is imported.
     """
 
     def __init__(self, name: str) -> None:
@@ -24,7 +24,7 @@ class Holes(ModuleType):
         self.calls: set[str] = set()
 
     def keep(self, name: str) -> Callable[[FunctionType], FunctionType]:
-        """A decorator."""
+        """Return a decorator."""
 
         def kept(function: FunctionType) -> FunctionType:
             self.functions[name] = function
@@ -33,11 +33,11 @@ class Holes(ModuleType):
         return kept
 
     def called(self, name: str) -> None:
-        """What a hole says."""
+        """Note that a hole was called."""
         self.calls.add(name)
 
     def fill(self, codes: Iterable[tuple[str, CodeType]]) -> None:
-        """Put code, with the docstring in it, where there is none."""
+        """Put code, with its docstring, into a hole."""
         for name, code in codes:
             function = self.functions[name]
             function.__code__ = code
@@ -47,8 +47,8 @@ class Holes(ModuleType):
 
 
 class ImageFinder(MetaPathFinder):
-    """Finds jitkit's modules among code that was handed over. What is not there is nowhere; the stubs of packages, which say where
-    names come from, are files below `root`.
+    """Finds jitkit's modules among code that was handed over, and nowhere else. The packages' stub files, which say
+    where names come from, are files below `root`.
     """
 
     root = ""
@@ -59,7 +59,7 @@ class ImageFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a module of the image."""
+        """Return the spec of a module of the image."""
         if fullname not in self.modules:
             return None
         origin, is_package, code = self.modules[fullname]

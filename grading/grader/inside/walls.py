@@ -1,4 +1,6 @@
-"""The inner wall: what a worker does to itself before it reads anything: namespaces, limits, and a filter of system calls"""
+"""The inner wall: what a worker does to itself before it reads anything: namespaces, limits, and a filter of system
+calls
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def enter_namespaces() -> None:
-    """Namespaces of one's own for mounts, IPC and the host's name, and an empty /proc. No /tmp yet."""
+    """Enter new namespaces for mounts, IPC and the host's name, with an empty /proc and no /tmp yet."""
     libc.prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     call("unshare", _NEW_NS | _NEW_IPC | _NEW_UTS)
     call("mount", b"none", b"/", None, _REC | _PRIVATE, None)
@@ -72,8 +74,9 @@ def enter_namespaces() -> None:
 
 
 def close_system(kept: str) -> None:
-    """For good, and for all workers: devices whose times nobody can set, and none of the system's libraries, of which what is needed is
-    loaded. Files that nobody has read yet are slow to read, which is a message; and nothing can be started without them.
+    """Remove, for good and for all workers, devices whose times can be read, and the system's libraries, of which the
+    needed ones are loaded. A file that nobody has read yet is slow to read, which is a message; and without
+    libraries nothing can be started.
 
     Args:
       kept: Python's own library.
@@ -105,20 +108,20 @@ def prepare() -> None:
 
 
 def mount_disk(limits: dict[str, int]) -> None:
-    """A /tmp and a /dev/shm that are small and empty, over whatever is there."""
+    """Mount a small, empty /tmp and /dev/shm over whatever is there."""
     tmp = f"size={limits['disk']},nr_inodes={limits['files']},mode=1777".encode()
     for place in _DISKS:
         call("mount", b"tmpfs", place, b"tmpfs", _NO_SUID | _NO_DEV | _NO_EXEC, tmp)
 
 
 def unmount_disk() -> None:
-    """Take away what `mount_disk` has made, with all that is in it."""
+    """Unmount what `mount_disk` has mounted, with all that is in it."""
     for place in _DISKS:
         call("umount2", place, _DETACH)
 
 
 def drop_privileges(user: int) -> None:
-    """Another user, no capabilities, no way to new ones."""
+    """Become another user, without capabilities and without a way to new ones."""
     libc.prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     os.chdir("/tmp")
     if user >= 0:
@@ -133,7 +136,9 @@ def drop_privileges(user: int) -> None:
 
 @functools.cache
 def _filter() -> bytes:
-    """A seccomp filter: the calls of `_FORBIDDEN` and other architectures' are refused, clone may make no namespace."""
+    """Return a seccomp filter that refuses the calls of `_FORBIDDEN`, those of other architectures, and a clone into
+    new namespaces.
+    """
     number = _FORBIDDEN.get(os.uname().machine)
     if number is None:
         raise OSError(f"no list of system calls for {os.uname().machine}")
@@ -188,7 +193,7 @@ def limit(limits: dict[str, int]) -> None:
 
 
 def call(name: str, *arguments: Any) -> None:
-    """A function of libc. OSError where it fails."""
+    """Return a function of libc that raises OSError if it fails."""
     if getattr(libc, name)(*arguments) != 0:
         code = ctypes.get_errno()
         raise OSError(code, f"{name}: {os.strerror(code)}")

@@ -1,9 +1,11 @@
-"""A worker: in namespaces of its own, with jitkit and a student's functions, it runs checks, and sends what they compute
+"""A worker: in namespaces of its own, with jitkit and a student's functions, it runs checks, and sends what they
+compute
 
-It is sent the rest of jitkit, as code, with the student's functions, and then one check after the other: a program, a state of the random
-generator, and a pipe for one frame. Each check has a fork, which goes into a jail of its own before it touches the student's code: it has
-no privileges, and may not make new ones. (Or all checks have one jail and one process, where the course wants that.) It may be lied in by
-the student's code, since that is what it is for: what comes out of the pipe is an answer, which is compared elsewhere with the right one.
+It receives the rest of jitkit, as code, with the student's functions, and then one check after the other: a program, a
+state of the random generator, and a pipe for one frame. Each check gets a fork, which enters a jail of its own before
+it touches the student's code: without privileges, and without a way to new ones. (Or all checks share one jail and one
+process, if the course wants that.) The student's code may make it lie: its frames are answers, which another process
+compares with the right ones.
 """
 
 from __future__ import annotations
@@ -46,11 +48,11 @@ ENVIRONMENT = {
 def work(
     channel: int, base: Modules, holes: Holes, limits: dict[str, int], user: int, own: int, jailed: bool, alone: bool
 ) -> None:
-    """Everything that a worker does. It does not return.
+    """Do everything that a worker does. It does not return.
 
     Args:
-      alone: whether each check has a process of its own, in a jail of its own, and with functions that are imported there: then no code
-        of a student's is ever run in this process, which has nothing to tell one check about another.
+      alone: whether each check gets a process of its own, in a jail of its own, with functions that are imported there.
+        Then this process never runs a student's code, and can tell one check nothing about another.
     """
     try:
         if jailed:
@@ -99,7 +101,7 @@ def work(
 
 
 class _ImportFails(Exception):
-    """jitkit cannot be imported with a student's functions in it: the frame that says so."""
+    """jitkit cannot be imported with a student's functions in it. It has the frame that says so."""
 
     def __init__(self, frame: dict[str, Any]) -> None:
         super().__init__(frame)
@@ -107,10 +109,11 @@ class _ImportFails(Exception):
 
 
 def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = True) -> Program:
-    """What checks are called with, of an image: here a student's code begins. `_ImportFails` where it raises.
+    """Import an image, in which a student's code begins to run; return what checks are called with. `_ImportFails` if
+    it raises.
 
     Args:
-      runs: whether jitkit is imported, and not only what it is imported from.
+      runs: whether to import jitkit, and not only to prepare it.
     """
     spliced = marshal.loads(image["spliced"]) if image["spliced"] is not None else {}
     modules: Modules = {}
@@ -185,8 +188,9 @@ def _serve_together(
 def _serve_alone(
     channel: socket.socket, imported: Callable[[], Program], enter: Callable[[], None], own: int, limits: dict[str, int]
 ) -> None:
-    """Run each check in a fork: the first process of a namespace, with an empty /tmp and /dev/shm, that imports the functions.
-    How it ended is said when all that it started is gone."""
+    """Run each check in a fork: the first process of a namespace, with an empty /tmp and /dev/shm, that imports the
+    functions. Report how it ended once everything that it started is gone.
+    """
     jailed = own >= 0  # our own namespace of processes, to come back from the child's
     gc.freeze()  # what is here is not walked over in each fork, which would copy its pages
     channel.sendall(_frame({"is": "imported"}))
@@ -229,8 +233,9 @@ def _serve_alone(
 
 
 def _open_anew(*kept: int) -> None:
-    """Close all that is open but these, and open /dev/null in the place of what is 0, 1 and 2: what two processes have opened together has
-    marks that one can set and the other see."""
+    """Close all descriptors but these, and open /dev/null in the place of 0, 1 and 2. Two processes that share an open
+    file can pass messages by its flags.
+    """
     sys.stdout.close()
     before = -1
     for fd in (*sorted(kept), 1 << 16):
@@ -243,7 +248,7 @@ def _open_anew(*kept: int) -> None:
 
 
 def _package(data: dict[str, Any]) -> tuple[ModuleType, Callable[[Any], Any]]:
-    """A whole package of a student's, imported, and what makes plain data of its results."""
+    """Import a whole package of a student's; return it, and the function that turns its results into plain data."""
     climbing: Any = sys.modules["climbing"]
     for name in [name for name in sys.modules if name.partition(".")[0] == __package__]:
         del sys.modules[name]  # a file of theirs may be called so
@@ -288,7 +293,7 @@ def _run_check(
 
 
 def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:
-    """StableHLO of a student's, run without any code of theirs: what it computes, or what XLA says of it."""
+    """Run a student's StableHLO without any of the student's code: return its results, or XLA's error."""
     importlib.import_module("jitkit")
     plain = importlib.import_module("jitkit.kata.engine.plain")
     run = importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo
@@ -301,7 +306,7 @@ def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:
 
 
 def _told(error: BaseException, own: Sequence[str]) -> dict[str, Any]:
-    """Why jitkit could not be imported, and the student's line."""
+    """Say why jitkit could not be imported, with the student's line."""
     frames = [[f.filename, f.lineno] for f in traceback.extract_tb(error.__traceback__)]
     line = next((frame for frame in reversed(frames) if frame[0] in own), None)
     return {"text": f"{type(error).__name__}: {error}"[:2000], "line": line}
@@ -321,7 +326,7 @@ def _write(pipe: int, data: bytes) -> None:
 
 
 def _read(channel: socket.socket) -> bytes:
-    """A block with its length before it."""
+    """Read a block that follows its length."""
     (size,) = struct.unpack(">Q", _exactly(channel, 8))
     return _exactly(channel, size)
 

@@ -1,8 +1,8 @@
 """In the jail: a clean process that forks workers
 
-It is run with the standard library, numpy and, where an exercise compiles, jax; nothing of this repository is there but the code of those
-modules of jitkit that no exercise is taken out of. It never receives anything but "start a worker, which speaks to this socket" and "end
-that worker": so there is nothing to be found in its memory, of which each worker has a copy.
+It has the standard library, numpy and, if an exercise compiles, jax; of this repository only the code of those jitkit
+modules that no exercise comes from. It receives nothing but "start a worker, which speaks to this socket" and "end that
+worker". So its memory, of which each worker has a copy, contains no secret.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from .worker import work
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve until the socket is closed. Arguments: its number, the user for workers (-1: as we are), modules to import."""
+    """Serve until the socket is closed. Arguments: the socket's number, the user for workers (-1: the same as ours),
+    modules to import.
+    """
     control = socket.socket(fileno=int(arguments[0]))
     user = int(arguments[1])
     jailed = arguments[2] == "jailed"
@@ -86,7 +88,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def seconds_of_processor(pid: int) -> float:
-    """What a process has used so far, with all that it started: those that live, and those that were waited for. 0 without /proc."""
+    """Return the processor time of a process so far, with all that it started: those that live, and those that were
+    waited for. 0 without /proc.
+    """
     ticks, parents = dict[int, int](), dict[int, int]()
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdigit():
