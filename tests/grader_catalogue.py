@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 
 def notebook(*cells, graded=()):
-    """A notebook's text; `graded` are (grade id, source, metadata)."""
+    """Return a notebook's text; `graded` are (grade id, source, metadata)."""
     data = [
         {"cell_type": "code", "metadata": {}, "source": text, "outputs": [], "execution_count": None} for text in cells
     ]
@@ -48,13 +48,13 @@ STUB = "def relu(x):\n    raise NotImplementedError\n"
 
 
 def beside_a_stub(name, files, says):
-    """A workspace as it was handed out, with the answer in another file, which is not taken for it."""
+    """Return a workspace as it was handed out, with the answer in another file, which is not taken for it."""
     mine = {os.path.normpath(f"00_hello/{path}"): data for path, data in files.items()}
     return Row(f"a stub, and {name}", {"00_hello/lab.ipynb": notebook(STUB)} | mine, "INVALID", says=says)
 
 
 def body(text):
-    """A `relu` that does something first, and then is right."""
+    """Return a `relu` that does something first, and then is right."""
     lines = "".join(f"    {line}\n" for line in text.splitlines())
     return f"def relu(x):\n{lines}    return jnp.maximum(x, 0)\n"
 
@@ -139,9 +139,11 @@ BROKEN = [
         "duplicated grade ids, two candidates",
         {"00_hello.ipynb": notebook(graded=[("w", RIGHT, {}), ("w", RIGHT.replace("0", "1"), {})])},
         "INVALID",
-        says="differently",
+        says="different versions",
     ),
-    Row("two files that differ", {"a.py": RIGHT, "b.py": RIGHT.replace("0", "1")}, "INVALID", says="differently"),
+    Row(
+        "two files that differ", {"a.py": RIGHT, "b.py": RIGHT.replace("0", "1")}, "INVALID", says="different versions"
+    ),
     Row(
         "two copies of a lab",
         {"00_hello/exercises.py": RIGHT, "00_hello (1)/exercises.py": RIGHT.replace("0", "1")},
@@ -161,7 +163,7 @@ BROKEN = [
     beside_a_stub("a text", {"exercises.py.txt": RIGHT}, "exercises.py.txt, which was not read"),
     beside_a_stub("another lab's file", {"../07_cond/exercises.py": RIGHT}, "named after another lab"),
     beside_a_stub("a rar with it", {"../work.rar": b"Rar!"}, "work.rar is an archive that the grader cannot open"),
-    beside_a_stub("a broken notebook", {"../hello.ipynb": notebook(RIGHT)[:-2]}, "hello.ipynb is no notebook"),
+    beside_a_stub("a broken notebook", {"../hello.ipynb": notebook(RIGHT)[:-2]}, "hello.ipynb is not a notebook"),
     beside_a_stub("a cell of text", {"../00_hello.ipynb": notebook(RIGHT).replace('"code"', '"raw"')}, "in a raw cell"),
     beside_a_stub(
         "a cell for a file", {"more.ipynb": notebook(f"%%writefile a.py\n{RIGHT}")}, "begins with `%%writefile"
@@ -267,7 +269,7 @@ UNLUCKY = [
 
 
 def forged(name, value):
-    """A `relu` that writes a frame of its own where the answer goes, and ends."""
+    """Return a `relu` that writes a frame of its own where the answer goes, and ends."""
     return row(
         name,
         "def relu(x):\n    import os, stat\n"
@@ -642,7 +644,7 @@ def write(folder, rows):
 
 
 def wrong(r, records):
-    """What is not as a row says, in words."""
+    """Return what is not as a row says, in words."""
     found = []
     record = records[0]
     if record.grade.outcome != r.outcome:
