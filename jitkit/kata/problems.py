@@ -23,7 +23,7 @@ class WrongUsage(Problem):
 
 
 def versions() -> str:
-    """`jitkit 0.1.0 (jax 0.10.2, jaxlib 0.10.2, numpy 2.4.6; Python 3.11.7 on Linux x86_64)`."""
+    """Return `jitkit 0.1.0 (jax 0.10.2, jaxlib 0.10.2, numpy 2.4.6; Python 3.11.7 on Linux x86_64)`."""
     found = []
     for name in ("jax", "jaxlib", "numpy"):
         try:
@@ -34,5 +34,5 @@ def versions() -> str:
 
 
 def machine() -> str:
-    """`Linux x86_64`."""
+    """Return `Linux x86_64`."""
     return f"{platform.system()} {platform.machine()}"

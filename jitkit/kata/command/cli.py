@@ -157,7 +157,7 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _no_arguments(parser: argparse.ArgumentParser) -> None:
-    """A verb alone."""
+    """Leave a verb without arguments."""
 
 
 def _start_arguments(parser: argparse.ArgumentParser) -> None:
@@ -335,7 +335,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _unknown_verb(argv: Sequence[str]) -> str:
-    """What to say of a first word that is no verb; argparse lists them all, and says which was meant from Python 3.14 on only."""
+    """Return the message for a first word that is not a verb. argparse would list them all, and suggests one only from
+    Python 3.14 on.
+    """
     if not argv or argv[0].startswith("-") or argv[0] in VERBS:
         return ""
     near = difflib.get_close_matches(argv[0], VERBS, n=1)

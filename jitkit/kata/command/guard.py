@@ -60,8 +60,8 @@ def _drop_output() -> None:
 
 @contextlib.contextmanager
 def _no_interrupt_lost() -> Iterator[None]:
-    """Ctrl-C that comes in a callback of a weak reference, such as importing runs for each module, or in a destructor: Python can
-    raise nothing there, prints it, and goes on. Here it comes again, once that callback is left.
+    """Keep a Ctrl-C that comes in a destructor or a callback of a weak reference, such as importing runs for each
+    module. Python cannot raise there: it prints the error and goes on. Here it is raised once the callback is left.
     """
     before = sys.unraisablehook
 

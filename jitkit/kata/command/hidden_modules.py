@@ -1,7 +1,8 @@
-"""the path -> a sentence on files that Python takes for modules that we need
+"""the path -> a sentence on files that hide modules that we need
 
-A learner calls a file `json.py`, or `numpy.py`. Where the folder that we are in is on Python's path, by PYTHONPATH say, such a file is
-imported in the place of Python's own, or numpy. It needs next to nothing, since it is asked when imports fail.
+A learner may name a file `json.py`, or `numpy.py`. If our folder is on Python's path, for example by PYTHONPATH, Python
+imports this file instead of its own module, or of numpy. This module needs almost nothing, since it is asked when
+imports fail.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ _NEEDED = sys.stdlib_module_names | {"numpy", "ml_dtypes", "jaxlib", "jax"}
 
 
 def told() -> str:
-    """Which files of this folder hide a module, and what to do; nothing where there are none."""
+    """Return which files of this folder hide a module, and what to do; nothing if none do."""
     here = os.path.realpath(os.curdir)
     taken = {
         os.path.dirname(os.path.realpath(getattr(sys.modules.get(name), "__file__", None) or "/")) for name in _NEEDED

@@ -1,6 +1,6 @@
-"""a package with a compiler of its own -> what its programs ask of it: what they say in rungs 19 and up of the ladder
+"""a package with its own compiler -> what the programs of rungs 19 and up ask about it
 
-Like `climbing`, it is loaded by its path, without jitkit. The package runs with `xla` and, if it imports it, `cc`; the
+Like `climbing`, it is loaded by its path, without jitkit. The package runs with `xla` and, if it imports it, `cc`. The
 reference has neither, and answers with what is right.
 """
 
@@ -17,7 +17,7 @@ def _is_package() -> bool:
 
 
 def own(jk: Any, f: Callable[..., Any]) -> Callable[..., Any]:
-    """`jit(f)` by a package's own compiler. The reference has XLA, and computes the same."""
+    """Return `jit(f)` by a package's own compiler. The reference uses XLA, and computes the same."""
     found: Callable[..., Any] = jk.jit(f, backend="own") if _is_package() else jk.jit(f)
     return found
 
@@ -30,9 +30,11 @@ def behind(
     memory: int | None = None,
     says: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """What a call returns, and what it asked of `cc`: at most so many texts, loops in them, and bytes alive at one time, and how often
-    they say a function of C (`{"sin": 1}` counts `sinf(`, too). XLA runs nothing meanwhile, and `cc` something. What is within its bound
-    is given as the bound, which is also what the reference answers.
+    """Return what a call returns, and what it asked of `cc`: the number of texts, of loops in them, of bytes alive at
+    one time, and how often the texts name a function of C (`{"sin": 1}` counts `sinf(`, too). Meanwhile XLA must run
+    nothing, and `cc` must run something.
+
+    The arguments are bounds. A count within its bound is returned as the bound, which is also the reference's answer.
     """
     before = _asked(start=True)
     found = {"result": f(*args)}
@@ -52,7 +54,7 @@ def behind(
 
 
 def _asked(start: bool = False) -> dict[str, Any]:
-    """What was asked of both machines so far. From the start on, `most` is counted anew."""
+    """Return what both machines were asked so far. From the start on, `most` is counted anew."""
     cc: Any = sys.modules.get("cc")
     if cc is not None and start:
         cc.most = cc.alive
@@ -61,7 +63,9 @@ def _asked(start: bool = False) -> dict[str, Any]:
 
 
 def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -> dict[str, Any]:
-    """What `core.optimise` leaves of a program, by the names of primitives, and what that returns."""
+    """Return the equations that `core.optimise` leaves of a program, by the names of primitives, and what the program
+    returns.
+    """
     closed = jk.make_jaxpr(f)(*args)
     names = list(left)
     if _is_package():
@@ -72,7 +76,7 @@ def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -
 
 
 def refused(f: Callable[..., Any], *args: Any, word: str) -> str:
-    """How a program is refused that has no C: by a NotImplementedError with this word in it."""
+    """Return how a program without C is refused: by a NotImplementedError with this word in it."""
     right = f"a NotImplementedError that says {word}"
     if not _is_package():
         return right

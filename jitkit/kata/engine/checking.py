@@ -52,7 +52,7 @@ Program = Callable[[Any, Any], Any]
 
 
 class Check(NamedTuple):
-    """A check: which exercise it belongs to, the sentence that a learner reads, and the misconceptions that it refutes."""
+    """A check: its exercise, the sentence that a learner reads, and the misconceptions that it refutes."""
 
     exercise: str
     name: str
@@ -65,7 +65,7 @@ class Check(NamedTuple):
 
 
 def module(jk: Any, name: str) -> Any:
-    """A module of `jk`, whose functions are the learner's where they wrote some."""
+    """Return a module of `jk`, whose functions are the learner's if they wrote some."""
     return importlib.import_module(f"{jk.__name__}.{name}")
 
 
@@ -105,7 +105,7 @@ def check(
 
 
 def modules_of_jax(program: Callable[[], Any]) -> list[str]:
-    """The modules of the real JAX of which functions are called while `program` runs, in this thread."""
+    """Return the modules of the real JAX whose functions are called while `program` runs, in this thread."""
     found: set[str] = set()
 
     def notice(frame: Any, event: str, called: Any) -> None:
@@ -124,7 +124,7 @@ def modules_of_jax(program: Callable[[], Any]) -> list[str]:
 
 @functools.lru_cache(maxsize=64)
 def load_checks(source: str, path: str) -> tuple[Check, ...]:
-    """The checks that a `checks.py` defines, in its order. The same text is run once."""
+    """Return the checks that a `checks.py` defines, in its order. The same text is executed once."""
     with _loading:
         _collected.clear()
         exec(compile(source, path, "exec"), {"__name__": "checks", "__file__": path})

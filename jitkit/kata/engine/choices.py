@@ -1,8 +1,8 @@
 """a generator, or a list of numbers -> the choices that a random program is made of
 
-A writer asks for one number after the other. What it was given is kept, so that the program can be written again; and with fewer
-or smaller numbers, another program is: the first option of each choice is the plainest one, and so is all that comes after the end of
-the list. That is how a program which shows a difference gets shorter, whatever it is about.
+A writer asks for one number after the other. The numbers are kept, so that the program can be written again. With fewer
+or smaller numbers a simpler program comes out: the first option of each choice is the plainest, and the end of the list
+stands for first options only. That shortens any program that shows a difference.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ class Choices:
 
     @classmethod
     def drawn(cls, rng: Any) -> Choices:
-        """New ones, by a `numpy.random.Generator`."""
+        """Return new choices, drawn by a `numpy.random.Generator`."""
         return cls(rng.integers(_LARGE, size=_MOST).tolist())
 
     def below(self, count: int) -> int:
-        """A number from 0 to `count - 1`."""
+        """Return a number from 0 to `count - 1`."""
         place = len(self.made)
         number = self.given[place] % count if place < len(self.given) else 0
         self.made.append(number)
         return number
 
     def of(self, options: Sequence[T]) -> T:
-        """One of several; the first is the plainest."""
+        """Return one of several; the first is the plainest."""
         return options[self.below(len(options))]
 
     def chance(self, percent: int) -> bool:
@@ -49,7 +49,9 @@ class Choices:
 
 
 def shorter(made: Sequence[int]) -> Iterator[list[int]]:
-    """Lists that are nearer to the plainest program: with a part taken away, with a part of zeros, with a smaller number."""
+    """Yield lists that are nearer to the plainest program: without a part, with zeros for a part, with a smaller
+    number.
+    """
     count = len(made)
     for size in (16, 8, 4, 2, 1):
         for start in range(0, count, max(size // 2, 1)):

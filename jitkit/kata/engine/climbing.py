@@ -1,15 +1,17 @@
-"""a package + programs -> plain data: what runs in the process of a rung, beside a package that is not ours
+"""a package + programs -> plain data: runs in the process of a rung, beside a package that is not ours
 
-The ladder judges a whole package by what it does. Its programs take `(jk, rng)`, the package and a random generator, and return what
-they computed; the same program runs with `jitkit` in another process. This module is loaded by its path (`worker`), without jitkit:
-where a learner's package runs, neither jitkit nor jax can be imported, and `xla` is ours.
+The ladder judges a whole package by what it does. Its programs take `(jk, rng)`, the package and a random generator,
+and return what they computed; another process runs the same program with `jitkit`. This module is loaded by its path
+(`worker`), without jitkit: in the process of a learner's package, neither jitkit nor jax can be imported, and `xla` is
+ours.
 
     @program("07", "...")      collects a program;   raised(f, *args, parts=[...])  is the error that a call ends in
     jaxpr(closed)              a program that was written down: compared up to names
     counted(f, *args, compiled=1, executed=1, copied=0)      the result, and what was asked of XLA meanwhile
     text(jk, f, *args)         `lower(f, *args)`, compared by running it
 
-What programs say of a package's own compiler is in `behind`: `own(jk, f)`, `behind(own(jk, f), *args, loops=1)` and others.
+`behind` has what programs say about a package's own compiler: `own(jk, f)`, `behind(own(jk, f), *args, loops=1)` and
+others.
 """
 
 from __future__ import annotations
@@ -65,12 +67,12 @@ def program(
 
 @functools.cache
 def compiled(path: str, source: str) -> CodeType:
-    """The code of a file of programs: compiled once, and in a process that waits for a save before it comes."""
+    """Return the code of a file of programs: compiled once, and in a process that waits for a save before it comes."""
     return compile(source, path, "exec")
 
 
 def load_programs(files: Sequence[Sequence[str]]) -> list[Program]:
-    """The programs in some files, each a path and a text."""
+    """Return the programs in some files, each a path and a text."""
     sys.modules["climbing"] = sys.modules[__name__]
     if __package__:  # a grader has this file alone, and no rung behind the door
         sys.modules["behind"] = importlib.import_module(".behind", __package__)
@@ -94,7 +96,7 @@ class Raised:
 
 
 def raised(function: Callable[..., Any], *args: Any, parts: Sequence[str] = ()) -> Any:
-    """What a call ends in: the error, or its result where it should have been one."""
+    """Return the error that a call ends in, or its result if it does not raise."""
     try:
         return function(*args)
     except Exception as error:
@@ -109,7 +111,9 @@ class Jaxpr:
 
 
 def jaxpr(closed: Any) -> Jaxpr:
-    """To be compared as a program: equations, types, parameters that are programs; not the names of variables."""
+    """Mark a jaxpr to be compared as a program: by its equations, types, and parameters that are programs; not by the
+    names of variables.
+    """
     return Jaxpr(closed)
 
 
@@ -126,7 +130,9 @@ class Text:
 
 
 def text(jk: Any, f: Callable[..., Any], *args: Any) -> Text:
-    """The StableHLO of a function: of a learner's package `lower(f, *args)`, which JAX calls `jit(f).lower(*args).as_text()`."""
+    """Return the StableHLO of a function: of a learner's package `lower(f, *args)`, which JAX calls
+    `jit(f).lower(*args).as_text()`.
+    """
     lowered = jk.lower(f, *args) if "xla" in sys.modules else jk.jit(f).lower(*args).as_text()
     return Text(lowered, [np.asarray(x) for x in args])
 
@@ -138,8 +144,9 @@ def counted(
     executed: int | None = None,
     copied: int | None = None,
 ) -> dict[str, Any]:
-    """What a call returns, and how many programs XLA compiled and ran for it, how many arrays were copied to it. The reference, which
-    does not use `xla`, answers with the numbers that are expected."""
+    """Return what a call returns, how many programs XLA compiled and ran for it, and how many arrays were copied to
+    XLA. The reference, which does not use `xla`, answers with the numbers that are expected.
+    """
     machine: Any = sys.modules.get("xla")
     expected = {"compiled": compiled, "executed": executed, "copied": copied}
     before = {name: getattr(machine, name, 0) for name in expected}
@@ -190,7 +197,7 @@ class JaxprReader:
         self.numbers: dict[int, int] = {}
 
     def read(self, closed: Any) -> Plain:
-        """Inputs, constants with their values, equations, outputs."""
+        """Read inputs, constants with their values, equations, outputs."""
         inner = getattr(closed, "jaxpr", closed)
         inputs = [self.binder(v) for v in inner.invars]
         constants = [self.binder(v) for v in getattr(inner, "constvars", ())]
@@ -204,7 +211,7 @@ class JaxprReader:
         }
 
     def equation(self, eqn: Any) -> Plain:
-        """One equation. Of its parameters only those are compared that are programs."""
+        """Read one equation. Only the parameters that are programs are compared."""
         operands = [self.atom(v) for v in eqn.invars]
         params = [[str(k), found] for k, v in sorted(eqn.params.items()) if (found := self.param(v)) is not None]
         return {
@@ -217,7 +224,7 @@ class JaxprReader:
         }
 
     def param(self, value: Any) -> Any:
-        """A program in a parameter, or several."""
+        """Read a program in a parameter, or several."""
         if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
             return JaxprReader(self.plain).read(value)
         if isinstance(value, (tuple, list)) and any(hasattr(x, "eqns") or hasattr(x, "jaxpr") for x in value):
@@ -225,12 +232,12 @@ class JaxprReader:
         return None
 
     def binder(self, var: Any) -> Plain:
-        """A variable where it is bound."""
+        """Read a variable where it is bound."""
         number = self.numbers[id(var)] = len(self.numbers)
         return {"var": number, "type": _type(var.aval)}
 
     def atom(self, x: Any) -> Plain:
-        """A variable or a number where it is used."""
+        """Read a variable or a number where it is used."""
         if hasattr(x, "val"):
             return {"literal": self.plain.to_plain(np.asarray(x.val)), "type": _type(x.aval)}
         return {"var": self.numbers.get(id(x), -1), "type": _type(x.aval)}
@@ -251,8 +258,8 @@ _FORBIDDEN = {
 
 
 class Refusal(importlib.abc.MetaPathFinder):
-    """Says why some packages cannot be imported here, and finds the given `cc.py`, which is beside `machine`. jaxlib, which looks for jax
-    now and then, is told that there is none. `executables` is where machine code is kept.
+    """Says why some packages cannot be imported here, and finds the given `cc.py`, which lies beside `machine`. When
+    jaxlib looks for jax, it finds none. `executables` is the folder of machine code.
     """
 
     def __init__(self, machine: str, executables: str = "") -> None:
@@ -260,7 +267,9 @@ class Refusal(importlib.abc.MetaPathFinder):
         self.executables = executables
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """ImportError for these, ours for `cc`; None, for somebody else to find, for all others."""
+        """Raise ImportError for these packages, return our spec for `cc`, and None for all others, which somebody else
+        may find.
+        """
         top = name.partition(".")[0]
         if top in _FORBIDDEN:
             raise ImportError(_FORBIDDEN[top], name=name)
@@ -272,12 +281,14 @@ class Refusal(importlib.abc.MetaPathFinder):
 
 
 class CompilerLoader(importlib.machinery.SourceFileLoader):
-    """Loads `cc.py`, and has it translate each text once: at the next save what did not change is in the folder `executables`."""
+    """Loads `cc.py`, and lets it compile each text once: at the next save, unchanged texts are found in the folder
+    `executables`.
+    """
 
     executables = ""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the file, and put what remembers in the place of what translates."""
+        """Run the file, and wrap its compiler in one that remembers."""
         super().exec_module(module)
         if self.executables:
             cc: Any = module
@@ -286,7 +297,9 @@ class CompilerLoader(importlib.machinery.SourceFileLoader):
 
 
 def import_package(folder: str, name: str, machine: str, executables: str = "") -> ModuleType:
-    """A learner's package from its folder, with our `xla` and without jax and jitkit. `executables` is where machine code is kept."""
+    """Import a learner's package from its folder, with our `xla` and without jax and jitkit. `executables` is the
+    folder of machine code.
+    """
     for known in [m for m in sys.modules if m.partition(".")[0] in _FORBIDDEN]:
         del sys.modules[known]
     sys.path.insert(0, folder)
@@ -301,7 +314,7 @@ def import_package(folder: str, name: str, machine: str, executables: str = "") 
 
 
 def load_machine(path: str) -> Any:
-    """The given `xla.py`."""
+    """Import the given `xla.py`."""
     spec = importlib.util.spec_from_file_location("xla", path)
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot load {path}")
@@ -311,7 +324,9 @@ def load_machine(path: str) -> Any:
 
 
 def keep_executables(xla: Any, folder: pathlib.Path) -> None:
-    """Have the machine translate each text once, and find it in `folder` at the next save: what did not change is not waited for."""
+    """Let the machine compile each text once, and find it in `folder` at the next save, so that nobody waits for what
+    did not change.
+    """
     # a grader has this file alone, and keeps nothing
     executables = importlib.import_module(".executables", __package__)
     translate = xla.translate
@@ -324,13 +339,13 @@ def keep_executables(xla: Any, folder: pathlib.Path) -> None:
 
 
 def loader(xla: Any) -> tuple[str, Callable[[bytes], Any]]:
-    """The file of jaxlib, and what makes an executable of machine code."""
+    """Return jaxlib's file, and the function that turns machine code into an executable."""
     jaxlib, client, device, _ = xla.machine()
     return jaxlib.__file__, lambda data: device.client.deserialize_executable(data, [device], client.CompileOptions())
 
 
 def load_ahead(folder: str, is_wanted: Callable[[], bool]) -> None:
-    """In a process that waits for a save, with the machine open: load what the last save needed."""
+    """Load what the last save needed, in a process that waits for a save, with the machine open."""
     if folder and "xla" in sys.modules:
         executables = importlib.import_module(".executables", __package__)
         executables.load_ahead(pathlib.Path(folder), *loader(sys.modules["xla"]), is_wanted)
@@ -346,7 +361,7 @@ def warm_up(path: str) -> None:
 
 
 def told(error: BaseException, folder: str) -> dict[str, Any]:
-    """An error at import: its class, its text, and the learner's line."""
+    """Return an error at import: its class, its text, and the learner's line."""
     inside = str(pathlib.Path(folder).resolve())
     if isinstance(error, SyntaxError) and error.filename:
         return {"class": type(error).__name__, "text": str(error.msg), "line": [error.filename, error.lineno or 1]}
@@ -380,7 +395,7 @@ def _no_such_file(error: BaseException) -> str:
 
 
 def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
-    """Where a file has what no program may have; Python does not say."""
+    """Return where a file has a null byte, which no program may have; Python does not say where."""
     if not isinstance(error, (SyntaxError, ValueError)) or "null bytes" not in str(error):
         return []
     texts = ((path, path.read_bytes()) for path in sorted(pathlib.Path(folder).rglob("*.py")))
@@ -388,7 +403,7 @@ def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
 
 
 def maker_of(error: BaseException, package: Any) -> list[list[Any]]:
-    """Return the learner's line for an error that has none: if the result is not a program, that of `make_jaxpr`."""
+    """Return the learner's line for an error without one: if the result is not a program, that of `make_jaxpr`."""
     maker = getattr(package, "make_jaxpr", None)
     code = getattr(inspect.unwrap(maker), "__code__", None) if callable(maker) else None
     return [[code.co_filename, code.co_firstlineno]] if isinstance(error, NotAProgramError) and code else []

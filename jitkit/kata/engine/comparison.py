@@ -1,8 +1,9 @@
 """what the reference computed + what the learner's functions computed -> the first difference
 
-Both are plain data (`plain`), and the same program computed both, on the same inputs. They are compared by meaning: arrays
+Both are plain data (`plain`), computed by the same program on the same inputs. They are compared by meaning: arrays
 within a tolerance, jaxprs up to the names of variables, errors by their class and the words that matter, StableHLO by
-what it computes. The first difference is told whole: where it is, what was expected, what came, and in one sentence why.
+what it computes. The first difference is shown whole: where it is, what was expected, what came, and in one sentence
+why.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Difference(NamedTuple):
 def first_difference(
     expected: Plain, actual: Plain, run_stablehlo: RunStablehlo | None = None, tolerance: float | None = None
 ) -> Difference | None:
-    """The first difference between two results, or None when they mean the same.
+    """Return the first difference between two results, or None when they mean the same.
 
     Args:
       expected, actual: plain data.
@@ -164,7 +165,7 @@ class _Comparer:
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))
 
     def programs(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
-        """What one random program computed. A learner's answer to a changed text does not count."""
+        """Return what one random program computed. A learner's answer to a changed text does not count."""
         if expected["text"] != actual["text"]:
             return Difference(where, "It is another program.", expected["text"], describe(actual))
         return self.compare(expected["value"], actual["value"], where)
@@ -210,8 +211,9 @@ class _Comparer:
         return None
 
     def results_of(self, text: str, data: Plain, arguments: Sequence[Plain]) -> Sequence[np.ndarray[Any, Any]] | None:
-        """What a program computes: run here when there is a way to, or as it came along. _Refused by XLA; None where neither
-        is known."""
+        """Return what a program computes: run here when there is a way to, or as it came along. _Refused by XLA; None
+        where neither is known.
+        """
         if self.run_stablehlo is not None:
             try:
                 return self.run_stablehlo(text, [array_of(x) for x in arguments])
@@ -239,7 +241,7 @@ _COMPARE: dict[str, Callable[[_Comparer, Plain, Plain, str], Difference | None]]
 
 
 def describe(data: Plain) -> str:
-    """Plain data in Python's words."""
+    """Write plain data in Python's words."""
     kind = data["is"]
     if kind == "array":
         return _short(array_of(data), weak=data["weak"])
@@ -264,7 +266,7 @@ def describe(data: Plain) -> str:
 
 
 def _refusal(text: str) -> str:
-    """What XLA says of a text, with the line that it means."""
+    """Return what XLA says of a text, with the line that it means."""
     said = re.search(r"(?:error: )(.*)", text)
     line = re.search(r"line (\d+) of the StableHLO text:\n *(.*)", text)
     message = said[1] if said is not None else text
@@ -272,7 +274,7 @@ def _refusal(text: str) -> str:
 
 
 def _came(error: Plain) -> str:
-    """An error as it came: what its message should name is said of the expected one."""
+    """Return an error as it came: what its message should name is said of the expected one."""
     return describe(error | {"parts": []})
 
 
@@ -314,7 +316,9 @@ def _python_number(kind: str, actual: Plain) -> Plain | None:
 
 
 def _close(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: float) -> np.ndarray[Any, Any]:
-    """Where two arrays of one type agree: nan with nan, infinities with their like, numbers within the tolerance."""
+    """Return where two arrays of one type agree: nan with nan, infinities with their like, numbers within the
+    tolerance.
+    """
     if tolerance == 0.0:
         return np.asarray(one == other)
     wide = np.complex128 if one.dtype.kind == "c" else np.float64
@@ -339,6 +343,6 @@ def _begin(words: str) -> str:
 
 
 def _frames(error: Plain) -> tuple[tuple[str, int] | None, tuple[tuple[str, int], ...]]:
-    """The line that raised an error, and all lines that led there."""
+    """Return the line that raised an error, and all lines that led there."""
     frames = tuple((file, line) for file, line in error["lines"])
     return (frames[-1] if frames else None), frames

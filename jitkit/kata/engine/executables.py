@@ -44,7 +44,8 @@ class MachineCode:
 def remembered(
     folder: pathlib.Path, program: str, jaxlib: str, load: Callable[[bytes], Any], make: Callable[[], Any]
 ) -> Any:
-    """The executable of a program: what `load` makes of the folder's bytes, else what `make` gives, which is kept.
+    """Return the executable of a program: what `load` makes of the folder's bytes, else what `make` gives, which is
+    kept.
 
     Args:
       program: its text, and what it is compiled with.
@@ -64,7 +65,9 @@ def remembered(
 def remembering(
     folder: pathlib.Path, translate: Callable[[str], bytes], compiler: Callable[[], list[str]], flags: Sequence[str]
 ) -> Callable[[str], bytes]:
-    """The `translate` of the ladder's `cc.py`, which makes a library of a text of C, and finds it in the folder the next time."""
+    """Return the `translate` of the ladder's `cc.py`, which makes a library of a text of C, and finds it in the folder
+    the next time.
+    """
 
     def find_or_translate(text: str) -> bytes:
         command = [*compiler(), *flags]
@@ -83,7 +86,7 @@ def remembering(
 
 @functools.cache
 def _whole_file() -> Any:
-    """`jitkit.base.whole_file`, loaded by its path: a process of the ladder has no jitkit to import it from."""
+    """Load `jitkit.base.whole_file` by its path: a process of the ladder cannot import jitkit."""
     path = pathlib.Path(__file__).resolve().parents[2] / "base" / "whole_file.py"
     spec: Any = importlib.util.spec_from_file_location("_jitkit_whole_file", path)
     module = importlib.util.module_from_spec(spec)
@@ -110,7 +113,7 @@ _MOST_AHEAD = 300
 
 
 def _build(jaxlib: str) -> str:
-    """What machine code depends on beside the program."""
+    """Return what machine code depends on beside the program."""
     return _digest(
         "\n".join([jaxlib, str(os.stat(jaxlib).st_mtime_ns), platform.node(), os.environ.get("XLA_FLAGS", "")])
     )[:8]
@@ -145,5 +148,5 @@ _LOCATION = re.compile(
 
 
 def without_lines(text: str) -> str:
-    """StableHLO without the lines of Python that it came from."""
+    """Return StableHLO without the lines of Python that it came from."""
     return _LOCATION.sub(lambda match: match[1] or "", text)

@@ -9,7 +9,9 @@ _MOST_PASSES = 20
 
 
 def fewer_lines(text: str) -> Iterator[str]:
-    """The program without what nothing reads; then the same without each one of the other statements but the last."""
+    """Yield the program without what nothing reads; then the same without each one of the other statements but the
+    last.
+    """
     plain = _without_unused(text)
     if plain != text:
         yield plain
@@ -23,8 +25,10 @@ def _cut(text: str, first: int, last: int) -> str:
 
 
 def _statements(text: str) -> list[tuple[int, int, ast.stmt]]:
-    """The statements that may go, each with its first and last line: not the last one of the program, not the only one of a body, none
-    of a class, which Python calls without naming it, and none that shares a line with another."""
+    """Return the statements that may go, each with its first and last line: not the last one of the program, not the
+    only one of a body, none of a class, which Python calls without naming it, and none that shares a line with
+    another.
+    """
     tree = ast.parse(text)
     found = []
     for node in (node for node in ast.walk(tree) if not isinstance(node, ast.ClassDef)):
@@ -41,7 +45,7 @@ def _statements(text: str) -> list[tuple[int, int, ast.stmt]]:
 
 
 def _without_unused(text: str) -> str:
-    """The program without definitions and assignments of names that nothing reads, again and again."""
+    """Return the program without definitions and assignments of names that nothing reads, again and again."""
     for _ in range(_MOST_PASSES):
         read = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
         unused = [
@@ -62,7 +66,7 @@ def _binds_only_names(node: ast.stmt) -> bool:
 
 
 def binds(node: ast.stmt) -> set[str]:
-    """The names that a statement of a module binds."""
+    """Return the names that a statement of a module binds."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):

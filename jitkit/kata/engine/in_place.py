@@ -74,7 +74,7 @@ def put_in_place(request: dict[str, Any], splice: ModuleType) -> ModuleType:
 
 
 def sentence_of(error: Exception, splice: ModuleType, own: Any) -> str:
-    """Why the functions could not be put in place, and where."""
+    """Say why the functions could not be put in place, and where."""
     trace, place = error.__traceback__, ""
     while trace is not None:
         path, line = splice.original_position(trace.tb_frame.f_code.co_filename, trace.tb_lineno, sorted(own))
@@ -103,7 +103,9 @@ def _run(source: str | bytes, path: str) -> int:
 
 
 def _load_beside(name: str) -> ModuleType:
-    """A module of this folder, and those of it that it imports, in a package of another name: their own would import jitkit."""
+    """Return a module of this folder, and those of it that it imports, in a package of another name: their own would
+    import jitkit.
+    """
     package = sys.modules.setdefault(_BESIDE, ModuleType(_BESIDE))
     package.__path__ = [str(pathlib.Path(__file__).parent)]
     return importlib.import_module(f"{_BESIDE}.{name}")

@@ -37,7 +37,7 @@ class JaxprDifference(NamedTuple):
 
 
 def compare_jaxprs(expected: Plain, actual: Plain) -> JaxprDifference | None:
-    """The first difference, or None for the same program."""
+    """Return the first difference, or None for the same program."""
     numbers: Numbers = {}
     return _Comparison(_Program(expected, numbers), _Program(actual, numbers)).first_difference()
 
@@ -70,13 +70,13 @@ class _Program:
         return self.numbers.setdefault(key, len(self.numbers))
 
     def number_of(self, atom: Plain) -> int:
-        """How an operand or an output is computed."""
+        """Return how an operand or an output is computed."""
         if "literal" in atom:
             return self.intern(("literal", _literal(atom["literal"]), atom["type"]))
         return self.number_of_var.get(atom["var"], -1)
 
     def maker(self, atom: Plain) -> Plain | None:
-        """The equation that an operand is a result of."""
+        """Return the equation that an operand is a result of."""
         return self.maker_of_var.get(atom.get("var", -1))
 
     def params_key(self, eqn: Plain) -> Any:
@@ -95,7 +95,7 @@ class _Program:
         return ("jaxpr", types, outputs, tuple(sorted(self.number_of_eqn)), tuple(self.acts()))
 
     def acts(self) -> Iterator[int]:
-        """The equations without results, in their order: they are there for what they do."""
+        """Yield the equations without results, in their order: they are there for what they do."""
         for eqn, number in zip(self.jaxpr["equations"], self.number_of_eqn, strict=True):
             if not eqn["results"]:
                 yield number
@@ -108,7 +108,9 @@ class _Comparison:
         self.names = _names(expected, actual)
 
     def first_difference(self) -> JaxprDifference | None:
-        """Inputs first, then what the outputs are computed from, then equations that no output needs."""
+        """Return the first difference: of the inputs, then of what the outputs are computed from, then of equations
+        that no output needs.
+        """
         if self.expected.key == self.actual.key:
             return None
         return self.in_inputs() or self.in_outputs() or self.in_the_rest()
@@ -143,7 +145,9 @@ class _Comparison:
     def between(
         self, one: Plain, other: Plain, eqn: Plain | None, other_eqn: Plain | None, what: str
     ) -> JaxprDifference:
-        """Two atoms that are computed differently, as operands of two equations, or as outputs: go back to the cause."""
+        """Return two atoms that are computed differently, as operands of two equations, or as outputs: go back to the
+        cause.
+        """
         maker, other_maker = self.expected.maker(one), self.actual.maker(other)
         if maker is not None and other_maker is not None:
             return self.between_equations(maker, other_maker)
@@ -193,7 +197,7 @@ class _Comparison:
         return self.report(f"The results of `{eqn['primitive']}` are used in another way.", eqn, other)
 
     def in_param(self, name: str, one: Any, other: Any, eqn: Plain, other_eqn: Plain) -> JaxprDifference | None:
-        """A difference in a parameter; of an inner jaxpr, the difference inside of it."""
+        """Return a difference in a parameter; of an inner jaxpr, the difference inside of it."""
         if self.expected.param_key(one) == self.actual.param_key(other):
             return None
         for inner, other_inner in zip(_jaxprs(one), _jaxprs(other), strict=False):
@@ -207,7 +211,9 @@ class _Comparison:
         return self.report(f"The parameter `{name}` of `{eqn['primitive']}` {how}.", eqn, other_eqn)
 
     def in_the_rest(self) -> JaxprDifference:
-        """The outputs agree: an equation is missing, or there is one too many, or what they do is done in another order."""
+        """Return the outputs agree: an equation is missing, or there is one too many, or what they do is done in
+        another order.
+        """
         missing = Counter(self.expected.number_of_eqn) - Counter(self.actual.number_of_eqn)
         extra = Counter(self.actual.number_of_eqn) - Counter(self.expected.number_of_eqn)
         if extra:
@@ -237,7 +243,7 @@ class _Comparison:
         )
 
     def makers(self, eqn: Plain) -> Iterator[str]:
-        """The learner's equations that compute the operands of one in another way than the reference does."""
+        """Yield the learner's equations that compute the operands of one in another way than the reference does."""
         makers = (
             self.actual.maker(atom)
             for atom in eqn["operands"]
@@ -252,7 +258,7 @@ class _Comparison:
         return f"in {_outputs(program.jaxpr, self.names[side])}"
 
     def kind(self, side: int, atom: Plain) -> str:
-        """What an atom is, in words."""
+        """Return what an atom is, in words."""
         program = (self.expected, self.actual)[side]
         maker = program.maker(atom)
         if "literal" in atom:
@@ -267,7 +273,7 @@ class _Comparison:
 
 
 def program_text(jaxpr: Plain, names: dict[int, str] | None = None) -> str:
-    """A jaxpr as text, one equation a line, as jitkit prints it: the full dump."""
+    """Return a jaxpr as text, one equation a line, as jitkit prints it: the full dump."""
     names = names if names is not None else _fresh_names(jaxpr)
     constants, inputs = _binders(jaxpr["constants"], names), _binders(jaxpr["inputs"], names)
     lines = [f"{{ lambda {constants}{' ' * bool(constants)}; {inputs}. let"]
@@ -281,7 +287,7 @@ def _outputs(jaxpr: Plain, names: dict[int, str]) -> str:
 
 
 def _names(expected: _Program, actual: _Program) -> tuple[dict[int, str], dict[int, str]]:
-    """Names for the variables of both; those that are computed alike have the same."""
+    """Return names for the variables of both; those that are computed alike have the same."""
     mine = _fresh_names(expected.jaxpr)
     name_of_number = {number: mine[var] for var, number in expected.number_of_var.items()}
     fresh = (f"{letters}'" for letters in map(_letters, itertools.count()))
@@ -325,7 +331,9 @@ def _param(value: Any, names: dict[int, str]) -> str:
 
 
 def short_type(type: str) -> str:
-    """`f32[3]` for `float32[3]`, as jaxprs have it; `~f32[]` for a weak one, which has a star in plain data."""
+    """Write a type as jaxprs do: `f32[3]` for `float32[3]`, and `~f32[]` for a weak one, which has a star in plain
+    data.
+    """
     name, bracket, shape = type.partition("[")
     short = _KIND.sub(lambda match: _SHORT[match[1]] + match[2], name.rstrip("*"))
     return f"{'~' if name.endswith('*') else ''}{short}{bracket}{shape}"
@@ -355,7 +363,7 @@ def _count(n: int, noun: str) -> str:
 
 
 def _weakness(one: Plain, other: Plain) -> str:
-    """A remark for types that differ in nothing but weakness."""
+    """Return a remark for types that differ in nothing but weakness."""
     if one["type"].replace("*", "") != other["type"].replace("*", ""):
         return ""
     return " (`~` marks a weak type: one that came from a Python number and gives way in promotion)"

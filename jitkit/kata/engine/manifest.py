@@ -79,7 +79,7 @@ class Lab(NamedTuple):
         return self.folder.name
 
     def exercise(self, id: str) -> Exercise:
-        """KeyError where the lab has no such exercise."""
+        """Return an exercise. KeyError if the lab has none of this id."""
         return {e.id: e for e in self.exercises}[id]
 
     @property
@@ -99,7 +99,7 @@ class Lab(NamedTuple):
 
 
 def labs_folder() -> pathlib.Path:
-    """Where the labs are: beside this file in an installation, at the top of a clone, or where JITKIT_LABS says."""
+    """Return the folder of the labs."""
     chosen = os.environ.get("JITKIT_LABS")
     if chosen:
         return pathlib.Path(chosen)
@@ -109,14 +109,14 @@ def labs_folder() -> pathlib.Path:
 
 
 def tests_folder() -> pathlib.Path:
-    """Where the reference's tests are: beside this file in an installation, at the top of a clone."""
+    """Return the folder of the reference's tests."""
     here = pathlib.Path(__file__).resolve().parents[1]
     installed = here / "reference_tests"
     return installed if installed.is_dir() else here.parents[1] / "tests"
 
 
 def all_labs(folder: pathlib.Path | None = None) -> tuple[Lab, ...]:
-    """Every lab, by number. ManifestError for one that cannot be read."""
+    """Return every lab, by number. ManifestError if one cannot be read."""
     return _labs_in(folder or labs_folder())
 
 
@@ -131,12 +131,12 @@ def _labs_in(folder: pathlib.Path) -> tuple[Lab, ...]:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """The word that was probably meant, or nothing."""
+    """Return the word that was probably meant, or nothing."""
     return next(iter(difflib.get_close_matches(word, list(words), n=1)), "")
 
 
 def read_lab(folder: pathlib.Path) -> Lab:
-    """The lab in a folder."""
+    """Return the lab in a folder."""
     file = folder / "lab.toml"
     with TomlTable.of_file(file) as table:
         lab = Lab(

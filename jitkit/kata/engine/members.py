@@ -37,7 +37,7 @@ class Member(NamedTuple):
 
 
 def members_of(cls: type) -> list[Member]:
-    """Those of a class that are not private, by name; of methods those that say what they do."""
+    """Return those of a class that are not private, by name; of methods those that say what they do."""
     found: dict[str, Member] = {}
     for owner in _owners(cls):
         for name, value in vars(owner).items():
@@ -50,7 +50,7 @@ def members_of(cls: type) -> list[Member]:
 
 
 def member(cls: type, name: str) -> Member | None:
-    """One of them, which may be private."""
+    """Return one of them, which may be private."""
     for owner in _owners(cls):
         method = getattr(vars(owner).get(name), "__func__", vars(owner).get(name))
         if _is_method(method):
@@ -71,7 +71,7 @@ def _is_method(value: Any) -> bool:
 
 @functools.cache
 def _values_of(owner: type) -> dict[str, tuple[str, str]]:
-    """The values of a class's own text, each with its type and the comment beside it."""
+    """Return the values of a class's own text, each with its type and the comment beside it."""
     path = pathlib.Path(source_path(owner.__module__, str(PACKAGE)))
     source = path.read_text(encoding="utf-8")
     node = next((n for n in tree_of(source).body if isinstance(n, ast.ClassDef) and n.name == owner.__name__), None)
@@ -88,7 +88,9 @@ def _values_of(owner: type) -> dict[str, tuple[str, str]]:
 
 
 def _assigned(statement: ast.AST, types: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """The attributes of `self` that a statement gives a value, with their types: of a parameter, that of the parameter."""
+    """Yield the attributes of `self` that a statement gives a value, with their types: of a parameter, that of the
+    parameter.
+    """
     if isinstance(statement, ast.AnnAssign):
         pairs: list[tuple[ast.expr, str]] = [(statement.target, ast.unparse(statement.annotation))]
     elif isinstance(statement, ast.Assign):
@@ -102,7 +104,7 @@ def _assigned(statement: ast.AST, types: dict[str, str]) -> Iterator[tuple[str, 
 
 
 def _comment(lines: list[str], statement: ast.AST) -> str:
-    """The comment beside a statement, or the lines of it before."""
+    """Return the comment beside a statement, or the lines of it before."""
     place = getattr(statement, "lineno", 1) - 1
     before = itertools.takewhile(lambda line: line.startswith("# "), (line.strip() for line in reversed(lines[:place])))
     return lines[place].partition("  # ")[2] or " ".join(line[2:] for line in reversed(list(before)))
@@ -110,7 +112,7 @@ def _comment(lines: list[str], statement: ast.AST) -> str:
 
 @functools.cache
 def _told(owner: type) -> dict[str, str]:
-    """What is under `Attributes:`, and under `Args:` of what an instance is made of, by name."""
+    """Return what is under `Attributes:`, and under `Args:` of what an instance is made of, by name."""
     found: dict[str, str] = {}
     for part in re.findall(
         r"^(?:Attributes|Args):\n((?:[ \n].*\n?)*)", inspect.cleandoc(owner.__doc__ or ""), re.MULTILINE

@@ -56,8 +56,9 @@ _right: list[tuple[str, str, str, int]] = []  # exercise, how, target, and the l
 
 
 def edit(exercise: str, misconception: str, hint: str, old: str, new: str, *, target: str = "") -> None:
-    """A mutant that is the reference with `old`, which occurs once in it, replaced by `new`. An exercise of several
-    functions needs `target`, the dotted name of one."""
+    """Make a mutant from the reference: replace `old`, which occurs once in it, by `new`. In an exercise of several
+    functions, `target` is the dotted name of one.
+    """
     line = _caller_line()
     _collected.append(Mutant(exercise, misconception, hint, f"edit at line {line}", line, (old, new), "", target))
 
@@ -93,12 +94,12 @@ def also_right(exercise: str, how: str, *, target: str = "") -> Callable[[Callab
 
 
 def load_mutants(source: str, path: str) -> list[Mutant]:
-    """The mutants that a `mutants.py` defines, in its order."""
+    """Return the mutants that a `mutants.py` defines, in its order."""
     return _load(source, path)[0]
 
 
 def load_right_answers(source: str, path: str) -> list[RightAnswer]:
-    """The right answers that a `mutants.py` has beside the reference's, in its order."""
+    """Return the right answers that a `mutants.py` has beside the reference's, in its order."""
     return _load(source, path)[1]
 
 
@@ -128,7 +129,8 @@ def _load(source: str, path: str) -> tuple[list[Mutant], list[RightAnswer]]:
 
 
 def mutant_source(mutant: Mutant, target: Target, reference: str) -> str:
-    """A learner's file whose function for `target` is the mutant. `reference` is the source of the function there.
+    """Return a learner's file whose function for `target` is the mutant. `reference` is the source of the function
+    there.
 
     ValueError where the text that an edit replaces does not occur exactly once.
     """
@@ -141,7 +143,7 @@ def mutant_source(mutant: Mutant, target: Target, reference: str) -> str:
 
 
 def named_as(target: Target, source: str) -> str:
-    """The source of a function, under the name of a target and in its class."""
+    """Return the source of a function, under the name of a target and in its class."""
     tree = tree_of(source)
     function = tree.body[0]
     if isinstance(function, ast.FunctionDef):
@@ -150,7 +152,7 @@ def named_as(target: Target, source: str) -> str:
 
 
 def in_its_class(target: Target, source: str) -> str:
-    """The source of a function, inside of `class` statements where its target is a method."""
+    """Return the source of a function, inside of `class` statements where its target is a method."""
     for depth, name in enumerate(reversed(target.path[:-1])):
         source = f"class {name}:\n{textwrap.indent(source, '    ')}"
         assert depth < 3, "classes are not nested deeper"

@@ -18,7 +18,7 @@ Arrays = list[Any]
 
 
 def run_by_numpy(jaxpr: Any, *arguments: Any) -> Arrays:
-    """The outputs of a closed jaxpr, as numpy arrays of the types that it says."""
+    """Return the outputs of a closed jaxpr, as numpy arrays of the types that it says."""
     with np.errstate(all="ignore"):
         return _run(jaxpr, [np.asarray(x) for x in arguments])
 
@@ -94,7 +94,7 @@ def _dot_general(params: dict[str, Any], lhs: Any, rhs: Any) -> Any:
 
 
 def _pad(params: dict[str, Any], x: Any, value: Any) -> Any:
-    """The value between and around, as in XLA; a negative count takes away."""
+    """Return the value between and around, as in XLA; a negative count takes away."""
     config = params["padding_config"]
     spread = [n + max(n - 1, 0) * interior for n, (_, _, interior) in zip(x.shape, config, strict=True)]
     out = np.full(spread, value, x.dtype)

@@ -10,7 +10,7 @@ import ast
 
 
 def todays_imports(tree: ast.Module) -> ast.Module:
-    """The tree of a learner's file, with each import from jitkit at its place of today; changed in place."""
+    """Return the tree of a learner's file, with each import from jitkit at its place of today; changed in place."""
     _Imports().visit(tree)
     return tree
 
@@ -49,7 +49,7 @@ _MOVED_NAMES = {
 
 class _Imports(ast.NodeTransformer):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | list[ast.stmt]:
-        """One statement, or one for each of its names where they are in different rooms now."""
+        """Return one statement, or one for each of its names where they are in different rooms now."""
         package, _, module = (node.module or "").partition(".")
         if node.level or package != "jitkit":
             return node
@@ -59,7 +59,7 @@ class _Imports(ast.NodeTransformer):
         return [ast.copy_location(ast.ImportFrom(origin, [alias], 0), node) for origin, alias in found]
 
     def _moved(self, module: str, alias: ast.alias) -> tuple[str, ast.alias]:
-        """Where a name of a module is now, and how it is imported from there."""
+        """Return the present place of a module's name, and how to import it from there."""
         dotted = f"{module}.{alias.name}".lstrip(".")
         if dotted in _MOVED and dotted not in ("explain", "lax.dot"):  # the module itself; these are functions, too
             room, name = _MOVED[dotted]

@@ -27,8 +27,9 @@ _PACKAGE = "jitkit"
 
 
 def source_path(module: str, package_folder: str) -> str:
-    """The file of a module of the reference, for those who read it and do not import it: `package_folder` is
-    `.../jitkit`."""
+    """Return the file of a module of the reference, for those who read it and do not import it: `package_folder` is
+    `.../jitkit`.
+    """
     parts = module.split(".")[1:]
     plain = os.path.join(package_folder, *parts)
     return f"{plain}.py" if os.path.isfile(f"{plain}.py") else os.path.join(plain, "__init__.py")
@@ -39,7 +40,9 @@ def source_path(module: str, package_folder: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def meanings(source: str, module: str) -> Mapping[str, str]:
-    """The names that a module of the reference has at its top level, each with where it is from: `jitkit.core.primitive.Primitive`."""
+    """Return the names that a module of the reference has at its top level, each with where it is from:
+    `jitkit.core.primitive.Primitive`.
+    """
     tree = tree_of(source)
     found = {name: f"{module}.{name}" for name in names_bound(tree)}
     is_folder = source_path(module, _PACKAGE_FOLDER).endswith("__init__.py")
@@ -48,7 +51,7 @@ def meanings(source: str, module: str) -> Mapping[str, str]:
 
 
 def _imported(node: ast.AST, folder: str) -> Iterator[tuple[str, str]]:
-    """The names that the imports of a module bind, with what they mean. `folder` is what its `.` stands for."""
+    """Yield the names that the imports of a module bind, with what they mean. `folder` is what its `.` stands for."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             for alias in child.names:
@@ -76,8 +79,7 @@ def _meaning(node: ast.Import | ast.ImportFrom, alias: ast.alias, folder: str = 
 
 @functools.lru_cache(maxsize=4096)
 def origin(meaning: str) -> str:
-    """Where something of the reference is defined: `jitkit.core.Primitive` is `jitkit.core.primitive.Primitive`, if that is where
-    `jitkit.core` has it from."""
+    """Return the place where something of the reference is defined."""
     for _ in range(20):  # doors that lead to doors: never more than three
         module, _, name = meaning.rpartition(".")
         behind = _names_handed_on(module).get(name, meaning)
@@ -89,8 +91,9 @@ def origin(meaning: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _names_handed_on(module: str) -> Mapping[str, str]:
-    """The names of a module of the reference, with those that its stub promises (`base.late_rooms`); none for what is not of the
-    reference, or no module."""
+    """Return the names of a module of the reference, with those that its stub promises (`base.late_rooms`); none for
+    what is not of the reference, or no module.
+    """
     if module.partition(".")[0] != _PACKAGE:
         return {}
     path = source_path(module, _PACKAGE_FOLDER)
@@ -120,8 +123,8 @@ def stays_outside(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Ma
 
 
 def with_own_names(function: Function, file: LearnerFile, known: Mapping[str, str]) -> Function:
-    """A function of a learner's file for a module that has `known` names: with an import as its first statement for each name that
-    it uses, and that means something else in the module. The same function where there is none.
+    """Return a function of a learner's file for a module that has `known` names: with an import as its first statement
+    for each name that it uses, and that means something else in the module. The same function where there is none.
 
     Raises:
       SpliceError: such a name is used where the function is defined: in a default value, or in a decorator.
@@ -135,12 +138,12 @@ def with_own_names(function: Function, file: LearnerFile, known: Mapping[str, st
 
 
 def first_statement(function: Function) -> int:
-    """The place in a function's body after its docstring."""
+    """Return the place in a function's body after its docstring."""
     return 0 if ast.get_docstring(function, clean=False) is None else 1
 
 
 def own_imports(function: Function, file: LearnerFile, known: Mapping[str, str]) -> list[ast.stmt]:
-    """The imports that `with_own_names` puts into a function."""
+    """Return the imports that `with_own_names` puts into a function."""
     used = globals_used(function)
     theirs = {name: own for name, own in _other_imports(file, known).items() if name in used}
     theirs |= {name: _of_a_sibling(name, file) for name in used & file.homes.keys() - known.keys()}
@@ -152,13 +155,15 @@ def own_imports(function: Function, file: LearnerFile, known: Mapping[str, str])
 
 
 def _of_a_sibling(name: str, file: LearnerFile) -> ast.stmt:
-    """The import of another exercise's function, which stands in another module: the learner's, or the reference's."""
+    """Return the import of another exercise's function, which stands in another module: the learner's, or the
+    reference's.
+    """
     statement = ast.ImportFrom(file.homes[name], [ast.alias(name)], 0)
     return ast.fix_missing_locations(ast.copy_location(statement, file.tree.body[0]))
 
 
 def _other_imports(file: LearnerFile, known: Mapping[str, str]) -> dict[str, ast.stmt]:
-    """For each name that means something else in the module: the import by which a function gets what its author means."""
+    """Return, for each name with another meaning in the module, the import that gives a function what its author means."""
     found: dict[str, ast.stmt] = {}
     bound = {name for node in file.tree.body for name in names_bound(node)}
     for name in (known.keys() & vars(builtins).keys()) - bound:
@@ -175,7 +180,7 @@ def _other_imports(file: LearnerFile, known: Mapping[str, str]) -> dict[str, ast
 
 
 def name_is_taken(name: str, known: Mapping[str, str], path: str, line: int) -> SpliceError:
-    """For an import that cannot be brought along."""
+    """Return the error for an import that cannot be brought along."""
     return SpliceError(
         f"`{name}` is `{known[name]}` in the module around this exercise, and something else in your file. Import yours by another name.",
         path,
@@ -184,5 +189,5 @@ def name_is_taken(name: str, known: Mapping[str, str], path: str, line: int) -> 
 
 
 def other_names(file: LearnerFile, known: Mapping[str, str]) -> Iterable[str]:
-    """The names of a module that are something else in a learner's file."""
+    """Return the names of a module that are something else in a learner's file."""
     return _other_imports(file, known).keys()

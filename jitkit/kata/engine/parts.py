@@ -73,7 +73,9 @@ class Part(NamedTuple):
 
 
 def parts_of(targets: Iterable[Target], own: Iterable[str] = ()) -> list[Part]:
-    """The parts of some exercises' functions, by name. Those of the names `own`, which are exercises themselves, are left out."""
+    """Return the parts of some exercises' functions, by name. Those of the names `own`, which are exercises themselves,
+    are left out.
+    """
     own = frozenset(own)
     left_out = {name.partition(".")[0] for name in own}
     found: dict[str, Part] = {}
@@ -114,7 +116,7 @@ def _parts(item: Import, function: ReferenceFunction) -> Iterator[Part]:
 
 
 def _asked_of_instances(function: ReferenceFunction, own: frozenset[str]) -> Iterator[Part]:
-    """What a function asks of `self`, of parameters of its module's classes, and of the instances that it makes."""
+    """Yield what a function asks of `self`, of parameters of its module's classes, and of the instances that it makes."""
     for name, cls in _instances(function):
         for chain in _chains(function.node, name):
             found = member(cls, chain[0]) if f"{cls.__name__}.{chain[0]}" not in own else None
@@ -123,7 +125,7 @@ def _asked_of_instances(function: ReferenceFunction, own: frozenset[str]) -> Ite
 
 
 def _instances(function: ReferenceFunction) -> Iterator[tuple[str, type]]:
-    """Variables with the classes of jitkit that they are known to be of."""
+    """Return the variables whose class is known to be one of jitkit's, with these classes."""
     module, parameters = importlib.import_module(function.target.module), function.node.args.args
     cls = _class_of(function.target)
     if cls is not None and parameters:
@@ -152,7 +154,9 @@ def _part_of_member(cls: type, found: Member) -> Part:
 
 
 def _chains(function: Function, name: str) -> Iterator[list[str]]:
-    """`["value"]` for `config.value(...)` in a function, where the name is `config`; each chain of attributes as far as it goes."""
+    """Return the chains of attributes of a name in a function: `["value"]` for `config.value(...)`, if the name is
+    `config`.
+    """
     inner = {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Attribute)}
     for node in ast.walk(function):
         chain: list[str] = []
@@ -167,15 +171,16 @@ def _chains(function: Function, name: str) -> Iterator[list[str]]:
 
 
 def part(name: str, line: str, value: Any) -> Part:
-    """A part, with the words of its docstring; of a value, those of the comment beside it."""
+    """Return a part, with the words of its docstring; of a value, those of the comment beside it."""
     origin = line.split()[1] if line.startswith("from ") and "." not in name else ""
     sentence = _first_sentence(_own_docstring(value)) or (_comment_on(origin, name) if origin else "") or _what(value)
     return Part(name, line, signature_of(value), sentence, value)
 
 
 def signature_of(value: Any, annotated: bool = True, returns: bool = True) -> str:
-    """`(primitive, args) -> list[Any]`, with annotations as they are written, or without those of the parameters, or of the result;
-    "" for what is not to be called."""
+    """Return `(primitive, args) -> list[Any]`, with annotations as they are written, or without those of the parameters
+    or of the result; "" for what cannot be called.
+    """
     if not callable(value) or _is_type_expression(value) or (inspect.isclass(value) and issubclass(value, enum.Enum)):
         return ""
     try:
@@ -199,7 +204,7 @@ def _written(annotation: Any) -> Any:
 
 
 def _short(default: Any) -> Any:
-    """A default as it is printed: a function by its name, and what is long not at all."""
+    """Return a default as it is printed: a function by its name, and what is long not at all."""
     if inspect.isfunction(default):
         return _Bare(default.__name__)
     return _Bare("...") if default is not inspect.Parameter.empty and len(repr(default)) > _WIDEST_DEFAULT else default
@@ -221,7 +226,7 @@ def _is_type_expression(value: Any) -> bool:
 
 
 def _own_docstring(value: Any) -> str:
-    """What a module, a function or a class says of itself; of the only value of a private class, what that says."""
+    """Return what a module, a function or a class says of itself; of the only value of a private class, what that says."""
     if _is_type_expression(value):
         return ""
     if inspect.ismodule(value) or callable(value) or isinstance(value, property):
@@ -238,7 +243,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _what(value: Any) -> str:
-    """A value in short: `An int: 64`."""
+    """Return a value in short: `An int: 64`."""
     if _is_type_expression(value):
         return f"The type `{re.sub(r'([a-z_]+[.])+(?=[A-Z])', '', str(value))}`."
     if callable(value):
@@ -252,7 +257,7 @@ def _what(value: Any) -> str:
 
 
 def _comment_on(module: str, name: str) -> str:
-    """What the comment beside an assignment says, or the one before it."""
+    """Return what the comment beside an assignment says, or the one before it."""
     lines = pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8").splitlines()
     place = next((i for i, line in enumerate(lines) if re.match(rf"{re.escape(name)}\b.*=", line)), None)
     if place is None:
@@ -265,8 +270,10 @@ def _comment_on(module: str, name: str) -> str:
 
 
 def parts_named(name: str, labs: Iterable[Lab]) -> list[Part]:
-    """What a name means that a stub imports, in any lab, that is an exercise's, or a class's of which an exercise is a method: one part
-    for each thing of this name. With the name of a class before it, what its instances can be asked."""
+    """Return what a name means that a stub imports, in any lab, that is an exercise's, or a class's of which an
+    exercise is a method: one part for each thing of this name. With the name of a class before it, what its
+    instances can be asked.
+    """
     found: dict[int, Part] = {}
     for lab in labs:
         for item in _parts_of_lab(lab):
@@ -283,13 +290,14 @@ def parts_named(name: str, labs: Iterable[Lab]) -> list[Part]:
 
 
 def names_of_parts(labs: Iterable[Lab]) -> list[str]:
-    """All names that `parts_named` knows."""
+    """Return all names that `parts_named` knows."""
     return [item.name for lab in labs for item in _parts_of_lab(lab)]
 
 
 def _parts_of_lab(lab: Lab) -> Iterator[Part]:
-    """What its stubs import, its exercises, the classes that they are methods of, with what these inherit from, and their modules' other
-    classes, of which instances are handed to them."""
+    """Yield what its stubs import, its exercises, the classes that they are methods of, with what these inherit from,
+    and their modules' other classes, of which instances are handed to them.
+    """
     targets = [target for exercise in lab.exercises for target in exercise.targets]
     yield from parts_of(targets)
     for target in targets:
@@ -310,7 +318,9 @@ def _at(target: Target) -> Any:
 
 
 def parts_of_class(value: Any) -> list[Part]:
-    """What can be asked of the instances of a class of jitkit, inherited or its own: methods that have a docstring, and values."""
+    """Return what can be asked of the instances of a class of jitkit, inherited or its own: methods that have a
+    docstring, and values.
+    """
     return [_part_of_member(value, each) for each in members_of(value)] if inspect.isclass(value) else []
 
 
@@ -322,7 +332,7 @@ def _without_self(method: Any) -> str:
 
 
 def imports_of(function: ReferenceFunction) -> Iterator[Import]:
-    """Each name that a function uses of its module, and where it is from."""
+    """Yield each name that a function uses of its module, and where it is from."""
     module = function.target.module
     tree = tree_of(function.module_source)
     decorators = function.node.decorator_list if learners_decorate(tree) else []
@@ -344,7 +354,7 @@ def imports_of(function: ReferenceFunction) -> Iterator[Import]:
 
 
 def _by_the_door(module: str, name: str) -> str:
-    """`jitkit.core` for `jitkit.core.tracer` and `Tracer`: the room, where it hands the name on."""
+    """Return the room that hands a name on: `jitkit.core` for `jitkit.core.tracer` and `Tracer`."""
     room, _, inside = module.rpartition(".")
     if room.count(".") != 1:
         return module
@@ -357,7 +367,7 @@ def _by_the_door(module: str, name: str) -> str:
 
 
 def _absolute(module: str, node: ast.ImportFrom) -> str:
-    """`jitkit.core` for `from .core import ...` in `jitkit.jaxpr`."""
+    """Return the absolute name of a module: `jitkit.core` for `from .core import ...` in `jitkit.jaxpr`."""
     if node.level == 0:
         return node.module or ""
     package = module.split(".") if _folder(module).is_dir() else module.split(".")[:-1]
@@ -370,7 +380,9 @@ def _folder(module: str) -> pathlib.Path:
 
 
 def _names_used(function: Function, decorators: Sequence[ast.expr]) -> set[str]:
-    """The names that the text of a function has in it, but for its parameters; of its decorators those that learners write."""
+    """Return the names that the text of a function has in it, but for its parameters; of its decorators those that
+    learners write.
+    """
     parts = [*decorators, function.args, *([function.returns] if function.returns else []), *function.body]
     nodes = [node for part in parts for node in ast.walk(part)]
     parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
@@ -378,7 +390,7 @@ def _names_used(function: Function, decorators: Sequence[ast.expr]) -> set[str]:
 
 
 def _defined(node: ast.AST) -> Iterator[str]:
-    """The names that a statement of a module gives values to; those in comprehensions and lambdas are their own."""
+    """Yield the names that a statement of a module gives values to; those in comprehensions and lambdas are their own."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.Name):

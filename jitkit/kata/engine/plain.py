@@ -44,7 +44,7 @@ class Raised:
 
 
 def raised(function: Callable[..., Any], *args: Any, parts: Sequence[str] = (), **kwargs: Any) -> Any:
-    """What `function(*args, **kwargs)` ends in: the error, or its result where it should have been one."""
+    """Return what `function(*args, **kwargs)` ends in: the error, or its result where it should have been one."""
     try:
         return function(*args, **kwargs)
     except Exception as error:
@@ -68,7 +68,8 @@ class Unordered:
 
 
 def to_plain(value: Any, run_stablehlo: Callable[[str, Sequence[Any]], Sequence[Any]] | None = None) -> Plain:
-    """The plain data of a value that a check returned. What is none of the kinds below is `{"is": "object"}` with its type.
+    """Return the plain data of a value that a check returned. What is none of the kinds below is `{"is": "object"}`
+    with its type.
 
     With `run_stablehlo`, StableHLO has beside it what it computes.
     """
@@ -76,7 +77,7 @@ def to_plain(value: Any, run_stablehlo: Callable[[str, Sequence[Any]], Sequence[
 
 
 def array_of(data: Plain) -> np.ndarray[Any, Any]:
-    """The numpy array of `{"is": "array"}`. ValueError where bytes, shape and dtype do not go together."""
+    """Return the numpy array of `{"is": "array"}`. ValueError where bytes, shape and dtype do not go together."""
     name = data["dtype"]
     dtype = np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
     if not dtype.itemsize:  # float0: its elements are nothing
@@ -118,7 +119,7 @@ class _Writer:
         return self.write_ours(value, f"{kind.__module__}.{kind.__qualname__}")
 
     def stablehlo(self, value: Stablehlo) -> Plain:
-        """A program, with its results or what XLA says of it."""
+        """Return a program, with its results or what XLA says of it."""
         arguments = [self.write(x) for x in value.arguments]
         data: Plain = {"is": "stablehlo", "text": _text(value.text), "arguments": arguments}
         if self.run_stablehlo is not None:
@@ -131,7 +132,7 @@ class _Writer:
         return data
 
     def write_ours(self, value: Any, name: str) -> Plain:
-        """A value of one of jitkit's own types."""
+        """Return a value of one of jitkit's own types."""
         if name == "jitkit.runtime.array.Array":
             return _array(np.asarray(value._buf), weak=bool(value.aval.weak_type))
         if name == "jitkit.core.avals.ShapedArray":
@@ -151,7 +152,7 @@ class _JaxprWriter:
         self.numbers: dict[int, int] = {}
 
     def write(self, jaxpr: Any) -> Plain:
-        """Inputs, constants with their values, equations, outputs."""
+        """Write inputs, constants with their values, equations, outputs."""
         inputs = [self.binder(var) for var in jaxpr.invars]
         constants = [self.binder(var) for var in jaxpr.constvars]
         equations = [self.equation(eqn) for eqn in jaxpr.eqns]
@@ -165,7 +166,7 @@ class _JaxprWriter:
         }
 
     def equation(self, eqn: Any) -> Plain:
-        """One equation, and the line of the program that it stands for."""
+        """Return one equation, and the line of the program that it stands for."""
         operands = [self.atom(x) for x in eqn.invars]
         params = sorted((str(k), self.param(v)) for k, v in _written_out(eqn).items())
         position = eqn.source_info.position
@@ -179,18 +180,18 @@ class _JaxprWriter:
         }
 
     def binder(self, var: Any) -> Plain:
-        """A variable where it is bound."""
+        """Return a variable where it is bound."""
         number = self.numbers[id(var)] = len(self.numbers)
         return {"var": number, "type": _type(var.aval)}
 
     def atom(self, x: Any) -> Plain:
-        """A variable or a literal where it is used; a variable that nothing binds has the number -1."""
+        """Return a variable or a literal where it is used; a variable that nothing binds has the number -1."""
         if type(x).__name__ == "Literal":
             return {"literal": self.writer.write(x.val), "type": _type(x.aval)}
         return {"var": self.numbers.get(id(x), -1), "type": _type(x.aval)}
 
     def param(self, value: Any) -> Any:
-        """A parameter: inner jaxprs are written out, everything else as Python prints it."""
+        """Return a parameter: inner jaxprs are written out, everything else as Python prints it."""
         if type(value).__name__ == "Jaxpr":
             return _JaxprWriter(self.writer).write(value)
         if isinstance(value, tuple) and any(type(x).__name__ == "Jaxpr" for x in value):
@@ -199,7 +200,7 @@ class _JaxprWriter:
 
 
 def _written_out(eqn: Any) -> dict[str, Any]:
-    """The parameters of an equation, with None replaced where it means one certain value."""
+    """Return the parameters of an equation, with None replaced where it means one certain value."""
     params = dict(eqn.params)
     if eqn.primitive.name == "slice" and params.get("strides") is None:
         params["strides"] = (1,) * len(params["start_indices"])
@@ -238,7 +239,7 @@ def _error(raised: Raised) -> Plain:
 
 
 def said(error: BaseException) -> str:
-    """The message of an error, whose class may be anybody's."""
+    """Return the message of an error, whose class may be anybody's."""
     try:
         return str(error)
     except Exception as other:
@@ -246,7 +247,9 @@ def said(error: BaseException) -> str:
 
 
 def _type(aval: Any) -> str:
-    """`float32[3]`, with a star for a weak type, not by the aval's own printer."""
+    """Write a type, `float32[3]`, with a star if it is weak. It does not use the aval's own printer, which may be the
+    learner's.
+    """
     dtype = getattr(aval.dtype, "name", str(aval.dtype))
     return f"{dtype}{'*' if aval.weak_type else ''}[{','.join(map(str, aval.shape))}]"
 

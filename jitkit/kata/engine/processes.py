@@ -81,7 +81,7 @@ class Process:
             raise TimeoutError from None
 
     def exit_code(self) -> int:
-        """What it ended with. TimeoutExpired when it did not."""
+        """Return what it ended with. TimeoutExpired when it did not."""
         return self.process.wait(1.0)
 
     def send(self, request: dict[str, Any]) -> None:
@@ -93,7 +93,7 @@ class Process:
                 stream.flush()
 
     def line_in(self, folder: str) -> tuple[str, int] | None:
-        """Where in a folder of the learner's it is, or was when a signal ended it. None where that is not known."""
+        """Return where in a folder of the learner's it is, or was when a signal ended it. None where that is not known."""
         if self.process.poll() is None:
             stacks.ask(self.process.pid, self.stacks)
         return stacks.innermost(self.stacks, folder)
@@ -138,7 +138,7 @@ class Spare:
             waiting.append(process)
 
     def take(self, uses_xla: bool) -> Process | None:
-        """A process that waits, if one still does; another one is to be prepared when there is time."""
+        """Return a process that waits, if one still does; another one is to be prepared when there is time."""
         with contextlib.suppress(IndexError):
             while True:
                 process = self.waiting[uses_xla].pop(0)
@@ -199,7 +199,7 @@ class Forks(Spare):
         self.idle: collections.deque[_Forking] = collections.deque()
 
     def take(self, uses_xla: bool) -> Process | None:
-        """A process that nobody uses; XLA is started in its copy, if at all."""
+        """Return a process that nobody uses; XLA is started in its copy, if at all."""
         if not hasattr(os, "fork"):
             return None
         with contextlib.suppress(IndexError):
@@ -222,7 +222,7 @@ CHEAP_COMPILES = (
 
 
 def _environment(optimised: bool) -> dict[str, str]:
-    """The environment of a worker: nothing that changes what jitkit does, and the CPU, whatever else there is."""
+    """Return the environment of a worker: nothing that changes what jitkit does, and the CPU, whatever else there is."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("JITKIT_", "JAX_", "XLA_", "PYTHON"))}
     kept |= {} if optimised else {"XLA_FLAGS": CHEAP_COMPILES}
     return kept | {"JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}

@@ -37,12 +37,14 @@ _seconds: list[float] = []  # of a processor, after which no other program begin
 
 
 def grade(count: int = GRADED) -> None:
-    """In this process, programs are as many as in grading: `count` for each check, and for a dear one its share of that."""
+    """Run as many programs in this process as grading does: `count` for each check, and for an expensive one its share
+    of that.
+    """
     _graded.append(count)
 
 
 def hurry(seconds: float) -> None:
-    """In this process, run as many programs as fit into these seconds of processor time, and at least two."""
+    """Run as many programs in this process as fit into these seconds of processor time, and at least two."""
     _seconds.append(seconds)
 
 
@@ -111,7 +113,7 @@ def _ran(evaluate: Callable[[str], Any], write: Writer, choices: Choices) -> Ran
 
 
 def whole(text: str) -> str:
-    """The program as a file, which prints its result."""
+    """Return the program as a file, which prints its result."""
     tree = ast.parse(text)
     last = tree.body[-1]
     lines = text.splitlines()
@@ -136,7 +138,7 @@ def _as_it_is(jk: Any, text: str) -> Any:
 
 
 def _traced(jk: Any, types: bool, text: str) -> Any:
-    """The leaves of the result, maybe whether each is weakly typed, and then the tree that they are in."""
+    """Return the leaves of the result, maybe whether each is weakly typed, and then the tree that they are in."""
     names = _names(jk)
     tree = ast.parse(_begun(text, names), "<program>", "eval")
     call = tree.body

@@ -40,7 +40,7 @@ class ReferenceFunction(NamedTuple):
 
 @functools.cache
 def reference_function(target: Target) -> ReferenceFunction:
-    """SpliceError where the reference has no such function."""
+    """Return the reference's function for a target. SpliceError if there is none."""
     path = source_path(target.module, str(PACKAGE))
     source, tree = _module(path)
     body: list[ast.stmt] = tree.body

@@ -58,7 +58,7 @@ class ReferenceCode(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a module of jitkit, whose loader runs the code that is here."""
+        """Return the spec of a module of jitkit, whose loader runs the code that is here."""
         if fullname not in self.specs:
             return None
         origin, is_package = self.specs[fullname]
@@ -79,7 +79,7 @@ class _Runner(Loader):
 
 
 def files_of_reference(package: pathlib.Path) -> Iterator[pathlib.Path]:
-    """What `import jitkit` may run, and what a check needs of the course."""
+    """Yield what `import jitkit` may run, and what a check needs of the course."""
     for entry in sorted(package.iterdir()):
         if entry.suffix == ".py":
             yield entry

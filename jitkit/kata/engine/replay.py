@@ -78,7 +78,7 @@ class Recorder:
             sys.setprofile(None)
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> None:
-        """What the interpreter says of every call and every return."""
+        """Note a call or a return that the interpreter reports."""
         code = frame.f_code
         if code.co_filename != self.file or code.co_qualname not in self.names:
             return
@@ -97,7 +97,7 @@ class Recorder:
 
 
 def call_text(code: CodeType, values: dict[str, Any]) -> str:
-    """`bucket_size(n=17)`, as a call begins."""
+    """Write how a call begins: `bucket_size(n=17)`."""
     count = code.co_argcount + code.co_kwonlyargcount
     names = list(code.co_varnames[:count])
     shown = [
@@ -140,14 +140,14 @@ _short = _Short()
 
 
 def _array_text(array: Any, weak: bool) -> str:
-    """`float32[16] [0.52, -1.3, ..., nan, nan]`: an array in one line, with its ends."""
+    """Write an array in one line, with its ends: `float32[16] [0.52, -1.3, ..., nan, nan]`."""
     numbers = np.array2string(array, threshold=6, edgeitems=2, precision=4, separator=", ")
     shape = ",".join(map(str, array.shape))
     return f"{array.dtype.name}{'*' if weak else ''}[{shape}] {' '.join(numbers.split())}"
 
 
 def text(value: Any) -> str:
-    """A value, in one line. It may be of a class whose `repr` is what the learner is writing."""
+    """Return a value, in one line. It may be of a class whose `repr` is what the learner is writing."""
     profile: Callable[..., Any] | None = sys.getprofile()
     sys.setprofile(None)
     try:

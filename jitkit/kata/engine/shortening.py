@@ -38,7 +38,7 @@ class Short(NamedTuple):
 
 
 def shortened(program: Plain, check: str, job: Job, differ: Callable[[Outcome, Outcome], bool]) -> Short | None:
-    """The shortest program beside a random one, of a check's name, that differs; None where none is shorter."""
+    """Return the shortest program beside a random one, of a check's name, that differs; None where none is shorter."""
     nothing = Outcome(check, None)
     now = start = Short(program["text"], program["choices"], nothing, nothing)
     for kind in (_by_choices, _by_lines):
@@ -66,7 +66,7 @@ def _by_lines(short: Short) -> Iterator[str]:
 
 
 def _run(check: str, job: Job, others: Sequence[str]) -> Iterator[Short]:
-    """These programs, as far as both sides came to an end."""
+    """Run these programs on both sides; return those that came to an end."""
     job = job._replace(hurried=0.0, wanted=tuple(f"{check}@{other}" for other in others))
     if not others:
         return

@@ -16,7 +16,7 @@ from .submission import Function, LearnerFile, Target, tree_of
 
 
 def function_text(source: str, function: Function, with_decorators: bool = False) -> str:
-    """The lines of a function, as if it stood at the left margin."""
+    """Return the lines of a function, as if it stood at the left margin."""
     decorators = function.decorator_list if with_decorators else []
     first = min([function.lineno, *(decorator.lineno for decorator in decorators)])
     lines = source.splitlines(keepends=True)[first - 1 : function.end_lineno]
@@ -31,7 +31,7 @@ def function_text(source: str, function: Function, with_decorators: bool = False
 
 
 def with_imports(text: str, imports: Sequence[ast.stmt]) -> str:
-    """The text of a function at the left margin, with imports at the beginning of its body."""
+    """Return the text of a function at the left margin, with imports at the beginning of its body."""
     if not imports:
         return text
     function = tree_of(text).body[0]
@@ -57,7 +57,8 @@ def _has_open_text(function: Function) -> bool:
 
 
 def replace_functions(source: str, replacements: Mapping[str, str], own_decorators: bool = True) -> str:
-    """The source with functions, by their dotted names, replaced by texts that begin with `def` at the left margin.
+    """Return the source with functions, by their dotted names, replaced by texts that begin with `def` at the left
+    margin.
 
     Args:
       own_decorators: whether a replaced function's decorators stay.
@@ -76,7 +77,7 @@ def replace_functions(source: str, replacements: Mapping[str, str], own_decorato
 
 
 def edit_lines(source: str, edits: Sequence[tuple[int, int, str]]) -> str:
-    """The source with lines `[start, end)`, counted from 0, replaced by texts. They may not overlap."""
+    """Return the source with lines `[start, end)`, counted from 0, replaced by texts. They may not overlap."""
     lines = source.splitlines(keepends=True)
     for start, end, text in sorted(edits, reverse=True):
         lines[start:end] = [text if text.endswith("\n") or not text else text + "\n"]
@@ -93,7 +94,7 @@ def _indented(text: str, function: Function) -> str:
 
 
 def insert_before_function(source: str, name: str, text: str) -> str:
-    """The source with a text before the top-level statement that a function, by its dotted name, is in."""
+    """Return the source with a text before the top-level statement that a function, by its dotted name, is in."""
     tree = tree_of(source)
     top = name.partition(".")[0]
     node = next(n for n in tree.body if getattr(n, "name", None) == top)
@@ -106,9 +107,11 @@ def insert_before_function(source: str, name: str, text: str) -> str:
 
 
 def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[Target]) -> str:
-    """A module's text with functions of a learner's file in it, and the helpers they use before the first of them.
+    """Return a module's text with functions of a learner's file in it, and the helpers they use before the first of
+    them.
 
-    `reference` is the module as it was before any file's functions came: its names are the ones that helpers do not bring.
+    `reference` is the module as it was before any file's functions came: its names are the ones that helpers do not
+    bring.
     """
     module = LearnerFile.parse(reference, "", ())
     known = set(module.functions)

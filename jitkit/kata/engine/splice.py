@@ -57,7 +57,7 @@ _FAR = 1_000_000  # more lines than a module has; the learner's n-th file is mov
 
 
 def splice_source(source: str, filename: str, module: str, submission: Submission) -> CodeType:
-    """The code of a module of the reference, with the submission's functions in it.
+    """Return the code of a module of the reference, with the submission's functions in it.
 
     Raises:
       SpliceError: a target does not exist, a signature differs, or a helper has a name that the module uses.
@@ -79,8 +79,8 @@ def splice_source(source: str, filename: str, module: str, submission: Submissio
 
 
 def added_statements(known: Mapping[str, str], file: LearnerFile, targets: Sequence[Target]) -> list[ast.stmt]:
-    """What comes along with functions of a file into a module of the reference that has `known` names (`meanings`): helpers and
-    imports. Imports of what is there by that name are left out.
+    """Return what comes along with functions of a file into a module of the reference that has `known` names
+    (`meanings`): helpers and imports. Imports of what is there by that name are left out.
 
     SpliceError for a function, a class or a variable of such a name: it would change the reference around it.
     """
@@ -105,7 +105,7 @@ def added_statements(known: Mapping[str, str], file: LearnerFile, targets: Seque
 
 
 def _with_own_names(node: Any, file: LearnerFile, known: Mapping[str, str], others: set[str]) -> Any:
-    """A helper, in which the learner's names mean what they do in the learner's file."""
+    """Return a helper, in which the learner's names mean what they do in the learner's file."""
     if isinstance(node, Function):
         return with_own_names(node, file, known)
     if not others & names_used(node):
@@ -153,8 +153,9 @@ def learners_decorate(tree: ast.Module) -> bool:
 
 
 def _decorated(function: Function, reference: Function, path: str, offset: int) -> list[ast.stmt]:
-    """The learner's function, decorated as the reference's is, with plain calls: a decorator's line number would become
-    the function's. SpliceError for a decorator of the learner's, which would be lost."""
+    """Return the learner's function, decorated as the reference's is, with plain calls: a decorator's line number would
+    become the function's. SpliceError for a decorator of the learner's, which would be lost.
+    """
     if function.decorator_list:
         first = function.decorator_list[0]
         theirs = " and ".join(f"`@{ast.unparse(decorator)}`" for decorator in reference.decorator_list)
@@ -188,7 +189,7 @@ def _check_signature(reference: Function, theirs: Function, path: str, offset: i
 
 
 def _parameters(args: ast.arguments) -> tuple[Any, ...]:
-    """What callers depend on: names, kinds, and which parameters may be left out."""
+    """Return what callers depend on: names, kinds, and which parameters may be left out."""
     return (
         [arg.arg for arg in args.posonlyargs],
         [arg.arg for arg in args.args],
@@ -201,7 +202,7 @@ def _parameters(args: ast.arguments) -> tuple[Any, ...]:
 
 
 def _bare(args: ast.arguments) -> ast.arguments:
-    """The parameters without annotations."""
+    """Return the parameters without annotations."""
     bare = copy.deepcopy(args)
     for node in ast.walk(bare):
         if isinstance(node, ast.arg):
@@ -210,7 +211,7 @@ def _bare(args: ast.arguments) -> ast.arguments:
 
 
 def _check_helpers(helpers: Sequence[ast.stmt], known: dict[str, str], path: str) -> None:
-    """Helpers of two files that meet in one module may have one name only when they are the same. `known` is added to."""
+    """Check that helpers of two files with one name, which meet in one module, are the same. `known` is added to."""
     for node in helpers:
         text = ast.unparse(node)
         for name in names_bound(node):
@@ -227,7 +228,7 @@ def _moved(node: Any, offset: int) -> Any:
 
 
 def _relocated(code: CodeType, files: Sequence[str]) -> CodeType:
-    """The code, with the parts that came from a learner's file at home there again."""
+    """Return the code, with the parts that came from a learner's file at home there again."""
     number, line = divmod(code.co_firstlineno, _FAR)
     consts = tuple(_relocated(const, files) if isinstance(const, CodeType) else const for const in code.co_consts)
     if number == 0:
@@ -236,8 +237,9 @@ def _relocated(code: CodeType, files: Sequence[str]) -> CodeType:
 
 
 def original_position(filename: str, line: int, files: Sequence[str]) -> tuple[str, int]:
-    """File and line of a frame of a spliced module: a statement of the learner's that ran while the module was
-    imported, such as a helper's default value, has its line moved."""
+    """Return the file and line of a frame in a spliced module. If a statement of the learner's ran while the module was
+    imported, such as a helper's default value, its line has moved.
+    """
     number, own_line = divmod(line, _FAR)
     return (files[number - 1], own_line) if number else (filename, line)
 
@@ -259,7 +261,7 @@ class SplicingFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a changed module, with a loader that splices."""
+        """Return the spec of a changed module, with a loader that splices."""
         if fullname not in self.submission.modules:
             return None
         found = importlib.machinery.PathFinder.find_spec(fullname, path, target)
@@ -281,7 +283,7 @@ class _SplicingLoader(importlib.machinery.SourceFileLoader):
         self.known = known
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compiled in memory: the reference's bytecode on disk is not touched."""
+        """Compile the module in memory; the reference's bytecode on disk does not change."""
         known = self.known.get(self.submission.key(fullname))
         if known is not None:
             return known
@@ -290,8 +292,9 @@ class _SplicingLoader(importlib.machinery.SourceFileLoader):
 
 
 def spliced_code(submission: Submission, package_folder: str) -> dict[tuple[Any, ...], CodeType]:
-    """The code of all modules that a submission changes, without running them: what `install` takes as `known`. One that
-    cannot be spliced is left out."""
+    """Return the code of all modules that a submission changes, without running them: what `install` takes as `known`.
+    One that cannot be spliced is left out.
+    """
     code = {}
     for module in submission.modules:
         path = source_path(module, package_folder)
@@ -301,7 +304,9 @@ def spliced_code(submission: Submission, package_folder: str) -> dict[tuple[Any,
 
 
 def install(submission: Submission, known: Mapping[tuple[Any, ...], CodeType] | None = None) -> None:
-    """From now on `import jitkit` gives the spliced one. Once in a process, before the first import of what changes."""
+    """Make `import jitkit` give the spliced one from now on. Call it once in a process, before the first import of what
+    changes.
+    """
     early = sorted(module for module in submission.modules if module in sys.modules)
     if early:
         raise RuntimeError(f"{', '.join(early)} was imported before it could be spliced")

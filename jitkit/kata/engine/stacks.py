@@ -26,12 +26,14 @@ _CAN_BE_ASKED = sys.platform != "win32"
 
 
 def new_file() -> IO[bytes]:
-    """For the stacks of a worker."""
+    """Create a file for the stacks of a worker."""
     return tempfile.TemporaryFile()
 
 
 def write_to(stream: int) -> None:
-    """In the worker: have Python's stack written to a stream, when a signal or `os._exit` ends this process, or a signal asks for it."""
+    """Let Python write its stack to a stream, in the worker, when a signal or `os._exit` ends this process, or a signal
+    asks for it.
+    """
     file = os.fdopen(os.dup(stream), "wb", 0)
     faulthandler.enable(file, all_threads=False)
     if _CAN_BE_ASKED:
@@ -58,7 +60,7 @@ def ask(process: int, file: IO[bytes]) -> None:
 
 
 def innermost(file: IO[bytes], folder: str) -> tuple[str, int] | None:
-    """The innermost line, of what was written last, that is in this folder, or in this file."""
+    """Return the innermost line, of what was written last, that is in this folder, or in this file."""
     inside = pathlib.Path(folder).resolve()
     for path, line in _FRAME.findall(_text(file).rpartition("(most recent call first)")[2]):
         place = pathlib.Path(path).resolve()

@@ -23,8 +23,8 @@ _one_at_a_time = threading.Lock()
 
 
 def tree_of(source: str, filename: str = "<unknown>") -> ast.Module:
-    """The syntax tree of a text. One thread at a time: Python 3.11 counts how deep it is in a tree for all threads together, and
-    where two of them do this at once, now and then one ends in a SystemError.
+    """Return the syntax tree of a text. One thread at a time: Python 3.11 counts how deep it is in a tree for all
+    threads together, and where two of them do this at once, now and then one ends in a SystemError.
 
     Raises:
       SyntaxError, ValueError: as `ast.parse`.
@@ -50,7 +50,7 @@ class Target(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """From `jitkit.core.primitive:Tracer.__bool__`. ValueError for anything else."""
+        """Parse `jitkit.core.primitive:Tracer.__bool__`. ValueError for anything else."""
         module, colon, path = text.partition(":")
         names = tuple(path.split("."))
         if not colon or not all(name.isidentifier() for name in (*module.split("."), *names)):
@@ -67,8 +67,9 @@ class Target(NamedTuple):
 
 
 class LearnerFile(NamedTuple):
-    """A file of a learner, parsed: its functions by their dotted names, which of these names are exercises, and the
-    statements beside them. `homes` has the modules of exercises that are functions."""
+    """A parsed file of a learner: its functions by their dotted names, the names that are exercises, and the statements
+    beside them. `homes` has the modules of exercises that are functions.
+    """
 
     path: str
     source: str
@@ -79,7 +80,7 @@ class LearnerFile(NamedTuple):
 
     @classmethod
     def parse(cls, source: str, path: str, exercises: Iterable[str]) -> LearnerFile:
-        """SpliceError, with the line, where the source is not Python. Exercises are targets, or their dotted names."""
+        """Parse a file. SpliceError, with the line, if it is not Python. Exercises are targets, or their dotted names."""
         try:
             tree = tree_of(source, path)
             if _is_deep(tree):
@@ -96,7 +97,7 @@ class LearnerFile(NamedTuple):
         return cls(path, source, tree, dict(_functions(tree.body)), frozenset(name for name, _ in pairs), homes)
 
     def find(self, target: Target) -> Function:
-        """The learner's definition for a target. SpliceError, with the nearest name, where there is none."""
+        """Return the learner's definition for a target. SpliceError, with the nearest name, if there is none."""
         found = self.functions.get(target.name)
         if found is not None:
             return found
@@ -108,9 +109,10 @@ class LearnerFile(NamedTuple):
         raise SpliceError(f"There is no function `{target.name}` in this file.{hint}", self.path, line)
 
     def helpers(self, names: Iterable[str]) -> list[ast.stmt]:
-        """The top-level statements that define what functions of these dotted names use, directly or by each other,
-        in the order of the file, each once, however often a notebook's cell was run. Exercises are none: the reference has a
-        function of that name."""
+        """Return the top-level statements that define what these functions use, directly or through each other, in the
+        order of the file, each once, however often a notebook's cell was run. Exercises are left out, because the
+        reference has a function of that name.
+        """
         names = list(names)
         classes = {path.rpartition(".")[0] for path in names} - {""}
         added = (f for f in self.functions if f.rpartition(".")[0] in classes and f not in self.exercises)
@@ -129,7 +131,7 @@ class LearnerFile(NamedTuple):
         return _without_repeats([_only(candidates[i], wanted) for i in sorted(chosen)])
 
     def helping_methods(self, target: Target) -> list[Function]:
-        """The methods that the learner added to the class of a target."""
+        """Return the methods that the learner added to the class of a target."""
         *classes, _ = target.path
         return [
             function
@@ -139,14 +141,14 @@ class LearnerFile(NamedTuple):
 
 
 class Submission:
-    """The functions that take the place of the reference's, by target, each with the file that it is from."""
+    """The functions that replace the reference's, by target, each with its file."""
 
     def __init__(self, functions: dict[Target, LearnerFile]) -> None:
         self.functions = functions
         self.files = sorted({file.path for file in functions.values()})
 
     def targets_in(self, module: str) -> list[Target]:
-        """The targets in one module."""
+        """Return the targets in one module."""
         return [target for target in self.functions if target.module == module]
 
     @property
@@ -159,8 +161,9 @@ class Submission:
         return Submission({target: file for target, file in self.functions.items() if target.module not in modules})
 
     def key(self, module: str) -> tuple[Any, ...]:
-        """What the code of a module depends on: equal keys, equal code. Of exercises that are put elsewhere it is the names only,
-        so that who writes one does not wait for the others to be compiled again."""
+        """Return what a module's code depends on: equal keys mean equal code. Of exercises that are put elsewhere only
+        the names count, so that writing one does not compile the others again.
+        """
         targets = self.targets_in(module)
         names = {target.path[0] for target in targets}
         files = {self.functions[target].path: self.functions[target] for target in targets}
@@ -170,7 +173,9 @@ class Submission:
 
 
 def _written(file: LearnerFile, names: set[str]) -> Iterator[tuple[int, str]]:
-    """The top-level statements of a file, each with its line. An exercise that is none of `names` is only said to be there."""
+    """Yield the top-level statements of a file, each with its line. Exercises outside of `names` are only reported as
+    being there.
+    """
     lines = file.source.split("\n")
     for node in file.tree.body:
         if isinstance(node, Function) and node.name in file.exercises - names:
@@ -194,13 +199,13 @@ def is_stub(function: Function) -> bool:
 
 
 def defines(node: ast.stmt, name: str) -> bool:
-    """Whether a statement is the class or the function of a name; one of its `@overload`s is not."""
+    """Whether a statement defines the class or the function of a name. One of its `@overload`s does not."""
     decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
     return getattr(node, "name", None) == name and not any(d in ("overload", "typing.overload") for d in decorators)
 
 
 def _is_deep(tree: ast.AST) -> bool:
-    """Whether something is nested so deeply that a function which walks the tree by calling itself may not come back."""
+    """Whether something is nested so deeply that a recursive function may not return."""
     level: list[ast.AST] = [tree]
     for _ in range(_DEEPEST):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
@@ -218,8 +223,8 @@ def _functions(body: Sequence[ast.stmt], prefix: str = "") -> Iterator[tuple[str
 
 
 def _only(node: ast.stmt, wanted: set[str]) -> ast.stmt:
-    """An import of nothing but the wanted names; another statement as it is. The module that it goes to may be one that
-    the rest of the names cannot be imported in yet.
+    """Return an import reduced to the wanted names; another statement as it is. In the module that it goes to, the
+    other names may not be importable yet.
     """
     if not isinstance(node, ast.Import | ast.ImportFrom):
         return node
@@ -229,7 +234,7 @@ def _only(node: ast.stmt, wanted: set[str]) -> ast.stmt:
 
 
 def _without_repeats(statements: Iterable[ast.stmt]) -> list[ast.stmt]:
-    """Statements without those that change nothing: the same words once more, while what they read and bind is what it was."""
+    """Leave out statements that change nothing: they repeat an earlier one, and what they read and bind is the same."""
     kept: list[ast.stmt] = []
     latest: dict[str, int] = {}  # a name -> which of `kept` bound it
     known: dict[str, dict[str, int | None]] = {}  # words -> what they read, as it was, and what they bound
@@ -244,7 +249,7 @@ def _without_repeats(statements: Iterable[ast.stmt]) -> list[ast.stmt]:
 
 
 def _read_at_once(node: ast.stmt) -> set[str]:
-    """The names that a statement reads when it is run; the body of a function is run later."""
+    """Return the names that a statement reads when it is run; the body of a function is run later."""
     args = node.args if isinstance(node, Function) else None
     parts = (
         [node]
@@ -262,7 +267,7 @@ def _may_help(node: ast.stmt) -> bool:
 
 
 def walk(node: ast.AST) -> list[ast.AST]:
-    """What `ast.walk` gives, in a third of the time."""
+    """Return what `ast.walk` gives, in a third of the time."""
     found = [node]
     for each in found:  # it grows
         for value in vars(each).values():
@@ -274,21 +279,21 @@ def walk(node: ast.AST) -> list[ast.AST]:
 
 
 def names_used(node: ast.AST) -> set[str]:
-    """The names that are read somewhere in a statement."""
+    """Return the names that are read somewhere in a statement."""
     return {n.id for n in walk(node) if isinstance(n, ast.Name)}
 
 
 @functools.lru_cache(maxsize=1024)
 def globals_used(node: ast.stmt) -> frozenset[str]:
-    """The names that are read somewhere in a statement and are neither its function's own nor those of a function, a lambda or a
-    comprehension in it: in `def f(x): return [x + y for z in x]`, `y`. A notebook may well have an `x = f(3.0)` beside it, which is no
-    helper of f's.
+    """Return the names that a statement reads and that belong neither to its function nor to a function, lambda or
+    comprehension in it: `y` in `def f(x): return [x + y for z in x]`. A notebook may have an `x = f(3.0)` beside it,
+    which is not a helper of f's.
     """
     return frozenset(_free(node)) if isinstance(node, Function) else frozenset(names_used(node))
 
 
 def _free(node: ast.AST) -> set[str]:
-    """The names in a part of a program that nothing in this part binds for itself."""
+    """Return the names in a part of a program that no statement in it binds."""
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, Function | ast.Lambda):
@@ -315,7 +320,7 @@ def _free_in(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _declared(node: ast.AST) -> Iterator[str]:
-    """The names that a part of a function says are global, or of the function around it."""
+    """Yield the names that a part of a function declares as global or nonlocal."""
     if isinstance(node, ast.Global | ast.Nonlocal):
         yield from node.names
     elif not isinstance(node, Function | ast.ClassDef | ast.Lambda):
@@ -324,7 +329,7 @@ def _declared(node: ast.AST) -> Iterator[str]:
 
 
 def names_bound(node: ast.AST) -> Iterator[str]:
-    """The names that a statement, or the body of a module, gives values to, in its own scope."""
+    """Yield the names that a statement, or the body of a module, binds in its own scope."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield node.name
         return

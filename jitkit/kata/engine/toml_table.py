@@ -1,4 +1,6 @@
-"""a TOML file -> its values, asked for key by key; what is missing, of a wrong type or not known is an error that names its line"""
+"""a TOML file -> its values, asked for key by key; an error names the line of what is missing, unknown or of a wrong
+type
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,17 @@ _KINDS = {
 
 
 class ManifestError(Exception):
-    """A TOML file that does not say what it must: which file and line, and what is missing or wrong."""
+    """A TOML file has a fault: the file, the line, and what is missing or wrong."""
 
 
 class TomlTable:
-    """A table of a file. Leaving it as a context without an error, ManifestError for a key that nobody has asked for.
+    """A table of a file. As a context it raises ManifestError, when the block ends without an error, for a key that
+    nobody has asked for.
 
     Args:
-      data: what is in it.
-      file, text: where it is from.
-      keys: where it is there; `called` is how errors call it, besides.
+      data: its contents.
+      file, text: its source.
+      keys: its place there; `called` is its other name in errors.
     """
 
     def __init__(self, data: dict[str, Any], file: pathlib.Path, text: str, keys: Keys = (), called: str = "") -> None:
@@ -48,7 +51,7 @@ class TomlTable:
 
     @classmethod
     def of_file(cls, file: pathlib.Path) -> Self:
-        """The whole of a file. ManifestError for one that cannot be read."""
+        """Read a whole file. ManifestError if it cannot be read."""
         try:
             text = file.read_text(encoding="utf-8")
             return cls(tomllib.loads(text), file, text)
@@ -63,12 +66,12 @@ class TomlTable:
             raise self.error(f"`{key}` is not known here" + near(key, self.known, "`"), key)
 
     def error(self, sentence: str, *keys: str) -> ManifestError:
-        """An error at a key of this table, or of tables in it; at the table, without one."""
+        """Return an error at a key of this table, or of tables in it; without a key, at the table."""
         line = line_of(self.text_of_file, (*self.keys, *keys))
         return ManifestError(f"{self.file}:{line}{self.called}: {sentence}")
 
     def get(self, key: str, kind: type[_T], default: _D) -> _T | _D:
-        """A value of this kind, or the default where there is none. A whole number is a number, too."""
+        """Return a value of this kind, or the default if it is missing. A whole number counts as a number."""
         self.known.add(key)
         if key not in self.data:
             return default
@@ -80,37 +83,37 @@ class TomlTable:
         return found
 
     def text(self, key: str) -> str:
-        """A text, which is not empty."""
+        """Return a text, which is not empty."""
         value = self.get(key, str, "").strip()
         if not value:
             raise self.error(f"`{key}` should be a text", key)
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts, which is not empty."""
+        """Return a list of texts, which is not empty."""
         value: list[Any] = self.get(key, list, [])
         if not value or not all(isinstance(x, str) for x in value):
             raise self.error(f"`{key}` should be a list of texts", key)
         return tuple(x.strip("\n") for x in value)
 
     def number(self, key: str) -> int:
-        """A positive whole number."""
+        """Return a positive whole number."""
         value = self.get(key, int, 0)
         if value < 1:
             raise self.error(f"`{key}` should be a positive whole number", key)
         return value
 
     def table(self, key: str) -> TomlTable:
-        """The table of this name; an empty one where there is none."""
+        """Return the table of this name; an empty one if it is missing."""
         return TomlTable(self.get(key, dict, {}), self.file, self.text_of_file, (*self.keys, key))
 
     def named(self, key: str) -> Iterator[tuple[str, TomlTable]]:
-        """The tables in the table of this name, by their names."""
+        """Return the tables in the table of this name, by their names."""
         around = self.table(key)
         return ((name, around.table(name)) for name in around.data)
 
     def tables(self, key: str) -> Iterator[TomlTable]:
-        """The table of this name, or the tables; none where there is none. Errors call each by its id, or count."""
+        """Yield the table or tables of this name, if there are any. Errors name each by its id, or its number."""
         self.known.add(key)
         value = self.data.get(key, [])
         found = [value] if isinstance(value, dict) else value
@@ -122,13 +125,13 @@ class TomlTable:
 
 
 def near(word: str, words: Collection[str], quote: str = "'") -> str:
-    """What to add to a sentence about a word that is not known: which one may have been meant, or nothing."""
+    """Return the suggestion to add to a sentence about an unknown word: the known word that is nearest, or nothing."""
     found = difflib.get_close_matches(word, words, n=1)
     return f"; is it {quote}{found[0]}{quote}?" if found else ""
 
 
 def line_of(text: str, keys: Keys) -> int:
-    """The line of a TOML file where a key is, or else the innermost of the tables around it that has a line; 1 where none has."""
+    """Return the line of a key in a TOML file, or else of the innermost table around it that has a line; 1 if none has."""
     best, depth, section, counts, quotes = 1, 0, Keys(), Counter[Keys](), ""
     for i, line in enumerate(text.splitlines(), 1):
         if quotes:  # in a text of several lines
@@ -154,7 +157,7 @@ def line_of(text: str, keys: Keys) -> int:
 
 
 def _keys_in(text: str) -> Keys:
-    """The keys of a header or of a line of TOML, outermost first; nothing where it is neither."""
+    """Return the keys of a header or a line of TOML, outermost first; nothing if it is neither."""
     try:
         data: Any = tomllib.loads(text)
     except tomllib.TOMLDecodeError:

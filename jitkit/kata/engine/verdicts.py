@@ -35,7 +35,7 @@ _PATIENCE = 6  # times as long may the reference take, when the machine is busy
 
 
 class CheckResult(NamedTuple):
-    """The verdict on one check; `line` is the learner's own, where one is known."""
+    """The verdict on one check; `line` is the learner's own, if it is known."""
 
     check: Check
     status: Status
@@ -53,8 +53,9 @@ class CheckResult(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The verdict on an exercise: PASS, FAIL, TODO or BROKEN; of the last two, `sentence` says why. `line` is where, or where the
-    function is that was checked."""
+    """The verdict on an exercise: PASS, FAIL, TODO or BROKEN. `sentence` says why it is one of the last two. `line` is
+    the place of that, or of the function that was checked.
+    """
 
     exercise: Exercise
     status: Status
@@ -70,12 +71,12 @@ class Verdict(NamedTuple):
 
     @property
     def first_failure(self) -> CheckResult | None:
-        """The check to be mended first."""
+        """The check to fix first."""
         return next((result for result in self.results if result.status != Status.PASS), None)
 
 
 def checks_of(lab: Lab, exercise: str | None = None, hidden: pathlib.Path | None = None) -> list[Check]:
-    """The checks of a lab, or of one exercise; with those of a file that learners do not have."""
+    """Return the checks of a lab, or of one exercise; with those of a file that learners do not have."""
     files = [lab.folder / "checks.py", *([hidden] if hidden is not None and hidden.is_file() else [])]
     found = [c for file in files for c in load_checks(file.read_text(encoding="utf-8"), str(file))]
     return [c for c in found if exercise is None or c.exercise == exercise]
@@ -116,17 +117,17 @@ class Assessor:
         spare: Spare | None = None,
         stop: Stop | None = None,
     ) -> Verdict:
-        """The verdict on an exercise whose functions are in `file`.
+        """Return the verdict on an exercise whose functions are in `file`.
 
         Args:
           others: functions of other exercises that take the reference's place, too.
           checks_file: the lab's `checks.py`, or another file of checks.
-          seed: where the random inputs begin.
-          draw: the same for random programs.
-          graded: whether these are as many as in grading.
-          hurried: seconds of a processor, after which no other one of these begins; 0 for all of them.
+          seed: of the random inputs.
+          draw: the seed of random programs.
+          graded: whether there are as many of these as in grading.
+          hurried: seconds of a processor, after which no further one begins; 0 for all of them.
           spare: processes that wait.
-          stop: what the run can be stopped with; then Stopped is raised.
+          stop: stops the run, which then raises Stopped.
         """
         problem = find_problem(exercise, file)
         if problem is not None:
@@ -145,7 +146,7 @@ class Assessor:
             expected = pool.submit(self.reference, job, spare if isinstance(spare, Forks) else None)
 
             def failing(outcomes: list[Outcome]) -> str | None:
-                """The first check that fails, if it came to an end."""
+                """Return the first check that fails, if it came to an end."""
                 for triple in zip(checks, expected.result(), outcomes, strict=False):
                     result = judged[triple[0].name] = judged.get(triple[0].name) or self.judge(*triple, own)
                     if result.status != Status.PASS:
@@ -165,7 +166,7 @@ class Assessor:
         return Verdict(exercise, status, results, "", called or _place(exercise, file), file.path)
 
     def shortest(self, result: CheckResult, job: Job, own: frozenset[str]) -> CheckResult:
-        """A verdict on random programs as one on the shortest that was found to fail, with its text."""
+        """Turn a verdict on random programs into one on the shortest program that was found to fail, with its text."""
         place = re.match(r"result\[(\d+)\]", result.difference.where) if result.difference is not None else None
         if place is None or result.value is None or result.value["is"] != "list":
             return result
@@ -192,7 +193,7 @@ class Assessor:
         seed: int = 0,
         draw: int = 0,
     ) -> Job:
-        """What is run for a verdict; `checks_file` is a path and its text."""
+        """Return what runs for a verdict; `checks_file` is a path and its text."""
         placed = {target: other.path for other, target in others} | dict.fromkeys(exercise.targets, file.path)
         files = {other.path: other for other, _ in others} | {file.path: file}
         keeps = exercise.uses_xla and self.machine_code is not None and self.machine_code.is_there()
@@ -203,7 +204,7 @@ class Assessor:
         )  # fmt: skip
 
     def reference(self, job: Job, forks: Forks | None = None) -> list[Outcome]:
-        """What the reference computes for a job. RuntimeError where it does not: a fault of ours."""
+        """Return the reference's results for a job. RuntimeError if it fails, which is a fault of ours."""
         job = job._replace(files=(), targets={}, hurried=0.0)
         with (
             self.computing if forks is None else contextlib.nullcontext()
@@ -217,8 +218,9 @@ class Assessor:
         return known
 
     def remembered(self, job: Job, forks: Forks | None = None) -> list[Outcome]:
-        """The outcomes of a job, run once: what runs again and again is the same, such as the reference and the mutants. Those of random
-        programs are kept by themselves: they change when the others do not."""
+        """Return the outcomes of a job, which runs once, because the reference and the mutants give the same each time.
+        Those of random programs are kept apart: they change when the others do not.
+        """
         drawn = (
             {c.name for c in load_checks(job.checks_source, job.checks_path) if c.drawn} if job.climb is None else set()
         )
@@ -246,12 +248,14 @@ class Assessor:
         return [by_name[name] for name in job.wanted]
 
     def kept(self, key: str, names: Iterable[str]) -> list[Outcome] | None:
-        """The results of these checks that are kept under a key, here or in the folder; None where one of them is missing."""
+        """Return the results of these checks that are kept under a key, in memory or in the folder; None if one is
+        missing.
+        """
         found = self.expected.get(key) or self.read(key)
         return found if {outcome.check for outcome in found} >= set(names) else None
 
     def read(self, key: str) -> list[Outcome]:
-        """What is in the folder; nothing, where it cannot be read."""
+        """Return a result from the folder; nothing if it cannot be read."""
         if self.folder is None:
             return []
         try:
@@ -261,7 +265,7 @@ class Assessor:
             return []
 
     def write(self, key: str, outcomes: Sequence[Outcome]) -> None:
-        """Keep results, where that is possible."""
+        """Keep results, if that is possible."""
         if self.folder is None:
             return
         try:
@@ -271,7 +275,7 @@ class Assessor:
             return
 
     def judge(self, check: Check, expected: Outcome, actual: Outcome, own: frozenset[str] = frozenset()) -> CheckResult:
-        """One check: the reference's outcome, and the learner's, whose files are `own`."""
+        """Judge one check: the reference's outcome against the learner's, whose files are `own`."""
         if actual.trouble or actual.value is None or expected.value is None:
             status = Status(actual.trouble or Status.CRASH)
             return CheckResult(check, status, actual.sentence, None, actual.line, actual.output, actual.seconds)
@@ -293,8 +297,9 @@ class Assessor:
 
 
 def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
-    """A result with the call that it comes from: of as many calls as values, or as lists of values, the one at its place; else the
-    last one that returned what came; else the last one, which then is said."""
+    """Return a result with the call that it comes from. If there are as many calls as values, or as lists of values, it
+    is the one in its place; else the last that returned the value; else the last call, and the result says so.
+    """
     difference, value = result.difference, result.value
     if difference is None or value is None:
         return result
@@ -318,8 +323,9 @@ _COUNT = re.compile(r"^-?\d+$|: (1|1 to \d+|\d+)'?$")  # a whole number, or what
 
 
 def _places_of(value: Plain, where: str) -> Iterator[tuple[int, int, Plain]]:
-    """Of the leaves of a result, which one is at a place such as `result[0][3]`, how many there are, and what it is; then the same of
-    its parts that are less and less deep, of which one has that place inside."""
+    """Return which of a result's leaves is at a place such as `result[0][3]`, how many there are, and what it is; then
+    the same for the parts around that place, level by level.
+    """
     levels = [[("result", value)]]
     while any(part["is"] in ("list", "tuple", "dict") for _, part in levels[-1]):
         levels.append([inner for path, part in levels[-1] for inner in _items(path, part)])
@@ -330,7 +336,7 @@ def _places_of(value: Plain, where: str) -> Iterator[tuple[int, int, Plain]]:
 
 
 def _items(where: str, value: Plain) -> Iterator[tuple[str, Plain]]:
-    """What is in a list, or the value itself."""
+    """Yield what is in a list, or the value itself."""
     if value["is"] in ("list", "tuple"):
         yield from ((f"{where}[{i}]", item) for i, item in enumerate(value["items"]))
     elif value["is"] == "dict":
@@ -340,7 +346,7 @@ def _items(where: str, value: Plain) -> Iterator[tuple[str, Plain]]:
 
 
 def find_problem(exercise: Exercise, file: LearnerSource) -> Verdict | None:
-    """A verdict that needs no run: the file is no Python, a function is not there, or nothing was written yet."""
+    """Return a verdict that needs no run: the file is not Python, a function is missing, or nothing was written yet."""
     try:
         learner = parsed(file)
         functions = [learner.find(target) for target in exercise.targets]
@@ -355,7 +361,7 @@ def find_problem(exercise: Exercise, file: LearnerSource) -> Verdict | None:
 
 
 def _place(exercise: Exercise, file: LearnerSource) -> tuple[str, int]:
-    """The line where an exercise's first function begins."""
+    """Return the line where an exercise's first function begins."""
     return file.path, parsed(file).find(exercise.targets[0]).lineno
 
 
@@ -367,8 +373,9 @@ _known_digest: list[str] = []
 
 
 def _reference_digest() -> str:
-    """Of the sizes and times of the reference's files, which is sooner read than they are: when one changes, results are
-    computed anew."""
+    """Hash the sizes and times of the reference's files, which is faster than reading them. When one changes, results
+    are computed anew.
+    """
     if not _known_digest:
         _known_digest.append(_digest(sorted(_stamps(pathlib.Path(__file__).resolve().parents[2]))))
     return _known_digest[0]

@@ -31,7 +31,7 @@ class _Unknown(Exception):
 
 
 def witness(expected: Plain, actual: Plain) -> str:
-    """A sentence with inputs and both results, of two jaxprs that differ; or nothing."""
+    """Return a sentence with inputs and both results, of two jaxprs that differ; or nothing."""
     try:
         inputs = [_input(i, binder["type"]) for i, binder in enumerate(expected["inputs"])]
         with np.errstate(all="ignore"):
@@ -81,7 +81,7 @@ def _bind(primitive: str, params: dict[str, Any], operands: list[Any]) -> list[A
 
 
 def _input(i: int, type: str) -> Any:
-    """Small numbers, different for each input, with few digits."""
+    """Return small numbers with few digits, different for each input."""
     dtype, shape = _dtype(type), _shape(type)
     size = int(np.prod(shape))
     if size > _MOST_ELEMENTS:

@@ -22,7 +22,7 @@ Outcome = TargetProgram | TargetError
 
 
 def choose(names: Iterable[str], *more: Target) -> list[Target]:
-    """The targets of these names, each once, of the table or of some more. WrongUsage for a name that is none."""
+    """Return the targets of these names, each once, of the table or of some more. WrongUsage for a name that is none."""
     others = {target.name: target for target in more}
     try:
         return [others[name] if name in others else find(name) for name in dict.fromkeys(names)]
@@ -64,7 +64,7 @@ def compile_for(traced: Traced, target: Target, compilers: Compilers) -> Outcome
 
 
 def signature(traced: Traced) -> str:
-    """`layer(x: float32[8], b: float32[])`."""
+    """Write a signature: `layer(x: float32[8], b: float32[])`."""
     avals = traced.jaxpr.in_avals
     names = traced.jaxpr.debug_info.safe_arg_names(len(avals))
     arguments = ", ".join(f"{n}: {a.str_short()}" for n, a in zip(names, avals, strict=True))

@@ -14,7 +14,7 @@ SHAPES = "f32[256,512],f32[512,512],f32[512]"
 
 
 def layer(x: Any, w: Any, b: Any) -> Any:
-    """A dense layer, normalised, then sharpened step by step."""
+    """Return a dense layer, normalised, then sharpened step by step."""
     h = jnp.tanh(x @ w + b)
     h = h - h.mean(axis=1, keepdims=True)
     h = h / jnp.sqrt((h * h).mean(axis=1, keepdims=True) + 1e-5)

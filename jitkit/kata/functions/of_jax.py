@@ -22,7 +22,9 @@ def made_by_jax(function: Callable[..., Any]) -> bool:
 
 
 def names_of_jax(function: Callable[..., Any]) -> list[str]:
-    """The names by which a function, or one inside of it, calls JAX: `jnp`, a function that is jitted, its own imports."""
+    """Return the names by which a function, or one inside of it, calls JAX: `jnp`, a function that is jitted, its own
+    imports.
+    """
     function = inspect.unwrap(function)
     known = getattr(function, "__globals__", {})
     code = getattr(function, "__code__", None)
@@ -31,7 +33,7 @@ def names_of_jax(function: Callable[..., Any]) -> list[str]:
 
 
 def imports_to_change(file: str) -> list[str]:
-    """For each line of a file that imports JAX, what to write instead: `line 1: import jitkit as jax`."""
+    """Return, for each line of a file that imports JAX, what to write instead: `line 1: import jitkit as jax`."""
     try:
         tree = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -56,7 +58,7 @@ def imports_jax(file: Path) -> bool:
 
 
 def sentence(function: Callable[..., Any], file: str) -> str:
-    """That a function, found in `file`, is JAX's, and what to change: there, or where the function was written."""
+    """Say that a function, found in `file`, is JAX's, and what to change: there, or where the function was written."""
     name = getattr(function, "__name__", "it")
     names = names_of_jax(function)
     calls = f"calls JAX ({', '.join(names)})" if names and not made_by_jax(function) else "is a function of JAX's"

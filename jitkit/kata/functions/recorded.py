@@ -83,8 +83,9 @@ def calls_of(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any],
 
 
 def _found_there(name: str, names: dict[str, Any], file: str) -> Any:
-    """The object that a name stands for after the run, in the script or in the module that was imported from the file; None
-    where there is none. `jit(grad(loss))` is known by it, and not by the name of its function, which is that of `loss`.
+    """Return the object that a name stands for after the run, in the script or in the module that was imported from the
+    file; None where there is none. `jit(grad(loss))` is known by it, and not by the name of its function, which is
+    that of `loss`.
     """
     modules = [getattr(module, "__dict__", {}) for module in list(sys.modules.values())]
     there = [names, *(each for each in modules if _is_from(file, each.get("__file__")))]
@@ -100,8 +101,8 @@ def _is_from(file: str, path: Any) -> bool:
 
 
 def functions_of(run: Run) -> list[index.Function]:
-    """The functions of the user's that a run has called, the dearest first, under the names that they have in the script. Problem where
-    there are none.
+    """Return the functions of the user's that a run has called, the dearest first, under the names that they have in
+    the script. Problem where there are none.
     """
     named = {id(jitted): name for name, value in run.names.items() for jitted in _jitted(value)}
     found = index.functions(run.calls, named)
@@ -115,14 +116,14 @@ def functions_of(run: Run) -> list[index.Function]:
 
 
 def _jitted(value: Any) -> Iterator[Any]:
-    """What a name of a script stands for, where that is a jitted function: as a call tells of it."""
+    """Yield what a name of a script stands for, where that is a jitted function: as a call tells of it."""
     made = getattr(value, "_jitted", None) if is_jitted(value) else None
     of_jax = value.jitted if isinstance(value, jax_calls.Watched) else None
     yield from (each for each in (made, of_jax) if each is not None)
 
 
 def last_arguments(found: list[calls.Call], name: str) -> tuple[int, tuple[Any, ...], dict[str, Any]]:
-    """The number of the latest call that was traced, and its arguments. Problem where none was."""
+    """Return the number of the latest call that was traced, and its arguments. Problem where none was."""
     known = [(number, *call.arguments) for number, call in enumerate(found, 1) if call.arguments is not None]
     if not known:
         raise Problem(f"no call of {name} was traced in this run. Give its types: --shapes")

@@ -39,7 +39,7 @@ _SHAPE = re.compile(r"(?P<dtype>[a-z]\w*)(?:\[(?P<sizes>[\d, ]*)\])?")
 
 
 def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
-    """`f32[2,3],i32[]` as arguments without values. WrongUsage for what cannot be read."""
+    """Read `f32[2,3],i32[]` as arguments without values. WrongUsage if it cannot be read."""
     found = []
     for part in re.split(r"[,\s]+(?![^\[]*\])", text.strip()):
         match = _SHAPE.fullmatch(part)
@@ -54,8 +54,8 @@ def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
 
 
 def parse_arguments(text: str) -> tuple[Any, ...]:
-    """`{"w": f32[8,16], "b": f32[16]}, (f32[8], i32[])` as arguments without values: trees of types, as Python writes dictionaries, lists
-    and tuples; the quotes around keys may be left out. WrongUsage for what cannot be read.
+    """Read `{"w": f32[8,16], "b": f32[16]}, (f32[8], i32[])` as arguments without values: trees of types, as Python
+    writes dictionaries, lists and tuples. The quotes around keys may be left out. WrongUsage if it cannot be read.
     """
     if not re.search(r"[{(]|(?:^|[\s,])\[", text):
         return tuple(parse_shapes(text))
@@ -90,7 +90,7 @@ def _with_types(tree: Any, types: Sequence[ShapeDtypeStruct]) -> Any:
 
 
 def parse_static(given: Sequence[str]) -> dict[str, Any]:
-    """`n=3` as `{"n": 3}`: values that the function is traced with. WrongUsage for what Python does not read as one."""
+    """Read `n=3` as `{"n": 3}`: values to trace the function with. WrongUsage if Python cannot read one."""
     found = {}
     for each in given:
         name, equals, text = each.partition("=")
@@ -106,7 +106,7 @@ def parse_static(given: Sequence[str]) -> dict[str, Any]:
 
 
 def check_bound(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """WrongUsage where a function was given no arguments, and needs some: it says how they are given."""
+    """Raise WrongUsage if a function needs arguments and got none, and say how to give them."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -123,7 +123,9 @@ def check_bound(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[
 
 
 def load_function(where: str) -> Callable[..., Any]:
-    """The function that `FILE:FUNCTION` names, or `FILE:OBJECT.METHOD`. Problem when there is none, with what there is instead."""
+    """Return the function that `FILE:FUNCTION` names, or `FILE:OBJECT.METHOD`. Problem when there is none, with what
+    there is instead.
+    """
     file, name = names_in(where)
     path = Path(file)
     if not path.is_file():
@@ -145,7 +147,7 @@ def load_function(where: str) -> Callable[..., Any]:
 
 
 def names_in(where: str) -> tuple[str, str]:
-    """`model.py:net.loss` -> the file, and the path to the function in it. WrongUsage for what names no function."""
+    """Split `model.py:net.loss` into the file and the path to the function in it. WrongUsage if it names no function."""
     file, colon, name = where.rpartition(":")
     if not colon or not all(part.isidentifier() for part in name.split(".")):
         raise WrongUsage(f"{where!r} does not name a function. Write the file, a colon and the function: model.py:loss")
@@ -190,7 +192,7 @@ def _alone(path: Path) -> Any:
 
 
 def shapes_needed(function: Callable[..., Any], given: Sequence[Any], line: int | None = None) -> str:
-    """What to say when a function cannot be called with these arguments, or raised at a line of its file."""
+    """Return what to say when a function cannot be called with these arguments, or raised at a line of its file."""
     types = ", ".join(f"{s.dtype.name}{list(s.shape)}" for s in given) or "no arguments"
     name = getattr(function, "__name__", "the function")
     if line is not None:

@@ -73,7 +73,7 @@ class Package(NamedTuple):
             return False
 
     def fingerprint(self) -> str:
-        """A hash of all of its files."""
+        """Return a hash of all of its files."""
         digest = hashlib.sha256()
         for path in self.files:
             digest.update(str(path.relative_to(self.folder)).encode() + b"\0" + path.read_bytes() + b"\0")
@@ -85,8 +85,9 @@ _WORDS = re.compile(r"\w+")
 
 
 def reached(name: str, texts: Mapping[str, Iterable[str]]) -> set[str]:
-    """Of some files and folders, each with the texts in it, the one of this name and those that it imports, with those that these
-    import."""
+    """Return, of some files and folders with their texts, the one of this name and those that it imports, directly or
+    through others.
+    """
     found, rest = {name}, [name]
     while rest:
         for text in texts[rest.pop()]:
@@ -161,7 +162,7 @@ class Climber:
         spare: Spare | None = None,
         stop: Stop | None = None,
     ) -> list[RungVerdict]:
-        """The verdicts on some rungs, all in one process as far as it goes. Stopped when `stop` is set."""
+        """Return the verdicts on some rungs, all in one process as far as it goes. Stopped when `stop` is set."""
         files = (*(rung.programs for rung in rungs), *self.hidden)
         checks = self.checks(rungs)
         job = self.job(Climb(self.where(package), files), checks, rungs, seed)
@@ -176,14 +177,14 @@ class Climber:
         return [RungVerdict(rung, tuple(r for r in judged if r.check.exercise == rung.number)) for rung in rungs]
 
     def where(self, package: Package) -> dict[str, str]:
-        """What a process has to know of a package."""
+        """Return what a process has to know of a package."""
         found = {"folder": str(package.folder), "name": package.name, "machine": str(machine_file())}
         if self.machine_code is not None and self.machine_code.is_there():
             found["executables"] = str(self.machine_code.folder)
         return found
 
     def checks(self, rungs: Sequence[Rung]) -> list[Check]:
-        """The programs of some rungs."""
+        """Return the programs of some rungs."""
         wanted = {rung.number for rung in rungs}
         with _loading:
             found = load_programs((*(rung.programs for rung in rungs), *self.hidden))
@@ -194,13 +195,13 @@ class Climber:
         ]
 
     def job(self, climb: Climb, checks: Sequence[Check], rungs: Sequence[Rung], seed: int) -> Job:
-        """What one process is asked to do."""
+        """Return what one process is asked to do."""
         uses_xla = any(rung.uses_xla for rung in rungs)
         names = tuple(check.name for check in checks)
         return Job((), {}, "", "", names, seed, uses_xla, self.seconds, climb=climb)
 
     def expected(self, rungs: Sequence[Rung], checks: Sequence[Check], seed: int) -> list[Outcome]:
-        """What jitkit computes, for each of the checks. RuntimeError where it fails: a fault of ours."""
+        """Return what jitkit computes, for each of the checks. RuntimeError where it fails: a fault of ours."""
         of_rung = {rung: [check for check in checks if check.exercise == rung.number] for rung in rungs}
         keys = {rung: self.key(rung, mine, seed) for rung, mine in of_rung.items()}
         known = {rung: self.assessor.kept(keys[rung], [c.name for c in mine]) for rung, mine in of_rung.items()}
@@ -218,13 +219,15 @@ class Climber:
         return [found[check.name]._replace(value=in_short(found[check.name].value)) for check in checks]
 
     def key(self, rung: Rung, checks: Sequence[Check], seed: int) -> str:
-        """What jitkit's results on a rung are kept under: all that they depend on."""
+        """Return what jitkit's results on a rung are kept under: all that they depend on."""
         files, wanted = (rung.programs, *self.hidden), [check.name for check in checks]
         text = json.dumps([files, wanted, seed, _reference_digest()])
         return f"rung-{rung.number}-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
     def computed(self, rungs: Sequence[Rung], of_rung: dict[Rung, list[Check]], seed: int) -> dict[Rung, list[Outcome]]:
-        """jitkit's results on some rungs, all from one process: what it compiles for one operation serves the next rung, too."""
+        """Return jitkit's results on some rungs, all from one process: an operation that it compiles for one rung
+        serves the next.
+        """
         files = (*(rung.programs for rung in rungs), *self.hidden)
         checks = [check for rung in rungs for check in of_rung[rung]]
         job = self.job(Climb({}, files), checks, rungs, seed)
@@ -239,8 +242,9 @@ class Climber:
 
 
 def in_short(value: Any) -> Any:
-    """Results in which errors have the first line of their message. What stands below it is jitkit's advice, with places in its files;
-    a package's error is compared by its class and the words that a program asks for."""
+    """Return results with errors cut to the first line of their message. The lines below are jitkit's advice, with
+    places in its files; a package's error is compared by its class and the words that a program asks for.
+    """
     if isinstance(value, list):
         return [in_short(x) for x in value]
     if not isinstance(value, dict):

@@ -18,7 +18,7 @@ _NOT_RUN = ("○", "not run", "dim")
 
 
 def show_verdicts(screen: Screen, place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) -> None:
-    """Rungs that pass, a line each; of the first one that does not, its programs, and the first difference."""
+    """Show the rungs that pass, a line each; and of the first that does not, its programs and the first difference."""
     screen.line()
     for message in place.messages():
         screen.text(message, 0, "yellow")
@@ -64,7 +64,7 @@ def show_verdicts(screen: Screen, place: Place, verdicts: Sequence[RungVerdict],
 
 
 def told_of(fallen: Sequence[str]) -> str:
-    """What is said of rungs that fell: the lowest one's sentence, and how many fell with it."""
+    """Return what is said of rungs that fell: the lowest one's sentence, and how many fell with it."""
     first, *others = fallen
     if not others:
         return first
@@ -72,12 +72,14 @@ def told_of(fallen: Sequence[str]) -> str:
 
 
 def status_of_red(place: Place, fallen: Sequence[str]) -> Status:
-    """What a rung is that does not pass: failed, or, where nothing is written yet, and was not a save ago, to do."""
+    """Return what a rung is that does not pass: failed, or, where nothing is written yet, and was not a save ago, to
+    do.
+    """
     return Status.TODO if place.package.is_untouched and not fallen else Status.FAIL
 
 
 def show_not_imported(screen: Screen, place: Place, verdict: RungVerdict) -> None:
-    """One sentence for all rungs."""
+    """Show one sentence for all rungs."""
     failure = verdict.results[0]
     screen.text(failure.sentence, 0, "red")
     show_line(screen, failure.line, place)
@@ -87,7 +89,7 @@ def show_not_imported(screen: Screen, place: Place, verdict: RungVerdict) -> Non
 
 
 def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:
-    """The programs of a rung that does not pass."""
+    """Show the programs of a rung that does not pass."""
     failure = verdict.first_failure
     for result in verdict.results:
         glyph, word, color = _NOT_RUN if result.sentence == NOT_TRIED else MARKS[result.status]
@@ -115,7 +117,7 @@ def _is_unwritten(result: CheckResult) -> bool:
 
 
 def data_of(place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) -> dict[str, object]:
-    """What `jitkit check --json` prints."""
+    """Return what `jitkit check --json` prints."""
     return {
         "workspace": str(place.root),
         "package": place.name,

@@ -44,14 +44,14 @@ class Place:
 
     @classmethod
     def find(cls, start: pathlib.Path | None = None) -> Place | None:
-        """The one that we are in, if the nearest workspace is of the ladder."""
+        """Return the one that we are in, if the nearest workspace is of the ladder."""
         here = (start or pathlib.Path.cwd()).absolute()
         nearest = next((f for f in (here, *here.parents) if (f / KEPT).is_dir()), None)
         return cls(nearest) if nearest is not None and (nearest / KEPT / _MARK).is_file() else None
 
     @classmethod
     def make(cls, root: pathlib.Path, name: str) -> Place:
-        """A new one. OSError where it cannot be written."""
+        """Return a new one. OSError where it cannot be written."""
         (root / KEPT).mkdir(parents=True, exist_ok=True)
         (root / KEPT / _MARK).write_text(name + "\n", encoding="utf-8")
         (root / KEPT / ".gitignore").write_text("executables/\nexpected/\n", encoding="utf-8")  # what is made again
@@ -110,7 +110,7 @@ class Place:
         return package
 
     def messages(self) -> list[str]:
-        """What the learner should know beside the verdict; of progress that cannot be kept, once."""
+        """Return what the learner should know beside the verdict; of progress that cannot be kept, once."""
         found = [*dict.fromkeys(self.state.messages)]
         self.state.messages.clear()
         one, many = f"{self.name}.py", self.root / self.name / "__init__.py"
@@ -142,12 +142,12 @@ class Place:
         return self.passed(rung) or _when(rung) in self.state.read().given
 
     def current(self) -> Rung:
-        """The first rung that does not pass; the last one where all do."""
+        """Return the first rung that does not pass; the last one where all do."""
         state = self.state.read()
         return next((r for r in all_rungs() if not state.of(r.number).passed), all_rungs()[-1])
 
     def furthest(self) -> Rung:
-        """The same, or a rung above it that passed, or fell: where one has fallen, those above it are run, too."""
+        """Return the same, or a rung above it that passed, or fell: where one has fallen, those above it are run, too."""
         state = self.state.read()
         reached = [rung for rung in all_rungs() if _when(rung) in state.given]
         return max([self.current(), *reached], key=lambda rung: rung.number)
@@ -182,7 +182,7 @@ class Place:
     # --- names for people -----------------------------------------------------------------------------------------
 
     def relative(self, path: str | os.PathLike[str]) -> str:
-        """A path as it is shown; a rung's programs as the copy that learners have."""
+        """Return a path as it is shown; a rung's programs as the copy that learners have."""
         if pathlib.Path(path).name == "programs.py" and pathlib.Path(path).parent.parent == ladder_folder():
             return f"ladder/{pathlib.Path(path).parent.name}_programs.py"
         try:
@@ -191,11 +191,11 @@ class Place:
             return str(path)
 
     def place(self, path: str, line: int) -> str:
-        """A line of a file as it is shown."""
+        """Return a line of a file as it is shown."""
         return f"{self.relative(path)}:{line}"
 
     def backup(self, path: pathlib.Path) -> pathlib.Path:
-        """A copy of a file, beside others of its kind."""
+        """Return a copy of a file, beside others of its kind."""
         target = self.kept / "backups" / f"{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}{path.suffix}"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())
@@ -203,5 +203,5 @@ class Place:
 
 
 def _when(rung: Rung) -> str:
-    """What the time is kept under at which a rung passed last."""
+    """Return what the time is kept under at which a rung passed last."""
     return f"rung {rung.number}"

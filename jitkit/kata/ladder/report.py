@@ -88,7 +88,7 @@ class Abilities(NamedTuple):
 
 
 def _rounded(number: float) -> str:
-    """Two figures: another run has another third one."""
+    """Return two figures: another run has another third one."""
     return f"{float(f'{number:.2g}'):.10g}"
 
 
@@ -144,12 +144,12 @@ def measured(place: Place) -> Abilities:
 
 
 def tutorials() -> Rung:
-    """The programs by which tutorials introduce `jit`, in the form of a rung."""
+    """Return the programs by which tutorials introduce `jit`, in the form of a rung."""
     return Rung(ladder_folder() / "tutorials_on_jit", "The tutorials on jit", 0, "", (), "")
 
 
 def drawn(seconds: Sequence[float], steps: str) -> str:
-    """A character a call, by the power of ten of its time: a microsecond or less is the lowest."""
+    """Return a character a call, by the power of ten of its time: a microsecond or less is the lowest."""
     powers = [round(math.log10(max(t, 1e-6) * 1e6)) for t in seconds]
     return "".join([steps[min(power, len(steps) - 1)] for power in powers])
 
@@ -165,7 +165,7 @@ def _times(arguments: list[str]) -> dict[str, Any] | None:
 
 
 def code_lines(source: str) -> int:
-    """Lines with code: without comments, docstrings and blank lines. 0 for what is no Python."""
+    """Return lines with code: without comments, docstrings and blank lines. 0 for what is no Python."""
     try:
         tree = ast.parse(source)
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
@@ -181,7 +181,7 @@ def code_lines(source: str) -> int:
 
 
 def calls_chart(found: Abilities, top: int) -> list[str]:
-    """The time of every call, on a scale of powers of ten from a microsecond; the misses are red."""
+    """Return the time of every call, on a scale of powers of ten from a microsecond; the misses are red."""
     bottom, step = top + _CHART, 480 / len(found.calls)
     texts = [
         f'<text x="16" y="{top + 4}">every call, with 8 numbers, with 9, with 8 again; red: more than a millisecond</text>'
@@ -198,7 +198,7 @@ def calls_chart(found: Abilities, top: int) -> list[str]:
 
 
 def card_text(name: str, found: Abilities) -> str:
-    """An SVG of the same: a bar a rung, and the sentences."""
+    """Return an SVG of the same: a bar a rung, and the sentences."""
     width, row = 560, 16
     bars = []
     for i, (number, title, good, total) in enumerate(found.rungs):

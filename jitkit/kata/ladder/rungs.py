@@ -63,23 +63,23 @@ class Rung(NamedTuple):
 
 
 def ladder_folder() -> pathlib.Path:
-    """Where the rungs are."""
+    """Return the folder of the rungs."""
     return labs_folder() / "from_scratch"
 
 
 def machine_file() -> pathlib.Path:
-    """The `xla.py` that is given."""
+    """Return the `xla.py` that is given."""
     return ladder_folder() / "xla.py"
 
 
 def given_files() -> tuple[pathlib.Path, ...]:
-    """The machines that are given: `xla.py`, and the C compiler's, `cc.py`."""
+    """Return the machines that are given: `xla.py`, and the C compiler's, `cc.py`."""
     return machine_file(), ladder_folder() / "cc.py"
 
 
 def rungs_up_to(number: str, reached: Callable[[Rung], bool]) -> list[Rung]:
-    """The rungs that are run for one: all below it. One behind the door is not held up by others before it than those that it needs, or
-    that are `reached`.
+    """Return the rungs that are run for one: all below it. One behind the door is not held up by others before it than
+    those that it needs, or that are `reached`.
     """
     [needs] = [rung.needs for rung in all_rungs() if rung.number == number]
     return [
@@ -91,7 +91,7 @@ def rungs_up_to(number: str, reached: Callable[[Rung], bool]) -> list[Rung]:
 
 @functools.cache
 def all_rungs() -> tuple[Rung, ...]:
-    """Every rung, from the ground up. ManifestError for one that cannot be read."""
+    """Return every rung, from the ground up. ManifestError if one cannot be read."""
     folders = sorted(path for path in ladder_folder().iterdir() if _FOLDER.fullmatch(path.name))
     return tuple(map(_read, folders))
 
@@ -110,17 +110,19 @@ def _read(folder: pathlib.Path) -> Rung:
 
 
 def solution_file() -> pathlib.Path:
-    """The file whose prefixes are the solutions: in a clone, or beside the labs of an installation."""
+    """Return the file whose prefixes are the solutions: in a clone, or beside the labs of an installation."""
     return labs_folder().parent / "solutions" / "from_scratch.py"
 
 
 def behind_file() -> pathlib.Path:
-    """The second file, whose sections go on where the first one ends."""
+    """Return the second file, whose sections go on where the first one ends."""
     return solution_file().with_name("behind_the_door.py")
 
 
 def solution_text() -> str:
-    """Both files as one package: below the first, the sections of the second. Of its imports only that of `cc` is left."""
+    """Return both files as one package: the sections of the second stand below the first, and only its import of `cc`
+    is kept.
+    """
     second = behind_file().read_text(encoding="utf-8")
     heading, _, rest = second[_begin(second, FIRST_BEHIND) :].partition("\n")
     return f"{solution_file().read_text(encoding='utf-8')}\n{heading}\nimport cc\n\n{rest}"
@@ -131,10 +133,10 @@ def _begin(text: str, number: str) -> int:
 
 
 def prefix(text: str, number: str) -> str:
-    """The file up to the end of a section."""
+    """Return the file up to the end of a section."""
     return next((text[: m.start()] for m in _SECTION.finditer(text) if m[1] > number), text)
 
 
 def section(text: str, number: str) -> str:
-    """One section of the file."""
+    """Return one section of the file."""
     return text[_begin(text, number) : len(prefix(text, number))]

@@ -39,12 +39,12 @@ _loading = threading.Lock()
 
 
 def edit(label: str, question: str, old: str, new: str) -> None:
-    """One wrong version, in a `wrong.py`."""
+    """Declare one wrong version, in a `wrong.py`."""
     _collected.append(Wrong(label, question, old, new))
 
 
 def wrong_versions(rung: Rung) -> list[Wrong]:
-    """Those of a rung."""
+    """Return those of a rung."""
     path = rung.folder / "wrong.py"
     with _loading:
         _collected.clear()
@@ -55,7 +55,7 @@ def wrong_versions(rung: Rung) -> list[Wrong]:
 
 
 def failed(verdict: RungVerdict) -> dict[str, str]:
-    """How a package fails: each program that does not pass, with its status and the place of the first difference."""
+    """Return which programs a package fails, and how."""
     return {
         r.check.name: f"{r.status} {r.difference.where if r.difference is not None else ''}".rstrip()
         for r in verdict.results
@@ -64,7 +64,9 @@ def failed(verdict: RungVerdict) -> dict[str, str]:
 
 
 def failures_file() -> pathlib.Path:
-    """Where it is written how each wrong version fails: by rung and label. `grading.authoring.failures` makes it."""
+    """Return where it is written how each wrong version fails: by rung and label. `grading.authoring.failures` makes
+    it.
+    """
     return ladder_folder() / "failures.json"
 
 
@@ -79,7 +81,8 @@ def known_failures() -> dict[str, dict[str, dict[str, str]]]:
 
 
 def beliefs(verdict: RungVerdict) -> list[Wrong]:
-    """The wrong versions that fail as this package does: the same programs, at the same places. None, where it fails otherwise: a question
-    about another mistake leads away from the fault."""
+    """Return the wrong versions that fail as this package does: the same programs, at the same places. None, where it
+    fails otherwise: a question about another mistake leads away from the fault.
+    """
     known, found = known_failures().get(verdict.rung.number, {}), failed(verdict)
     return [version for version in wrong_versions(verdict.rung) if found and known.get(version.label) == found]

@@ -50,23 +50,23 @@ class Writer:
         self.names: Iterator[str] = (letter + (str(n) if n else "") for n in itertools.count() for letter in _LETTERS)
 
     def line(self, text: str) -> None:
-        """One more line, as deep as we are."""
+        """Write a line, indented as deeply as we are."""
         self.lines.append(self.margin + text)
 
     def value(self, expression: str, shape: Sequence[int], dtype: str) -> Value:
-        """A line that gives a value a name; from now on it is in scope."""
+        """Return a line that gives a value a name; from now on it is in scope."""
         made = Value(next(self.names), tuple(shape), dtype)
         self.line(f"{made.name} = {expression}")
         self.scope.append(made)
         return made
 
     def pick(self, suits: Callable[[Value], bool] = lambda value: True) -> Value | None:
-        """A value in scope that suits, the latest ones first; None where there is none."""
+        """Return a value in scope that suits, the latest ones first; None where there is none."""
         found = [value for value in reversed(self.scope) if suits(value)]
         return self.choices.of(found) if found else None
 
     def data(self, shape: Sequence[int], dtype: str = "float32") -> str:
-        """An array of numbers, as an expression."""
+        """Return an array of numbers, as an expression."""
         count = math.prod(shape)
         start, stride = self.choices.below(11), 1 + self.choices.below(9)
         table = {"bool": (True, False, True)}.get(dtype, _FLOATS if "float" in dtype else _INTS)
@@ -82,12 +82,12 @@ class Writer:
             unary(self)
 
     def steps(self, most: int) -> None:
-        """As many as are drawn."""
+        """Write as many steps as are drawn."""
         for _ in range(self.choices.below(most + 1)):
             self.step()
 
     def of_type(self, shape: tuple[int, ...], dtype: str) -> str:
-        """An expression of this type: a value in scope, or one made of another."""
+        """Return an expression of this type: a value in scope, or one made of another."""
         same = [value for value in reversed(self.scope) if value.shape == shape and value.dtype == dtype]
         if same:
             return self.choices.of(same).name
@@ -124,7 +124,7 @@ _BINARY = (
 
 
 def unary(writer: Writer) -> bool:
-    """A function of each element."""
+    """Return a function of each element."""
     x = writer.pick()
     if x is None:
         return False
@@ -139,7 +139,7 @@ def unary(writer: Writer) -> bool:
 
 
 def binary(writer: Writer) -> bool:
-    """Two values whose shapes go together; the same one twice is well possible."""
+    """Return two values whose shapes go together; the same one twice is well possible."""
     x = writer.pick(lambda value: value.dtype != "bool")
     if x is None:
         return False
@@ -156,7 +156,7 @@ def binary(writer: Writer) -> bool:
 
 
 def scaled(writer: Writer) -> bool:
-    """A value times a scalar of another one: a fan-out of shapes."""
+    """Return a value times a scalar of another one: a fan-out of shapes."""
     x, y = writer.pick(lambda value: value.is_float), writer.pick(lambda value: value.is_float and bool(value.shape))
     if x is None or y is None:
         return False
@@ -168,7 +168,7 @@ def scaled(writer: Writer) -> bool:
 
 
 def reduction(writer: Writer) -> bool:
-    """A sum, a maximum, an index along one axis, or all."""
+    """Return a sum, a maximum, an index along one axis, or all."""
     x = writer.pick(lambda value: value.dtype != "bool" and bool(value.shape) and bool(math.prod(value.shape)))
     if x is None:
         return False
@@ -185,7 +185,7 @@ def reduction(writer: Writer) -> bool:
 
 
 def moved(writer: Writer) -> bool:
-    """The same elements, in another order or shape."""
+    """Return the same elements, in another order or shape."""
     x = writer.pick(lambda value: bool(value.shape))
     if x is None:
         return False
@@ -210,7 +210,7 @@ def moved(writer: Writer) -> bool:
 
 
 def constant(writer: Writer) -> bool:
-    """An array that the function brings with it, of a shape that is there already."""
+    """Return an array that the function brings with it, of a shape that is there already."""
     x = writer.pick()
     shape = x.shape if x is not None else ()
     writer.value(writer.data(shape), shape, "float32")
@@ -218,7 +218,7 @@ def constant(writer: Writer) -> bool:
 
 
 def cast(writer: Writer) -> bool:
-    """The same numbers in another type."""
+    """Return the same numbers in another type."""
     x = writer.pick()
     if x is None:
         return False
@@ -256,7 +256,7 @@ def product(writer: Writer) -> bool:
 
 
 def promoted(one: str, other: str) -> str:
-    """The dtype of a result of two arrays."""
+    """Return the dtype of a result of two arrays."""
     if one == other:
         return one
     floats = [dtype for dtype in (one, other) if "float" in dtype]

@@ -53,7 +53,9 @@ def key(f, *args, **kwargs):
 
 
 def calls(runs: bool = False) -> Callable[[Choices], str]:
-    """A writer of programs that trace (or, with `runs`, run) calls, and note how often Python has run the function after each."""
+    """Return a writer of programs that trace (or, with `runs`, run) calls, and note how often Python has run the
+    function after each.
+    """
 
     def write(choices: Choices) -> str:
         static = choices.of((None, "static_argnums=1", "static_argnames='n'"))
@@ -89,7 +91,9 @@ def calls(runs: bool = False) -> Callable[[Choices], str]:
 
 
 def functions(choices: Choices) -> str:
-    """Programs that jit several functions: of one source, equal ones, some without a hash, some that fail at first."""
+    """Write programs that jit several functions: of one source, equal ones, some without a hash, some that fail at
+    first.
+    """
     lines: list[str] = []
     lines.append("""\
 def maker(scale):
@@ -137,7 +141,7 @@ def tried(f, *args):
 
 
 def misses(choices: Choices) -> str:
-    """Programs that ask why a call was traced."""
+    """Write programs that ask why a call was traced."""
     static = choices.chance(50)
     lines = [f"f = jax.jit(lambda t, n=None, **more: t{', static_argnums=1' if static else ''})"]
     pool = [choices.of(_ARGUMENTS[:21]) for _ in range(2 + choices.below(2))]
@@ -152,7 +156,7 @@ def misses(choices: Choices) -> str:
 
 
 def tables(choices: Choices) -> str:
-    """A bounded table of entries: what is in it after hits and misses."""
+    """Return a bounded table of entries: what is in it after hits and misses."""
     size = choices.of((2, 1, 3, 4))
     lines = [
         "import types",
@@ -217,7 +221,9 @@ _SIGNATURES = ("a, b=2", "a, b, c", "a, *rest", "a, b=2, *, c=3", "a, /, b=2", "
 
 
 def signatures(choices: Choices) -> str:
-    """Functions of many signatures, static arguments by number, by name, by both, and calls by place and by keyword."""
+    """Write functions of many signatures, with static arguments by number, by name, by both, and call them by position
+    and by keyword.
+    """
     signature = choices.of(_SIGNATURES)
     names = [name for name in ("a", "b", "c", "rest", "more") if name in signature]
     lines = [
@@ -242,7 +248,7 @@ def signatures(choices: Choices) -> str:
 
 
 def statics(choices: Choices) -> str:
-    """Static values beside each other: which are equal, as keys, and which have one hash."""
+    """Write programs that compare static values: which are equal, as keys, and which have one hash."""
     values = [
         choices.of((*_STATICS, "[1]", "{}", "(1, True)", "(1, 1)", "Mode(1)")) for _ in range(2 + choices.below(4))
     ]

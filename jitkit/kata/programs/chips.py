@@ -21,7 +21,9 @@ _FREE = ("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "afte
 
 
 def hlo(choices: Choices) -> str:
-    """A text of HLO: computations that run others, some of them twice, and what is found by walking through them."""
+    """Return a text of HLO: computations that run others, some of them twice, and what is found by walking through
+    them.
+    """
     count = 1 + choices.below(4)
     names = [f"c{i}" for i in range(count)]
     blocks = []
@@ -72,7 +74,7 @@ _RESULTS = (
 
 
 def bytes_moved(choices: Choices) -> str:
-    """The least that a program has to move, whatever its arguments are; it runs when nobody should run it."""
+    """Return the least that a program has to move, whatever its arguments are; it runs when nobody should run it."""
     arguments = [choices.of(_ARGUMENTS) for _ in range(1 + choices.below(3))]
     result = choices.of(_RESULTS)
     return (
@@ -83,7 +85,7 @@ def bytes_moved(choices: Choices) -> str:
 
 
 def polynomials(choices: Choices) -> str:
-    """A polynomial of arrays of many shapes, with one coefficient or more."""
+    """Return a polynomial of arrays of many shapes, with one coefficient or more."""
     shape, count = choices.of(((3,), (), (2, 3), (0,), (1,), (40,))), 1 + choices.below(16)
     return (
         "from jitkit.kata.subjects.chips import polynomial\n"
@@ -94,7 +96,9 @@ def polynomials(choices: Choices) -> str:
 
 
 def scans_of_scalars(choices: Choices) -> str:
-    """Sums that forget, and how rough an array is: short ones and long ones, rates of 0, of 1, and near it."""
+    """Write sums that forget, and measures of an array's roughness: short and long ones, with rates of 0, of 1, and
+    near it.
+    """
     count = choices.of((3, 1, 2, 7, 40, 100, 17, 300))
     wave = f"np.sin({1 + choices.below(9)} * np.arange({count}.0)).astype('float32')"
     numbers = choices.of((wave, f"np.ones({count}, 'float32')"))

@@ -25,7 +25,7 @@ def unsettled(*kinds: str) -> Callable[[Choices], str]:
 
 
 def _parts(choices: Choices) -> tuple[list[str], list[str], list[str]]:
-    """Names of the parts of a carry, what they begin as, and what they become."""
+    """Return names of the parts of a carry, what they begin as, and what they become."""
     count = 1 + choices.below(3)
     names = list("abc"[:count])
     starts = [choices.of(_TREES if choices.chance(8) else _STARTS) for _ in names]
@@ -115,7 +115,9 @@ _CONVERTED = (
 
 
 def conversions(choices: Choices) -> str:
-    """What Python asks of a value when it needs the number itself: of a traced one, and of one that has a tangent."""
+    """Return what Python asks of a value when it needs the number itself: of a traced one, and of one that has a
+    tangent.
+    """
     value, use = choices.of(_CONVERTED), choices.of(_USES)
     other = choices.of(_USES)
     return (

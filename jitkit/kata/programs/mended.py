@@ -14,7 +14,7 @@ def _data(choices: Choices, shapes: tuple[tuple[int, ...], ...], dtypes: tuple[s
 
 
 def activation(choices: Choices) -> str:
-    """`relu` of arrays of many shapes and dtypes: as it is, in a batch, with a derivative."""
+    """Write `relu` of arrays of many shapes and dtypes: as it is, in a batch, with a derivative."""
     shapes, floats = ((3,), (), (2, 3), (0,)), ("float32", "float16", "bfloat16")
     if choices.chance(60):
         return f"x = {_data(choices, shapes, (*floats, 'int32', 'int8'))}\njax.nn.relu(x)"
@@ -23,7 +23,9 @@ def activation(choices: Choices) -> str:
 
 
 def stopwatch(choices: Choices) -> str:
-    """A function that takes what a list says, by a clock that it moves; what it returns is there at once, later, or a tree."""
+    """Return a function that takes what a list says, by a clock that it moves; what it returns is there at once, later,
+    or a tree.
+    """
     tries = choices.of((3, 1, 2, 5, 9))
     seconds = [choices.of((1, 2, 5, 0.5, 60, 3)) for _ in range(1 + tries)]
     result = choices.of(("x", "{'a': x, 'b': [x, None]}", "None", "()", "jnp.ones(3)"))
@@ -40,7 +42,9 @@ call_seconds(function, *given, tries={tries}, clock=lambda: now[0]), calls"""
 
 
 def descent(choices: Choices) -> str:
-    """Gradients of several functions, from numbers, lists and arrays, by rates of many types, or by none."""
+    """Write gradient descents on several functions, from numbers, lists and arrays, with rates of many types, or with
+    none.
+    """
     gradient = choices.of(("x * 2", "jnp.sin(x)", "jax.grad(lambda y: (y * y * c).sum())(x)", "jnp.ones_like(x)"))
     start = choices.of(("2.0", "[1, 2]", "np.float64([1, 2, 3])", "jnp.ones((2, 2))", "3", "np.int8([1, 5])", "True"))
     rates = [choices.of(_RATES) for _ in range(choices.below(5))]
@@ -55,7 +59,7 @@ x, str(x.dtype), len(traced) > 1, set(traced) if {bool(rates)} else 0"""
 
 
 def buckets(choices: Choices) -> str:
-    """Rows of many lengths, near to zero and far from it; paddings that are anything."""
+    """Write rows of many lengths, near zero and far from it, with any padding."""
     kinds = ("[0.5, 1.5, 4]", "[3]", "np.arange(9.0)", "list(range(17))", "np.ones(8)", "np.arange(65.0) % 7 + 50")
     rows = [choices.of(kinds) for _ in range(choices.below(4))]
     padding = choices.of(("0", "np.nan", "np.inf", "1e30"))
@@ -70,7 +74,9 @@ found = variances([{", ".join(rows)}])
 
 
 def masks(choices: Choices) -> str:
-    """Arrays with infinities among them, thresholds above all, below all, or in the middle; sizes from nothing to all."""
+    """Write arrays with infinities among them, thresholds above all, below all, or in the middle, and sizes from
+    nothing to all.
+    """
     numbers = [choices.of(("1.5", "-2", "0", "4", "np.inf", "-np.inf", "0.5")) for _ in range(choices.of((3, 1, 5)))]
     size = choices.of((1, 0, len(numbers)))
     threshold = choices.of(("0.0", "1", "100.0", "-100", "np.float32(0.5)", "0"))
@@ -81,7 +87,7 @@ mean_above(x.reshape({choices.of(("-1", "1, -1"))}), {threshold}), first_above(x
 
 
 def temperatures(choices: Choices) -> str:
-    """Sweeps over temperatures of many types, in logs and not, one after the other."""
+    """Write sweeps over temperatures of many types, in logs and not, one after the other."""
     kinds = ("1.0", "2", "np.float32(0.5)", "100.0", "np.float64(3)", "np.int32(4)")
     schedules = [
         ", ".join(f"({choices.of(kinds)}, {choices.chance(50)})" for _ in range(choices.below(4)))
@@ -94,7 +100,7 @@ probabilities(logits, {choices.of(kinds)}, in_logs={choices.chance(50)}), {", ".
 
 
 def tracers(choices: Choices) -> str:
-    """Trees with a tracer somewhere, or with none; means of many arrays, of which some cannot be used."""
+    """Write trees with a tracer somewhere, or with none, and means of many arrays, some of which cannot be used."""
     leaves = ("t", "1.0", "x", "None", "np.ones(2)", "'text'")
     tree = choices.of(("[{0}, {1}]", "{{'b': {0}, 'a': ({1}, {2})}}", "{0}", "({0}, [{1}, {{'k': {2}}}])", "[]"))
     tree = tree.format(*(choices.of(leaves) for _ in range(3)))
@@ -116,7 +122,7 @@ found, leaks(vars(mean)), observed(np.float32(1), np.int32({choices.below(5)}), 
 
 
 def fits(choices: Choices) -> str:
-    """Losses of some steps, by rates of many types, or by none."""
+    """Write losses of some steps, with rates of many types, or with none."""
     rates = [choices.of(_RATES) for _ in range(choices.below(5))]
     return f"""\
 {_PITFALLS}fit
@@ -125,7 +131,7 @@ x, sorted(log), [log[key] for key in sorted(log)]"""
 
 
 def keyed(choices: Choices) -> str:
-    """A jit by a key that is good, or forgets something that does not count here; calls with arrays and numbers."""
+    """Return a jit by a key that is good, or forgets something that does not count here; calls with arrays and numbers."""
     function = choices.of(
         ("x + 1", "x * 2", "jnp.sin(x)", "x[::-1]", "x + table[:3]", "jnp.ones(3)", "x * jnp.max(table)")
     )

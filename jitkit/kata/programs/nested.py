@@ -22,7 +22,7 @@ def _is_small(value: Value) -> bool:
 
 @contextlib.contextmanager
 def _inside(writer: Writer, parameters: Sequence[Value]) -> Iterator[None]:
-    """The body of a function: deeper, with its parameters in scope, and nothing of it afterwards."""
+    """Write the body of a function: deeper, with its parameters in scope, which end with it."""
     before, margin = list(writer.scope), writer.margin
     closes_over = not parameters or writer.choices.chance(50)
     writer.scope = [*(before if closes_over else ()), *parameters]
@@ -32,7 +32,7 @@ def _inside(writer: Writer, parameters: Sequence[Value]) -> Iterator[None]:
 
 
 def _some(writer: Writer, most: int) -> list[Value]:
-    """Values for operands, or parts of a carry: one or more of them, maybe one twice."""
+    """Choose values for operands, or parts of a carry: one or more of them, maybe one twice."""
     small = [value for value in reversed(writer.scope) if _is_small(value)]
     return [writer.choices.of(small) for _ in range(1 + writer.choices.below(most))] if small else []
 
@@ -46,7 +46,7 @@ def _tuple(names: Sequence[str]) -> str:
 
 
 def _body(writer: Writer, parameters: Sequence[Value], wanted: Sequence[Value]) -> None:
-    """Lines, and the return of values of the types of others."""
+    """Write lines, and the return of values of the wanted types."""
     with _inside(writer, parameters):
         for _ in range(writer.choices.below(_MOST_LINES + 1)):
             writer.step()
@@ -65,7 +65,7 @@ def _too_deep(writer: Writer) -> bool:
 
 
 def jit(writer: Writer) -> bool:
-    """A call of a function under `jit`."""
+    """Return a call of a function under `jit`."""
     operands = _some(writer, 2)
     if not operands or _too_deep(writer):
         return False
@@ -79,7 +79,7 @@ def jit(writer: Writer) -> bool:
 
 
 def branches(writer: Writer) -> bool:
-    """`cond`, or `switch` among three, by a value."""
+    """Write `cond`, or `switch` among three, by a value."""
     operands = _some(writer, 2)
     chooser = writer.pick(lambda value: value.dtype != "bool")
     if not operands or chooser is None or _too_deep(writer):
@@ -102,7 +102,7 @@ def branches(writer: Writer) -> bool:
 
 
 def scan(writer: Writer) -> bool:
-    """A scan over the first axis of a value, or of a length, forwards or backwards."""
+    """Return a scan over the first axis of a value, or of a length, forwards or backwards."""
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False
@@ -149,7 +149,7 @@ def _turn(writer: Writer, carry: Sequence[Value], counts: bool) -> str:
 
 
 def counted(writer: Writer) -> bool:
-    """A `fori_loop`."""
+    """Return a `fori_loop`."""
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False
@@ -160,7 +160,7 @@ def counted(writer: Writer) -> bool:
 
 
 def repeated(writer: Writer) -> bool:
-    """A `while_loop` that counts, among other things."""
+    """Return a `while_loop` that counts, among other things."""
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False

@@ -29,7 +29,9 @@ def _function(writer: Writer, shapes: Sequence[tuple[int, ...]], dtypes: Sequenc
 def plain(
     operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), way: str | Sequence[str] = "f({args})"
 ) -> Callable[[Choices], str]:
-    """A writer of functions of these operations, called as `way` says, or one of several ways: as they are, or traced only."""
+    """Return a writer of functions of these operations, called as `way` says, or one of several ways: as they are, or
+    traced only.
+    """
     ways = (way,) if isinstance(way, str) else tuple(way)
 
     def write(choices: Choices) -> str:
@@ -59,7 +61,9 @@ def _drawn(
 
 
 def mapped(operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",)) -> Callable[[Choices], str]:
-    """A writer of functions of these operations under `vmap`: batch axes anywhere, operands that have none, maybe two of them."""
+    """Return a writer of functions of these operations under `vmap`: batch axes anywhere, operands that have none,
+    maybe two of them.
+    """
 
     def write(choices: Choices) -> str:
         writer, shapes, kinds, results = _drawn(choices, operations, most, dtypes)
@@ -137,8 +141,9 @@ _WAYS = (
 def differentiated(
     operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), ways: Sequence[int] = range(len(_WAYS))
 ) -> Callable[[Choices], str]:
-    """A writer of functions of these operations, and of a derivative: `ways` are places in a list that begins with `grad`,
-    `value_and_grad`, `jvp`."""
+    """Return a writer of functions of these operations, and of a derivative: `ways` are places in a list that begins
+    with `grad`, `value_and_grad`, `jvp`.
+    """
 
     def write(choices: Choices) -> str:
         writer, shapes, kinds, results = _drawn(choices, operations, most, dtypes)
@@ -160,7 +165,9 @@ def differentiated(
 
 
 def gradients(choices: Choices) -> str:
-    """The three functions of lab 11 that have to have a gradient, with it: of zeros and ones, of no element, of many steps or none."""
+    """Return the three functions of lab 11 that have to have a gradient, with it: of zeros and ones, of no element, of
+    many steps or none.
+    """
     shape = choices.of(((3,), (), (2, 3), (1,), (0,)))
     writer = Writer(choices, ())
     name = choices.of(("entropy", "cube_root", "through_layers"))

@@ -59,7 +59,9 @@ _STOPS = (
 
 
 def trees(*kinds: str) -> Callable[[Choices], str]:
-    """A writer of programs that take trees apart (`flatten`), put them together (`unflatten`), or name the way to a leaf (`paths`)."""
+    """Return a writer of programs that take trees apart (`flatten`), put them together (`unflatten`), or name the way
+    to a leaf (`paths`).
+    """
 
     def write(choices: Choices) -> str:
         one = _tree(choices, 3)
@@ -95,7 +97,7 @@ def _tree(choices: Choices, depth: int) -> str:
 
 
 def functions_of_leaves(choices: Choices) -> str:
-    """Functions of trees as functions of leaves, called one after the other, also two of them in turn."""
+    """Write functions of trees as functions of leaves, called one after the other, also two of them in turn."""
     lines = ["from jitkit.tree_util.functions import flatten_fun", "found = []"]
     count = 1 + choices.below(2)
     names = []
@@ -125,7 +127,7 @@ def functions_of_leaves(choices: Choices) -> str:
 
 
 def registered(choices: Choices) -> str:
-    """What is a node, before and after it is registered, and of what is derived from it."""
+    """Return what is a node, before and after it is registered, and of what is derived from it."""
     lines = ["found = []", "class Late: pass", "class Later(Late): pass"]
     bases = choices.of(("object", "dict", "list", "tuple", "Point", "Box"))
     lines.append(f"class Mine({bases}): pass")
@@ -153,7 +155,7 @@ def registered(choices: Choices) -> str:
 
 
 def keys_of_dicts(choices: Choices) -> str:
-    """Dicts of the same keys, put in in other orders; keys of several types; the structures of both."""
+    """Write dicts with the same keys in other orders, with keys of several types, and the structures of both."""
     keys = choices.of((*_KEYS, ("'10'", "'9'", "'1'"), ("3", "20", "100"), ("-1", "-2"), ("'a'", "'B'")))
     one = ", ".join(f"{key}: {i}" for i, key in enumerate(keys))
     other = ", ".join(f"{key}: {i}" for i, key in reversed(list(enumerate(keys))))
@@ -166,7 +168,7 @@ def keys_of_dicts(choices: Choices) -> str:
 
 
 def nodes(choices: Choices) -> str:
-    """Dicts of the same keys, and dataclasses: one level of a tree."""
+    """Write dicts with the same keys, and dataclasses: one level of a tree."""
     if choices.chance(60):
         return keys_of_dicts(choices)
     return trees("flatten", "unflatten")(choices)

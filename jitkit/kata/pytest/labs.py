@@ -32,7 +32,7 @@ class ExercisesFile(pytest.File):
     """The learner's file of a lab."""
 
     def collect(self) -> Iterator[pytest.Collector]:
-        """The exercises."""
+        """Yield the exercises."""
         judge = _judge(self.config, self.path.parent.parent)
         lab = next((lab for lab in judge.workspace.labs if judge.workspace.file_of(lab) == self.path), None)
         for exercise in lab.exercises if lab is not None else ():
@@ -50,12 +50,12 @@ class ExerciseCollector(pytest.Collector):
         self.report: Report | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
-        """The checks."""
+        """Yield the checks."""
         for check in checks_of(self.lab, self.exercise.id):
             yield CheckItem.from_parent(self, name=check.name, owner=self)
 
     def verdict(self) -> Report:
-        """The report on the exercise; the checks run when it is asked for first."""
+        """Return the report on the exercise; the checks run when it is asked for first."""
         if self.report is None:
             self.report = self.judge.check(self.lab, self.exercise)
             if self.judge.spare is not None:
@@ -71,7 +71,7 @@ class CheckItem(pytest.Item):
         self.owner = owner
 
     def runtest(self) -> None:
-        """Red with the verdict as its text; skipped while nothing is written."""
+        """Fail with the verdict as text; skip while nothing is written."""
         report = self.owner.verdict()
         verdict = report.verdict
         if verdict.status == Status.TODO:
@@ -85,7 +85,7 @@ class CheckItem(pytest.Item):
             raise Red(self.told(report, result))
 
     def told(self, report: Report, result: CheckResult | None) -> str:
-        """The verdict, with this check as the one that is explained."""
+        """Return the verdict, with this check as the one that is explained."""
         stream = io.StringIO()
         verdict = report.verdict
         if result is not None:
@@ -95,16 +95,16 @@ class CheckItem(pytest.Item):
         return stream.getvalue().strip("\n")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The verdict alone: the frames are ours."""
+        """Return the verdict alone: the frames are ours."""
         return str(excinfo.value) if isinstance(excinfo.value, Red) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
-        """The learner's file, and what stands in the head of a failure."""
+        """Return the learner's file, and what stands in the head of a failure."""
         return self.path, None, f"{self.owner.exercise.id} {self.name}"
 
 
 def _judge(config: pytest.Config, root: Any) -> Judge:
-    """The judge of a workspace, one for all of its files."""
+    """Return the judge of a workspace, one for all of its files."""
     judges = config.stash.setdefault(_JUDGES, {})
     if root not in judges:
         spare = Spare()

@@ -14,7 +14,7 @@ from ..ladder.rungs import rungs_up_to
 
 
 def programs_of(folder: pathlib.Path) -> list[ParameterSet]:
-    """Each program of the current rung and of all below it: its name, and a sentence where it fails."""
+    """Return each program of the current rung and of all below it: its name, and a sentence where it fails."""
     place = Place.find(folder)
     if place is None:
         return []

@@ -56,7 +56,7 @@ class Shown:
         self.fraction = report.verdict.passed / len(results) if results else float(report.passed)
 
     def __repr__(self) -> str:
-        """The verdict as text."""
+        """Return the verdict as text."""
         return self._render(color=False)
 
     def _repr_html_(self) -> str:
@@ -75,7 +75,7 @@ class Shown:
         return stream.getvalue().strip("\n")
 
     def require(self, check: str | None = None) -> None:
-        """For cells that are graded: NotPassed, with the verdict as its text, unless all checks pass, or the one of this name."""
+        """Raise NotPassed, with the verdict as text, unless all checks pass, or the one of this name. For graded cells."""
         if check is None:
             if not self.passed:
                 raise NotPassed(f"\n{self!r}")
@@ -100,7 +100,7 @@ class Question:
         self.lines = [textwrap.fill(experiment.question, _COLUMNS), *numbered, f"Guess first: {call}"]
 
     def __repr__(self) -> str:
-        """The question and its options."""
+        """Return the question and its options."""
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
@@ -115,7 +115,7 @@ class Plot:
         self.answer = answer
 
     def __repr__(self) -> str:
-        """What is to be seen in it."""
+        """Return what is to be seen in it."""
         return self.answer
 
     def _repr_html_(self) -> str:
@@ -131,7 +131,7 @@ class Hint:
         self.text = text
 
     def __repr__(self) -> str:
-        """Title and text."""
+        """Return title and text."""
         return f"{self.title}\n\n{self._body()}"
 
     def _repr_html_(self) -> str:
@@ -143,7 +143,7 @@ class Hint:
 
 
 def _html_of_ansi(text: str) -> str:
-    """Text with escape sequences of colours as HTML."""
+    """Convert text with escape sequences for colours to HTML."""
 
     def span(match: re.Match[str]) -> str:
         styles = ";".join(_STYLE_OF_CODE.get(code, "") for code in match[1].split(";"))

@@ -14,7 +14,7 @@ _LETTERS = "abcdefgh"
 
 
 def show_programs(screen: Screen, programs: Sequence[TargetProgram]) -> None:
-    """The table with a row a target, and below it who counted what."""
+    """Show the table with a row for each target, and below it who counted what."""
     sources = list(dict.fromkeys(program.cost_analysis().source for program in programs))
     rows = [_HEAD, *(row(program, sources) for program in programs)]
     widths = [max(len(cells[i]) for cells in rows) for i in range(len(_HEAD))]
@@ -38,7 +38,7 @@ def show_programs(screen: Screen, programs: Sequence[TargetProgram]) -> None:
 
 
 def row(program: TargetProgram, sources: Sequence[str]) -> tuple[str, ...]:
-    """The cells of a target; "-" for what its compiler does not tell."""
+    """Return the cells of a target; "-" for what its compiler does not tell."""
     costs, size = program.cost_analysis(), program.code_size()
     letter = _LETTERS[sources.index(costs.source)]
     return (
@@ -54,7 +54,7 @@ def row(program: TargetProgram, sources: Sequence[str]) -> tuple[str, ...]:
 
 
 def amount(value: float, unit: str) -> str:
-    """Three digits and a prefix: `33.6 M`, `1.31 MB`."""
+    """Write a number with three digits and a prefix: `33.6 M`, `1.31 MB`."""
     for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= 0.9995 * scale:
             scaled = value / scale
@@ -63,7 +63,7 @@ def amount(value: float, unit: str) -> str:
 
 
 def lines_of(kernel: Kernel) -> str:
-    """`line 12`, `lines 12, 14`, with the file where there are several: `layer.py 12, 14; util.py 3`."""
+    """Write `line 12`, or `lines 12, 14`, with the file if there are several: `layer.py 12, 14; util.py 3`."""
     by_file: dict[str, list[str]] = {}
     for line in kernel.lines:
         by_file.setdefault(line.file, []).append(str(line.number))

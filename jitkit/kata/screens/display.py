@@ -52,24 +52,26 @@ class Places(Protocol):
     kept: pathlib.Path
 
     def relative(self, path: str | os.PathLike[str]) -> str:
-        """A path as it is shown."""
+        """Return a path in the form that is shown."""
 
     def place(self, path: str, line: int) -> str:
-        """A line of a file as it is shown."""
+        """Return a line of a file in the form that is shown."""
 
 
 class Desk(Places, Protocol):
     """Places where there are hints to be asked for."""
 
     def hint(self, id: str) -> str:
-        """What asks for the next hint."""
+        """Return the command for the next hint."""
 
     def run_with(self, id: str, path: pathlib.Path) -> str:
-        """What runs a program with the functions of an exercise that does not pass; nothing where nothing does."""
+        """Return the command that runs a program with the functions of an exercise that does not pass; nothing if there
+        is none.
+        """
 
 
 def show_report(screen: Screen, report: Report, places: Desk) -> None:
-    """The verdict on one exercise."""
+    """Show the verdict on one exercise."""
     verdict = report.verdict
     failure = verdict.first_failure
     glyph, word, color = MARKS[verdict.status]
@@ -103,7 +105,7 @@ def show_report(screen: Screen, report: Report, places: Desk) -> None:
 
 
 def whose(report: Report) -> str:
-    """`yours: 02.1 02.2; reference: the rest`."""
+    """Return `yours: 02.1 02.2; reference: the rest`."""
     parts = [f"yours: {' '.join(report.yours) or 'none'}"]
     if report.suspects:
         parts.append(f"reference in place of your {' '.join(report.suspects)}, with which others fail")
@@ -111,7 +113,7 @@ def whose(report: Report) -> str:
 
 
 def hanging(screen: Screen, lead: str, text: str, *styles: str) -> None:
-    """A paragraph whose first line begins with `lead`, and whose others are indented as far."""
+    """Show a paragraph whose first line begins with `lead`, and whose others are indented as far."""
     lines = textwrap.wrap(text, max(screen.width - 1 - len(lead), 20), break_on_hyphens=False) or [""]
     for before, line in zip(itertools.chain([lead], itertools.repeat(" " * len(lead))), lines, strict=False):
         screen.line(before + line, *styles)
@@ -121,7 +123,7 @@ def hanging(screen: Screen, lead: str, text: str, *styles: str) -> None:
 
 
 def show_failure(screen: Screen, result: CheckResult, places: Places) -> None:
-    """The first difference, numbers for it, the line it comes from."""
+    """Show the first difference, numbers for it, and the line it comes from."""
     difference = result.difference
     if result.sentence:
         screen.line()
@@ -152,7 +154,7 @@ def show_failure(screen: Screen, result: CheckResult, places: Places) -> None:
 
 
 def both_sides(expected: str, actual: str) -> tuple[list[str], list[str]]:
-    """Two texts as lines, from shortly before the first line that differs."""
+    """Return two texts as lines, from shortly before the first line that differs."""
     one, other = expected.splitlines() or [""], actual.splitlines() or [""]
     same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     start = max(same - _CONTEXT, 0)
@@ -161,7 +163,7 @@ def both_sides(expected: str, actual: str) -> tuple[list[str], list[str]]:
 
 
 def show_side(screen: Screen, name: str, lines: Sequence[str], color: str) -> None:
-    """What one of the two is; lines that are too long for the screen go on in the next."""
+    """Show one of the two sides; lines that are too long for the screen continue on the next."""
     lead = f"      {name:10}"
     room = max(screen.width - 1 - len(lead), 20)
     shown = [piece for line in lines for piece in _pieces(line, room)]
@@ -176,7 +178,9 @@ def _more(count: int) -> str:
 
 
 def _pieces(line: str, room: int) -> list[str]:
-    """A line in pieces that fit, broken at spaces where there are some; escape sequences of a learner's do nothing."""
+    """Return a line in pieces that fit, broken at spaces where there are some; escape sequences of a learner's do
+    nothing.
+    """
     line = line.replace("\x1b", "?")
     return textwrap.wrap(
         line, room, subsequent_indent="  ", break_on_hyphens=False, drop_whitespace=False, replace_whitespace=False
@@ -184,13 +188,13 @@ def _pieces(line: str, room: int) -> list[str]:
 
 
 def numbers_of(result: CheckResult) -> str:
-    """For two jaxprs, numbers on which they disagree."""
+    """Return numbers on which two jaxprs disagree."""
     pair = _first_jaxprs(result.expected, result.value)
     return witness(*pair) if pair is not None else ""
 
 
 def _first_jaxprs(expected: Plain | None, actual: Plain | None) -> tuple[Plain, Plain] | None:
-    """The two jaxprs of a result that is one, or a list in which one differs."""
+    """Return the two jaxprs of a result that is one, or a list in which one differs."""
     if expected is None or actual is None or expected["is"] != actual["is"]:
         return None
     if expected["is"] == "jaxpr":
@@ -203,7 +207,7 @@ def _first_jaxprs(expected: Plain | None, actual: Plain | None) -> tuple[Plain, 
 
 
 def show_line(screen: Screen, line: tuple[str, int] | None, places: Places) -> None:
-    """A place, with the line that is there."""
+    """Show a place, with its line."""
     if line is None or not line[0]:
         return
     path, number = line
@@ -223,7 +227,7 @@ def show_program(
     result: CheckResult,
     title: str = "the program of the check, where `jk` is jitkit with your functions in it:",
 ) -> None:
-    """The program of a check: how their functions were called, and what became the result."""
+    """Show the program of a check: how their functions were called, and what became the result."""
     try:
         lines = textwrap.dedent(inspect.getsource(result.check.program)).splitlines()
     except OSError:
@@ -239,7 +243,7 @@ def show_program(
 
 
 def show_random_program(screen: Screen, report: Report, result: CheckResult, places: Desk) -> None:
-    """The random program that shows a difference, and how to run it by oneself."""
+    """Show the random program that makes a difference, and how to run it alone."""
     path = places.kept / "last" / f"{report.exercise.id}.py"
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -258,7 +262,7 @@ def show_random_program(screen: Screen, report: Report, result: CheckResult, pla
 
 
 def show_output(screen: Screen, output: str) -> None:
-    """What the learner's functions printed in a check."""
+    """Show what the learner's functions printed in a check."""
     if not output.strip():
         return
     width = max(screen.width - 9, 20)
@@ -275,7 +279,7 @@ def show_output(screen: Screen, output: str) -> None:
 
 
 def show_progress(screen: Screen, look: Look, lab_number: str) -> None:
-    """One line: how far the lab is, exercise by exercise, and how far the course."""
+    """Show in one line how far the lab is, exercise by exercise, and how far the course."""
     items = [(lab, exercise, look.standing(exercise)) for lab, exercise in look.exercises()]
     mine = [(exercise, standing) for lab, exercise, standing in items if lab.number == lab_number]
     if not mine:
@@ -290,12 +294,12 @@ def show_progress(screen: Screen, look: Look, lab_number: str) -> None:
 
 
 def glyph_of(look: Look, exercise: Exercise) -> str:
-    """How an exercise stands, in one character: `!` for one that passed, and with which another one fails."""
+    """Return the state of an exercise as one character."""
     return "!" if look.suspicion(exercise) else MARKS[look.standing(exercise)][0]
 
 
 def show_messages(screen: Screen, workspace: Workspace) -> None:
-    """What the record of progress has to say of itself, once."""
+    """Show the messages of the record of progress, once."""
     for message in workspace.state.messages:
         screen.text(message, 0, "yellow")
     workspace.state.messages.clear()
@@ -305,7 +309,7 @@ def show_messages(screen: Screen, workspace: Workspace) -> None:
 
 
 def write_dump(report: Report, folder: pathlib.Path) -> pathlib.Path | None:
-    """Everything about a verdict, as text; None where it cannot be written."""
+    """Write everything about a verdict to a file, as text; None if it cannot be written."""
     path = folder / f"{report.exercise.id}.txt"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -316,7 +320,7 @@ def write_dump(report: Report, folder: pathlib.Path) -> pathlib.Path | None:
 
 
 def dump_lines(verdict: Verdict) -> Iterable[str]:
-    """A verdict in full."""
+    """Yield a verdict in full."""
     yield f"{verdict.exercise.id} {verdict.exercise.title}: {verdict.status} {verdict.sentence}".rstrip()
     for result in verdict.results:
         yield f"\n=== {result.check.name}: {result.status}. {result.check.sentence}"
@@ -337,7 +341,7 @@ def dump_lines(verdict: Verdict) -> Iterable[str]:
 
 
 def full_text(value: Plain) -> str:
-    """Plain data in full: programs as programs, texts as they are."""
+    """Return plain data in full: programs as programs, texts as they are."""
     if value["is"] == "jaxpr":
         return program_text(value)
     if value["is"] in ("stablehlo", "str"):
@@ -348,7 +352,7 @@ def full_text(value: Plain) -> str:
 
 
 def as_data(report: Report, places: Places) -> Mapping[str, object]:
-    """A report for programs: what `check --json` prints."""
+    """Return a report for programs: what `check --json` prints."""
     verdict = report.verdict
     return {
         "id": verdict.exercise.id,

@@ -38,7 +38,7 @@ def _windows_key() -> str:
 
 @contextlib.contextmanager
 def _single_keys(stream: TextIO, changes: Changes | None) -> Iterator[Callable[[], str]]:
-    """A terminal of POSIX, which hands over each key for the time of the block."""
+    """Let a POSIX terminal hand over each key while the block runs."""
     try:
         termios: Any = importlib.import_module("termios")
         tty: Any = importlib.import_module("tty")

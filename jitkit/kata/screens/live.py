@@ -120,14 +120,14 @@ class Live:
             self._changed.notify_all()
 
     def after(self, query: str) -> dict[str, Any]:
-        """What is shown, once it is newer than the version that is known, or after some seconds."""
+        """Return what is shown, once it is newer than the version that is known, or after some seconds."""
         known = urllib.parse.parse_qs(query).get("after", [""])[0]
         with self._changed:
             self._changed.wait_for(lambda: str(self._now["version"]) != known, _LONGEST)
             return self._now
 
     def page(self, path: str) -> tuple[str, bytes] | None:
-        """One of the pages; None for all else."""
+        """Return one of the pages; None for all else."""
         file = self._pages.get(urllib.parse.unquote(path.removeprefix("/page/")))
         if file is None or not path.startswith("/page/"):
             return None
@@ -146,7 +146,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         raise NotImplementedError
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Answer a request."""
         where = urllib.parse.urlsplit(self.path)
         host = (self.headers.get("Host") or "").rpartition(":")[0] or self.headers.get("Host")
         found = self.text_of(where.path, where.query) if host in _OWN else None
@@ -167,4 +167,4 @@ class _Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     allow_reuse_address = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that has gone away in the middle of an answer is no error."""
+        """Ignore a browser that went away in the middle of an answer."""

@@ -67,19 +67,19 @@ class Notebook:
         linecache.cache[path] = (len(self.source), None, self.source.splitlines(keepends=True), path)
 
     def relative(self, path: str | os.PathLike[str]) -> str:
-        """A path as it is shown."""
+        """Return a path as it is shown."""
         return str(path)
 
     def hint(self, id: str) -> str:
-        """What asks for the next hint."""
+        """Return what asks for the next hint."""
         return f'hint("{id}")'
 
     def run_with(self, id: str, path: pathlib.Path) -> str:
-        """Nothing: a notebook has the program on its page, and the functions are those of its cells."""
+        """Return nothing: a notebook has the program on its page, and its cells have the functions."""
         return ""
 
     def place(self, path: str, line: int) -> str:
-        """`In[3], line 2`."""
+        """Return `In[3], line 2`."""
         if path != self.path:
             return f"{path}:{line}"
         start, name = next((cell for cell in reversed(self.cells) if cell[0] <= line), (1, path))
@@ -87,7 +87,8 @@ class Notebook:
 
 
 def check(id: str, checks: str | None = None) -> Shown:
-    """The verdict on an exercise whose functions are defined in this notebook. LookupError where there is no such exercise.
+    """Return the verdict on an exercise whose functions are defined in this notebook. LookupError where there is no
+    such exercise.
 
     Args:
       checks: the text of a `checks.py` that is used in place of the lab's, in grading.
@@ -108,8 +109,8 @@ def check(id: str, checks: str | None = None) -> Shown:
 
 
 def hint(id: str, step: int | None = None) -> Hint:
-    """The next hint on an exercise: one step further each time; the third looks at what is defined in this notebook. LookupError where
-    there is no such exercise.
+    """Return the next hint on an exercise: one step further each time; the third looks at what is defined in this
+    notebook. LookupError where there is no such exercise.
 
     Args:
       step: one of the four, counted from 1, to be read again.
@@ -139,7 +140,7 @@ def _report(
     checks: str | None = None,
     undefined: Collection[str] = (),
 ) -> Report:
-    """The verdict on what is defined in a notebook, with what else is the learner's."""
+    """Return the verdict on what is defined in a notebook, with what else is the learner's."""
     others = _passed_functions(lab, source, exercise)
     elsewhere = bindings(workspace.look(), exercise) if workspace is not None else ()
     here = {target for _, target in others}
@@ -162,7 +163,7 @@ def _report(
 
 
 def _not_reached(target: Target, undefined: dict[str, str]) -> str:
-    """A sentence on a function whose cell raised before it."""
+    """Return a sentence on a function whose cell raised before it."""
     cell = undefined[target.name]
     return f"{cell} raised before it came to `{target.name}`, so nothing of it counts: fix the cell, and run it again."
 
@@ -183,7 +184,7 @@ def _is_missing(source: LearnerSource, exercise: Exercise) -> bool:
 
 
 def _workspace() -> Workspace | None:
-    """The workspace that the notebook is in, if it is in one of labs."""
+    """Return the workspace that the notebook is in, if it is in one of labs."""
     try:
         found = Workspace.find()
     except Problem:
@@ -221,8 +222,8 @@ def _share(workspace: Workspace, lab: Lab, exercise: Exercise, source: LearnerSo
 
 
 def experiment(number: str, guess: int | None = None, quick: bool = False) -> Plot | Question:
-    """The lab's experiment, with the functions that passed in this notebook. `guess` is the number of the option that you
-    expect; without it, the question is asked.
+    """Return the lab's experiment, with the functions that passed in this notebook. `guess` is the number of the option
+    that you expect; without it, the question is asked.
     """
     frame = inspect.currentframe()
     notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
@@ -249,7 +250,7 @@ def _find(id: str) -> tuple[Lab, Exercise]:
 
 
 def _passed_functions(lab: Lab, source: LearnerSource, but: Exercise | None) -> list[tuple[LearnerSource, Target]]:
-    """The functions of this lab's other exercises that passed in this notebook, and are as they were then."""
+    """Return the functions of this lab's other exercises that passed in this notebook, and are as they were then."""
     return [
         (source, target)
         for e in lab.exercises
@@ -259,7 +260,7 @@ def _passed_functions(lab: Lab, source: LearnerSource, but: Exercise | None) -> 
 
 
 def _notebook(names: dict[str, Any]) -> Notebook:
-    """What was run in this kernel; or, outside of one, the file that called."""
+    """Return what was run in this kernel; or, outside of one, the file that called."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
     if shell is not None:
@@ -273,7 +274,7 @@ def _notebook(names: dict[str, Any]) -> Notebook:
 
 
 def _note_raised(result: Any) -> None:
-    """For IPython, after each cell: where it raised, if it did."""
+    """Note where a cell raised, if it did; IPython calls this after each cell."""
     trace = result.error_in_exec.__traceback__ if isinstance(result.error_in_exec, BaseException) else None
     lines = [
         line
@@ -285,19 +286,20 @@ def _note_raised(result: Any) -> None:
 
 
 def _reached(text: str, line: int) -> str:
-    """A cell's statements before the one that is at a line."""
+    """Return a cell's statements before the one that is at a line."""
     first = next((s.lineno for s in ast.parse(text).body if (s.end_lineno or s.lineno) >= line), None)
     return text if first is None else "".join(text.splitlines(keepends=True)[: first - 1])
 
 
 def _defined(text: str) -> set[str]:
-    """The functions of a cell, as targets are named: `f`, `C.f`."""
+    """Return the functions of a cell, as targets are named: `f`, `C.f`."""
     return set(LearnerFile.parse(text, "", ()).functions)
 
 
 def _cells(shell: Any, undefined: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """The cells that are Python once IPython's magics are out of them; the others define no functions. A cell that raised ends before the
-    statement that did: what comes after goes to `undefined`, until a later cell defines it.
+    """Yield the cells that are Python once IPython's magics are out of them; the others define no functions. A cell
+    that raised ends before the statement that did: what comes after goes to `undefined`, until a later cell defines
+    it.
     """
     for number, cell in zip(itertools.count(1), shell.user_ns.get("In", [])[1:], strict=False):
         text = shell.input_transformer_manager.transform_cell(cell)

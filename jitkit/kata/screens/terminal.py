@@ -69,7 +69,7 @@ class Screen:
     # --- words and lines ------------------------------------------------------------------------------------
 
     def style(self, text: str, *styles: str) -> str:
-        """The text in these styles, or as it is where there is no colour."""
+        """Return the text in these styles, or as it is where there is no colour."""
         if not (self.color and text and styles):
             return text
         codes = ";".join(_STYLES[name] for name in styles)
@@ -129,7 +129,7 @@ class Screen:
             self.line((" " * indent + "  ".join(cells)).rstrip(), *(("dim",) if header and n == 0 else ()))
 
     def bar(self, fraction: float, width: int) -> str:
-        """A bar that fills a fraction of a width; never empty, so that something small is still seen."""
+        """Return a bar that fills a fraction of a width; never empty, so that something small is still seen."""
         halves = round(max(0.0, min(fraction, 1.0)) * width * 2)
         return "█" * (halves // 2) + ("▌" if halves % 2 else "") or "▏"
 

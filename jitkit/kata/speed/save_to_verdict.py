@@ -73,7 +73,7 @@ class SaveToVerdict(Benchmark):
     figure_module = "jitkit.kata.speed.save_to_verdict_figure"
 
     def all_steps(self) -> list[Step]:
-        """For each kind of exercise two of them: saves, and a cold check."""
+        """Return two steps for each kind of exercise: saves, and a cold check."""
         known = [(lab, e) for lab in all_labs() for e in lab.exercises]
         steps = []
         for uses_xla in (False, True):
@@ -89,7 +89,7 @@ class SaveToVerdict(Benchmark):
         return steps
 
     def lines(self, result: Felt) -> list[Line]:
-        """One row."""
+        """Return one row."""
         good = result.worst <= result.limit
         cells = (
             f"{result.exercise} {result.title}"[:30],
@@ -102,7 +102,7 @@ class SaveToVerdict(Benchmark):
         return [Line(group, cells, () if good else ("longer than promised",), good)]
 
     def row_data(self, result: Felt) -> dict[str, Any]:
-        """Seconds, all of them."""
+        """Return all seconds."""
         return {
             "exercise": result.exercise,
             "way": result.way,
@@ -112,7 +112,7 @@ class SaveToVerdict(Benchmark):
         }
 
     def summary(self, results: Sequence[Felt]) -> list[str]:
-        """How many are as fast as promised."""
+        """Return how many are as fast as promised."""
         good = sum(result.worst <= result.limit for result in results)
         return [f"{good} of {len(results)} rows are as fast as promised."]
 
@@ -157,7 +157,7 @@ class _Measurement:
         return Felt(self.exercise.id, self.exercise.title, way, tuple(seconds), limits[self.exercise.uses_xla])
 
     def text(self, turn: int) -> str:
-        """The lab's file with the exercise solved, in other words each time."""
+        """Return the lab's file with the exercise solved, in other words each time."""
         solved = {}
         for target in self.exercise.targets:
             function = reference_function(target)
@@ -180,7 +180,7 @@ def _workspace() -> Iterator[pathlib.Path]:
 
 @contextlib.contextmanager
 def _watching(root: pathlib.Path) -> Iterator[queue.SimpleQueue[str]]:
-    """`jitkit watch` in a folder; what it prints comes line by line."""
+    """Run `jitkit watch` in a folder, and hand out what it prints, line by line."""
     command = [sys.executable, "-m", "jitkit.kata", "watch"]
     process = subprocess.Popen(
         command, cwd=root, env=_environment(), text=True, encoding="utf-8", errors="replace",

@@ -20,14 +20,14 @@ from .example import selu
 
 
 def show_function(screen: Screen) -> None:
-    """What goes through: the function, as its author wrote it."""
+    """Show the function that goes through the stages, as its author wrote it."""
     screen.heading("The function")
     screen.code(source_of(selu))
     screen.code("x = one million normally distributed float32 numbers, on the device")
 
 
 def source_of(function: Callable[..., Any]) -> str:
-    """The source of a function without its docstring and annotations, which are there for our own checks."""
+    """Return the source of a function without its docstring and annotations, which are there for our own checks."""
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     if not isinstance(tree, ast.FunctionDef):
         raise TypeError(f"expected the source of a function, got {ast.dump(tree)}")
@@ -94,7 +94,7 @@ def _show_jaxpr(screen: Screen, jaxpr: Jaxpr) -> None:
 
 
 def count_equations(jaxpr: Jaxpr) -> int:
-    """The operations of a jaxpr and of those inside; the calls of these are not counted."""
+    """Return the operations of a jaxpr and of those inside; the calls of these are not counted."""
     calls = sum(eqn.primitive.name == "jit" for eqn in jaxpr.eqns)
     return len(jaxpr.eqns) - calls + sum(count_equations(inner) for inner in subjaxprs(jaxpr))
 
@@ -143,11 +143,11 @@ _EQUATION = re.compile(r'op_name="[^"]*?(?P<name>\w+)"')
 
 
 def fusion_and_entry(hlo: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """The body of the first fusion of a program, and its entry function: lines, each with the name of the
+    """Return the body of the first fusion of a program, and its entry function: lines, each with the name of the
     equation that it came from.
 
-    Layouts and metadata are left out, and constants are written where they are used. The body is empty when
-    nothing is fused.
+    Layouts and metadata are left out, and constants are written where they are used. The body is empty when nothing is
+    fused.
     """
     blocks = re.findall(r"^((?:ENTRY )?%[\w.-]+ \(.*?^\})$", hlo, re.MULTILINE | re.DOTALL)
     entry = next((block for block in blocks if block.startswith("ENTRY")), "")

@@ -54,7 +54,7 @@ def measure(x: Any, x_numpy: np.ndarray[Any, Any]) -> Times:
 
 
 def show(screen: Screen, times: Times) -> None:
-    """The times as bars, and what they mean as sentences."""
+    """Show the times as bars, and what they mean as sentences."""
     screen.heading("The clock", "SELU on 1,000,000 numbers")
     screen.text(
         "Each call is waited for (block_until_ready): operations return before they are done. Medians of "
@@ -87,7 +87,7 @@ _STAGES = {"tracing": "trace", "lowering": "lower", "compilation": "compile"}
 
 
 def verdict(times: Times) -> str:
-    """The speed-up, and when the first call has paid for itself, in words."""
+    """Return the speed-up, and when the first call has paid for itself, in words."""
     jitted = times.jitted.median
     saved = times.eager.median - jitted
     text = (

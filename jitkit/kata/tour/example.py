@@ -15,52 +15,52 @@ import jitkit.numpy as jnp
 
 
 def selu(x: Any, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
-    """The scaled exponential linear unit."""
+    """Return the scaled exponential linear unit."""
     return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
 
 
 def selu_numpy(x: Any, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
-    """The same in numpy, in one precision."""
+    """Return the same in numpy, in one precision."""
     return lmbda * np.where(x > 0, x, alpha * np.exp(x) - alpha)
 
 
 def body(i: Any) -> Any:
-    """What is done in each turn of the loops below."""
+    """Return what is done in each turn of the loops below."""
     return i + 1
 
 
 def with_a_lambda(i: Any, n: int) -> Any:
-    """A new function in each turn."""
+    """Return a new function in each turn."""
     for _ in range(n):
         i = jax.jit(lambda v: body(v))(i)
     return i
 
 
 def with_a_partial(i: Any, n: int) -> Any:
-    """A new function in each turn, too."""
+    """Return a new function in each turn, too."""
     for _ in range(n):
         i = jax.jit(partial(body))(i)
     return i
 
 
 def with_the_function(i: Any, n: int) -> Any:
-    """One function, which jit has met before."""
+    """Return one function, which jit has met before."""
     for _ in range(n):
         i = jax.jit(body)(i)
     return i
 
 
 def network(params: Any, x: Any) -> Any:
-    """Two layers: a number for each place, positive for one kind and negative for the other."""
+    """Return two layers: a number for each place, positive for one kind and negative for the other."""
     return jnp.tanh(x @ params["w1"] + params["b1"]) @ params["w2"]
 
 
 def loss(params: Any, x: Any, y: Any) -> Any:
-    """How wrong the network is, on average: small where its sign is y's, and sure of it."""
+    """Return how wrong the network is, on average: small where its sign is y's, and sure of it."""
     return jnp.mean(jax.nn.softplus(-y * network(params, x)))
 
 
 def step(params: Any, x: Any, y: Any) -> Any:
-    """One step down: the loss, and better parameters."""
+    """Return one step down: the loss, and better parameters."""
     value, slopes = jax.value_and_grad(loss)(params, x, y)
     return value, jax.tree.map(lambda p, s: p - s, params, slopes)

@@ -65,7 +65,7 @@ def measure() -> list[Loop]:
 
 
 def show(screen: Screen, loops: list[Loop]) -> None:
-    """The table, and the reasons in words."""
+    """Show the table, and the reasons in words."""
     screen.heading("The pitfall", f"jit in a loop of {TURNS} turns")
     screen.text(
         "The cache finds executables by function and signature. Two functions with the same code are two functions:", 2
@@ -96,7 +96,7 @@ def _seconds(loop: Loop) -> float:
 
 
 def _grouped(reasons: list[list[str]]) -> list[tuple[str, list[str]]]:
-    """The reason of the first miss, and that of the last one for all after it."""
+    """Return the reason of the first miss, and that of the last one for all after it."""
     if len(reasons) < 2:
         return [("turn 1", reasons[0])] if reasons else []
     return [("turn 1", reasons[0]), (f"turns 2 to {len(reasons)}, the last", reasons[-1])]

@@ -14,7 +14,7 @@ from .example import selu
 
 
 def show(screen: Screen, x: Any) -> None:
-    """A row a chip, or one sentence."""
+    """Show a row for each chip, or one sentence."""
     screen.heading("Other chips", "compiled ahead of time")
     there = [target for target in TARGETS.values() if obstacle(target) is None]
     if all(target.platform == "cpu" for target in there):

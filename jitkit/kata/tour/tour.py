@@ -27,7 +27,7 @@ SIZE = 1_000_000
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """The tour. Returns the exit status."""
+    """Return the tour. Returns the exit status."""
     start = time.monotonic()
     screen = Screen.of(sys.stdout)
     folder = arguments.output

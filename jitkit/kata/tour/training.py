@@ -36,7 +36,7 @@ class Training(NamedTuple):
 
 
 def points() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """A disc and a ring around it: places in the plane, and +1 or -1 for which of the two each is of."""
+    """Return a disc and a ring around it: places in the plane, and +1 or -1 for which of the two each is of."""
     random = np.random.default_rng(0)
     kind = np.where(np.arange(POINTS) % 2, 1.0, -1.0)
     radius = np.where(kind > 0, 0.8, 2.0) * random.uniform(0.7, 1.1, POINTS)
@@ -46,7 +46,7 @@ def points() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 
 def weights() -> dict[str, np.ndarray[Any, Any]]:
-    """The network before it has learnt: small numbers drawn by chance."""
+    """Return the network before it has learnt: small numbers drawn by chance."""
     random = np.random.default_rng(1)
     return {
         "w1": random.normal(size=(2, _WIDTH)).astype(np.float32),
@@ -98,7 +98,7 @@ def _share(params: Any, x: Any, y: Any) -> float:
 
 
 def _slopes(params: Any, x: Any, y: Any, distance: float = 1e-2) -> tuple[float, float]:
-    """How fast the loss changes when all parameters move along their own direction."""
+    """Return how fast the loss changes when all parameters move along their own direction."""
     gradient = jitkit.grad(tour_example.loss)(params, x, y)
     products = jitkit.tree.map(lambda g, p: float(jnp.vdot(g, p)), gradient, params)
 
@@ -109,7 +109,7 @@ def _slopes(params: Any, x: Any, y: Any, distance: float = 1e-2) -> tuple[float,
 
 
 def show(screen: Screen, training: Training) -> None:
-    """The program, how the loss fell, and what it cost."""
+    """Show the program, how the loss fell, and what it cost."""
     screen.heading("A program that learns", f"{POINTS} points, {len(training.losses)} steps")
     for function in (tour_example.network, tour_example.loss, tour_example.step):
         screen.code(source_of(function))

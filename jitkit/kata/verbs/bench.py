@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def make_benchmark(arguments: argparse.Namespace) -> Benchmark:
-    """The benchmark that was asked for.
+    """Return the benchmark that was asked for.
 
     Raises:
       WrongUsage: a name where none is taken, or one that does not exist.
@@ -131,7 +131,7 @@ def finish(
 
 
 def show_sources(screen: Screen, name: str) -> None:
-    """The two programs of a pitfall, and how they differ."""
+    """Show the two programs of a pitfall, and how they differ."""
     pitfall = BY_NAME[name]
     for title, text in zip((f"{pitfall.title}: slow", "mended"), sources(pitfall), strict=True):
         screen.heading(title[0].upper() + title[1:])
@@ -141,7 +141,7 @@ def show_sources(screen: Screen, name: str) -> None:
 
 
 def show_head(screen: Screen, benchmark: Benchmark) -> None:
-    """The title, the machine, and the names of the columns."""
+    """Show the title, the machine, and the names of the columns."""
     screen.line()
     screen.text(benchmark.title, 0, "bold")
     for i, line in enumerate(in_words(benchmark.machine)):
@@ -152,7 +152,9 @@ def show_head(screen: Screen, benchmark: Benchmark) -> None:
 
 
 def show_row(screen: Screen, benchmark: Benchmark, results: Sequence[Any]) -> None:
-    """The lines of the latest result, under the name of its group when that is new, each with its notes below it."""
+    """Show the lines of the latest result, each with its notes below it; above them the name of its group, if it is
+    new.
+    """
     group = benchmark.lines(results[-2])[-1].group if len(results) > 1 else None
     kept = tables.fitting(benchmark.columns, screen.width - 1)
     for line in benchmark.lines(results[-1]):
@@ -168,7 +170,7 @@ def show_row(screen: Screen, benchmark: Benchmark, results: Sequence[Any]) -> No
 
 
 def show_summary(screen: Screen, benchmark: Benchmark, results: Sequence[Any], seconds: float) -> None:
-    """What it all says, and how to read the table."""
+    """Show what all rows say together, and how to read the table."""
     appendix = benchmark.appendix(results)
     if appendix is not None:
         screen.line()

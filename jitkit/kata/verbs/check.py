@@ -58,14 +58,15 @@ def _check(arguments: argparse.Namespace, spare: Spare) -> int:
 
 
 def workspace_of(what: str | None) -> Workspace:
-    """The workspace that we are in, or that a file which was named is in."""
+    """Return the workspace that we are in, or that a file which was named is in."""
     path = pathlib.Path(what) if what is not None else None
     return Workspace.find(path.absolute().parent if path is not None and path.is_file() else None)
 
 
 def chosen(workspace: Workspace, what: str | None) -> Iterator[tuple[Lab, Exercise]]:
-    """The exercises that a word of the command line means: `02.3`, `02`, `02_jaxpr`, a file or a folder of the workspace; with
-    none, all of the labs that are there."""
+    """Yield the exercises that a word of the command line means: `02.3`, `02`, `02_jaxpr`, a file or a folder of the
+    workspace; with none, all of the labs that are there.
+    """
     if what is None:
         yield from workspace.look().exercises()
         return
@@ -92,7 +93,7 @@ def _is_of(path: pathlib.Path, workspace: Workspace, lab: Lab) -> bool:
 
 
 def show_end(screen: Screen, workspace: Workspace, reports: Sequence[Report]) -> None:
-    """What is next, after the verdicts."""
+    """Show what is next, after the verdicts."""
     look = workspace.look()
     last = reports[-1]
     if len(reports) == 1 and last.passed:
@@ -107,7 +108,7 @@ def show_end(screen: Screen, workspace: Workspace, reports: Sequence[Report]) ->
 
 
 def show_passed(screen: Screen, workspace: Workspace, report: Report) -> None:
-    """After a pass: why it is so, what opens, and what is next."""
+    """Show, after a pass, why it is so, what opens, and what is next."""
     look = workspace.look()
     screen.line()
     hanging(screen, "  why: ", report.exercise.why)

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def report(arguments: argparse.Namespace, explored: Explored) -> dict[str, Any]:
-    """What the watcher needs: the files that were written, those of the program, and figures of the first page."""
+    """Return what the watcher needs: the files that were written, those of the program, and figures of the first page."""
     installed = [os.path.realpath(each) for each in {sys.prefix, sys.base_prefix, *jitkit.__path__}]
     modules = [getattr(each, "__file__", None) or "" for each in list(sys.modules.values())]
     files = {os.path.realpath(each) for each in (*modules, arguments.calls or "") if each.endswith(".py")}
@@ -117,7 +117,7 @@ def compiled(
     time_limit: float | None,
     seen: dict[str, Any] | None,
 ) -> Exploration:
-    """The page of a function, under a name; while it is made, the terminal says which compiler is waited for."""
+    """Return the page of a function, under a name; while it is made, the terminal says which compiler is waited for."""
     waiting = dict.fromkeys(each.name for each in chosen)
     with Screen.of(sys.stderr).progress(
         lambda: f"compiling {name} for {', '.join(list(waiting))}" if waiting else f"linking {name}"
@@ -178,7 +178,9 @@ def explore_run(arguments: argparse.Namespace) -> Explored:
 def page_of(
     function: index.Function, run: Run, chosen: Sequence[Target], time_limit: float | None
 ) -> tuple[Exploration | None, str]:
-    """The page of a function of a run, for the types of its last miss, and what is to be said of it. None where no miss was seen."""
+    """Return the page of a function of a run, for the types of its last miss, and what is to be said of it. None where
+    no miss was seen.
+    """
     traced = [call for call in function.calls if call.arguments is not None]
     if not traced:
         return None, "no call of it was traced in this run"
@@ -192,7 +194,7 @@ def page_of(
 
 
 def with_static(function: Callable[..., Any], static: dict[str, Any], is_jax: bool) -> Callable[..., Any]:
-    """The function, for which these arguments are values; one that is jitted knows its own."""
+    """Return the function, for which these arguments are values; one that is jitted knows its own."""
     if not static or is_jitted(function) or made_by_jax(function):
         return function
     return (
@@ -205,7 +207,7 @@ def with_static(function: Callable[..., Any], static: dict[str, Any], is_jax: bo
 def another(
     arguments: argparse.Namespace, file: str, args: tuple[Any, ...], kwargs: dict[str, Any], targets: list[str]
 ) -> Exploration:
-    """The page of the function that the first one is compared with: of the same file where no other is named."""
+    """Return the page of the function that the first one is compared with: of the same file where no other is named."""
     where = arguments.against if ":" in arguments.against else f"{file}:{arguments.against}"
     function = load_function(where)
     check_bound(function, args, kwargs)

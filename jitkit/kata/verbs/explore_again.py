@@ -57,7 +57,7 @@ def explore_again(arguments: argparse.Namespace) -> int:
 
 
 def words_of(arguments: argparse.Namespace) -> list[str]:
-    """The command line without `--watch`."""
+    """Return the command line without `--watch`."""
     words = ["explore", arguments.function]
     words += ["--shapes", *arguments.shapes] if arguments.shapes else []
     words += [f"--static={each}" for each in arguments.static]
@@ -90,7 +90,7 @@ class _Watch:
         self.changes.close()
 
     def run(self, live: Live, screen: Screen) -> int:
-        """Until Ctrl-C; or until the first time is over, where the command line is wrong."""
+        """Run until Ctrl-C, or end after the first time if the command line is wrong."""
         is_first = True
         self.start(live)
         while True:
@@ -135,7 +135,7 @@ class _Watch:
     # --- files ------------------------------------------------------------------------------------------------------
 
     def read_stamps(self) -> dict[pathlib.Path, Stamp | None]:
-        """What tells of a save, by file."""
+        """Return what tells of a save, by file."""
         return {file: stamp(file) for file in self.files}
 
     def has_changed(self) -> bool:
@@ -190,7 +190,7 @@ class _Process:
 
 
 def changed_figures(before: dict[str, int], now: dict[str, int]) -> str:
-    """`cpu kernels: 5 -> 3`, of all that is another; or the figures, where there were none before."""
+    """Write the figures that changed, `cpu kernels: 5 -> 3`; all figures, if there were none before."""
     if not before:
         return ", ".join(f"{name}: {number:,}" for name, number in now.items())
     others = [f"{name}: {before[name]:,} -> {now[name]:,}" for name in now if before.get(name, now[name]) != now[name]]

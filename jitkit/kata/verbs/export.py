@@ -127,7 +127,7 @@ def export(folder: pathlib.Path, look: Look, found: Sequence[Binding]) -> None:
 
 
 def _copy_tests(source: pathlib.Path, target: pathlib.Path) -> None:
-    """The tests of the JIT, and what they are written with."""
+    """Copy the tests of the JIT, and the modules that they use."""
     for path in sorted(source.rglob("*.py")):
         if path.relative_to(source).parts[0] in _OF_OTHER_CHIPS:
             continue
@@ -155,8 +155,9 @@ def _readme(look: Look, found: Sequence[Binding]) -> str:
 
 
 def spliced_modules(found: Sequence[Binding]) -> Iterator[tuple[str, str]]:
-    """Each module that has a function of the learner's, and its text with all of them. Problem where that is no Python: a fault
-    of ours."""
+    """Yield each module that has a function of the learner's, and its text with all of them. Problem where that is no
+    Python: a fault of ours.
+    """
     for module in dict.fromkeys(binding.target.module for binding in found):
         source = pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8")
         by_file: dict[str, tuple[LearnerFile, list[Target]]] = {}

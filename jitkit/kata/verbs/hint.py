@@ -27,8 +27,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def show_next_hint(screen: Screen, judge: Judge, lab: Lab, exercise: Exercise, wanted: int | None = None) -> None:
-    """One step further than the last time; after the last step the one on their own bug again, as it is now. `wanted` is a step,
-    counted from 1, to be read again."""
+    """Show one step more than last time; after the last step, show the one on their own bug again, as it is now.
+    `wanted` is a step to read again, counted from 1.
+    """
     workspace = judge.workspace
     shown = workspace.state.read().of(exercise.id).hints
     step = wanted - 1 if wanted is not None else shown if shown < len(STEPS) else _OWN_BUG

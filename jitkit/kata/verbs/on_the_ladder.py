@@ -30,7 +30,7 @@ _OTHER_NUMBERS = (
 
 
 def here() -> Place:
-    """The folder of the ladder that we are in."""
+    """Return the folder of the ladder that we are in."""
     found = Place.find()
     if found is None:
         raise Problem("this folder has no ladder in it. Make one that has with `jitkit start --from-scratch my-jax`.")
@@ -41,7 +41,7 @@ def here() -> Place:
 
 
 def start(arguments: argparse.Namespace) -> int:
-    """A folder with a docstring, `xla.py`, and the pages. What is there already stays."""
+    """Return a folder with a docstring, `xla.py`, and the pages. What is there already stays."""
     screen = Screen.of(sys.stdout)
     root = (arguments.folder or pathlib.Path("my-jax")).expanduser().absolute()
     known = Place.find(root) if root.is_dir() else None
@@ -79,7 +79,7 @@ def start(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """A rung, and all below it. 0 when all of them pass."""
+    """Return a rung, and all below it. 0 when all of them pass."""
     place, screen = here(), Screen.of(sys.stdout)
     rung = _rung(arguments.what) if arguments.what else place.furthest()
     with contextlib.closing(Spare(str(machine_file()))) as spare:
@@ -106,8 +106,8 @@ def _up_to(place: Place, rung: Rung) -> list[Rung]:
 
 
 def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerdict], list[str]]:
-    """The verdicts on a rung and all below it, which are remembered, and sentences on those that fell. What passes and did not before is
-    asked again, about other numbers: answers may have been written down.
+    """Return the verdicts on a rung and all below it, which are remembered, and sentences on those that fell. What
+    passes and did not before is asked again, about other numbers: answers may have been written down.
     """
     package, climber = place.package, Climber(place.kept)
     verdicts = climber.climb(package, _up_to(place, rung), spare=spare)
@@ -123,7 +123,7 @@ def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerd
 
 
 def watch(arguments: argparse.Namespace) -> int:
-    """On each save, the rung that the learner is at, and all below it."""
+    """Check, on each save, the rung that the learner is at, and all below it."""
     place, screen = here(), Screen.of(sys.stdout)
     rung = place.current()
     screen.line(f"Watching {place.name}. You are at {rung.number} {rung.title}: ladder/{rung.folder.name}.md", "bold")
@@ -153,7 +153,7 @@ def watch(arguments: argparse.Namespace) -> int:
 
 
 def _folders(place: Place) -> set[pathlib.Path]:
-    """Where its files are, or will be."""
+    """Return the folders of its files, which may not exist yet."""
     try:
         return {place.package.folder, *(file.parent for file in place.package.files)}
     except (Problem, OSError):
@@ -171,7 +171,7 @@ def _fingerprint(place: Place) -> str:
 
 
 def hint(arguments: argparse.Namespace) -> int:
-    """The next hint of a rung."""
+    """Return the next hint of a rung."""
     place = here()
     rung = _rung(arguments.id) if arguments.id else place.current()
     if arguments.step is not None and arguments.step > len(rung.hints):
@@ -181,7 +181,9 @@ def hint(arguments: argparse.Namespace) -> int:
 
 
 def show_hint(screen: Screen, place: Place, rung: Rung, wanted: int | None = None) -> None:
-    """One step further than the last time; after the last, that one again. `wanted` is a step, counted from 1, to be read again."""
+    """Show one step more than last time; after the last, show that one again. `wanted` is a step to read again, counted
+    from 1.
+    """
     with place.state.edit() as state:
         known = state.of(rung.number)
         step = wanted - 1 if wanted is not None else min(known.hints, len(rung.hints) - 1)
@@ -201,7 +203,7 @@ def show_hint(screen: Screen, place: Place, rung: Rung, wanted: int | None = Non
 
 
 def show(arguments: argparse.Namespace) -> int:
-    """A rung's page; its solution; the report on the package."""
+    """Return a rung's page; its solution; the report on the package."""
     place, screen = here(), Screen.of(sys.stdout)
     if arguments.report:
         return report.run(place, screen)
@@ -221,14 +223,14 @@ def show(arguments: argparse.Namespace) -> int:
 
 
 def show_page(screen: Screen, place: Place, rung: Rung) -> None:
-    """The text of a rung."""
+    """Show the text of a rung."""
     screen.line()
     for line in rung.page.splitlines():
         screen.line(line)
 
 
 def status(arguments: argparse.Namespace) -> int:
-    """A line a rung; nothing is run."""
+    """Return a line a rung; nothing is run."""
     place, screen = here(), Screen.of(sys.stdout)
     state, now = place.state.read(), _fingerprint(place)
     screen.line()
@@ -257,12 +259,12 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def export(arguments: argparse.Namespace) -> int:
-    """Refused: of a workspace with labs it makes a package, and here a package is what is written."""
+    """Refuse: `export` makes a package from a workspace with labs, and on the ladder the learner writes a package."""
     raise WrongUsage("on the ladder there is nothing to export: your package is whole as it stands.")
 
 
 def reset(arguments: argparse.Namespace) -> int:
-    """`xla` or `cc`: the given machine again. A rung is not a place in a file of ours, so there is nothing else to put back."""
+    """Restore the given `xla` or `cc`. A rung is not a place in a file of ours, so there is nothing else to restore."""
     place, screen = here(), Screen.of(sys.stdout)
     given = {file.stem: file for file in given_files()}.get(arguments.id)
     if given is None:

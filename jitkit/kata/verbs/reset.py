@@ -45,7 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def with_stub(lab: Lab, exercise: Exercise, source: str) -> str:
-    """A learner's file with the functions of an exercise as they were in the beginning. Problem where they cannot be found."""
+    """Return a learner's file with the functions of an exercise as they were in the beginning. Problem where they
+    cannot be found.
+    """
     stubs = stubs_text(lab)
     try:
         functions = LearnerFile.parse(source, "", ()).functions

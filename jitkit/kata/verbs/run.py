@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def python(arguments: argparse.Namespace) -> int:
-    """A prompt; or, where nobody types, a program from the standard input."""
+    """Return a prompt; or, where nobody types, a program from the standard input."""
     return _start([])
 
 
@@ -70,7 +70,7 @@ def _start(program: Sequence[str], as_jax: Sequence[str] | None = None, unfinish
 
 
 def _workspace(program: Sequence[str]) -> Workspace:
-    """The one that we are in, or the one that the program is in."""
+    """Return the one that we are in, or the one that the program is in."""
     try:
         return Workspace.find()
     except Problem:
@@ -80,7 +80,7 @@ def _workspace(program: Sequence[str]) -> Workspace:
 
 
 def say(screen: Screen, own: Own) -> None:
-    """Whose functions run."""
+    """Say whose functions run."""
     screen.text(f"jitkit: {own.summary}", 0, "dim")
     for sentence in own.left_out:
         screen.text(f"not in place: {sentence}", 2, "yellow")

@@ -59,7 +59,7 @@ def _plot(screen: Screen, workspace: Workspace, arguments: argparse.Namespace) -
 
 
 def _part(screen: Screen, name: str) -> int:
-    """What a helper is, with all that it says of itself. WrongUsage for a name that no stub imports."""
+    """Return what a helper is, with all that it says of itself. WrongUsage for a name that no stub imports."""
     labs = labs_or_problem()
     found = parts_named(name, labs)
     if not found:
@@ -90,7 +90,7 @@ def _part(screen: Screen, name: str) -> int:
 
 
 def show_parts(screen: Screen, lab: Lab, exercise: Exercise) -> None:
-    """What an exercise may use, by name."""
+    """Show the helpers that an exercise may use, by name."""
     parts = parts_of(exercise.targets, lab.names)
     if parts:
         screen.line("  You may use, among others (all of it: jitkit show NAME):")
@@ -100,7 +100,7 @@ def show_parts(screen: Screen, lab: Lab, exercise: Exercise) -> None:
 
 
 def show_task(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exercise) -> None:
-    """What to write, where, and what is looked at."""
+    """Show what to write, where, and what is checked."""
     look = workspace.look()
     glyph, word, color = MARKS[look.standing(exercise)]
     screen.line()
@@ -116,7 +116,9 @@ def show_task(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exercise
 
 
 def show_solution(screen: Screen, workspace: Workspace, exercise: Exercise, give_up: bool) -> None:
-    """The reference's functions, with why they are so. Problem before a pass, unless the learner gives up, which is kept."""
+    """Show the reference's functions, with why they are so. Raise Problem before a pass, unless the learner gives up,
+    which is kept.
+    """
     look = workspace.look()
     known = look.state.of(exercise.id)
     if not (known.passed or known.gave_up or give_up):
@@ -145,8 +147,9 @@ def show_solution(screen: Screen, workspace: Workspace, exercise: Exercise, give
 
 
 def show_programs(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exercise, kind: str) -> None:
-    """The jaxprs, or the StableHLO, that the checks of an exercise return: the reference's, and the learner's where it differs.
-    WrongUsage where there are none."""
+    """Show the jaxprs, or the StableHLO, that the checks of an exercise return: the reference's, and the learner's if
+    it differs. WrongUsage if there are none.
+    """
     with screen.progress("running the checks"):
         report = Judge(workspace).check(lab, exercise)
     if not report.verdict.results:
@@ -178,7 +181,7 @@ def _show_texts(screen: Screen, name: str, texts: list[str]) -> None:
 
 
 def _programs(value: Plain, kind: str) -> Iterator[str]:
-    """The texts of all programs in a result."""
+    """Yield the texts of all programs in a result."""
     if value["is"] == kind:
         yield full_text(value)
     items = value.get("items", ())

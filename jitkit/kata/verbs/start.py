@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _root(folder: pathlib.Path | None, into_existing: bool) -> tuple[pathlib.Path, bool]:
-    """The workspace's folder, and whether it is to be made."""
+    """Return the workspace's folder, and whether it is to be made."""
     if folder is None:
         here = pathlib.Path.cwd()
         known = next((f for f in (here, *here.parents) if (f / KEPT).is_dir()), None)
@@ -110,7 +110,7 @@ def update(workspace: Workspace) -> Iterator[Change]:
 
 
 def _files(lab: Lab) -> Iterator[pathlib.Path]:
-    """What a learner gets of a lab: its text and pictures, the stubs, the notebook."""
+    """Yield what a learner gets of a lab: its text and pictures, the stubs, the notebook."""
     for path in sorted(lab.folder.rglob("*")):
         hidden = any(part.startswith((".", "__")) for part in path.relative_to(lab.folder).parts)
         if path.is_file() and path.name not in _LEFT_TO_OTHERS and not hidden:
@@ -118,7 +118,7 @@ def _files(lab: Lab) -> Iterator[pathlib.Path]:
 
 
 def _given(workspace: Workspace, state: State, path: pathlib.Path, data: bytes) -> Iterator[Change]:
-    """A file that comes from us: it is renewed as long as it is what we gave."""
+    """Yield a file that comes from us: it is renewed as long as it is what we gave."""
     key = path.relative_to(workspace.root).as_posix()
     new = hashlib.sha256(data).hexdigest()[:16]
     if not path.exists():

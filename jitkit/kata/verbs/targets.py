@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def show(screen: Screen, function: Callable[..., Any], traced: Traced, outcomes: dict[Target, Outcome]) -> None:
-    """The function, the table, who counted, and what was fused."""
+    """Show the function, the table, who counted, and what was fused."""
     screen.line()
     screen.text(signature(traced), 0, "bold")
     screen.text("One program, compiled for several chips. None of it was run.")
@@ -73,7 +73,7 @@ def show(screen: Screen, function: Callable[..., Any], traced: Traced, outcomes:
 
 
 def show_source(screen: Screen, function: Callable[..., Any]) -> None:
-    """The function with its line numbers, where it has a source."""
+    """Show the function with its line numbers, if it has a source."""
     try:
         lines, first = inspect.getsourcelines(inspect.unwrap(function))
     except (OSError, TypeError):
@@ -83,8 +83,8 @@ def show_source(screen: Screen, function: Callable[..., Any]) -> None:
 
 
 def show_fusions(screen: Screen, program: TargetProgram) -> None:
-    """Which lines share a pass over memory on a target: the fusions of several operations. Then how many are left, of
-    each kind, so that the kernels of the table are all accounted for.
+    """Show which lines share a pass over memory on a target: the fusions of several operations. Then count the other
+    kernels by kind, so that all kernels of the table are accounted for.
     """
     screen.line()
     screen.line(f"Fused for {program.target.name} ({program.compiler})", "bold")
@@ -104,7 +104,7 @@ def show_fusions(screen: Screen, program: TargetProgram) -> None:
 
 
 def show_errors(screen: Screen, outcomes: dict[Target, Outcome]) -> None:
-    """What could not be compiled, and one command for all that is missing."""
+    """Show what could not be compiled, and one command that installs all that is missing."""
     errors = {target: error for target, error in outcomes.items() if isinstance(error, TargetError)}
     for error in errors.values():
         if error.reason != "missing":
@@ -123,7 +123,7 @@ def show_errors(screen: Screen, outcomes: dict[Target, Outcome]) -> None:
 
 
 def as_data(traced: Traced, outcomes: dict[Target, Outcome]) -> dict[str, Any]:
-    """Everything as plain data: of each target what was found, or why it was not."""
+    """Return everything as plain data: for each target what was found, or why nothing was."""
     return {
         "function": traced.fun_name,
         "arguments": [aval.str_short() for aval in traced.jaxpr.in_avals],

@@ -77,7 +77,7 @@ class Watch:
         self.changes.close()
 
     def run(self, next_key: Callable[[], str]) -> int:
-        """Until `q`, or an interrupt."""
+        """Run until `q`, or an interrupt."""
         self.next_key = next_key
         self.begin()
         while True:
@@ -97,7 +97,7 @@ class Watch:
     # --- what happens ---------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Where the learner is, and a first verdict where something is written already."""
+        """Say where the learner is, and give a first verdict if something is already written."""
         files = self.workspace.relative(self.workspace.file_of(self.lab))
         self.screen.line()
         self.screen.text(f"Watching. You are at {self.exercise.id} {self.exercise.title}, in {files}.", 0, "bold")
@@ -142,7 +142,7 @@ class Watch:
             self.prepare()
 
     def next_exercise(self) -> None:
-        """On to the next one, when the learner says so."""
+        """Go on to the next exercise, when the learner says so."""
         found = self.workspace.look().after(self.exercise)
         if found is None:
             self.screen.text("All labs are done.", 2)
@@ -153,13 +153,13 @@ class Watch:
         show_task(self.screen, self.workspace, self.lab, self.exercise)
 
     def plot(self) -> None:
-        """The lab's experiment; its question is answered with a key."""
+        """Run the lab's experiment; a key answers its question."""
         show_experiment(self.screen, self.workspace, self.lab, None, self.ask, False)
         while self.next_key():  # what was typed meanwhile is for nobody: the result stays on the screen
             pass
 
     def ask(self) -> str:
-        """A line, key by key, up to Enter; what is typed is shown."""
+        """Return a line, key by key, up to Enter; what is typed is shown."""
         line, is_typed = "", sys.stdin is not None and sys.stdin.isatty()
         while True:
             key = self.next_key()
@@ -221,7 +221,7 @@ class Watch:
         self.prepare()
 
     def show_others(self, report: Report) -> None:
-        """Exercises of the same file that had passed, and are others now: a helper changed, perhaps."""
+        """Name exercises of the same file that had passed and have changed, perhaps by a helper."""
         stale = [
             e.id
             for e in report.lab.exercises
@@ -235,7 +235,7 @@ class Watch:
             )
 
     def footer(self) -> None:
-        """The keys."""
+        """Show the keys."""
         self.screen.line()
         self.screen.line(_KEYS, "dim")
 
@@ -244,7 +244,7 @@ class Watch:
         self.preparing = self.beside.submit(self.judge.prepare, self.lab, self.exercise)
 
     def wait_for_spare(self) -> None:
-        """Before something that uses the judge in this thread: let what is beside us end."""
+        """Let the work beside us end, before this thread uses the judge."""
         if self.running is not None:
             self.stop.set()
             concurrent.futures.wait([self.running])
@@ -255,11 +255,11 @@ class Watch:
     # --- files ------------------------------------------------------------------------------------------------------
 
     def read_stamps(self) -> dict[str, Stamp | None]:
-        """What tells of a save, of each lab's file."""
+        """Return what tells of a save, of each lab's file."""
         return {lab.number: stamp(self.workspace.file_of(lab)) for lab in self.workspace.labs}
 
     def changed_labs(self) -> list[Lab]:
-        """The labs whose file was saved since the last call, completely."""
+        """Return the labs whose file was saved since the last call, completely."""
         now = self.read_stamps()
         if now == self.stamps:
             return []
@@ -276,8 +276,10 @@ class Watch:
 
 
 def exercises_meant(before: Look, now: Look, lab: Lab, current: Exercise) -> list[tuple[Lab, Exercise]]:
-    """The exercises that a save of a lab's file is about, the first one first: those that changed, and of them what is still a stub
-    only if nothing else is; where none changed, and where the file is no Python, the one that the learner is at in this lab."""
+    """Return the exercises that a save of a lab's file is about, the first one first: those that changed, and of them
+    what is still a stub only if nothing else is; where none changed, and where the file is no Python, the one that
+    the learner is at in this lab.
+    """
     changed = [e for e in lab.exercises if _written(before, e) != _written(now, e)]
     written = [e for e in changed if now.fingerprint(e)] or [e for e in changed if e == current] or changed[:1]
     if written:
@@ -288,7 +290,7 @@ def exercises_meant(before: Look, now: Look, lab: Lab, current: Exercise) -> lis
 
 
 def _written(look: Look, exercise: Exercise) -> str:
-    """What an exercise's functions are: like a fingerprint, and for stubs their text."""
+    """Return what an exercise's functions are: like a fingerprint, and for stubs their text."""
     source = look.source(exercise)
     return _written_in(source, exercise) if isinstance(source, LearnerSource) else ""
 

@@ -29,7 +29,7 @@ Stamp = tuple[int, int, int, int]
 
 
 def stamp(path: str | os.PathLike[str]) -> Stamp | None:
-    """What tells of a save of a file; None where there is none."""
+    """Return what tells of a save of a file; None where there is none."""
     try:
         status = os.stat(path)
     except OSError:
@@ -103,7 +103,7 @@ class _Inotify:
 
     @classmethod
     def start(cls) -> _Inotify | None:
-        """None where the system has none, or gives no more of them."""
+        """Start watching. None if the system has no inotify, or gives no more of it."""
         if sys.platform != "linux":
             return None
         try:

@@ -40,8 +40,9 @@ class Own(NamedTuple):
 
 
 def own_functions(workspace: Workspace, unfinished: Exercise | None = None) -> Own:
-    """The functions of a workspace that pass; and those of one exercise though they do not. Problem where that has none, and on the
-    ladder, where a package of the learner's is run as it is."""
+    """Return the functions of a workspace that pass; and those of one exercise though they do not. Problem where that
+    has none, and on the ladder, where a package of the learner's is run as it is.
+    """
     if (workspace.kept / "ladder").is_file():
         raise Problem("on the ladder the package is yours, and is imported by its name: run your file with `python`.")
     look, judge = workspace.look(), Judge(workspace)
@@ -80,7 +81,7 @@ def _left_out(workspace: Workspace, look: Look) -> Iterator[str]:
 
 
 def _why_not(look: Look, exercise: Exercise, source: LearnerSource, file: LearnerFile) -> str:
-    """Why functions of an exercise are not in place, though one at least was written; "" where they are, or none was."""
+    """Say why functions of an exercise are not in place, though at least one was written; "" if they are, or none was."""
     standing = look.standing(exercise)
     if standing == Status.FAIL:
         return f"does not pass: jitkit check {exercise.id}"
@@ -96,7 +97,7 @@ def _why_not(look: Look, exercise: Exercise, source: LearnerSource, file: Learne
 
 
 def request_of(own: Own) -> dict[str, object]:
-    """What `in_place` is asked for."""
+    """Return what `in_place` is asked for."""
     files = {binding.source.path: binding.source for binding in own.bindings}
     return {
         "files": {f.path: {"source": f.source, "exercises": sorted(f.exercises)} for f in files.values()},

@@ -65,7 +65,7 @@ Progress is in `.jitkit/state.json`. Nothing leaves this folder, and nothing you
 
 
 def guide_text(labs: Sequence[Lab]) -> str:
-    """The guide, with a line for each lab."""
+    """Return the guide, with a line for each lab."""
     rows = [
         f"| [{lab.number} {lab.title}]({lab.name}/README.md) | {lab.summary} | {len(lab.exercises)} | {lab.minutes} minutes |"
         for lab in labs

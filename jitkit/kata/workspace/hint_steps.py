@@ -32,12 +32,12 @@ class Checker(NamedTuple):
 
 
 def hint(judge: Judge, lab: Lab, exercise: Exercise, step: int) -> str:
-    """The text of a step, counted from 0."""
+    """Return the text of a step, counted from 0."""
     return hint_text(Checker(judge.assessor, lambda: judge.check(lab, exercise)), lab, exercise, step)
 
 
 def hint_text(checker: Checker, lab: Lab, exercise: Exercise, step: int) -> str:
-    """The same text, whoever checks."""
+    """Return the same text, whoever checks."""
     question, concept, skeleton = exercise.hints
     if step == 2:
         return own_bug(checker, lab, exercise)
@@ -45,7 +45,7 @@ def hint_text(checker: Checker, lab: Lab, exercise: Exercise, step: int) -> str:
 
 
 def own_bug(checker: Checker, lab: Lab, exercise: Exercise) -> str:
-    """What the learner's functions do wrong, as far as that is known."""
+    """Return what the learner's functions do wrong, as far as that is known."""
     report = checker.report()
     verdict = report.verdict
     if verdict.status == Status.TODO:
@@ -77,8 +77,11 @@ def own_bug(checker: Checker, lab: Lab, exercise: Exercise) -> str:
 
 
 def behaves_like(checker: Checker, lab: Lab, exercise: Exercise, report: Report) -> tuple[Mutant | None, bool]:
-    """The mutant whose results are the learner's, or which has the wrong result of the first check that fails; and True. Else
-    one that ends alike in each check, if there is one, and False. But for the first, a check that is against its belief must fail.
+    """Return a mutant that behaves as the learner's function, and whether that is certain.
+
+    It is certain if all results are equal, or if the first failing check has the same wrong result; then the learner's
+    function may have another bug besides. Else a mutant counts that ends alike in each check. Unless all results are
+    equal, a check that is against its misconception must fail.
     """
     path = lab.folder / "mutants.py"
     if not path.is_file():
@@ -116,7 +119,9 @@ def _is_shown(mutant: Mutant, results: Sequence[CheckResult]) -> bool:
 def results_of(
     checker: Checker, lab: Lab, exercise: Exercise, mutant: Mutant, seed: int = 0, draw: int = 0
 ) -> list[Outcome]:
-    """What a mutant computes in the checks of its exercise; run once, and remembered. Nothing where it cannot be made."""
+    """Return what a mutant computes in the checks of its exercise; run once, and remembered. Nothing where it cannot be
+    made.
+    """
     target = next((t for t in exercise.targets if mutant.target in ("", t.name)), exercise.targets[0])
     try:
         sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets}

@@ -109,7 +109,7 @@ class Judge:
         draw: int = 0,
         hurried: float = 0.0,
     ) -> Verdict:
-        """The verdict with these other functions of the learner's."""
+        """Return the verdict with these other functions of the learner's."""
         functions = [(binding.source, binding.target) for binding in others]
         assess = functools.partial(
             self.assessor.assess, lab, exercise, source, functions, seed=seed, draw=draw, hurried=hurried, stop=stop
@@ -124,7 +124,9 @@ class Judge:
         )
 
     def graded_alone(self, report: Report, alone: Verdict) -> Report:
-        """After a pass with other functions of the learner's: does it pass with the reference in their place, too? So it is graded."""
+        """Find out, after a pass with other functions of the learner's, whether it passes with the reference in their
+        place, too: grading does that.
+        """
         if alone.status == Status.PASS:
             return report
         own = " ".join(id for id in report.yours if id != report.exercise.id)
@@ -137,8 +139,9 @@ class Judge:
     def find_blame(
         self, report: Report, alone: Verdict, others: Sequence[Binding], assess: Callable[[Sequence[Binding]], Verdict]
     ) -> Report:
-        """After a failure: does it pass with the reference in the place of the others? Then one of them is to blame, and the
-        verdict is the one without it."""
+        """Find out, after a failure, whether it passes with the reference in the place of the others. Then one of them
+        is to blame, and the verdict is the one without it.
+        """
         if alone.status != Status.PASS:
             return report
         ids = list(dict.fromkeys(binding.exercise.id for binding in others))
@@ -202,7 +205,7 @@ class Judge:
             self.assessor.reference(job)
 
     def job(self, lab: Lab, exercise: Exercise) -> Job | None:
-        """What a check of an exercise would run now; None where there is nothing to run."""
+        """Return what a check of an exercise would run now; None where there is nothing to run."""
         look = self.workspace.look()
         source = look.source(exercise)
         checks = checks_of(lab, exercise.id)
@@ -216,13 +219,14 @@ class Judge:
 
 
 def seed_of(look: Look, exercise: Exercise) -> int:
-    """The seed of an exercise's checks: another one after each pass, so that no numbers of a verdict are worth remembering. They
-    come round again, as the reference's results are kept for each."""
+    """Return the seed of an exercise's checks: another one after each pass, so that no numbers of a verdict are worth
+    remembering. They come round again, as the reference's results are kept for each.
+    """
     return look.state.exercises.get(exercise.id, Progress()).passes % _SEEDS
 
 
 def draw_of(look: Look, exercise: Exercise) -> int:
-    """The seed of an exercise's random programs: another one after each verdict that they did not decide."""
+    """Return the seed of an exercise's random programs: another one after each verdict that they did not decide."""
     return look.state.exercises.get(exercise.id, Progress()).drawn % _DRAWS
 
 
@@ -235,7 +239,9 @@ class Binding(NamedTuple):
 
 
 def bindings(look: Look, but: Exercise | None = None, with_suspects: bool = False) -> Iterator[Binding]:
-    """The functions of all exercises that passed as they are, except those of one exercise, or that made others fail."""
+    """Yield the functions of all exercises that passed as they are, except those of one exercise, or that made others
+    fail.
+    """
     taken = set(but.targets) if but is not None else set()
     for _, exercise in look.exercises():
         source = look.source(exercise)
@@ -250,7 +256,7 @@ def bindings(look: Look, but: Exercise | None = None, with_suspects: bool = Fals
 
 
 def _suspects(look: Look) -> tuple[str, ...]:
-    """The exercises that passed, and made another one fail as they are."""
+    """Return the exercises that passed, and made another one fail as they are."""
     return tuple(exercise.id for _, exercise in look.exercises() if look.suspicion(exercise))
 
 
@@ -260,7 +266,9 @@ def _ids(others: Sequence[Binding], exercise: Exercise, verdict: Verdict) -> tup
 
 
 def _in_the_traceback(verdict: Verdict, others: Sequence[Binding]) -> str:
-    """The exercise in whose function a check ended, seen by the lines of the error; "" where it is none of these."""
+    """Return the exercise in whose function a check ended, seen by the lines of the error; "" where it is none of
+    these.
+    """
     failure = verdict.first_failure
     if failure is None:
         return ""

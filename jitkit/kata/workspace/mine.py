@@ -48,7 +48,7 @@ def _is_replaced(name: str, targets: set[str]) -> bool:
 
 
 def _renewed(value: Any) -> Any:
-    """A module, class or function of jitkit as it is now; anything else as it is."""
+    """Return a module, class or function of jitkit as it is now; anything else as it is."""
     if isinstance(value, ModuleType):
         name = value.__name__
         return importlib.import_module(name) if _is_replaced(name, set()) else value

@@ -52,16 +52,16 @@ class State:
     given: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def of(self, id: str) -> Progress:
-        """The progress of an exercise, which may be changed."""
+        """Return the progress of an exercise, which may be changed."""
         return self.exercises.setdefault(id, Progress())
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, with the version of the format."""
+        """Return it as plain data, with the version of the format."""
         return {"version": VERSION, **dataclasses.asdict(self)}
 
     @classmethod
     def from_json(cls, data: Any) -> State:
-        """From plain data; what has the wrong type is left out. ValueError where there is nothing to be understood."""
+        """Read it from plain data, without what has the wrong type. ValueError if nothing can be read."""
         if not isinstance(data, dict) or not isinstance(data.get("version"), int):
             raise ValueError("it is no state of jitkit's")
         if data["version"] > VERSION:
@@ -108,7 +108,7 @@ class StateFile:
         self.unwritten: State | None = None  # where nothing can be written, this run remembers by itself
 
     def read(self) -> State:
-        """The state; an empty one where there is none. It never raises for what is in the file."""
+        """Return the state; an empty one where there is none. It never raises for what is in the file."""
         if self.unwritten is not None:
             return self.unwritten
         try:
@@ -124,7 +124,7 @@ class StateFile:
 
     @contextlib.contextmanager
     def edit(self) -> Iterator[State]:
-        """The state, to be changed within the block: it is written when the block ends, unless by an error."""
+        """Hand out the state to be changed in the block, and write it when the block ends without an error."""
         with self.locked():
             state = self.read()
             yield state
@@ -158,7 +158,7 @@ class StateFile:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Alone with the file, as far as other processes of ours go. Where no lock can be made, without one."""
+        """Keep other processes of ours away from the file in the block; without a lock, if none can be made."""
         held = self.acquire()
         try:
             yield

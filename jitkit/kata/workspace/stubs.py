@@ -16,18 +16,20 @@ _RULE = re.compile(r"^# --- (\d\d\.\d) .*$", re.MULTILINE)
 
 
 def stubs_text(lab: Lab) -> str:
-    """The whole file of stubs."""
+    """Return the whole file of stubs."""
     return (lab.folder / "exercises.py").read_text(encoding="utf-8")
 
 
 def section(text: str, id: str) -> str:
-    """The part of one exercise in a file of stubs, or in a learner's that has kept its headings; "" where it is not there."""
+    """Return the part of one exercise in a file of stubs, or in a learner's that has kept its headings; "" where it is
+    not there.
+    """
     start, end = section_place(text, id)
     return text[start:end].rstrip() + "\n" if end else ""
 
 
 def section_place(text: str, id: str) -> tuple[int, int]:
-    """Where the part of an exercise begins and ends; (0, 0) where it is not there."""
+    """Return the first and the last line of an exercise's section."""
     rules = list(_RULE.finditer(text))
     for i, rule in enumerate(rules):
         if rule[1] == id:
@@ -36,7 +38,7 @@ def section_place(text: str, id: str) -> tuple[int, int]:
 
 
 def stub_of(lab: Lab, target: Target) -> str:
-    """A function's stub, at the left margin."""
+    """Return a function's stub, at the left margin."""
     text = stubs_text(lab)
     function = LearnerFile.parse(text, str(lab.folder / "exercises.py"), ()).find(target)
     return function_text(text, function)
@@ -52,7 +54,7 @@ def missing_exercises(lab: Lab, source: str) -> list[Exercise]:
 
 
 def with_sections(lab: Lab, source: str, exercises: list[Exercise]) -> str:
-    """A learner's file with the stubs of exercises after its last line, and the imports that they need."""
+    """Return a learner's file with the stubs of exercises after its last line, and the imports that they need."""
     text = stubs_text(lab)
     imports = missing_imports(text, source)
     parts = [section(text, e.id) for e in exercises]
@@ -61,7 +63,7 @@ def with_sections(lab: Lab, source: str, exercises: list[Exercise]) -> str:
 
 
 def missing_imports(stubs: str, source: str) -> list[str]:
-    """The imports of the file of stubs whose names a learner's file does not import."""
+    """Return the imports of the file of stubs whose names a learner's file does not import."""
     try:
         known = {name for name, _ in _imports(source)}
     except SyntaxError:

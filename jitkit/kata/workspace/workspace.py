@@ -48,7 +48,7 @@ class Workspace:
 
     @classmethod
     def find(cls, start: pathlib.Path | None = None) -> Workspace:
-        """The workspace that a folder is in. Problem where it is in none."""
+        """Return the workspace that a folder is in. Problem where it is in none."""
         start = (start or pathlib.Path.cwd()).absolute()
         for folder in (start, *start.parents):
             if (folder / KEPT).is_dir():
@@ -60,7 +60,7 @@ class Workspace:
     # --- files ------------------------------------------------------------------------------------------------
 
     def file_of(self, lab: Lab) -> pathlib.Path:
-        """The learner's file of a lab."""
+        """Return the learner's file of a lab."""
         return self.root / lab.name / "exercises.py"
 
     def has(self, lab: Lab) -> bool:
@@ -68,7 +68,7 @@ class Workspace:
         return self.file_of(lab).exists()
 
     def relative(self, path: str | os.PathLike[str]) -> str:
-        """A path as it is shown: from the workspace, or from here, whichever is known."""
+        """Return a path as it is shown: from the workspace, or from here, whichever is known."""
         for base in (pathlib.Path.cwd(), self.root):
             try:
                 return str(pathlib.Path(path).relative_to(base))
@@ -77,19 +77,19 @@ class Workspace:
         return str(path)
 
     def place(self, path: str, line: int) -> str:
-        """A line of a file as it is shown: `02_jaxpr/exercises.py:31`."""
+        """Return a line of a file as it is shown: `02_jaxpr/exercises.py:31`."""
         return f"{self.relative(path)}:{line}"
 
     def hint(self, id: str) -> str:
-        """What asks for the next hint."""
+        """Return what asks for the next hint."""
         return f"jitkit hint {id}"
 
     def run_with(self, id: str, path: pathlib.Path) -> str:
-        """What runs a program with the functions of an exercise that does not pass."""
+        """Return what runs a program with the functions of an exercise that does not pass."""
         return f"jitkit run --with {id} {self.relative(path)}"
 
     def source(self, lab: Lab) -> LearnerSource | Verdict:
-        """The learner's file; or why it cannot be read, as a verdict on the lab's first exercise."""
+        """Return the learner's file; or why it cannot be read, as a verdict on the lab's first exercise."""
         path = self.file_of(lab)
         try:
             data = path.read_bytes()
@@ -126,14 +126,14 @@ class Workspace:
     # --- labs and exercises -----------------------------------------------------------------------------------
 
     def lab(self, number: str) -> Lab:
-        """The lab of a number. WrongUsage where there is none."""
+        """Return the lab of a number. WrongUsage where there is none."""
         for lab in self.labs:
             if number in (lab.number, lab.name):
                 return lab
         raise WrongUsage(f"there is no lab {number}. There are: {', '.join(lab.name for lab in self.labs) or 'none'}.")
 
     def exercise(self, id: str) -> tuple[Lab, Exercise]:
-        """The exercise of an id. WrongUsage where there is none."""
+        """Return the exercise of an id. WrongUsage where there is none."""
         lab = self.lab(id.partition(".")[0])
         if id not in lab.ids:
             near = nearest(id, lab.ids)
@@ -144,7 +144,7 @@ class Workspace:
         return lab, lab.exercise(id)
 
     def look(self) -> Look:
-        """Everything that is written and remembered now, read once."""
+        """Read everything that is written and remembered now, once."""
         sources = {lab.number: self.source(lab) for lab in self.labs if self.has(lab)}
         return Look(self.labs, self.state.read(), sources)
 
@@ -157,16 +157,18 @@ class Look(NamedTuple):
     sources: dict[str, LearnerSource | Verdict]  # by the lab's number; only of labs that are there
 
     def source(self, exercise: Exercise) -> LearnerSource | Verdict | None:
-        """The file that an exercise is in."""
+        """Return the file that an exercise is in."""
         return self.sources.get(exercise.lab)
 
     def fingerprint(self, exercise: Exercise) -> str:
-        """Of the functions of an exercise and what they use; "" while there is nothing but a stub."""
+        """Hash the functions of an exercise and what they use; "" while there is only a stub."""
         source = self.source(exercise)
         return fingerprint(source, exercise) if isinstance(source, LearnerSource) else ""
 
     def standing(self, exercise: Exercise) -> Status:
-        """PASS, FAIL, STALE, NEW or TODO. That something passed is not a flag: what was written then is compared."""
+        """Return PASS, FAIL, STALE, NEW or TODO. A pass is not a flag: the functions are compared with those that
+        passed.
+        """
         known = self.state.exercises.get(exercise.id, Progress())
         now = self.fingerprint(exercise)
         if not now:
@@ -178,8 +180,9 @@ class Look(NamedTuple):
         return Status.STALE if known.passed or known.failed else Status.NEW
 
     def suspicion(self, exercise: Exercise) -> str:
-        """Why the reference stands in for an exercise that passed: another one failed with it. "" where nothing is known against
-        it, or anything has changed that ran then."""
+        """Say why the reference stands in for an exercise that passed: another one failed with it. "" if nothing is
+        known against it, or anything that ran then has changed.
+        """
         known = self.state.exercises.get(exercise.id, Progress())
         if not known.suspect or not known.suspect == known.passed == self.fingerprint(exercise):
             return ""
@@ -191,12 +194,13 @@ class Look(NamedTuple):
         return known.blame
 
     def exercises(self) -> Iterator[tuple[Lab, Exercise]]:
-        """All exercises of the labs that are there, in order."""
+        """Return all exercises of the labs that are there, in order."""
         return ((lab, e) for lab in self.labs if lab.number in self.sources for e in lab.exercises)
 
     def current(self) -> tuple[Lab, Exercise]:
-        """The exercise that the learner is at: the one they worked on last, or the first that has not passed. Problem where
-        there is none."""
+        """Return the exercise that the learner is at: the one they worked on last, or the first that has not passed.
+        Problem where there is none.
+        """
         known = {e.id: (lab, e) for lab, e in self.exercises()}
         if self.state.current in known:
             return known[self.state.current]
@@ -207,14 +211,14 @@ class Look(NamedTuple):
         return found
 
     def after(self, exercise: Exercise) -> tuple[Lab, Exercise] | None:
-        """The next exercise that has not passed: after this one, or, at the end, the first of all."""
+        """Return the next exercise that has not passed: after this one, or, at the end, the first of all."""
         items = list(self.exercises())
         place = next((i for i, (_, e) in enumerate(items) if e.id == exercise.id), -1)
         return next((x for x in items[place + 1 :] + items[: place + 1] if self.standing(x[1]) != Status.PASS), None)
 
 
 def labs_or_problem() -> tuple[Lab, ...]:
-    """All labs. Problem for a manifest that cannot be read."""
+    """Return all labs. Problem for a manifest that cannot be read."""
     try:
         return all_labs()
     except ManifestError as error:
@@ -223,8 +227,9 @@ def labs_or_problem() -> tuple[Lab, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def fingerprint(source: LearnerSource, exercise: Exercise) -> str:
-    """A hash of the functions of an exercise, and of the helpers and imports that they use, as Python sees them: comments and
-    empty lines do not count. "" where a function is a stub, is not there, or is no Python."""
+    """Return a hash of the functions of an exercise, and of the helpers and imports that they use, as Python sees them:
+    comments and empty lines do not count. "" where a function is a stub, is not there, or is no Python.
+    """
     try:
         file = parsed(source)
         functions = [file.find(target) for target in exercise.targets]
