@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def mapped(program, in_axes=0, **options):
-    """`program` under vmap, as a program of batches."""
+    """Return `program` under vmap, as a program of batches."""
 
     def program_of_batches(jax, jnp, *batches):
         return jax.vmap(lambda *elements: program(jax, jnp, *elements), in_axes, **options)(*batches)
@@ -31,7 +31,9 @@ def mapped(program, in_axes=0, **options):
 
 
 def assert_same_batches(programs, *batches, check_values=True):
-    """Each of the programs, which take batches, gives the jaxpr that it gives with JAX; and all give the same results."""
+    """Check that each of the programs, which take batches, gives the jaxpr that it gives with JAX, and that all give
+    the same results.
+    """
     for name, program in programs.items():
         ours, theirs = (bound(program, modules) for modules in (OURS, THEIRS))
         our_jaxpr = jitkit.make_jaxpr(ours)(*batches)

@@ -18,7 +18,7 @@ PAGES = {
 
 
 def measured(name: str) -> str:
-    """The table of a benchmark, measured now."""
+    """Return the table of a benchmark, measured now."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "jitkit.kata", "bench", name, "--save", folder]
         subprocess.run(command, cwd=ROOT, env={**os.environ, "COLUMNS": "100"}, check=True)
@@ -26,7 +26,7 @@ def measured(name: str) -> str:
 
 
 def with_table(page: str, name: str, table: str) -> str:
-    """The page with another table below the heading of a benchmark. ValueError where there is none."""
+    """Return the page with another table below the heading of a benchmark. ValueError where there is none."""
     block = re.compile(rf"(### `jitkit bench {name}`\n\n```\n).*?(\n```\n)", re.DOTALL)
     changed, count = block.subn(lambda found: f"{found[1]}{table}{found[2]}", page)
     if count != 1:

@@ -160,8 +160,8 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture
 def nothing_old_to_walk():
-    """Whoever looks for what holds a leaked tracer goes over all objects that there are, several times for each trace: those
-    of before the test are set aside. Without it such a test takes twenty seconds at the end of a long run.
+    """Set aside all objects from before the test. The search for holders of a leaked tracer goes over all objects,
+    several times for each trace: without this, such a test takes twenty seconds at the end of a long run.
     """
     gc.collect()
     gc.freeze()
@@ -183,7 +183,7 @@ def every_traced_jaxpr_is_checked(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def the_thread_is_left_as_it_was():
-    """No test, and no error in one, may leave a trace open or an option overridden."""
+    """Check that no test, and no error in one, leaves a trace open or an option overridden."""
     before = config.describe()
     yield
     assert core.trace_state_clean(), "the test left a trace open"
@@ -222,7 +222,7 @@ class Count:
 
 @pytest.fixture
 def heard_interrupts():
-    """SIGINT raises KeyboardInterrupt, also where the tests were started by a shell in the background, which has it ignored."""
+    """Let SIGINT raise KeyboardInterrupt, also if a shell in the background, which ignores it, started the tests."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -230,7 +230,7 @@ def heard_interrupts():
 
 @pytest.fixture
 def count():
-    """`with count("f") as n: ...; assert n.traces == 1 and n.compiles == 1`; `count()` counts every
+    """Count stages: `with count("f") as n: ...; assert n.traces == 1 and n.compiles == 1`. `count()` counts every
     function.
     """
 

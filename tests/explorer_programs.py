@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def programs(jax):
-    """By name: a function, and the types of its arguments. `jax` is JAX or jitkit."""
+    """Return functions by name, each with the types of its arguments. `jax` is JAX or jitkit."""
     jnp, lax, nn, random = jax.numpy, jax.lax, jax.nn, jax.random
 
     def f32(*shape):

@@ -6,7 +6,7 @@ import itertools
 
 
 def texts(figure):
-    """Every text that can be seen, as (words, box in pixels)."""
+    """Return every visible text, as (words, box in pixels)."""
     figure.canvas.draw()
     renderer = figure.canvas.get_renderer()
     artists = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
@@ -24,14 +24,14 @@ def texts(figure):
 
 
 def _tick_labels(axis):
-    """Ticks beyond the ends of an axis are made, but not drawn."""
+    """Return the visible labels of an axis. matplotlib makes ticks beyond the ends, but does not draw them."""
     low, high = sorted(axis.get_view_interval())
     ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
     return [tick.label1 for tick in ticks if low <= tick.get_loc() <= high and tick.label1.get_visible()]
 
 
 def overlaps(figure):
-    """The pairs of texts whose boxes share more than two pixels in both directions."""
+    """Return the pairs of texts whose boxes share more than two pixels in both directions."""
     pairs = []
     for (a, box), (b, other) in itertools.combinations(texts(figure), 2):
         width = min(box.x1, other.x1) - max(box.x0, other.x0)
@@ -42,7 +42,7 @@ def overlaps(figure):
 
 
 def cut_off(figure):
-    """The texts that reach beyond the figure."""
+    """Return the texts that reach beyond the figure."""
     width, height = figure.canvas.get_width_height()
     return [
         words for words, box in texts(figure) if box.x0 < -1 or box.y0 < -1 or box.x1 > width + 1 or box.y1 > height + 1
@@ -50,5 +50,5 @@ def cut_off(figure):
 
 
 def words_of(figure):
-    """All words that can be seen, in one string."""
+    """Return all words that can be seen, in one string."""
     return "\n".join(words for words, _ in texts(figure))

@@ -49,7 +49,7 @@ _primitives: dict[str, core.Primitive] = {}
 
 
 def primitive_like(original):
-    """Our namesake of a JAX primitive, with the same way to be printed."""
+    """Return our namesake of a JAX primitive, which is printed in the same way."""
     name = original.name
     if name not in _primitives:
         _primitives[name] = core.Primitive(name, multiple_results=original.multiple_results)
@@ -59,7 +59,7 @@ def primitive_like(original):
 
 
 def convert(original, jaxprs=None):
-    """Our copy of a Jaxpr or ClosedJaxpr. One that occurs twice is copied once."""
+    """Return our copy of a Jaxpr or ClosedJaxpr. One that occurs twice is copied once."""
     jaxprs = {} if jaxprs is None else jaxprs
     consts = original.consts if hasattr(original, "consts") else []
     original = original.jaxpr if hasattr(original, "jaxpr") else original
@@ -109,7 +109,7 @@ def convert(original, jaxprs=None):
 
 
 def aval(original):
-    """Our aval; extended dtypes (keys of random numbers) keep JAX's."""
+    """Return our aval; extended dtypes (keys of random numbers) stay JAX's."""
     if isinstance(original, jax_core.ShapedArray) and hasattr(original.dtype, "itemsize"):
         try:
             return core.ShapedArray(original.shape, original.dtype, original.weak_type)
@@ -119,7 +119,7 @@ def aval(original):
 
 
 def source(original):
-    """A position that is summarised as JAX would."""
+    """Return a position that is summarised as JAX would."""
     frame = source_info_util.user_frame(original.traceback)
     position = frame and source_info.Position(
         frame.file_name,

@@ -67,7 +67,7 @@ class Learner:
         self.lists.write_text(replace_functions(text, functions), encoding="utf-8")
 
     def write_text_of_both(self):
-        """Both exercises of lab 90 in one save: the first wrong, the second right in another way than before."""
+        """Write both exercises of lab 90 in one save: the first wrong, the second right in another way than before."""
         again = (
             PARTITION.replace("for m, x in", "for m, x  in").replace("items), f", "items) , f") + "    return None\n"
         )
@@ -86,14 +86,14 @@ class Learner:
         return self.workspace.state.read()
 
     def report(self, id):
-        """The report of a check, as data."""
+        """Return the report of a check, as data."""
         place = self.workspace
         return Judge(place).check(*place.exercise(id))
 
 
 @pytest.fixture
 def learner(tmp_path, monkeypatch, capsys):
-    """A new workspace, in a folder whose name has spaces and more, as the current folder."""
+    """Return a new workspace, in a folder whose name has spaces and more, as the current folder."""
     monkeypatch.setenv("JITKIT_LABS", str(LABS))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)

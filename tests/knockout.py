@@ -46,7 +46,7 @@ COMMUTE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor"
 
 
 def compiled(jaxpr):
-    """The optimised HLO of a jaxpr on this CPU, and its StableHLO with locations."""
+    """Return the optimised HLO of a jaxpr on this CPU, and its StableHLO with locations."""
     module = lower_main("f", jaxpr, "cpu")
     options = (("xla_backend_optimization_level", 0),)  # of LLVM, which comes after what is looked at
     loaded = compiler.compile_module("f", module, default_placement().devices, options)
@@ -137,7 +137,7 @@ class Cones:
         return {self.of(at) for at, each in self.at.items() if each.opcode not in PLUMBING | OF_OTHERS}
 
     def behind(self, at):
-        """What an instruction that moves a value has it from."""
+        """Return what an instruction that moves a value has it from."""
         each = self.at[at]
         if each.opcode == "fusion":
             return self.roots[called(each)[0]]
@@ -175,7 +175,7 @@ class Cones:
         return any(self.depends(one, None, seen) for one in operands if one in self.at)
 
     def result(self, place):
-        """What the program returns at a place."""
+        """Return what the program returns at a place."""
         root = self.roots[self.program.entry]
         return self.of(root, place) if self.at[root].type.startswith("(") else self.of(root)
 
@@ -213,7 +213,7 @@ class Knock:
         return False
 
     def inside(self, jaxpr):
-        """The jaxpr, the new variables that it reads, and what is to be returned besides."""
+        """Return the jaxpr, the new variables that it reads, and what is to be returned besides."""
         if id(jaxpr) in self.done:
             return self.done[id(jaxpr)]
         fresh, kept, env, eqns = [], [], {}, []
@@ -325,7 +325,7 @@ def inner_jaxprs(eqn):
 
 
 def replaced(jaxpr, number_of, number, value):
-    """The jaxpr in which what reads an equation reads `value(its operands)` instead: an atom for each result."""
+    """Return the jaxpr in which what reads an equation reads `value(its operands)` instead: an atom for each result."""
 
     def inside(jaxpr):
         eqns, env = [], {}
@@ -350,7 +350,7 @@ def replaced(jaxpr, number_of, number, value):
 
 
 def filled(aval, number, eqns):
-    """An atom of this type that is one number everywhere; what makes it is appended to the equations."""
+    """Return an atom of this type that is one number everywhere; what makes it is appended to the equations."""
     made = jitkit.make_jaxpr(lambda: jnp.full(aval.shape, number, aval.dtype))().jaxpr
     eqns += made.eqns
     return made.outvars
@@ -400,12 +400,14 @@ class Trial:
         return self.known[what, numbers]
 
     def alike(self, number):
-        """Equations that XLA may have merged with this one: of the same primitive. Their shapes may differ, by reshapes between."""
+        """Return the equations that XLA may have merged with this one: those of the same primitive. Their shapes may
+        differ, by reshapes between.
+        """
         this = self.equations[number].primitive
         return [n for n, each in enumerate(self.equations) if n != number and each.primitive == this]
 
     def links(self):
-        """The instructions that compute something and are surely linked, in the order of the program."""
+        """Yield the instructions that compute something and are surely linked, in the order of the program."""
         for at, instruction in self.cones.at.items():
             applied = all(self.cones.at[each].opcode not in RUNS_OTHERS for each in self.cones.callers.get(at[0], [at]))
             if instruction.opcode not in PLUMBING | OF_OTHERS and (at[0] == self.cones.program.entry or not applied):
@@ -420,7 +422,7 @@ class Trial:
         return self.is_of(at, numbers)
 
     def is_of(self, at, numbers):
-        """The verdict on an instruction."""
+        """Return the verdict on an instruction."""
         numbers, cone = tuple(numbers), self.cones.of(at)
         if not self.cones.depends(at):  # a constant: it is there for them, or for others, too
             return "right" if cone not in self.without(*numbers).all else "untold"
@@ -575,7 +577,9 @@ class Trial:
         return self.goes(at, number) and stays and count(self.without_results(number)) < count(self.cones)
 
     def origins(self, number):
-        """What an equation is made of, down to arguments. What is the same for all of them, which has its own trial, is made of nothing."""
+        """Return what an equation is made of, down to arguments. What is the same for all of them, which has its own
+        trial, is made of nothing.
+        """
         found, waiting = set(), [number]
         while waiting:
             equation = self.equations[waiting.pop()]

@@ -22,7 +22,7 @@ SHARD = 20  # programs of one seed
 
 
 def verdicts(trial, seed):
-    """How many of a program's sure links and reasons hold, by verdict; and those that do not, in words."""
+    """Return how many of a program's sure links and reasons hold, by verdict; and those that do not, in words."""
     draw, found, wrong = random.Random(seed), collections.Counter(), []
     links = list(trial.links())
     for at in draw.sample(links, min(MOST, len(links))):
@@ -39,7 +39,7 @@ def verdicts(trial, seed):
 
 
 def drawn(seed, count):
-    """Random programs and their arguments, `count` times."""
+    """Yield random programs and their arguments, `count` times."""
     found = []
 
     @hypothesis.seed(seed)
@@ -57,7 +57,7 @@ def drawn(seed, count):
 
 
 def random_trials(seed, count):
-    """Programs drawn by `random_strategies`, no two of the same equations, of which something is left.
+    """Yield programs drawn by `random_strategies`, no two of the same equations, of which something is left.
 
     An instruction that cannot be traced is passed over.
     """
@@ -80,7 +80,7 @@ def random_trials(seed, count):
 
 
 def counted(trials):
-    """The number of programs, their verdicts, and in words what does not hold."""
+    """Return the number of programs, their verdicts, and in words what does not hold."""
     total, wrong, count = collections.Counter(), [], 0
     for count, trial in enumerate(trials, 1):
         found, its = verdicts(trial, count)

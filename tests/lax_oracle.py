@@ -28,7 +28,7 @@ LOWERED_OTHERWISE = () if JAX_VERSION < (0, 11) else ("lgamma", "asin", "abs")
 
 @contextlib.contextmanager
 def x64():
-    """Both systems keep 64-bit types."""
+    """Let both systems keep 64-bit types."""
     with jax.enable_x64(True), config.override(enable_x64=True):
         yield
 
@@ -39,12 +39,12 @@ def results(function, args):
 
 
 def describe(x):
-    """What is seen of an array besides its values."""
+    """Return what is seen of an array besides its values."""
     return f"{'~' if x.weak_type else ''}{x.dtype}{list(x.shape)}"
 
 
 def assert_same_values(ours, theirs, label=""):
-    """Equal to the last bit, nans and signs of zeros included."""
+    """Check that two arrays are equal to the last bit, nans and signs of zeros included."""
     ours, theirs = np.asarray(ours), np.asarray(theirs)
     if ours.dtype.name.startswith(("float4", "float6", "float8", "bfloat16", "int2", "int4", "uint2", "uint4")):
         ours, theirs = ours.astype(np.float64), theirs.astype(np.float64)
@@ -57,17 +57,17 @@ def assert_same_values(ours, theirs, label=""):
 
 
 def assert_close_numbers(ours, theirs, label=""):
-    """Equal up to rounding, where both are finite."""
+    """Check that two arrays are equal up to rounding, where both are finite."""
     ours, theirs = np.asarray(ours, np.complex128), np.asarray(theirs, np.complex128)
     finite = np.isfinite(ours) & np.isfinite(theirs)
     np.testing.assert_allclose(ours[finite], theirs[finite], rtol=1e-2, atol=1e-5, err_msg=label)
 
 
 def assert_same(program, *args, labels=None, eager=True):
-    """The program's jaxpr as printed, and its results' types and values, traced, jitted and run eagerly.
+    """Check the program's printed jaxpr, and its results' types and values, traced, jitted and run eagerly.
 
-    A program of one equation is compiled for an eager call as it is for `jit`: `make test` calls it eagerly only; and of
-    longer ones, whose operations are compiled one by one, every third.
+    A program of one equation is compiled for an eager call as it is for `jit`: `make test` calls it only eagerly. Of
+    longer ones, whose operations are compiled one by one, it calls every third eagerly.
     """
 
     def theirs(*xs):
@@ -100,14 +100,14 @@ _KINDS = re.compile(r"(?<=subtypes of )[\w, ]+(?=\.)")
 
 
 def first_line(error):
-    """An error's class and first line. JAX lists the kinds of dtype in the order of a set: here they are sorted."""
+    """Return an error's class and first line. JAX lists the kinds of dtype in the order of a set: here they are sorted."""
     if not wording.compared:
         return type(error).__name__
     return f"{type(error).__name__}: {with_sorted_kinds(str(error).split(chr(10))[0])}"
 
 
 def with_sorted_kinds(line):
-    """A line of an error, in which the kinds of dtype are in the order of the alphabet."""
+    """Return a line of an error, in which the kinds of dtype are in the order of the alphabet."""
     return _KINDS.sub(lambda m: ", ".join(sorted(m[0].split(", "))), line)
 
 
@@ -122,7 +122,7 @@ def error_of(function, *args):
 
 
 def assert_same_error(program, *args):
-    """The program fails with the same class and first line, called eagerly and traced."""
+    """Check that the program fails with the same class and first line, called eagerly and traced."""
     expected = error_of(lambda *xs: program(jax.lax, *xs), *args)
     assert expected is not None, "JAX accepts this"
     assert error_of(lambda *xs: program(jitkit.lax, *xs), *args) == expected
@@ -149,7 +149,7 @@ def dtype_of(name):
 
 
 def edge_values(name):
-    """Zeros of both signs, small and large numbers, halves, infinities, nan; the extremes of integers."""
+    """Return zeros of both signs, small and large numbers, halves, infinities and nan; of integers the extremes."""
     dtype = dtype_of(name)
     if name == "bool":
         return np.array([True, False])
@@ -168,7 +168,7 @@ def edge_values(name):
 
 
 def pairs(values):
-    """Every value with every other."""
+    """Return every value with every other."""
     return np.repeat(values, len(values)), np.tile(values, len(values))
 
 

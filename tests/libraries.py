@@ -86,7 +86,7 @@ class Outcome(NamedTuple):
 
 
 def tests_of(library: Library) -> list[str]:
-    """The files of tests that a library has brought along, or those of them that are chosen."""
+    """Return the files of tests that a library has brought along, or those of them that are chosen."""
     (folder,) = importlib.util.find_spec(library.module).submodule_search_locations
     chosen = [f"{stem}_test.py" for stem in library.files.split()]
     there = sorted(pathlib.Path(folder).rglob("*_test.py"))
@@ -133,7 +133,7 @@ def run(library: Library, as_jax: bool) -> Outcome:
 
 
 def read(report: pathlib.Path) -> Outcome:
-    """What pytest's report says."""
+    """Return what pytest's report says."""
     suite = xml.etree.ElementTree.parse(report).getroot().find("testsuite")
     passed, reasons = set(), {}
     for case in suite.iter("testcase"):
@@ -147,7 +147,7 @@ def read(report: pathlib.Path) -> Outcome:
 
 
 def in_short(message: str) -> str:
-    """The first line of an error, without what changes from run to run."""
+    """Return the first line of an error, without what changes from run to run."""
     first = next((line for line in message.splitlines() if line.strip()), "")
     return re.sub(r"0x[0-9a-f]+|/\S+/", "...", first)[:160]
 
@@ -170,7 +170,9 @@ def digests(program: pathlib.Path) -> None:
 
 
 def example(name: str) -> tuple[int, int, str]:
-    """How many values a program has on JAX, how many of these have the same bits on jitkit, and what it says if it fails there."""
+    """Run a program on JAX and on jitkit. Return how many values it has, how many of these have the same bits on
+    jitkit, and what it says if it fails there.
+    """
     words = ["-W", "ignore", str(pathlib.Path(__file__).resolve()), "--digests", str(PROGRAMS / f"{name}.py")]
     found, said = [], ""
     for which in ([], ["-m", "jitkit.as_jax"]):
@@ -222,7 +224,7 @@ class Row(NamedTuple):
 
 
 def row_of(library: Library) -> Row:
-    """Both runs of a library, compared, and its examples."""
+    """Run a library on both, and return the comparison, with its examples."""
     reasons: Counter[str] = Counter()
     on_jax, here, ratio, values, equal = 0, 0, 0.0, 0, 0
     if library.files:
@@ -246,7 +248,7 @@ FAILS = "What fails of {}, by the first line of the error:"
 
 
 def written(page: str, rows: list[Row]) -> str:
-    """The page with these rows, and what it has of other libraries, in the order of `LIBRARIES`."""
+    """Return the page with these rows, and what it has of other libraries, in the order of `LIBRARIES`."""
     begin, end = "<!-- table -->\n", "<!-- end of table -->"
     before, _, rest = page.partition(begin)
     table, _, after = rest.partition(end)

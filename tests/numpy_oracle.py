@@ -52,17 +52,17 @@ def _values_are_of(library):
 
 
 def nn_of(jnp):
-    """The nn that goes with a numpy."""
+    """Return the nn that goes with a numpy."""
     return jax.nn if jnp is jax.numpy else jitkit.nn
 
 
 def linalg_of(jnp):
-    """The linalg that goes with a numpy."""
+    """Return the linalg that goes with a numpy."""
     return jnp.linalg
 
 
 def leaves(out):
-    """The arrays of a result, those of tuples and lists among them."""
+    """Return the arrays of a result, those of tuples and lists among them."""
     return [leaf for part in out for leaf in leaves(part)] if isinstance(out, (list, tuple)) else [out]
 
 
@@ -78,7 +78,9 @@ def has_other_values(name):
 
 
 def assert_same_jaxpr(row):
-    """The printed jaxprs are equal, unless a table says why they cannot be; so are the types of the results, weakness included."""
+    """Check that the printed jaxprs are equal, unless a table says why they cannot be; and the types of the results,
+    weakness included.
+    """
     name, program, *args = row
     theirs = jax.make_jaxpr(lambda *xs: program(jax.numpy, *xs))(*args)
     ours = jitkit.make_jaxpr(lambda *xs: program(jitkit.numpy, *xs))(*args)
@@ -91,7 +93,7 @@ def assert_same_jaxpr(row):
 
 
 def assert_same_results(name, how, ours, theirs, rtol):
-    """Types and weak types, and values up to rounding."""
+    """Check types, weak types, and values up to rounding."""
     ours, theirs = leaves(ours), leaves(theirs)
     assert len(ours) == len(theirs), f"{name}, {how}"
     for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
@@ -106,13 +108,13 @@ def assert_same_results(name, how, ours, theirs, rtol):
 
 
 def as_array_of(jnp):
-    """Numpy arrays become arrays of the library; Python scalars stay what they are."""
+    """Turn numpy arrays into arrays of the library; Python scalars stay."""
     return lambda x: jnp.asarray(x) if isinstance(x, np.ndarray) else x
 
 
 def check(rows, run=True, eager=True):
-    """All rows: the same jaxpr; and with `run` the same results as JAX's program, jitted and (with `eager`) called eagerly. Equal
-    jaxprs are equal programs: `make test` runs every other one of these, and all of the others.
+    """Check all rows: the same jaxpr; with `run` also the same results as JAX's program, jitted and (with `eager`)
+    called eagerly. Equal jaxprs are equal programs: of those `make test` runs every other one, of the rest all.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -125,7 +127,7 @@ def check(rows, run=True, eager=True):
 
 
 def check_results(rows, eager):
-    """The results of all rows, from one program of each library; ours of some rows operation by operation, too."""
+    """Check the results of all rows, from one program of each library; some of ours also operation by operation."""
     everything = [args for _, _, *args in rows]
 
     def program_of(jnp):
@@ -140,8 +142,9 @@ def check_results(rows, eager):
 
 
 def check_eager(row, jitted):
-    """The row called eagerly gives what JAX's jitted program gave. JAX, which compiles each operation, is called eagerly
-    only where that is something else."""
+    """Check that the eager row gives what JAX's jitted program gave. JAX, which compiles each operation, is called
+    eagerly only where that differs.
+    """
     name, program, *args = row
     ours = program(jitkit.numpy, *map(as_array_of(jitkit.numpy), args))
     tolerance = 1e-5 if is_known_to_differ(name) else 2e-6
@@ -153,7 +156,7 @@ def check_eager(row, jitted):
 
 
 def errors(row, library):
-    """The class and first line of the error that a row raises: called eagerly, and traced."""
+    """Return the class and first line of the error that a row raises: called eagerly, and traced."""
     _, program, *args = row
     jnp = _values_are_of(library)
     eagerly = error_of(lambda *xs: program(jnp, *map(as_array_of(jnp), xs)), *args)
@@ -167,7 +170,7 @@ def accepted(row):
 
 
 def check_error(row):
-    """The same errors, or none, eagerly and traced; at least one of the two."""
+    """Check for the same errors, or none, eagerly and traced; at least one of the two must fail."""
     theirs, ours = errors(row, jax), errors(row, jitkit)
     assert theirs != (None, None), "JAX accepts this"
     if not wording.compared or (JAX_VERSION >= (0, 12) and row[0] in REWORDED_IN_0_12):

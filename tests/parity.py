@@ -152,14 +152,14 @@ MODULES = {
 
 
 def module(library: Any, alias: str) -> Any:
-    """The module of a library that an alias stands for."""
+    """Return the module of a library that an alias stands for."""
     for part in filter(None, MODULES[alias][0].split(".")):
         library = getattr(library, part)
     return library
 
 
 def public_names(alias: str) -> list[str]:
-    """The names of our module that JAX's has, too. Primitives are listed apart."""
+    """Return the names of our module that JAX's has, too. Primitives are listed apart."""
     ours, theirs = module(jitkit, alias), module(jax, alias)
     return [
         name
@@ -175,7 +175,7 @@ def public_names(alias: str) -> list[str]:
 
 
 def namespace(library: Any) -> dict[str, Any]:
-    """What the names in a sample stand for."""
+    """Return what the names in a sample stand for."""
     names = {alias: module(library, alias) for alias in MODULES if "." not in alias and alias}
     return names | parity_samples.HELPERS | {"jax": library, "np": np}
 
@@ -194,11 +194,11 @@ class Sample:
         self.takes_key = "key" in re.findall(r"(?<![.\w])key\b", self.text)
 
     def evaluate(self, library: Any, values: dict[str, Any]) -> Any:
-        """The value of the expression."""
+        """Return the value of the expression."""
         return eval(self.code, namespace(library) | values)
 
     def traced(self, library: Any, operands: dict[str, Any]) -> Any:
-        """The jaxpr, in which the arrays among the operands are arguments, and other things are captured."""
+        """Return the jaxpr, in which the arrays among the operands are arguments, and other things are captured."""
         arguments = {k: v for k, v in operands.items() if isinstance(v, np.ndarray | np.generic | float)}
         rest = {k: v for k, v in operands.items() if k not in arguments}
         if self.takes_key:
@@ -206,7 +206,7 @@ class Sample:
         return library.make_jaxpr(lambda values: self.evaluate(library, values | rest))(arguments)
 
     def usual(self) -> dict[str, Any]:
-        """The operands that the sample reads."""
+        """Return the operands that the sample reads."""
         return {name: parity_samples.OPERANDS[name] for name in self.operands}
 
 
@@ -231,14 +231,14 @@ KINDS = {
 
 
 def operands_of_kind(sample: Sample, kind: str) -> dict[str, Any] | None:
-    """The sample's operands, floats replaced; None where it has none."""
+    """Return the sample's operands, floats replaced; None where it has none."""
     usual = sample.usual()
     floats = [name for name, value in usual.items() if value.dtype == np.float32]
     return usual | {name: KINDS[kind](usual[name]) for name in floats} if floats else None
 
 
 def attempt(function: Any, *args: Any) -> tuple[Any, Any]:
-    """A result and None; or None and the class and first line of an error."""
+    """Return a result and None; or None and the class and first line of an error."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         try:
@@ -252,7 +252,7 @@ def attempt(function: Any, *args: Any) -> tuple[Any, Any]:
 
 
 def same_program(sample: Sample, operands: dict[str, Any]) -> str | None:
-    """None where both print the same jaxpr, or raise the same error; otherwise what differs."""
+    """Return None if both print the same jaxpr, or raise the same error; else what differs."""
     (ours, our_error), (theirs, their_error) = (attempt(sample.traced, library, operands) for library in (jitkit, jax))
     if our_error or their_error:
         if our_error == their_error:
@@ -262,7 +262,7 @@ def same_program(sample: Sample, operands: dict[str, Any]) -> str | None:
 
 
 def same_result(ours: Any, theirs: Any) -> str | None:
-    """None where two results have the same structure and types, and values up to rounding."""
+    """Return None if two results have the same structure and types, and values up to rounding."""
     our_leaves, our_tree = jax.tree.flatten(_as_data(ours))
     their_leaves, their_tree = jax.tree.flatten(_as_data(theirs))
     if str(our_tree) != str(their_tree):
@@ -277,7 +277,7 @@ def same_result(ours: Any, theirs: Any) -> str | None:
 
 
 def _as_data(x: Any) -> Any:
-    """Arrays as numpy arrays with their types written beside them."""
+    """Turn arrays into numpy arrays with their types beside them."""
     is_ours, is_theirs = isinstance(x, jitkit.Array), isinstance(x, jax.Array)
     if is_ours or is_theirs:
         if "key<" in str(x.dtype):
@@ -299,7 +299,7 @@ def _same_numbers(a: np.ndarray, b: np.ndarray) -> str | None:
 
 
 def results(samples: list[Sample], library: Any) -> list[tuple[Any, Any]]:
-    """For each sample the arrays of its result, computed by one program; or the error."""
+    """Return, for each sample, the arrays of its result, computed by one program; or the error."""
     errors: list[Any] = []
 
     def everything(values: Any) -> Any:
@@ -323,7 +323,7 @@ class Row:
     different_kinds: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # by reason
 
     def markdown(self) -> str:
-        """The row of a table."""
+        """Return the row of a table."""
         kinds = [f"{self.same_kinds} same"] * bool(self.same_kinds)
         kinds += [f"{', '.join(dict.fromkeys(found))}: {reason}" for reason, found in self.different_kinds.items()]
         cells = [f"`{self.label}`", self.values, self.jaxpr, "; ".join(kinds)]
@@ -348,11 +348,11 @@ class Comparison:
             self.sections[SECTIONS[alias]] = self.section(alias)
 
     def unused(self) -> list[str]:
-        """Reasons for differences that there are not."""
+        """Return the reasons for differences that do not exist."""
         return [pattern for pattern, _ in REASONS if pattern not in self.used]
 
     def section(self, alias: str) -> list[Row]:
-        """The rows of a module."""
+        """Return the rows of a module."""
         programs, answers = (samples_of(alias, parity_samples.PROGRAMS), samples_of(alias, parity_samples.ANSWERS))
         programs += generic_samples(alias)
         outcomes: dict[str, list[Row]] = {}
@@ -368,7 +368,7 @@ class Comparison:
         return [joined(name, outcomes.get(name, [])) for name in names]
 
     def program_row(self, sample: Sample, ours: Any, theirs: Any, place: int = 0) -> Row:
-        """Results, jaxpr and other operands of a sample that records a program."""
+        """Return results, jaxpr and other operands of a sample that records a program."""
         if ours[1] or theirs[1]:
             found = None if ours[1] == theirs[1] else f"{ours[1]} is not {theirs[1]}"
         else:
@@ -387,7 +387,7 @@ class Comparison:
         return row
 
     def answer_row(self, sample: Sample) -> Row:
-        """The answer of a sample that records nothing."""
+        """Return the answer of a sample that records nothing."""
         ours, theirs = (attempt(sample.evaluate, library, {}) for library in (jitkit, jax))
         if ours[1] or theirs[1]:
             found = None if ours[1] == theirs[1] else f"{ours[1]} is not {theirs[1]}"
@@ -396,13 +396,13 @@ class Comparison:
         return Row(sample.name, self.verdict(sample.text, found, "equal"))
 
     def error_class_row(self, name: str) -> Row:
-        """Which of Python's errors a class of errors is."""
+        """Return which of Python's errors a class of errors is."""
         kinds = (TypeError, IndexError, ValueError, RuntimeError, Exception)
         ours, theirs = ([k for k in kinds if issubclass(getattr(lib.errors, name), k)] for lib in (jitkit, jax))
         return Row(name, self.verdict(f"errors.{name}", None if ours == theirs else f"{ours} is not {theirs}", "equal"))
 
     def verdict(self, text: str, found: str | None, good: str) -> str:
-        """`good`, or the reason for what was found."""
+        """Return `good`, or the reason for what was found."""
         if found is None:
             return good
         later = [(pattern, reason) for pattern, _, reason in LATER_REASONS] if IS_LATER else []
@@ -415,7 +415,7 @@ class Comparison:
 
 
 def joined(name: str, rows: list[Row]) -> Row:
-    """One row for all samples of a name: the worst of each."""
+    """Return one row for all samples of a name: the worst of each."""
     if not rows:
         return Row(name)
     columns = []
@@ -430,7 +430,7 @@ def joined(name: str, rows: list[Row]) -> Row:
 
 
 def samples_of(alias: str, table: dict[str, str]) -> list[Sample]:
-    """The samples that a table has for a module. Where there is no module, a row is about the whole expression."""
+    """Return the samples that a table has for a module. Where there is no module, a row is about the whole expression."""
     found = []
     for line in filter(None, map(str.strip, table.get(alias, "").splitlines())):
         named = re.match(r"(\w+): ", line)
@@ -441,7 +441,7 @@ def samples_of(alias: str, table: dict[str, str]) -> list[Sample]:
 
 
 def generic_samples(alias: str) -> list[Sample]:
-    """The samples of names that take one operand, or two: for each, the first form that JAX accepts."""
+    """Return the samples of names that take one operand, or two: for each, the first form that JAX accepts."""
     found = []
     for number, table in ((1, parity_samples.ONE_OPERAND), (2, parity_samples.TWO_OPERANDS)):
         for name in table.get(alias, []):
@@ -473,7 +473,7 @@ texts of errors are compared by the other tests.
 
 
 def render_section(heading: str, rows: list[Row]) -> str:
-    """The table of a section."""
+    """Return the table of a section."""
     title = f"`{heading}`" if heading.startswith("jitkit") else heading
     lines = [
         f"## {title}\n",
@@ -501,7 +501,7 @@ RULE_REASONS = {
 
 
 def render_primitives() -> str:
-    """The names of primitives, and which rules they have."""
+    """Return the names of primitives, and which rules they have."""
     all_rooms.enter()
     ours = {name: str(getattr(jitkit.lax, name)) for name in dir(jitkit.lax) if name.endswith("_p")}
     same = [f"`{name}`" for name, printed in ours.items() if printed == str(getattr(jax.lax, name, None))]
@@ -596,7 +596,7 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
 
 
 def render_on_purpose() -> str:
-    """What differs on purpose."""
+    """Return what differs on purpose."""
     lines = ["## Other than JAX on purpose\n", "| | in JAX 0.10 and 0.12 | here |", "|---|---|---|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in ON_PURPOSE)]) + "\n"
 
@@ -623,7 +623,7 @@ Those are compared by values there.
 
 
 def rule_of(name: str, kind: str) -> str:
-    """What the table says of a primitive's rule."""
+    """Return what the table says of a primitive's rule."""
     ours, theirs = (any(str(primitive) == name for primitive in table) for table in RULES[kind])
     if (kind, name) in RULE_REASONS:
         return RULE_REASONS[kind, name]
@@ -633,7 +633,7 @@ def rule_of(name: str, kind: str) -> str:
 
 
 def render_later() -> str:
-    """What differs from later versions only."""
+    """Return what differs from later versions only."""
     lines = [
         "## JAX 0.12\n",
         "jitkit follows the JAX that is installed: with 0.12 it prints, and computes, what 0.12 does, in all rows of this page but these,",
@@ -656,7 +656,9 @@ NO_NAMES = (
 
 
 def missing() -> dict[str, list[str]]:
-    """The public names of JAX's modules that ours have not, or are not. (What a later version of JAX was found to have is kept.)"""
+    """Return the public names of JAX's modules that ours have not, or are not. (What a later version of JAX was found
+    to have is kept.)
+    """
     found = {}
     for inside, known in names_of_jax.BY_MODULE.items():
         theirs, ours = (imported(".".join(filter(None, [library, inside]))) for library in ("jax", "jitkit"))
@@ -666,7 +668,7 @@ def missing() -> dict[str, list[str]]:
 
 
 def imported(name: str) -> Any:
-    """The module of a name; None where there is none."""
+    """Return the module of a name; None where there is none."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
@@ -674,7 +676,7 @@ def imported(name: str) -> Any:
 
 
 def names_module(names: dict[str, list[str]]) -> str:
-    """The text of `names_of_jax` for these names."""
+    """Return the text of `names_of_jax` for these names."""
     before, _, after = NAMES.read_text(encoding="utf-8").partition('_TABLE = """\\\n')
     lines = [
         textwrap.fill(f"{inside}: {' '.join(found)}", 118, break_on_hyphens=False) for inside, found in names.items()
@@ -683,7 +685,7 @@ def names_module(names: dict[str, list[str]]) -> str:
 
 
 def render_missing(names: dict[str, list[str]]) -> str:
-    """What JAX has besides."""
+    """Return what JAX has besides."""
     lines = [
         f"- `{'.'.join(filter(None, ['jax', inside]))}`: {', '.join(f'`{name}`' for name in found)}"
         for inside, found in names.items()
@@ -700,7 +702,7 @@ ask for at import. What is in the others, and in `jax.extend` and `jax.example_l
 
 
 def render(comparison: Comparison) -> str:
-    """The page."""
+    """Return the page."""
     rows = [row for rows in comparison.sections.values() for row in rows]
     compared = [row for row in rows if row.values != "not compared"]
     clean = [row for row in compared if row.values == "equal" and row.jaxpr in ("", "same")]
@@ -722,13 +724,13 @@ def render(comparison: Comparison) -> str:
 
 
 def sweep_section() -> str:
-    """What the sweep over functions has tried. (It stands on this module.)"""
+    """Return what the sweep over functions has tried. (It stands on this module.)"""
     text: str = importlib.import_module("sweep").render()
     return text
 
 
 def main() -> int:
-    """The program."""
+    """Return the program."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--check", action="store_true", help="exit 1 unless the page is fresh")

@@ -47,18 +47,18 @@ FORMS = {1: ("{}(x)", "{}(i)", "{}(jnp.concatenate([x, x], 1))"), 2: ("{}(x, y)"
 
 
 def within(manager, function):
-    """The value of a function in a `with` block."""
+    """Return the value of a function in a `with` block."""
     with manager:
         return function()
 
 
 def mul(a, b):
-    """A function to be jitted."""
+    """Return a function to be jitted."""
     return a * b + 1
 
 
 def new_class():
-    """A class without registration, made anew for each library."""
+    """Return a class without registration, made anew for each library."""
 
     class Pair:
         def __init__(self, *_):
@@ -78,12 +78,12 @@ def new_class():
 
 
 def new_dataclass():
-    """The same, a dataclass of a datum `a` and a setting `b`."""
+    """Return the same, a dataclass of a datum `a` and a setting `b`."""
     return dataclasses.make_dataclass("Data", ["a", "b"])
 
 
 def keyed(pair):
-    """How the class is flattened, with keys."""
+    """Return how the class is flattened, with keys."""
     return (("first", 1), ("second", 2)), None
 
 

@@ -58,7 +58,7 @@ jit_options = st.one_of(
 
 
 def static_names(options):
-    """The names of the parameters that are static with these options."""
+    """Return the names of the parameters that are static with these options."""
     nums, names = options.get("static_argnums", ()), options.get("static_argnames", ())
     nums = nums if isinstance(nums, tuple) else (nums,)
     names = names if isinstance(names, tuple) else (names,)
@@ -67,7 +67,7 @@ def static_names(options):
 
 @st.composite
 def call_sequences(draw):
-    """Options of `jit`, and the arguments of some calls, of which few are different, so that many calls hit."""
+    """Draw options of `jit`, and the arguments of some calls, few of which are different, so that many calls hit."""
     options = draw(jit_options)
     static = static_names(options)
     values = st.sampled_from(STATICS).map(lambda value: ("value", value))
@@ -88,7 +88,7 @@ def call_sequences(draw):
 
 
 def build(described, lib, jnp):
-    """The argument that is described."""
+    """Return the argument that is described."""
     kind, *parts = described
     if kind == "value":
         return parts[0]

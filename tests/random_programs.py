@@ -26,7 +26,7 @@ Pair = collections.namedtuple("Pair", "left right")
 
 
 def pack(layout: Layout, leaves: Iterator[Any]) -> Any:
-    """A tree of this layout of the next leaves."""
+    """Return a tree of this layout of the next leaves."""
     if layout.kind == "leaf":
         return next(leaves)
     if layout.kind == "none":
@@ -38,7 +38,7 @@ def pack(layout: Layout, leaves: Iterator[Any]) -> Any:
 
 
 def unpack(layout: Layout, tree: Any) -> list[Any]:
-    """The leaves of a tree, in the order in which they were packed."""
+    """Return the leaves of a tree, in the order in which they were packed."""
     if layout.kind == "leaf":
         return [tree]
     if layout.kind == "none":
@@ -123,7 +123,7 @@ STATIC = ("times n", "n times", "first n", "iota n", "n decides")
 
 
 def like(setting: Setting, value: Any, model: Any) -> Any:
-    """A value of the shape and dtype of another one, made of the value: what a loop may carry on with."""
+    """Return a value of the shape and dtype of another one, made of the value: what a loop may carry on with."""
     jnp = setting.jnp
     return jnp.broadcast_to(jnp.sum(value), jnp.shape(model)).astype(jnp.result_type(model))
 
@@ -149,7 +149,7 @@ def apply_control_flow(setting: Setting, instruction: Instruction, xs: list[Any]
         return like(setting, value, model) if agree else value
 
     def step(name: str, state: Any, *more: Any) -> Any:
-        """The next carry: the first leaf becomes what the body makes of it, the others stay."""
+        """Return the next carry: the first leaf becomes what the body makes of it, the others stay."""
         leaves = unpack(layout, state)
         known = leaves[1:] if not closed else rest
         return packed([part(name, body, [leaves[0], *more, *known], leaves[0]), *leaves[1:]])
@@ -226,7 +226,7 @@ def apply_vmap(setting: Setting, instruction: Instruction, xs: list[Any]) -> Any
 
 
 def apply_static(setting: Setting, op: str, x: Any) -> Any:
-    """What a static number is for: counts, shapes, and decisions of Python."""
+    """Return what a static number is for: counts, shapes, and decisions of Python."""
     n = setting.n
     if op == "n times":
         return functools.reduce(lambda value, _: setting.jnp.sin(value), range(n), x)
@@ -299,7 +299,7 @@ def run(setting: Setting, program: Program, args: tuple[Any, ...]) -> tuple[Any,
 
 
 def without(program: Program, failed: set[int]) -> Program:
-    """The program with instructions that only return their operand, in place of those with these ids."""
+    """Return the program with instructions that only return their operand, in place of those with these ids."""
 
     def mended(instruction: Instruction) -> Instruction:
         if id(instruction) in failed:

@@ -24,7 +24,7 @@ from random_programs import (
 
 @st.composite
 def layouts(draw: Any, leaves: int, depth: int = 2) -> Layout:
-    """A tree of this many leaves, in containers up to `depth` inside of each other."""
+    """Return a tree of this many leaves, in containers up to `depth` inside of each other."""
     if leaves == 1 and (depth == 0 or draw(st.booleans())):
         return LEAF
     if depth == 0:
@@ -40,7 +40,7 @@ def layouts(draw: Any, leaves: int, depth: int = 2) -> Layout:
 
 @st.composite
 def instructions(draw: Any, known: int, depth: int) -> Instruction:
-    """One instruction over `known` values."""
+    """Return one instruction over `known` values."""
     value = st.integers(max(0, known - 5), known - 1) if draw(st.booleans()) else st.integers(0, known - 1)
     index = st.sampled_from(
         (0, -1, slice(None, None, 2), slice(1, None), (Ellipsis, 0), None, slice(None, None, -1), [0, 1, 0])
@@ -133,7 +133,9 @@ def instructions(draw: Any, known: int, depth: int) -> Instruction:
 
 @st.composite
 def programs(draw: Any, arity: int, depth: int = 2, single: bool = False) -> Program:
-    """A program over `arity` arguments, with jits, batches, conditionals and loops inside of each other up to `depth`."""
+    """Return a program over `arity` arguments, with jits, batches, conditionals and loops inside of each other up to
+    `depth`.
+    """
     written: list[Instruction] = []
     for _ in range(draw(st.integers(1, 4 if single else 8))):
         written.append(draw(instructions(arity + len(written), depth)))
@@ -149,7 +151,7 @@ SHAPES = ((), (3,), (2, 3), (1, 3), (3, 3), (0,))
 
 @st.composite
 def arguments(draw: Any) -> Any:
-    """An argument: a numpy array of some dtype and shape, or a Python scalar."""
+    """Return an argument: a numpy array of some dtype and shape, or a Python scalar."""
     if draw(st.integers(0, 5)) == 0:
         return draw(st.sampled_from((2, 0.5, True, -1)))
     shape = draw(st.sampled_from(SHAPES))

@@ -90,7 +90,7 @@ other = jax.jit(lambda x, y: (x * y).sum())
 
 
 def by_default(wanted):
-    """What is made and computed in a block of `default_device`."""
+    """Return what is made and computed in a block of `default_device`."""
     with jax.default_device(wanted):
         made = jnp.arange(3.0) + 1
         show(f"made by default on {wanted}", lambda: [made, jnp.ones(2), jax.device_put(np.ones(2)), jax.random.key(0)])
@@ -108,7 +108,7 @@ def by_default(wanted):
 
 
 def afterwards(y):
-    """What becomes of it outside."""
+    """Return what happens to it outside."""
     show("jit", lambda: [f(y, y), f(y, x), f(x, y), f(a, y)])
     show("eager", lambda: [y + x, y * 2, jnp.sin(y), y[1], *y])
     show("captured", jax.jit(lambda x: x + y), x)

@@ -39,7 +39,7 @@ PLACED = {
 
 
 def of_all(g):
-    """What is done with a function of two arrays."""
+    """Return what is done with a function of two arrays."""
 
     def total(x, y):
         return g(x, y)[0].sum()
@@ -85,7 +85,7 @@ def show(name, function):
 
 
 def value(fun, args):
-    """Results, rounded, and where they are."""
+    """Return results, rounded, and where they are."""
     leaves = jax.tree.leaves(fun(*args))
     return [(np.round(np.asarray(x, np.float64), 3).tolist(), str(x.sharding)) for x in leaves]
 

@@ -73,7 +73,7 @@ REASONS: tuple[tuple[str, str], ...] = (
 
 
 def public_functions() -> Iterator[tuple[str, Any, Any]]:
-    """The functions that both have: path, ours, JAX's."""
+    """Yield the functions that both have: path, ours, JAX's."""
     owners: dict[str, Callable[[Any], Any]] = {
         inside: lambda lib, inside=inside: importlib.import_module(".".join(filter(None, (lib.__name__, inside))))
         for inside in MODULES
@@ -87,7 +87,7 @@ def public_functions() -> Iterator[tuple[str, Any, Any]]:
 
 
 def _is_called_by_users(x: Any) -> bool:
-    """Functions and classes; not those of errors, nor of arrays, which the library makes."""
+    """Whether a function or class is called by users: not an error, nor an array, which the library makes."""
     return callable(x) and not (isinstance(x, type) and issubclass(x, Exception | jax.Array | jitkit.Array))
 
 
@@ -99,7 +99,7 @@ def _attribute(owner: Any, name: str) -> Any:
 
 
 def parameters(function: Any) -> dict[str, inspect.Parameter] | None:
-    """By name, in the order of a call; None for a function that does not say (of C++)."""
+    """Return the parameters by name, in the order of a call; None for a function of C++ that does not say."""
     try:
         found = list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError):
@@ -109,7 +109,7 @@ def parameters(function: Any) -> dict[str, inspect.Parameter] | None:
 
 
 def default(p: inspect.Parameter) -> str:
-    """What a default is, in a form that both libraries share."""
+    """Return what a default is, in a form that both libraries share."""
     value = p.default
     if value is inspect.Parameter.empty:
         return ""
@@ -119,13 +119,13 @@ def default(p: inspect.Parameter) -> str:
 
 
 def shown(p: inspect.Parameter) -> str:
-    """A parameter as it is written."""
+    """Return a parameter as it is written."""
     stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
     return f"{stars}{p.name}" + (f"={default(p)}" if default(p) else "")
 
 
 def differences(ours: Any, theirs: Any) -> dict[str, str]:
-    """By the name of a parameter, what differs: empty where a call of one is a call of the other."""
+    """Return what differs, by the name of a parameter: nothing if a call of one is a call of the other."""
     ours, theirs = parameters(ours), parameters(theirs)
     if ours is None or theirs is None:
         return {}
@@ -161,11 +161,11 @@ class Row:
     found: dict[str, str]
 
     def reason(self, parameter: str) -> tuple[str, str] | None:
-        """The pattern that knows this difference, and the reason."""
+        """Return the pattern that knows this difference, and the reason."""
         return next((row for row in REASONS if re.match(row[0], f"{self.path}: {parameter}")), None)
 
     def markdown(self) -> str:
-        """The row of the table."""
+        """Return the row of the table."""
         by_reason: dict[str, list[str]] = {}
         for name, text in self.found.items():
             reason = self.reason(name)
@@ -175,17 +175,17 @@ class Row:
         return "|" + "|".join(f" {cell.replace('|', chr(92) + '|')} " if cell else " " for cell in cells) + "|"
 
     def unexpected(self) -> list[str]:
-        """Differences without a reason."""
+        """Return the differences without a reason."""
         return [f"{self.path}: {text}" for name, text in self.found.items() if self.reason(name) is None]
 
 
 def rows() -> list[Row]:
-    """One for each public function, and each method of public classes."""
+    """Return one for each public function, and each method of public classes."""
     return [Row(path, signature_text(ours), differences(ours, theirs)) for path, ours, theirs in public_functions()]
 
 
 def signature_text(function: Any) -> str:
-    """The parameters as they are written, without annotations."""
+    """Return the parameters as they are written, without annotations."""
     known = parameters(function)
     if known is None:
         return ""
@@ -210,7 +210,7 @@ same kind, and with the same defaults. The others say what differs, and why.
 
 
 def render() -> str:
-    """The section of the page."""
+    """Return the section of the page."""
     everything = rows()
     same = sum(not row.found for row in everything)
     head = "## Signatures\n\n" + TEXT.format(count=len(everything), same=same)

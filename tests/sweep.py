@@ -64,7 +64,7 @@ LARGEST_HESSIAN = 9  # elements of what is derived twice
 
 
 def share(text: str) -> int:
-    """A number that a text always has: who takes each nth cell asks it."""
+    """Return a number that a text always has: who takes each nth cell asks it."""
     return zlib.crc32(text.encode())
 
 
@@ -87,7 +87,7 @@ class Outcome:
 
 
 def outcome_of(function: Callable[[], Outcome]) -> Outcome:
-    """What a function finds; or the error that it ends in; and its warnings."""
+    """Return what a function finds; or the error that it ends in; and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -99,20 +99,20 @@ def outcome_of(function: Callable[[], Outcome]) -> Outcome:
 
 
 def error_class(error: Exception) -> str:
-    """The name of a class of errors; those of XLA have several."""
+    """Return the name of a class of errors; those of XLA have several."""
     name = type(error).__name__
     is_of_lowering = str(error).startswith("Cannot lower jaxpr with verifier errors")
     return "XLA" if is_of_lowering or name in ("XlaRuntimeError", "JaxRuntimeError", "MLIRError") else name
 
 
 def first_words(warning: warnings.WarningMessage) -> str:
-    """The class of a warning and its first words."""
+    """Return the class of a warning and its first words."""
     words = re.sub(r"jitkit|jax", "jax", str(warning.message)).split()
     return f"{warning.category.__name__}: {' '.join(words[:4])}"
 
 
 def seen(leaf: Any) -> tuple[str, Any]:
-    """A leaf's type in words, and its values."""
+    """Return a leaf's type in words, and its values."""
     if isinstance(leaf, jax.Array | jitkit.Array):
         if "key<" in str(leaf.dtype):
             library = jitkit if isinstance(leaf, jitkit.Array) else jax
@@ -122,7 +122,7 @@ def seen(leaf: Any) -> tuple[str, Any]:
 
 
 def of_result(library: Any, result: Any) -> Outcome:
-    """The leaves of a result."""
+    """Return the leaves of a result."""
     leaves = [seen(leaf) for leaf in library.tree.leaves(result)]
     return Outcome(types=tuple(t for t, _ in leaves), values=[v for _, v in leaves])
 
@@ -133,7 +133,7 @@ def is_data(x: Any) -> bool:
 
 
 def total(library: Any, result: Any) -> Any:
-    """One number for `grad`, in which each element of each float leaf has another weight."""
+    """Return one number for `grad`, in which each element of each float leaf has another weight."""
     numpy = library.numpy
     parts = [numpy.float32(0)]
     for leaf in library.tree.leaves(result):
@@ -163,7 +163,7 @@ class Tried:
         self.rest = {k: v for k, v in self.data.items() if k not in self.floats}
 
     def ways(self) -> list[str]:
-        """The traced ways that make sense here."""
+        """Return the traced ways that make sense here."""
         ways = ["jit"] if self.kind != "numpy" else []
         if ways and any(isinstance(v, np.ndarray) for v in self.data.values()):
             ways.append("vmap")
@@ -181,14 +181,14 @@ class Tried:
         return ways
 
     def at_once(self) -> Outcome:
-        """Called with arrays of the library."""
+        """Call with arrays of the library."""
         arrays = self.data
         if self.kind != "numpy":
             arrays = {k: self.library.numpy.asarray(v) if _is_array(v) else v for k, v in arrays.items()}
         return outcome_of(lambda: of_result(self.library, self._value(arrays)))
 
     def traced(self, way: str) -> Outcome:
-        """The jaxpr of a way."""
+        """Return the jaxpr of a way."""
 
         def trace() -> Outcome:
             batched = "vmap" in way
@@ -249,7 +249,7 @@ _OPTIONS = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_pas
 
 
 def run(library: Any, programs: list[Any]) -> list[Outcome]:
-    """The results of jaxprs with their arguments, computed by one program; where that fails, by halves."""
+    """Return the results of jaxprs with their arguments, computed by one program; where that fails, by halves."""
     if not programs:
         return []
     evaluate = library.core.eval_jaxpr
@@ -275,7 +275,7 @@ def run(library: Any, programs: list[Any]) -> list[Outcome]:
 
 
 def difference(ours: Outcome, theirs: Outcome) -> str | None:
-    """What differs between two outcomes, in a word and in words."""
+    """Return what differs between two outcomes, in a word and in words."""
     if ours.error or theirs.error:
         if theirs.error in ACCIDENTS and ours.error in REFUSALS:
             return None
@@ -340,7 +340,7 @@ class Report:
             self.found[cell] = what
 
     def unexpected(self) -> list[str]:
-        """What differs and is not known to, and what is known to differ and does not."""
+        """Return what differs and is not known to, and what is known to differ and does not."""
         rows = known()
         new = [f"{cell}\n    {what}" for cell, what in self.found.items() if cell not in rows]
         return new + [f"no longer different: {cell}" for cell in rows if cell in self.tried - self.found.keys()]
@@ -348,7 +348,7 @@ class Report:
 
 @functools.cache
 def known() -> dict[str, str]:
-    """The cells that are known to differ, and why: a line with # is the reason for the lines below it."""
+    """Return the cells that are known to differ, and why: a line with # is the reason for the lines below it."""
     rows, reason = {}, ""
     for line in filter(None, map(str.strip, KNOWN.read_text(encoding="utf-8").splitlines())):
         if line.startswith("#"):
@@ -360,7 +360,7 @@ def known() -> dict[str, str]:
 
 @functools.cache
 def known_by_call() -> dict[str, set[str]]:
-    """The kinds of operand of the known cells of each call."""
+    """Return the kinds of operand of the known cells of each call."""
     found: dict[str, set[str]] = {}
     for cell in known():
         call, kind, _ = cell.rsplit(" | ", 2)
@@ -375,7 +375,7 @@ class Everything:
     kept_in: str | None = None
 
     def kinds(self, call: Call) -> list[str]:
-        """The kinds of operand that a call is tried with."""
+        """Return the kinds of operand that a call is tried with."""
         return call.kinds()
 
     def is_called(self, call: Call, kind: str) -> bool:
@@ -387,7 +387,7 @@ class Everything:
         return True
 
     def of_jax(self, call: Call) -> dict[tuple[str, str], Outcome]:
-        """JAX's side of a call."""
+        """Return JAX's side of a call."""
         if self.kept_in is None:
             return self._made(call)
         sources = [
@@ -416,7 +416,9 @@ class Some(Everything):
     run_one_in: int = 12
 
     def kinds(self, call: Call) -> list[str]:
-        """The first kind, and others in turns; of a call with another keyword, or a further one of a function, one."""
+        """Return the first kind, and others in turns; of a call with another keyword, or a further one of a function,
+        one.
+        """
         usual, *others = call.kinds()
         start = share(call.text)
         if call.is_of_keyword or call.is_further:
@@ -426,17 +428,17 @@ class Some(Everything):
         return [kind for kind in call.kinds() if kind in chosen | known_by_call().get(call.text, set())]
 
     def is_called(self, call: Call, kind: str) -> bool:
-        """Arrays of numpy always; of the others one in so many."""
+        """Whether a call is made: with numpy's arrays always, with the others one in so many."""
         is_known = kind in known_by_call().get(call.text, ())
         return kind == "numpy" or is_known or share(f"{call.text} {kind}") % self.called_one_in == 0
 
     def is_run(self, cell: str) -> bool:
-        """One in so many."""
+        """Return one in so many."""
         return bool(cell) and share(cell) % self.run_one_in == 0
 
 
 def outcomes(library: Any, call: Call, depth: Everything) -> dict[tuple[str, str], Outcome]:
-    """The outcomes of a call, by kind and way."""
+    """Return the outcomes of a call, by kind and way."""
     found = {}
     for kind in depth.kinds(call):
         tried = Tried(library, call, kind)
@@ -484,12 +486,12 @@ def sweep_call(report: Report, call: Call, depth: Everything) -> None:
 
 
 def shard(number: int) -> list[Call]:
-    """The calls of one of the shards, which are alike in size."""
+    """Return the calls of one of the shards, which are alike in size."""
     return [call for call in calls_of() if share(call.text) % SHARDS == number]
 
 
 def calls_of(module: str | None = None) -> Iterator[Call]:
-    """The calls of a module, or of all."""
+    """Yield the calls of a module, or of all."""
     for name in [module] if module else sweep_calls.MODULES:
         yield from sweep_calls.calls(name)
 
@@ -513,7 +515,7 @@ a refusal counts as the same. The cells are those of `make test-tails`; `make sw
 
 
 def render() -> str:
-    """The section of `docs/parity.md`."""
+    """Return the section of `docs/parity.md`."""
     rows, total_of = [], collections.Counter[type]()
     different = collections.Counter(cell.rsplit(" | ", 2)[0] for cell in known())
     for module in sweep_calls.MODULES:
@@ -532,13 +534,13 @@ def render() -> str:
 
 
 def number_of_cells(call: Call, depth: Everything) -> int:
-    """How many cells a call has: all ways, and its warnings."""
+    """Return how many cells a call has: all ways, and its warnings."""
     kinds = depth.kinds(call)
     return sum(1 + depth.is_called(call, kind) + len(Tried(jitkit, call, kind).ways()) for kind in kinds)
 
 
 def main() -> int:
-    """The program."""
+    """Return the program."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--module", choices=list(sweep_calls.MODULES), help="only this module")
     parser.add_argument("--only", default="", help="only calls in which this is found, a regular expression")

@@ -83,7 +83,7 @@ NOT_FINITE_COMPLEX = (
 
 
 def _filled(values: tuple[Any, ...], dtype: Any = np.float32) -> Callable[[Any], Any]:
-    """The operand's shape, with these values in it, one after another."""
+    """Return the operand's shape, with these values in it, one after another."""
     return lambda x: np.resize(np.array(values, dtype), np.shape(x)) if np.ndim(x) else np.array(values[0], dtype)
 
 
@@ -141,15 +141,15 @@ class Call:
         return "key" in re.findall(r"(?<![.\w=])key\b(?!=)", self.text)
 
     def evaluate(self, library: Any, values: dict[str, Any]) -> Any:
-        """The value of the expression."""
+        """Return the value of the expression."""
         return eval(self.code, _namespace(library) | values)
 
     def usual(self) -> dict[str, Any]:
-        """The operands that it reads."""
+        """Return the operands that it reads."""
         return {name: parity_samples.OPERANDS[name] for name in _names(self.code) if name in parity_samples.OPERANDS}
 
     def operands(self, kind: str) -> dict[str, Any] | None:
-        """Its operands, floats replaced; None where that makes no other call."""
+        """Return its operands, floats replaced; None where that makes no other call."""
         usual = self.usual()
         floats = [name for name, value in usual.items() if value.dtype == np.float32]
         if not floats:
@@ -157,7 +157,7 @@ class Call:
         return usual | {name: KINDS[kind](usual[name]) for name in floats}
 
     def kinds(self) -> list[str]:
-        """The kinds of operand that it is tried with."""
+        """Return the kinds of operand that it is tried with."""
         names = KEYWORD_KINDS if self.is_of_keyword else KINDS
         if re.search(r"while_loop|fori_loop\(0, s,", self.text):
             names = ("float32", "a list", "None")  # from 0, or from -inf, a loop never ends
@@ -172,7 +172,7 @@ def _names(code: Any) -> Iterator[str]:
 
 
 def calls(module: str) -> list[Call]:
-    """The calls of a module's functions."""
+    """Return the calls of a module's functions."""
     texts, further = [], set()
     for alias in MODULES[module]:
         texts += [sample.text for sample in parity.samples_of(alias, parity_samples.PROGRAMS)]
@@ -199,7 +199,7 @@ _STATS = (
 
 
 def _of_distributions() -> list[str]:
-    """A call of each function of each distribution of one number, of those that both have."""
+    """Return a call of each function of each distribution of one number, of those that both have."""
     texts = list(_STATS)
     for family, ours in vars(jitkit.scipy.stats).items():
         module = getattr(jax.scipy.stats, family, None)
@@ -306,7 +306,7 @@ KEYWORDS = {
 
 
 def _with_keywords(plain: list[Call]) -> Iterator[str]:
-    """The first call of each function, with each of the keywords that it leaves out."""
+    """Yield the first call of each function, with each of the keywords that it leaves out."""
     seen = set()
     names = _namespace(jax) | {name: jax.numpy.asarray(value) for name, value in parity_samples.OPERANDS.items()}
     for call in plain:

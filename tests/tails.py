@@ -11,21 +11,21 @@ with_tails = True  # whether this run has everything; `make test` sets it to Fal
 
 
 def some_of(values, count=3):
-    """Of a table that one test goes through: all, or in `make test` the first and then one in so many."""
+    """Return all values of a table that one test goes through; in `make test` only the first, and then one in so many."""
     return values if with_tails else values[::count]
 
 
 def keeping(values, *kept):
-    """Values for `parametrize`, of which `make test` takes those that are named."""
+    """Return values for `parametrize`; `make test` takes only those that are named."""
     assert set(kept) <= set(values), "what is kept is one of the values"
     return [value if value in kept else pytest.param(value, marks=pytest.mark.tail) for value in values]
 
 
 def one_in(count, values):
-    """Values for `parametrize`, of which `make test` takes the first, and then one in so many."""
+    """Return values for `parametrize`; `make test` takes the first, and then one in so many."""
     return [value if i % count == 0 else pytest.param(value, marks=pytest.mark.tail) for i, value in enumerate(values)]
 
 
 def one_row_in(count, rows):
-    """The same for several parameters at once, a tuple of values each."""
+    """Return the same for several parameters at once, a tuple of values each."""
     return [row if i % count == 0 else pytest.param(*row, marks=pytest.mark.tail) for i, row in enumerate(rows)]

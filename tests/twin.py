@@ -54,7 +54,7 @@ def same_as_jax(program):
 
 
 def difference(ours, theirs, where="the result"):
-    """The first place where two pieces of plain data differ, in words; None when they are equal."""
+    """Return the first place where two pieces of plain data differ, in words; None when they are equal."""
     if type(ours) is type(theirs) and isinstance(ours, list | tuple | dict) and len(ours) == len(theirs):
         pairs = zip(ours, theirs, strict=True)
         if isinstance(ours, dict):
@@ -69,12 +69,14 @@ def difference(ours, theirs, where="the result"):
 
 
 def outcome(program, /, *modules, **kwargs):
-    """What the program returns, as plain data; what it raises is no result."""
+    """Return what the program returns, as plain data; what it raises is no result."""
     return plain(program(*modules, **kwargs))
 
 
 def raised(function, *args, **kwargs):
-    """The class and the first line of what a call raises; its result, in a way that equals no error, when it raises nothing."""
+    """Return the class and the first line of what a call raises; its result, in a way that equals no error, when it
+    raises nothing.
+    """
     try:
         result = function(*args, **kwargs)
     except Exception as error:
@@ -83,7 +85,7 @@ def raised(function, *args, **kwargs):
 
 
 def warned(function, *args, **kwargs):
-    """The first lines of the warnings of a call."""
+    """Return the first lines of the warnings of a call."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         function(*args, **kwargs)
@@ -104,7 +106,9 @@ _NAMES = [
 
 
 def words(text):
-    """A sentence without what cannot be the same: addresses, and the names of classes that JAX does not show to users."""
+    """Return a sentence without what cannot be the same: addresses, and the names of classes that JAX does not show to
+    users.
+    """
     text = _ADDRESS.sub("", text)
     for pattern, name in _NAMES:
         text = pattern.sub(name, text)
@@ -117,7 +121,7 @@ def aval_text(aval):
 
 
 def plain(x):
-    """A value as plain data."""
+    """Return a value as plain data."""
     if isinstance(x, BaseException):
         return type(x).__name__, words(str(x).split("\n")[0])
     if isinstance(x, (Tracer, jax.core.Tracer)):
@@ -145,7 +149,7 @@ def plain(x):
 
 @contextlib.contextmanager
 def both_with(**options):
-    """Options of the same name in both systems, until the block ends."""
+    """Set options of the same name in both systems, until the block ends."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(jitkit.config.override(**options))
         for name, value in options.items():
