@@ -1,17 +1,15 @@
 """optimised HLO -> by instruction: the equations that it came from, and how that is known
 
-Most instructions have the names of their equations. If an instruction of one equation runs a computation, such as the
-function that a reduction applies, that computation is part of the equation. The compiler put in the instructions
-without a name, or a rewrite lost their names. Two rules say where these belong, from the data alone; they are facts,
-not guesses:
+Most instructions have the names of their equations. If an instruction of one equation runs a computation, such as the function that a
+reduction applies, that computation is part of the equation. The compiler put in the instructions without a name, or a rewrite lost their
+names. Two rules say where these belong, from the data alone; they are facts, not guesses:
 
 - An instruction that only moves, arranges or rounds a value belongs to the equations of the instruction that made the
   value. If it moves an argument of the program, or a constant, it belongs to the equations that read it.
 - An instruction whose readers, however far on, are all of one equation belongs to that equation. The equation of a
   result counts as its reader.
 
-The rest is guessed: such an instruction serves the equations of its readers, or of what it reads. Guesses are kept
-apart.
+The rest is guessed: such an instruction serves the equations of its readers, or of what it reads. Guesses are kept apart.
 
 JAX: jax/_src/source_info_util.py:NameStack
 """
@@ -48,10 +46,10 @@ _NAME = re.compile(r"%([\w.<>-]+)")
 class Links:
     """Says, for each instruction, which equations it belongs to.
 
-    `exact` has its equations, `rules` the rule by which they are known if it has no name, `guesses` those that it may
-    belong to. `own` has the names of instructions that compute or move something themselves (a fusion is named as its
-    last one, so it is left out), `called` what the names alone say, `data` where values come from, `around` the
-    equations whose scopes contain others, `shared` the instructions whose arithmetic is that of all their equations.
+    `exact` has its equations, `rules` the rule by which they are known if it has no name, `guesses` those that it may belong to. `own`
+    has the names of instructions that compute or move something themselves (a fusion is named as its last one, so it is left out),
+    `called` what the names alone say, `data` where values come from, `around` the equations whose scopes contain others, `shared` the
+    instructions whose arithmetic is that of all their equations.
     """
 
     def __init__(self, program: Program, equations: Sequence[Equation]) -> None:
@@ -91,9 +89,8 @@ class Links:
     def _take_names(self) -> dict[Key, list[int]]:
         """Link by names, and return the equations of borrowed names.
 
-        Some passes of XLA put instructions into a loop, or replace an operation in it, and give them the loop's name
-        without a position. So inside of a loop's body, a name without a position is borrowed: it counts only if the
-        data say nothing better.
+        Some passes of XLA put instructions into a loop, or replace an operation in it, and give them the loop's name without a position.
+        So inside of a loop's body, a name without a position is borrowed: it counts only if the data say nothing better.
         """
         lent: dict[Key, list[int]] = {}
         positions = any(_POSITION.search(each.rest) for body in self._program.computations.values() for each in body)
@@ -190,9 +187,7 @@ class Links:
         return (readers, "copies an argument") if of_the_program else None
 
     def readers(self, at: Key) -> list[int] | None:
-        """Return the equations of everything that reads a value, seen through instructions without a name; None if the
-        value goes where it cannot be followed.
-        """
+        """Return the equations of everything that reads a value, seen through unnamed instructions; None if it cannot be followed."""
         found: dict[int, bool] = {}
         seen = {at}
         waiting = [at]
@@ -213,17 +208,15 @@ class Links:
         return list(found)
 
     def _results_at(self, last: Key, value: Key) -> list[int]:
-        """Return the equations whose results a value is, if the instruction `last` ends the program: alone, or as a
-        tuple.
-        """
+        """Return the equations whose results a value is, if the instruction `last` ends the program: alone, or as a tuple."""
         if last[0] != self._program.entry or not self.data.at[last].is_root:
             return []
         returned = self.data.operands[last] if self.data.at[last].opcode == "tuple" else [last]
         return [self._results[place] for place, each in enumerate(returned) if each == value and place in self._results]
 
     def credit(self, at: Key, numbers: list[int], rule: str) -> list[Key]:
-        """Link an instruction to other equations than its name says. Returns the instructions whose links changed: it,
-        and those that run it.
+        """Link an instruction to other equations than its name says. Returns the instructions whose links changed: it, and those that
+        run it.
         """
         self.exact[at] = numbers
         self.rules.update({at: rule} if rule else {})
@@ -323,9 +316,7 @@ class Data:
                 return None if at == start else at
 
     def above(self, at: Key) -> Iterator[Key]:
-        """Yield a value, and those from which it is moved or arranged, up to one that is computed or is an argument of
-        the program.
-        """
+        """Yield a value, and those from which it is moved or arranged, up to one that is computed or is an argument of the program."""
         element = 0
         while at in self.at:
             instruction = self.at[at]
@@ -364,9 +355,7 @@ class Data:
         return self.operands[root][place] if place < len(self.operands[root]) else None
 
     def read_by(self, at: Key) -> list[Key] | None:
-        """Return the readers of a value; in a fusion, the reader is a parameter. None at the end of the program, or of
-        a loop.
-        """
+        """Return the readers of a value; in a fusion, the reader is a parameter. None at the end of the program, or of a loop."""
         if self.at[at].is_root:
             return None
         found: list[Key] = []

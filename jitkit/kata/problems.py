@@ -17,7 +17,7 @@ class Problem(Exception):
 
 
 class WrongUsage(Problem):
-    """Arguments that no command can be made of."""
+    """Arguments that make no sense as a command."""
 
     status = USAGE
 

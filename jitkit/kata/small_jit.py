@@ -1,4 +1,4 @@
-"""Where the notebook and the page of lab 05 imported `jit_by` from, when a learner's copies of them were made."""
+"""The old place of `jit_by`, for learners' copies of lab 05."""
 
 from __future__ import annotations
 

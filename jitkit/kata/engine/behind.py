@@ -54,7 +54,7 @@ def behind(
 
 
 def _asked(start: bool = False) -> dict[str, Any]:
-    """Return what both machines were asked so far. From the start on, `most` is counted anew."""
+    """Return what both machines were asked so far. With `start`, the peak `most` is counted anew from here."""
     cc: Any = sys.modules.get("cc")
     if cc is not None and start:
         cc.most = cc.alive

@@ -1,17 +1,15 @@
 """a package + programs -> plain data: runs in the process of a rung, beside a package that is not ours
 
-The ladder judges a whole package by what it does. Its programs take `(jk, rng)`, the package and a random generator,
-and return what they computed; another process runs the same program with `jitkit`. This module is loaded by its path
-(`worker`), without jitkit: in the process of a learner's package, neither jitkit nor jax can be imported, and `xla` is
-ours.
+The ladder judges a whole package by what it does. Its programs take `(jk, rng)`, the package and a random generator, and return what
+they computed; another process runs the same program with `jitkit`. This module is loaded by its path (`worker`), without jitkit: in the
+process of a learner's package, neither jitkit nor jax can be imported, and `xla` is ours.
 
     @program("07", "...")      collects a program;   raised(f, *args, parts=[...])  is the error that a call ends in
     jaxpr(closed)              a program that was written down: compared up to names
     counted(f, *args, compiled=1, executed=1, copied=0)      the result, and what was asked of XLA meanwhile
     text(jk, f, *args)         `lower(f, *args)`, compared by running it
 
-`behind` has what programs say about a package's own compiler: `own(jk, f)`, `behind(own(jk, f), *args, loops=1)` and
-others.
+`behind` has what programs say about a package's own compiler: `own(jk, f)`, `behind(own(jk, f), *args, loops=1)` and others.
 """
 
 from __future__ import annotations
@@ -111,9 +109,7 @@ class Jaxpr:
 
 
 def jaxpr(closed: Any) -> Jaxpr:
-    """Mark a jaxpr to be compared as a program: by its equations, types, and parameters that are programs; not by the
-    names of variables.
-    """
+    """Mark a jaxpr to be compared as a program: by equations, types, and parameters that are programs; not by variables' names."""
     return Jaxpr(closed)
 
 
@@ -130,9 +126,7 @@ class Text:
 
 
 def text(jk: Any, f: Callable[..., Any], *args: Any) -> Text:
-    """Return the StableHLO of a function: of a learner's package `lower(f, *args)`, which JAX calls
-    `jit(f).lower(*args).as_text()`.
-    """
+    """Return the StableHLO of a function: of a learner's package `lower(f, *args)`, which JAX calls `jit(f).lower(*args).as_text()`."""
     lowered = jk.lower(f, *args) if "xla" in sys.modules else jk.jit(f).lower(*args).as_text()
     return Text(lowered, [np.asarray(x) for x in args])
 
@@ -144,9 +138,7 @@ def counted(
     executed: int | None = None,
     copied: int | None = None,
 ) -> dict[str, Any]:
-    """Return what a call returns, how many programs XLA compiled and ran for it, and how many arrays were copied to
-    XLA. The reference, which does not use `xla`, answers with the numbers that are expected.
-    """
+    """Return what a call returns, with the counts of what XLA compiled, ran and got for it. The reference returns the expected ones."""
     machine: Any = sys.modules.get("xla")
     expected = {"compiled": compiled, "executed": executed, "copied": copied}
     before = {name: getattr(machine, name, 0) for name in expected}
@@ -258,18 +250,14 @@ _FORBIDDEN = {
 
 
 class Refusal(importlib.abc.MetaPathFinder):
-    """Says why some packages cannot be imported here, and finds the given `cc.py`, which lies beside `machine`. When
-    jaxlib looks for jax, it finds none. `executables` is the folder of machine code.
-    """
+    """Refuses some packages by name, finds the given `cc.py` beside `machine`, and shows jaxlib no jax. `executables` keeps code."""
 
     def __init__(self, machine: str, executables: str = "") -> None:
         self.compiler = str(pathlib.Path(machine).parent / "cc.py")
         self.executables = executables
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Raise ImportError for these packages, return our spec for `cc`, and None for all others, which somebody else
-        may find.
-        """
+        """Raise ImportError for these packages, return our spec for `cc`, and None for all others, which somebody else may find."""
         top = name.partition(".")[0]
         if top in _FORBIDDEN:
             raise ImportError(_FORBIDDEN[top], name=name)
@@ -281,9 +269,7 @@ class Refusal(importlib.abc.MetaPathFinder):
 
 
 class CompilerLoader(importlib.machinery.SourceFileLoader):
-    """Loads `cc.py`, and lets it compile each text once: at the next save, unchanged texts are found in the folder
-    `executables`.
-    """
+    """Loads `cc.py`, and lets it compile each text once: later saves find it in the folder `executables`."""
 
     executables = ""
 
@@ -297,9 +283,7 @@ class CompilerLoader(importlib.machinery.SourceFileLoader):
 
 
 def import_package(folder: str, name: str, machine: str, executables: str = "") -> ModuleType:
-    """Import a learner's package from its folder, with our `xla` and without jax and jitkit. `executables` is the
-    folder of machine code.
-    """
+    """Import a learner's package from its folder, with our `xla`, without jax and jitkit. `executables` is the folder of machine code."""
     for known in [m for m in sys.modules if m.partition(".")[0] in _FORBIDDEN]:
         del sys.modules[known]
     sys.path.insert(0, folder)
@@ -324,9 +308,7 @@ def load_machine(path: str) -> Any:
 
 
 def keep_executables(xla: Any, folder: pathlib.Path) -> None:
-    """Let the machine compile each text once, and find it in `folder` at the next save, so that nobody waits for what
-    did not change.
-    """
+    """Let the machine compile each text once, and find it in `folder` at later saves."""
     # a grader has this file alone, and keeps nothing
     executables = importlib.import_module(".executables", __package__)
     translate = xla.translate

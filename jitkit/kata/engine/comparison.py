@@ -66,7 +66,7 @@ def first_difference(
 
 
 class _Refused(Exception):
-    """XLA does not compile a program; the text is XLA's."""
+    """XLA refuses to compile a program; the text is XLA's."""
 
 
 class _Comparer:
@@ -165,7 +165,7 @@ class _Comparer:
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))
 
     def programs(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
-        """Return what one random program computed. A learner's answer to a changed text does not count."""
+        """Compare what one random program computed. A learner's answer to a changed text does not count."""
         if expected["text"] != actual["text"]:
             return Difference(where, "It is another program.", expected["text"], describe(actual))
         return self.compare(expected["value"], actual["value"], where)
@@ -211,8 +211,8 @@ class _Comparer:
         return None
 
     def results_of(self, text: str, data: Plain, arguments: Sequence[Plain]) -> Sequence[np.ndarray[Any, Any]] | None:
-        """Return what a program computes: run here when there is a way to, or as it came along. _Refused by XLA; None
-        where neither is known.
+        """Return what a program computes: run it if there is a way to, else take the results that came along; None if
+        there are none. Raises _Refused if XLA refuses it.
         """
         if self.run_stablehlo is not None:
             try:
@@ -266,7 +266,7 @@ def describe(data: Plain) -> str:
 
 
 def _refusal(text: str) -> str:
-    """Return what XLA says of a text, with the line that it means."""
+    """Return XLA's complaint about a text, with the line that it means."""
     said = re.search(r"(?:error: )(.*)", text)
     line = re.search(r"line (\d+) of the StableHLO text:\n *(.*)", text)
     message = said[1] if said is not None else text
@@ -274,7 +274,7 @@ def _refusal(text: str) -> str:
 
 
 def _came(error: Plain) -> str:
-    """Return an error as it came: what its message should name is said of the expected one."""
+    """Describe the learner's error, without the words that a message must have: these describe the expected one."""
     return describe(error | {"parts": []})
 
 

@@ -1,8 +1,8 @@
-"""a program's text -> its executable, which was compiled before: in another process, for the last save
+"""a program's text -> its executable, compiled earlier by another process, for the last save
 
-Most of what a save needs compiled is what the save before needed. A folder keeps machine code under a hash of all that it depends on;
-reading it takes a tenth of the time. Lines of Python, which are in the text and change nothing, do not count. What cannot be read
-is compiled.
+A save compiles mostly what the save before compiled. A folder keeps machine code under a hash of all that it depends
+on; reading it takes a tenth of the time. Lines of Python, which stand in the text and change nothing, do not count.
+Code that cannot be read is compiled again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class MachineCode:
         self.folder = folder
 
     def is_there(self) -> bool:
-        """Make it, and throw away what was not asked for lately. False where that is not possible: then all is compiled again."""
+        """Make the folder, and delete what nobody has asked for lately. False if that is impossible: then everything is
+        compiled again.
+        """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             files = list(self.folder.iterdir())
@@ -44,8 +46,8 @@ class MachineCode:
 def remembered(
     folder: pathlib.Path, program: str, jaxlib: str, load: Callable[[bytes], Any], make: Callable[[], Any]
 ) -> Any:
-    """Return the executable of a program: what `load` makes of the folder's bytes, else what `make` gives, which is
-    kept.
+    """Return the executable of a program: `load` makes it from the folder's bytes, or else `make` compiles it, and it
+    is kept.
 
     Args:
       program: its text, and what it is compiled with.
@@ -65,8 +67,8 @@ def remembered(
 def remembering(
     folder: pathlib.Path, translate: Callable[[str], bytes], compiler: Callable[[], list[str]], flags: Sequence[str]
 ) -> Callable[[str], bytes]:
-    """Return the `translate` of the ladder's `cc.py`, which makes a library of a text of C, and finds it in the folder
-    the next time.
+    """Return a `translate` for the ladder's `cc.py`, which compiles a text of C to a library once, and finds it in the
+    folder the next time.
     """
 
     def find_or_translate(text: str) -> bytes:
@@ -98,8 +100,9 @@ _ready: dict[pathlib.Path, Any] = {}  # executables that are loaded, and were no
 
 
 def load_ahead(folder: pathlib.Path, jaxlib: str, load: Callable[[bytes], Any], is_wanted: Callable[[], bool]) -> None:
-    """Load what the last save needed, in a process that waits for the next one, until it `is_wanted`: reading machine code is most of
-    the time that a climb takes."""
+    """Load what the last save needed, in a process that waits for the next one, as long as it `is_wanted`. Reading
+    machine code is most of the time that a climb takes.
+    """
     with contextlib.suppress(OSError):
         paths = sorted(folder.glob(f"{_build(jaxlib)}-*"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in paths[:_MOST_AHEAD]:
@@ -124,7 +127,7 @@ def _digest(text: str) -> str:
 
 
 def keep_executables(folder: pathlib.Path) -> None:
-    """Have jitkit compile each program once, and find it in `folder` at the next save."""
+    """Let jitkit compile each program once, and find it in `folder` at the next save."""
     runtime: Any = importlib.import_module("jitkit.runtime")
     compile_text = runtime.compile_text
 

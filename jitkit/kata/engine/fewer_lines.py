@@ -9,9 +9,7 @@ _MOST_PASSES = 20
 
 
 def fewer_lines(text: str) -> Iterator[str]:
-    """Yield the program without what nothing reads; then the same without each one of the other statements but the
-    last.
-    """
+    """Yield the program without unused definitions, then without each one of the other statements except the last."""
     plain = _without_unused(text)
     if plain != text:
         yield plain
@@ -25,9 +23,9 @@ def _cut(text: str, first: int, last: int) -> str:
 
 
 def _statements(text: str) -> list[tuple[int, int, ast.stmt]]:
-    """Return the statements that may go, each with its first and last line: not the last one of the program, not the
-    only one of a body, none of a class, which Python calls without naming it, and none that shares a line with
-    another.
+    """Return the statements that may be left out, each with its first and last line. The last one of the program, the
+    only one of a body, those of a class (which Python calls without naming them), and those that share a line must
+    stay.
     """
     tree = ast.parse(text)
     found = []
@@ -45,7 +43,7 @@ def _statements(text: str) -> list[tuple[int, int, ast.stmt]]:
 
 
 def _without_unused(text: str) -> str:
-    """Return the program without definitions and assignments of names that nothing reads, again and again."""
+    """Return the program without definitions and assignments that nothing reads, repeated until none is left."""
     for _ in range(_MOST_PASSES):
         read = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
         unused = [

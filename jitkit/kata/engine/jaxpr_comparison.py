@@ -1,11 +1,11 @@
 """two jaxprs as plain data -> the first equation in which they differ
 
-Two jaxprs are the same program when their outputs are computed in the same way from their inputs, whatever the variables
-are called and in whatever order independent equations stand. So each variable gets a number that says how it is computed:
-equal primitive, parameters and operands, equal number. Where the numbers of an output differ, the way back from it, along
-operands that differ, ends at the equation that is to blame.
+Two jaxprs are the same program if their outputs are computed in the same way from their inputs, whatever the names of
+variables and the order of independent equations. So each variable gets a number that says how it is computed: equal
+primitive, parameters and operands mean an equal number. If the numbers of an output differ, following the operands that
+differ leads back to the equation that is to blame.
 
-In what is shown, a variable of the learner's that is computed as one of the reference's has that one's name.
+In the text that is shown, a learner's variable that is computed like one of the reference's has that one's name.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ class _Comparison:
     def between(
         self, one: Plain, other: Plain, eqn: Plain | None, other_eqn: Plain | None, what: str
     ) -> JaxprDifference:
-        """Return two atoms that are computed differently, as operands of two equations, or as outputs: go back to the
-        cause.
+        """Return the difference behind two atoms that are computed differently, as operands of two equations, or as
+        outputs: go back to its cause.
         """
         maker, other_maker = self.expected.maker(one), self.actual.maker(other)
         if maker is not None and other_maker is not None:
@@ -197,7 +197,7 @@ class _Comparison:
         return self.report(f"The results of `{eqn['primitive']}` are used in another way.", eqn, other)
 
     def in_param(self, name: str, one: Any, other: Any, eqn: Plain, other_eqn: Plain) -> JaxprDifference | None:
-        """Return a difference in a parameter; of an inner jaxpr, the difference inside of it."""
+        """Return a difference in a parameter; for an inner jaxpr, the difference inside of it."""
         if self.expected.param_key(one) == self.actual.param_key(other):
             return None
         for inner, other_inner in zip(_jaxprs(one), _jaxprs(other), strict=False):
@@ -211,8 +211,8 @@ class _Comparison:
         return self.report(f"The parameter `{name}` of `{eqn['primitive']}` {how}.", eqn, other_eqn)
 
     def in_the_rest(self) -> JaxprDifference:
-        """Return the outputs agree: an equation is missing, or there is one too many, or what they do is done in
-        another order.
+        """Return a difference outside of the outputs, which agree: an equation is missing, or one too many, or effects
+        come in another order.
         """
         missing = Counter(self.expected.number_of_eqn) - Counter(self.actual.number_of_eqn)
         extra = Counter(self.actual.number_of_eqn) - Counter(self.expected.number_of_eqn)
@@ -258,7 +258,7 @@ class _Comparison:
         return f"in {_outputs(program.jaxpr, self.names[side])}"
 
     def kind(self, side: int, atom: Plain) -> str:
-        """Return what an atom is, in words."""
+        """Describe an atom in words."""
         program = (self.expected, self.actual)[side]
         maker = program.maker(atom)
         if "literal" in atom:

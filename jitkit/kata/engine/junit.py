@@ -1,6 +1,6 @@
 """suites of cases -> JUnit XML
 
-What a learner's program prints or calls itself comes into the report. XML has no place for some characters, such as most control
+The report contains what a learner's program prints. XML cannot contain some characters, such as most control
 characters, lone surrogates and U+FFFF, not even escaped: each becomes a `?`.
 """
 

@@ -131,7 +131,7 @@ def _labs_in(folder: pathlib.Path) -> tuple[Lab, ...]:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """Return the word that was probably meant, or nothing."""
+    """Return the nearest known word, or nothing."""
     return next(iter(difflib.get_close_matches(word, list(words), n=1)), "")
 
 

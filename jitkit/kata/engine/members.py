@@ -1,7 +1,8 @@
-"""a class of the reference -> what its instances can be asked: methods and values, its own and inherited ones
+"""a class of the reference -> its instances' methods and values, its own and inherited ones
 
-A method is told by its signature and its docstring. A value that `__init__` gives to an instance, or that a named tuple has, is told by
-its type, as it is written there, and by the words under `Attributes:` in the docstring of its class, or the comment beside it.
+A method is described by its signature and its docstring. A value that `__init__` gives to an instance, or that a named
+tuple has, is described by its type as it is written there, and by the words under `Attributes:` in the class's
+docstring, or the comment beside it.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from .submission import Function, tree_of
 
 
 class Member(NamedTuple):
-    """What an instance can be asked.
+    """A method or value of an instance.
 
     Attributes:
       name: without the class.
-      value: the method; of a value, its type as text, and "" where nobody says it.
-      told: of a value, what it is, or nothing.
-      is_value: whether it is one.
+      value: the method; for a value its type as text, or "" if nobody says it.
+      told: for a value its description, or nothing.
+      is_value: whether it is a value.
     """
 
     name: str
@@ -37,7 +38,7 @@ class Member(NamedTuple):
 
 
 def members_of(cls: type) -> list[Member]:
-    """Return those of a class that are not private, by name; of methods those that say what they do."""
+    """Return the public members of a class by name; methods only if they have a docstring."""
     found: dict[str, Member] = {}
     for owner in _owners(cls):
         for name, value in vars(owner).items():
@@ -50,7 +51,7 @@ def members_of(cls: type) -> list[Member]:
 
 
 def member(cls: type, name: str) -> Member | None:
-    """Return one of them, which may be private."""
+    """Return one member, which may be private."""
     for owner in _owners(cls):
         method = getattr(vars(owner).get(name), "__func__", vars(owner).get(name))
         if _is_method(method):
@@ -71,7 +72,7 @@ def _is_method(value: Any) -> bool:
 
 @functools.cache
 def _values_of(owner: type) -> dict[str, tuple[str, str]]:
-    """Return the values of a class's own text, each with its type and the comment beside it."""
+    """Return the values in a class's own text, each with its type and the comment beside it."""
     path = pathlib.Path(source_path(owner.__module__, str(PACKAGE)))
     source = path.read_text(encoding="utf-8")
     node = next((n for n in tree_of(source).body if isinstance(n, ast.ClassDef) and n.name == owner.__name__), None)
@@ -88,8 +89,8 @@ def _values_of(owner: type) -> dict[str, tuple[str, str]]:
 
 
 def _assigned(statement: ast.AST, types: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the attributes of `self` that a statement gives a value, with their types: of a parameter, that of the
-    parameter.
+    """Yield the attributes of `self` that a statement assigns, with their types: a parameter's annotation, if it
+    assigns one.
     """
     if isinstance(statement, ast.AnnAssign):
         pairs: list[tuple[ast.expr, str]] = [(statement.target, ast.unparse(statement.annotation))]
@@ -104,7 +105,7 @@ def _assigned(statement: ast.AST, types: dict[str, str]) -> Iterator[tuple[str, 
 
 
 def _comment(lines: list[str], statement: ast.AST) -> str:
-    """Return the comment beside a statement, or the lines of it before."""
+    """Return the comment beside a statement, or the comment lines before it."""
     place = getattr(statement, "lineno", 1) - 1
     before = itertools.takewhile(lambda line: line.startswith("# "), (line.strip() for line in reversed(lines[:place])))
     return lines[place].partition("  # ")[2] or " ".join(line[2:] for line in reversed(list(before)))
@@ -112,7 +113,7 @@ def _comment(lines: list[str], statement: ast.AST) -> str:
 
 @functools.cache
 def _told(owner: type) -> dict[str, str]:
-    """Return what is under `Attributes:`, and under `Args:` of what an instance is made of, by name."""
+    """Return the descriptions under `Attributes:`, and under `Args:` of the constructor, by name."""
     found: dict[str, str] = {}
     for part in re.findall(
         r"^(?:Attributes|Args):\n((?:[ \n].*\n?)*)", inspect.cleandoc(owner.__doc__ or ""), re.MULTILINE

@@ -30,7 +30,7 @@ from .submission import Target, tree_of
 
 
 class Mutant(NamedTuple):
-    """A wrong answer: the exercise, what whoever writes it believes, a hint for them, and how to make it."""
+    """A wrong answer: the exercise, the belief of its author, a hint for them, and how to make it."""
 
     exercise: str
     misconception: str
@@ -43,8 +43,9 @@ class Mutant(NamedTuple):
 
 
 class RightAnswer(NamedTuple):
-    """A right answer that is not the reference's: the exercise, how it goes about it, and the functions by their targets'
-    names ("" for the only one)."""
+    """A right answer that is not the reference's: the exercise, its approach, and the functions by their targets' names
+    ("" for the only one).
+    """
 
     exercise: str
     how: str
@@ -99,7 +100,7 @@ def load_mutants(source: str, path: str) -> list[Mutant]:
 
 
 def load_right_answers(source: str, path: str) -> list[RightAnswer]:
-    """Return the right answers that a `mutants.py` has beside the reference's, in its order."""
+    """Return the right answers in a `mutants.py`, in its order."""
     return _load(source, path)[1]
 
 

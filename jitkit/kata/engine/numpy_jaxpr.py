@@ -1,8 +1,8 @@
 """jaxpr + arrays -> arrays, by numpy
 
-A check of what a program computes need not know how it is written, and need not wait for a compiler: a jaxpr of plain
-arithmetic, with its loops and branches, is run here an equation at a time. What is not in the table is run by jitkit itself,
-which compiles it.
+A check of what a program computes need not know how it is written, nor wait for a compiler: a jaxpr of plain
+arithmetic, with its loops and branches, runs here, one equation at a time. jitkit itself runs the primitives that are
+not in the table, and compiles them.
 
 JAX: jax/_src/core.py:eval_jaxpr
 """
@@ -18,7 +18,7 @@ Arrays = list[Any]
 
 
 def run_by_numpy(jaxpr: Any, *arguments: Any) -> Arrays:
-    """Return the outputs of a closed jaxpr, as numpy arrays of the types that it says."""
+    """Return the outputs of a closed jaxpr, as numpy arrays of its types."""
     with np.errstate(all="ignore"):
         return _run(jaxpr, [np.asarray(x) for x in arguments])
 
@@ -94,7 +94,7 @@ def _dot_general(params: dict[str, Any], lhs: Any, rhs: Any) -> Any:
 
 
 def _pad(params: dict[str, Any], x: Any, value: Any) -> Any:
-    """Return the value between and around, as in XLA; a negative count takes away."""
+    """Pad as XLA does, between elements and around them; a negative count removes."""
     config = params["padding_config"]
     spread = [n + max(n - 1, 0) * interior for n, (_, _, interior) in zip(x.shape, config, strict=True)]
     out = np.full(spread, value, x.dtype)

@@ -1,7 +1,7 @@
 """imports of a learner's file -> the same, from where each name is today
 
-Files of learners name the places of the day on which they were made. Modules of jitkit stood beside each other before there
-were rooms. Each import is led to its place of today when a file is read, with no word about it.
+A learner's file names the places of the day on which it was made. jitkit's modules stood side by side before there were
+rooms. When a file is read, each import is silently redirected to its present place.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import ast
 
 
 def todays_imports(tree: ast.Module) -> ast.Module:
-    """Return the tree of a learner's file, with each import from jitkit at its place of today; changed in place."""
+    """Return the tree of a learner's file, with each import from jitkit redirected to its present place. The tree is
+    changed in place.
+    """
     _Imports().visit(tree)
     return tree
 
@@ -49,7 +51,7 @@ _MOVED_NAMES = {
 
 class _Imports(ast.NodeTransformer):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | list[ast.stmt]:
-        """Return one statement, or one for each of its names where they are in different rooms now."""
+        """Return one statement, or several if its names are in different rooms now."""
         package, _, module = (node.module or "").partition(".")
         if node.level or package != "jitkit":
             return node

@@ -1,13 +1,13 @@
-"""a learner's function + the module it goes into -> the function, with the names that mean something else there brought along
+"""a learner's function + the module it goes into -> the function, with its own imports of names that mean something
+else there
 
-A function of another exercise that is called stands in another module, mostly: it is imported in the same way.
+A learner's `import jitkit.numpy as np` stands beside the function, and the module around the exercise may have another
+`np`, which is numpy. Such an import is put into the function itself, where it hides the module's: the function means
+what its author wrote, and the reference around it does not change. The same goes for built-in functions: in a module
+that defines its own `max`, a learner's `max` is Python's, unless they imported another. If the function calls another
+exercise's function, which mostly stands in another module, that is imported in the same way.
 
-A learner's `import jitkit.numpy as np` stands beside the function; the module around the exercise may have a `np` of its own, which
-is numpy. Such an import is put into the function itself, where it hides the module's: the function means what its author wrote,
-and the reference around it is as it was. So with built-in functions: in a module that defines its own `max`, a learner's `max` is
-Python's, unless they imported another.
-
-An import of what the module has by that name already, on whatever way, is left out: it is there.
+An import of something that the module has under the same name is left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PACKAGE = "jitkit"
 
 
 def source_path(module: str, package_folder: str) -> str:
-    """Return the file of a module of the reference, for those who read it and do not import it: `package_folder` is
+    """Return the file of a reference module, for those who read it without importing it: `package_folder` is
     `.../jitkit`.
     """
     parts = module.split(".")[1:]
@@ -40,9 +40,7 @@ def source_path(module: str, package_folder: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def meanings(source: str, module: str) -> Mapping[str, str]:
-    """Return the names that a module of the reference has at its top level, each with where it is from:
-    `jitkit.core.primitive.Primitive`.
-    """
+    """Return the top-level names of a reference module, each with its origin: `jitkit.core.primitive.Primitive`."""
     tree = tree_of(source)
     found = {name: f"{module}.{name}" for name in names_bound(tree)}
     is_folder = source_path(module, _PACKAGE_FOLDER).endswith("__init__.py")
@@ -51,7 +49,7 @@ def meanings(source: str, module: str) -> Mapping[str, str]:
 
 
 def _imported(node: ast.AST, folder: str) -> Iterator[tuple[str, str]]:
-    """Yield the names that the imports of a module bind, with what they mean. `folder` is what its `.` stands for."""
+    """Yield the names that a module's imports bind, with their meanings. `folder` is what its `.` stands for."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             for alias in child.names:
@@ -61,7 +59,7 @@ def _imported(node: ast.AST, folder: str) -> Iterator[tuple[str, str]]:
 
 
 def _for_types(node: ast.stmt) -> bool:
-    """Whether a statement is an `if TYPE_CHECKING:`, whose names are not there when the module runs."""
+    """Whether a statement is an `if TYPE_CHECKING:`, whose names do not exist when the module runs."""
     return isinstance(node, ast.If) and "TYPE_CHECKING" in names_used(node.test)
 
 
@@ -91,8 +89,8 @@ def origin(meaning: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _names_handed_on(module: str) -> Mapping[str, str]:
-    """Return the names of a module of the reference, with those that its stub promises (`base.late_rooms`); none for
-    what is not of the reference, or no module.
+    """Return the names of a reference module, with those that its stub promises (`base.late_rooms`); none for anything
+    else.
     """
     if module.partition(".")[0] != _PACKAGE:
         return {}
@@ -105,13 +103,13 @@ def _names_handed_on(module: str) -> Mapping[str, str]:
 
 
 def is_other(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Mapping[str, str]) -> bool:
-    """Whether a learner's import gives a name that a module has to something else."""
+    """Whether a learner's import gives another meaning to a name that a module has."""
     there, theirs = known.get(_bound_by(alias)), _meaning(node, alias)
     return there is not None and there != theirs and origin(there) != origin(theirs)
 
 
 def stays_outside(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Mapping[str, str]) -> bool:
-    """Whether a learner's import is to be made in a module that has `known` names: it gives it a new name, or is an
+    """Whether a learner's import belongs at the top of a module that has `known` names: it adds a new name, or is an
     `import os.path`, which may add to an `os` that is there.
     """
     if _bound_by(alias) not in known:
@@ -123,11 +121,11 @@ def stays_outside(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Ma
 
 
 def with_own_names(function: Function, file: LearnerFile, known: Mapping[str, str]) -> Function:
-    """Return a function of a learner's file for a module that has `known` names: with an import as its first statement
-    for each name that it uses, and that means something else in the module. The same function where there is none.
+    """Return a learner's function for a module that has `known` names: each name that it uses and that means something
+    else there gets an import as its first statement. Without such a name, the same function comes back.
 
     Raises:
-      SpliceError: such a name is used where the function is defined: in a default value, or in a decorator.
+      SpliceError: such a name is used in a default value, or in a decorator.
     """
     imports = own_imports(function, file, known)
     if not imports:
@@ -138,7 +136,7 @@ def with_own_names(function: Function, file: LearnerFile, known: Mapping[str, st
 
 
 def first_statement(function: Function) -> int:
-    """Return the place in a function's body after its docstring."""
+    """Return the position of the first statement after a function's docstring."""
     return 0 if ast.get_docstring(function, clean=False) is None else 1
 
 
@@ -155,9 +153,7 @@ def own_imports(function: Function, file: LearnerFile, known: Mapping[str, str])
 
 
 def _of_a_sibling(name: str, file: LearnerFile) -> ast.stmt:
-    """Return the import of another exercise's function, which stands in another module: the learner's, or the
-    reference's.
-    """
+    """Return the import of another exercise's function in another module: the learner's, or the reference's."""
     statement = ast.ImportFrom(file.homes[name], [ast.alias(name)], 0)
     return ast.fix_missing_locations(ast.copy_location(statement, file.tree.body[0]))
 
@@ -189,5 +185,5 @@ def name_is_taken(name: str, known: Mapping[str, str], path: str, line: int) -> 
 
 
 def other_names(file: LearnerFile, known: Mapping[str, str]) -> Iterable[str]:
-    """Return the names of a module that are something else in a learner's file."""
+    """Return the names of a module that mean something else in a learner's file."""
     return _other_imports(file, known).keys()

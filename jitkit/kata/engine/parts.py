@@ -1,8 +1,9 @@
-"""a reference function -> what it is built from: the names of jitkit that a stub imports, each with signature and first sentence
+"""a reference function -> what it is built from: the names of jitkit that a stub imports, each with signature and first
+sentence
 
-A learner needs to know what the helpers of an exercise take and return, and not where in jitkit they stand. So whatever the
-stub of an exercise imports is a part that may be used, and so is what the reference's function asks of a module that it imports
-(`config.value`), or a method of `self` (`BatchTrace.wrap`). The texts are those of the functions themselves.
+A learner needs to know what an exercise's helpers take and return, and not where they stand in jitkit. So the parts are
+what the stub imports, what the reference's function takes from a module (`config.value`), and the methods of `self`
+that it calls (`BatchTrace.wrap`). The texts are the functions' own docstrings.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _WIDEST_DEFAULT = 20
 
 
 class Import(NamedTuple):
-    """A name that a function uses of its module: what imports it outside."""
+    """A name that a function takes from its module, with the import for other files."""
 
     name: str
     module: str
@@ -48,15 +49,15 @@ class Import(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Something of jitkit that an exercise may use.
+    """A helper that an exercise may use.
 
     Attributes:
-      name: as it is written in the stub's file: `check_arrays`, `config.value`.
-      line: what imports it.
-      signature: `(primitive, args)`; for what cannot be called, nothing.
+      name: as the stub's file writes it: `check_arrays`, `config.value`.
+      line: its import.
+      signature: `(primitive, args)`; nothing if it cannot be called.
       sentence: the first of its docstring.
-      value: the thing itself.
-      labs: whose exercises use it, by number, where that was asked for.
+      value: the object itself.
+      labs: the numbers of the labs whose exercises use it, if that was asked for.
     """
 
     name: str
@@ -68,14 +69,12 @@ class Part(NamedTuple):
 
     @property
     def docstring(self) -> str:
-        """All that it says of itself."""
+        """Its whole docstring."""
         return _own_docstring(self.value)
 
 
 def parts_of(targets: Iterable[Target], own: Iterable[str] = ()) -> list[Part]:
-    """Return the parts of some exercises' functions, by name. Those of the names `own`, which are exercises themselves,
-    are left out.
-    """
+    """Return the parts of some exercises' functions, by name, without the names `own`, which are exercises themselves."""
     own = frozenset(own)
     left_out = {name.partition(".")[0] for name in own}
     found: dict[str, Part] = {}
@@ -116,7 +115,7 @@ def _parts(item: Import, function: ReferenceFunction) -> Iterator[Part]:
 
 
 def _asked_of_instances(function: ReferenceFunction, own: frozenset[str]) -> Iterator[Part]:
-    """Yield what a function asks of `self`, of parameters of its module's classes, and of the instances that it makes."""
+    """Yield the members that a function uses of `self`, of parameters of its module's classes, and of instances that it makes."""
     for name, cls in _instances(function):
         for chain in _chains(function.node, name):
             found = member(cls, chain[0]) if f"{cls.__name__}.{chain[0]}" not in own else None
@@ -154,9 +153,7 @@ def _part_of_member(cls: type, found: Member) -> Part:
 
 
 def _chains(function: Function, name: str) -> Iterator[list[str]]:
-    """Return the chains of attributes of a name in a function: `["value"]` for `config.value(...)`, if the name is
-    `config`.
-    """
+    """Return the chains of attributes of a name in a function: `["value"]` for `config.value(...)`, if the name is `config`."""
     inner = {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Attribute)}
     for node in ast.walk(function):
         chain: list[str] = []
@@ -171,15 +168,15 @@ def _chains(function: Function, name: str) -> Iterator[list[str]]:
 
 
 def part(name: str, line: str, value: Any) -> Part:
-    """Return a part, with the words of its docstring; of a value, those of the comment beside it."""
+    """Return a part, with the words of its docstring, or for a value those of the comment beside it."""
     origin = line.split()[1] if line.startswith("from ") and "." not in name else ""
     sentence = _first_sentence(_own_docstring(value)) or (_comment_on(origin, name) if origin else "") or _what(value)
     return Part(name, line, signature_of(value), sentence, value)
 
 
 def signature_of(value: Any, annotated: bool = True, returns: bool = True) -> str:
-    """Return `(primitive, args) -> list[Any]`, with annotations as they are written, or without those of the parameters
-    or of the result; "" for what cannot be called.
+    """Return `(primitive, args) -> list[Any]`, with annotations as they are written, or without those of the parameters or of the result;
+    "" for what cannot be called.
     """
     if not callable(value) or _is_type_expression(value) or (inspect.isclass(value) and issubclass(value, enum.Enum)):
         return ""
@@ -204,14 +201,14 @@ def _written(annotation: Any) -> Any:
 
 
 def _short(default: Any) -> Any:
-    """Return a default as it is printed: a function by its name, and what is long not at all."""
+    """Return a short text for a default: a function's name; for long values nothing."""
     if inspect.isfunction(default):
         return _Bare(default.__name__)
     return _Bare("...") if default is not inspect.Parameter.empty and len(repr(default)) > _WIDEST_DEFAULT else default
 
 
 class _Bare:
-    """What is printed as this text, without quotes."""
+    """Prints as this text, without quotes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -221,12 +218,12 @@ class _Bare:
 
 
 def _is_type_expression(value: Any) -> bool:
-    """Whether it is a name for a type: `Shape`, for `tuple[int, ...]`."""
+    """Whether a value is a name for a type, as `Shape` is for `tuple[int, ...]`."""
     return typing.get_origin(value) is not None or isinstance(value, typing.TypeVar)
 
 
 def _own_docstring(value: Any) -> str:
-    """Return what a module, a function or a class says of itself; of the only value of a private class, what that says."""
+    """Return the docstring of a module, a function or a class; for the only value of a private class, the class's."""
     if _is_type_expression(value):
         return ""
     if inspect.ismodule(value) or callable(value) or isinstance(value, property):
@@ -243,7 +240,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _what(value: Any) -> str:
-    """Return a value in short: `An int: 64`."""
+    """Describe a value in short: `An int: 64`."""
     if _is_type_expression(value):
         return f"The type `{re.sub(r'([a-z_]+[.])+(?=[A-Z])', '', str(value))}`."
     if callable(value):
@@ -257,7 +254,7 @@ def _what(value: Any) -> str:
 
 
 def _comment_on(module: str, name: str) -> str:
-    """Return what the comment beside an assignment says, or the one before it."""
+    """Return the comment beside an assignment, or the one before it."""
     lines = pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8").splitlines()
     place = next((i for i, line in enumerate(lines) if re.match(rf"{re.escape(name)}\b.*=", line)), None)
     if place is None:
@@ -270,9 +267,8 @@ def _comment_on(module: str, name: str) -> str:
 
 
 def parts_named(name: str, labs: Iterable[Lab]) -> list[Part]:
-    """Return what a name means that a stub imports, in any lab, that is an exercise's, or a class's of which an
-    exercise is a method: one part for each thing of this name. With the name of a class before it, what its
-    instances can be asked.
+    """Return what a name means that a stub imports, in any lab, that is an exercise's, or a class's of which an exercise is a method: one
+    part for each thing of this name. With the name of a class before it, what its instances can be asked.
     """
     found: dict[int, Part] = {}
     for lab in labs:
@@ -295,8 +291,8 @@ def names_of_parts(labs: Iterable[Lab]) -> list[str]:
 
 
 def _parts_of_lab(lab: Lab) -> Iterator[Part]:
-    """Yield what its stubs import, its exercises, the classes that they are methods of, with what these inherit from,
-    and their modules' other classes, of which instances are handed to them.
+    """Yield what its stubs import, its exercises, the classes that they are methods of, with what these inherit from, and their modules'
+    other classes, of which instances are handed to them.
     """
     targets = [target for exercise in lab.exercises for target in exercise.targets]
     yield from parts_of(targets)
@@ -318,9 +314,7 @@ def _at(target: Target) -> Any:
 
 
 def parts_of_class(value: Any) -> list[Part]:
-    """Return what can be asked of the instances of a class of jitkit, inherited or its own: methods that have a
-    docstring, and values.
-    """
+    """Return what can be asked of the instances of a class of jitkit, inherited or its own: methods that have a docstring, and values."""
     return [_part_of_member(value, each) for each in members_of(value)] if inspect.isclass(value) else []
 
 
@@ -380,9 +374,7 @@ def _folder(module: str) -> pathlib.Path:
 
 
 def _names_used(function: Function, decorators: Sequence[ast.expr]) -> set[str]:
-    """Return the names that the text of a function has in it, but for its parameters; of its decorators those that
-    learners write.
-    """
+    """Return the names that the text of a function has in it, but for its parameters; of its decorators those that learners write."""
     parts = [*decorators, function.args, *([function.returns] if function.returns else []), *function.body]
     nodes = [node for part in parts for node in ast.walk(part)]
     parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}

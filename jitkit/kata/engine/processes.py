@@ -107,7 +107,7 @@ class Process:
                 self.process.kill()
 
     def close(self) -> None:
-        """End it, and forget it. Nobody waits for the system to put away what it had."""
+        """End the process without waiting until the system has cleaned up after it."""
         self.kill()
         threading.Thread(target=self._put_away).start()
 
@@ -179,7 +179,7 @@ class _Forking(Process):
         super().send(request | {"in_a_fork": True})
 
     def close(self) -> None:
-        """Give it back when its copy has ended; end it where that does not."""
+        """Give the worker back when its copy has ended; end it if that takes too long."""
         limit = time.monotonic() + 1.0
         with contextlib.suppress(TimeoutError):
             while self.ended is None and self.next_frame(limit - time.monotonic()) is not None:
@@ -207,7 +207,7 @@ class Forks(Spare):
         return _Forking(self)
 
     def close(self) -> None:
-        """End all that are not lent."""
+        """End all workers that are not lent."""
         while self.idle:
             Process.close(self.idle.pop())
 

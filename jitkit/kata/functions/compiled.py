@@ -22,7 +22,7 @@ Outcome = TargetProgram | TargetError
 
 
 def choose(names: Iterable[str], *more: Target) -> list[Target]:
-    """Return the targets of these names, each once, of the table or of some more. WrongUsage for a name that is none."""
+    """Return the targets of these names, each once, from the table or from `more`. WrongUsage for an unknown name."""
     others = {target.name: target for target in more}
     try:
         return [others[name] if name in others else find(name) for name in dict.fromkeys(names)]
@@ -31,7 +31,7 @@ def choose(names: Iterable[str], *more: Target) -> list[Target]:
 
 
 def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file: str) -> Traced:
-    """Trace a function of `file`, jitted or not, for these types. Problem with the reason when that fails."""
+    """Trace a function of `file`, jitted or not, for these types. Problem, with the reason, if that fails."""
     if of_jax.made_by_jax(function):
         raise WrongUsage(of_jax.sentence(function, file))
     plain, arguments = unbound(function, shapes)
@@ -54,7 +54,7 @@ def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file
 
 
 def compile_for(traced: Traced, target: Target, compilers: Compilers) -> Outcome:
-    """Return the program for a target, or the error."""
+    """Compile for a target; return the program, or the error."""
     try:
         return traced.lower(lowering_platforms=(target.platform,))._compile_for(target, compilers)
     except TargetError as error:

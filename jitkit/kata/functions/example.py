@@ -1,6 +1,6 @@
-"""What `jitkit targets` compiles when it is given nothing: a layer of a network, and a few steps of an iteration.
+"""The function that `jitkit targets` compiles by default: a layer of a network, and a few steps of an iteration.
 
-It is a user's code, as the command shows it, so it is written as a user writes.
+The command shows it as a user's code, so it is written as a user writes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SHAPES = "f32[256,512],f32[512,512],f32[512]"
 
 
 def layer(x: Any, w: Any, b: Any) -> Any:
-    """Return a dense layer, normalised, then sharpened step by step."""
+    """Compute a dense layer, normalised, then sharpened step by step."""
     h = jnp.tanh(x @ w + b)
     h = h - h.mean(axis=1, keepdims=True)
     h = h / jnp.sqrt((h * h).mean(axis=1, keepdims=True) + 1e-5)

@@ -1,7 +1,7 @@
-"""function -> what of it is JAX's, and which imports to change, where a function of jitkit is needed.
+"""function -> what in it is JAX's, and which imports to change, if a function of jitkit is needed.
 
-Whoever comes from JAX has functions of JAX: jitted by it, or calling `jax.numpy`, which refuses our tracers. Neither is
-a mistake of theirs that a traceback would explain; they have to read which lines to change, and into what.
+People who come from JAX bring functions that JAX has jitted, or that call `jax.numpy`, which refuses our tracers. A
+traceback would not explain that: they need to read which lines to change, and how.
 """
 
 from __future__ import annotations
@@ -15,16 +15,14 @@ from typing import Any
 
 
 def made_by_jax(function: Callable[..., Any]) -> bool:
-    """Whether a function is what `jax.jit`, `jax.vmap` or `jax.grad` have returned."""
+    """Whether `jax.jit`, `jax.vmap` or `jax.grad` has returned a function."""
     function = getattr(function, "__func__", function)
     code = getattr(function, "__globals__", {}).get("__name__", type(function).__module__)
     return _is_of_jax(code)
 
 
 def names_of_jax(function: Callable[..., Any]) -> list[str]:
-    """Return the names by which a function, or one inside of it, calls JAX: `jnp`, a function that is jitted, its own
-    imports.
-    """
+    """Return the names by which a function, or one inside of it, calls JAX: `jnp`, a jitted function, its own imports."""
     function = inspect.unwrap(function)
     known = getattr(function, "__globals__", {})
     code = getattr(function, "__code__", None)

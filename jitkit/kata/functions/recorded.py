@@ -1,4 +1,4 @@
-"""a script that is run -> the calls of its jitted functions: of one that is named, or of all of them"""
+"""a script that is run -> the calls of its jitted functions: of a named one, or of all"""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from .sample_call import names_in
 
 
 class Run(NamedTuple):
-    """A script that was run: the names at its top, the calls, how many more there were, and what it ended with, where that is an error."""
+    """A script that was run: its top-level names, the calls, how many more there were, and the error that it ended
+    with, if any.
+    """
 
     script: str
     names: dict[str, Any]
@@ -29,7 +31,9 @@ class Run(NamedTuple):
 
 
 def run_script(script: str, of_jax: bool) -> Run:
-    """Run a script as Python does, and record the calls of what jitkit, or JAX, has jitted. Problem where there is no such file."""
+    """Run a script as Python does, and record the calls of functions that jitkit, or JAX, has jitted. Problem if there
+    is no such file.
+    """
     if not Path(script).is_file():
         raise Problem(f"there is no file {script!r}")
     if of_jax:
@@ -56,13 +60,13 @@ def run_script(script: str, of_jax: bool) -> Run:
 
 
 def report_end(run: Run) -> None:
-    """Say what a script ended with, where that is an error."""
+    """Say which error a script ended with, if any."""
     if run.error is not None:
         print(f"jitkit: {run.script} ended with {type(run.error).__name__}: {run.error}", file=sys.stderr)
 
 
 def calls_of(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], list[calls.Call]]:
-    """Run a script, and return the function that `FILE:FUNCTION` names, with its calls. Problem when it was not called."""
+    """Run a script, and return the function that `FILE:FUNCTION` names, with its calls. Problem if it was not called."""
     file, name = names_in(where)
     if not Path(file).is_file():
         raise Problem(f"there is no file {file!r}")
@@ -83,9 +87,8 @@ def calls_of(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any],
 
 
 def _found_there(name: str, names: dict[str, Any], file: str) -> Any:
-    """Return the object that a name stands for after the run, in the script or in the module that was imported from the
-    file; None where there is none. `jit(grad(loss))` is known by it, and not by the name of its function, which is
-    that of `loss`.
+    """Return the object that a name stands for after the run, in the script or in a module that was imported from the
+    file; None if there is none. `jit(grad(loss))` is found by it, since its function is called `loss`.
     """
     modules = [getattr(module, "__dict__", {}) for module in list(sys.modules.values())]
     there = [names, *(each for each in modules if _is_from(file, each.get("__file__")))]
@@ -101,8 +104,8 @@ def _is_from(file: str, path: Any) -> bool:
 
 
 def functions_of(run: Run) -> list[index.Function]:
-    """Return the functions of the user's that a run has called, the dearest first, under the names that they have in
-    the script. Problem where there are none.
+    """Return the user's functions that a run has called, the most expensive first, under the script's names. Problem if
+    there are none.
     """
     named = {id(jitted): name for name, value in run.names.items() for jitted in _jitted(value)}
     found = index.functions(run.calls, named)
@@ -116,14 +119,14 @@ def functions_of(run: Run) -> list[index.Function]:
 
 
 def _jitted(value: Any) -> Iterator[Any]:
-    """Yield what a name of a script stands for, where that is a jitted function: as a call tells of it."""
+    """Yield the function that a name of a script stands for, if it is jitted, in the form in which calls name it."""
     made = getattr(value, "_jitted", None) if is_jitted(value) else None
     of_jax = value.jitted if isinstance(value, jax_calls.Watched) else None
     yield from (each for each in (made, of_jax) if each is not None)
 
 
 def last_arguments(found: list[calls.Call], name: str) -> tuple[int, tuple[Any, ...], dict[str, Any]]:
-    """Return the number of the latest call that was traced, and its arguments. Problem where none was."""
+    """Return the number of the latest call that was traced, and its arguments. Problem if none was."""
     known = [(number, *call.arguments) for number, call in enumerate(found, 1) if call.arguments is not None]
     if not known:
         raise Problem(f"no call of {name} was traced in this run. Give its types: --shapes")

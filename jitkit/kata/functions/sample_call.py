@@ -123,8 +123,8 @@ def check_bound(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[
 
 
 def load_function(where: str) -> Callable[..., Any]:
-    """Return the function that `FILE:FUNCTION` names, or `FILE:OBJECT.METHOD`. Problem when there is none, with what
-    there is instead.
+    """Return the function that `FILE:FUNCTION` or `FILE:OBJECT.METHOD` names. Problem, with the names that exist, if
+    there is none.
     """
     file, name = names_in(where)
     path = Path(file)
@@ -181,7 +181,7 @@ def _run(path: Path) -> Any:
 
 
 def _alone(path: Path) -> Any:
-    """Import a file under a name of its own."""
+    """Import a file under a module name of its own."""
     spec = importlib.util.spec_from_file_location(f"_jitkit_target_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ImportError("its name has to end in .py")
@@ -192,7 +192,7 @@ def _alone(path: Path) -> Any:
 
 
 def shapes_needed(function: Callable[..., Any], given: Sequence[Any], line: int | None = None) -> str:
-    """Return what to say when a function cannot be called with these arguments, or raised at a line of its file."""
+    """Return the sentence for a function that cannot be called with these arguments, or raised at a line of its file."""
     types = ", ".join(f"{s.dtype.name}{list(s.shape)}" for s in given) or "no arguments"
     name = getattr(function, "__name__", "the function")
     if line is not None:

@@ -1,7 +1,7 @@
 """a package + rungs -> verdicts
 
-The programs of some rungs run in one process with a learner's package, and in another one with jitkit, whose results are kept. They are
-compared as those of the labs are. A file that is not ours cannot be reached from the package: not jitkit, not jax.
+One process runs the programs of some rungs with a learner's package, and another with jitkit, whose results are kept.
+They are compared as those of the labs are. The package cannot reach files that are not its own: not jitkit, not jax.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Package(NamedTuple):
 
     @property
     def is_untouched(self) -> bool:
-        """Whether nothing is written yet: one file, with nothing but a docstring and comments."""
+        """Whether nothing is written yet: one file, with only a docstring and comments."""
         try:
             return len(self.files) == 1 and _has_no_code(self.files[0].read_bytes())
         except OSError:
@@ -126,17 +126,17 @@ class RungVerdict(NamedTuple):
 
     @property
     def ran(self) -> bool:
-        """Whether anything did: it does not, where the package cannot be imported."""
+        """Whether anything ran: nothing does if the package cannot be imported."""
         return any(r.status != Status.IMPORT for r in self.results)
 
     @property
     def first_failure(self) -> CheckResult | None:
-        """The program to be mended first."""
+        """The program to fix first."""
         return next((r for r in self.results if r.status != Status.PASS), None)
 
 
 class Climber:
-    """Runs programs and compares results. `folder` keeps what jitkit computes between runs, and the machine code of packages."""
+    """Runs programs and compares results. `folder` keeps jitkit's results between runs, and the packages' machine code."""
 
     def __init__(
         self, folder: pathlib.Path | None = None, hidden: Sequence[tuple[str, str]] = (), seconds: float = SECONDS
@@ -147,7 +147,7 @@ class Climber:
         self.seconds = seconds
 
     def prepare(self, spare: Spare, rungs: Sequence[Rung]) -> None:
-        """Have a process ready for the next climb of these."""
+        """Prepare a process for the next climb of these."""
         files = (*(rung.programs for rung in rungs), *self.hidden)
         job = self.job(Climb({}, files), (), rungs, 0)
         folder = str(self.machine_code.folder) if self.machine_code is not None else ""
@@ -162,7 +162,7 @@ class Climber:
         spare: Spare | None = None,
         stop: Stop | None = None,
     ) -> list[RungVerdict]:
-        """Return the verdicts on some rungs, all in one process as far as it goes. Stopped when `stop` is set."""
+        """Return the verdicts on some rungs, all in one process as far as possible. Raises Stopped when `stop` is set."""
         files = (*(rung.programs for rung in rungs), *self.hidden)
         checks = self.checks(rungs)
         job = self.job(Climb(self.where(package), files), checks, rungs, seed)
@@ -177,7 +177,7 @@ class Climber:
         return [RungVerdict(rung, tuple(r for r in judged if r.check.exercise == rung.number)) for rung in rungs]
 
     def where(self, package: Package) -> dict[str, str]:
-        """Return what a process has to know of a package."""
+        """Return what a process must know about a package."""
         found = {"folder": str(package.folder), "name": package.name, "machine": str(machine_file())}
         if self.machine_code is not None and self.machine_code.is_there():
             found["executables"] = str(self.machine_code.folder)
@@ -195,13 +195,13 @@ class Climber:
         ]
 
     def job(self, climb: Climb, checks: Sequence[Check], rungs: Sequence[Rung], seed: int) -> Job:
-        """Return what one process is asked to do."""
+        """Return the request to one process."""
         uses_xla = any(rung.uses_xla for rung in rungs)
         names = tuple(check.name for check in checks)
         return Job((), {}, "", "", names, seed, uses_xla, self.seconds, climb=climb)
 
     def expected(self, rungs: Sequence[Rung], checks: Sequence[Check], seed: int) -> list[Outcome]:
-        """Return what jitkit computes, for each of the checks. RuntimeError where it fails: a fault of ours."""
+        """Return jitkit's result for each of the checks. RuntimeError if it fails, which is a fault of ours."""
         of_rung = {rung: [check for check in checks if check.exercise == rung.number] for rung in rungs}
         keys = {rung: self.key(rung, mine, seed) for rung, mine in of_rung.items()}
         known = {rung: self.assessor.kept(keys[rung], [c.name for c in mine]) for rung, mine in of_rung.items()}
@@ -219,7 +219,7 @@ class Climber:
         return [found[check.name]._replace(value=in_short(found[check.name].value)) for check in checks]
 
     def key(self, rung: Rung, checks: Sequence[Check], seed: int) -> str:
-        """Return what jitkit's results on a rung are kept under: all that they depend on."""
+        """Return the key of jitkit's results on a rung: everything that they depend on."""
         files, wanted = (rung.programs, *self.hidden), [check.name for check in checks]
         text = json.dumps([files, wanted, seed, _reference_digest()])
         return f"rung-{rung.number}-{hashlib.sha256(text.encode()).hexdigest()[:24]}"

@@ -64,7 +64,7 @@ def show_verdicts(screen: Screen, place: Place, verdicts: Sequence[RungVerdict],
 
 
 def told_of(fallen: Sequence[str]) -> str:
-    """Return what is said of rungs that fell: the lowest one's sentence, and how many fell with it."""
+    """Return the remark on rungs that fell: the lowest one's sentence, and how many fell with it."""
     first, *others = fallen
     if not others:
         return first
@@ -72,8 +72,8 @@ def told_of(fallen: Sequence[str]) -> str:
 
 
 def status_of_red(place: Place, fallen: Sequence[str]) -> Status:
-    """Return what a rung is that does not pass: failed, or, where nothing is written yet, and was not a save ago, to
-    do.
+    """Return the status of a rung that does not pass: failed, or "to do" if nothing is written, and nothing was before
+    this save.
     """
     return Status.TODO if place.package.is_untouched and not fallen else Status.FAIL
 
@@ -109,7 +109,7 @@ def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:
 
 
 def _is_unwritten(result: CheckResult) -> bool:
-    """Whether a program ended for want of something, as where the rung is not written yet."""
+    """Whether a program ended because something is missing, as it does while the rung is not written yet."""
     said = result.difference.actual if result.difference is not None else ""
     return said.startswith(
         ("AttributeError", "NameError", "KeyError", "ImportError", "NotImplementedError", "ModuleNotFoundError")

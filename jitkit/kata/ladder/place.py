@@ -1,7 +1,7 @@
 """a folder -> the package in it, and what is remembered
 
-The folder has the learner's package, `xla.py` (given: what is there is for reading, the one that runs is ours), `ladder/` with the pages,
-and `.jitkit/`, where progress is kept like that of the labs.
+The folder has the learner's package, the given `xla.py` (for reading: the one that runs is ours), `ladder/` with the
+pages, and `.jitkit/`, which keeps progress as for the labs.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class Place:
 
     @classmethod
     def find(cls, start: pathlib.Path | None = None) -> Place | None:
-        """Return the one that we are in, if the nearest workspace is of the ladder."""
+        """Return the folder of the ladder that we are in, if the nearest workspace is one."""
         here = (start or pathlib.Path.cwd()).absolute()
         nearest = next((f for f in (here, *here.parents) if (f / KEPT).is_dir()), None)
         return cls(nearest) if nearest is not None and (nearest / KEPT / _MARK).is_file() else None
 
     @classmethod
     def make(cls, root: pathlib.Path, name: str) -> Place:
-        """Return a new one. OSError where it cannot be written."""
+        """Make a new one. OSError if it cannot be written."""
         (root / KEPT).mkdir(parents=True, exist_ok=True)
         (root / KEPT / _MARK).write_text(name + "\n", encoding="utf-8")
         (root / KEPT / ".gitignore").write_text("executables/\nexpected/\n", encoding="utf-8")  # what is made again
@@ -59,7 +59,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        """What the package is called; where that is not written any more, what it was called before."""
+        """The package's name; if its file is gone, the name that it had before."""
         try:
             self._name = (self.kept / _MARK).read_text(encoding="utf-8").strip()
         except FileNotFoundError:
@@ -68,7 +68,7 @@ class Place:
         return self._name
 
     def restore(self) -> None:
-        """Make `.jitkit` again, where the package that was just run has deleted it. Problem where that is gone itself."""
+        """Make `.jitkit` again, if the package that just ran has deleted it. Problem if the folder itself is gone."""
         if not self.package_is_there:
             raise Problem(f"your package is gone from {self.root}: {self.name} was deleted while it ran.")
         if not (self.kept / _MARK).is_file():
@@ -82,7 +82,7 @@ class Place:
 
     @property
     def package(self) -> Package:
-        """The learner's package. Problem where it is not there."""
+        """The learner's package. Problem if it is not there."""
         package = Package(self.root, self.name)
         if not self.name.isidentifier() or self.name in _TAKEN:
             why = "is the name of another module" if self.name in _TAKEN else "is no name that Python can import"
@@ -110,7 +110,7 @@ class Place:
         return package
 
     def messages(self) -> list[str]:
-        """Return what the learner should know beside the verdict; of progress that cannot be kept, once."""
+        """Return what the learner should know beside the verdict; that progress cannot be kept, only once."""
         found = [*dict.fromkeys(self.state.messages)]
         self.state.messages.clear()
         one, many = f"{self.name}.py", self.root / self.name / "__init__.py"
@@ -138,22 +138,26 @@ class Place:
         return bool(self.state.read().of(rung.number).passed)
 
     def was_reached(self, rung: Rung) -> bool:
-        """Whether a rung passed once, and was not begun again."""
+        """Whether a rung has passed, and was not begun again since."""
         return self.passed(rung) or _when(rung) in self.state.read().given
 
     def current(self) -> Rung:
-        """Return the first rung that does not pass; the last one where all do."""
+        """Return the first rung that does not pass; the last one if all do."""
         state = self.state.read()
         return next((r for r in all_rungs() if not state.of(r.number).passed), all_rungs()[-1])
 
     def furthest(self) -> Rung:
-        """Return the same, or a rung above it that passed, or fell: where one has fallen, those above it are run, too."""
+        """Return the current rung, or one above it that passed, or fell: if one has fallen, those above it are run,
+        too.
+        """
         state = self.state.read()
         reached = [rung for rung in all_rungs() if _when(rung) in state.given]
         return max([self.current(), *reached], key=lambda rung: rung.number)
 
     def record(self, verdicts: list[RungVerdict], fingerprint: str) -> list[str]:
-        """Remember verdicts; a sentence for each rung that fell. Of a package that cannot be imported nothing is known."""
+        """Remember verdicts, and return a sentence for each rung that fell. A package that cannot be imported proves
+        nothing.
+        """
         fallen: list[str] = []
         self.restore()
         if not any(verdict.ran for verdict in verdicts):
@@ -182,7 +186,7 @@ class Place:
     # --- names for people -----------------------------------------------------------------------------------------
 
     def relative(self, path: str | os.PathLike[str]) -> str:
-        """Return a path as it is shown; a rung's programs as the copy that learners have."""
+        """Return a path in the form that is shown; for a rung's programs, the learner's copy."""
         if pathlib.Path(path).name == "programs.py" and pathlib.Path(path).parent.parent == ladder_folder():
             return f"ladder/{pathlib.Path(path).parent.name}_programs.py"
         try:
@@ -191,11 +195,11 @@ class Place:
             return str(path)
 
     def place(self, path: str, line: int) -> str:
-        """Return a line of a file as it is shown."""
+        """Return a line of a file in the form that is shown."""
         return f"{self.relative(path)}:{line}"
 
     def backup(self, path: pathlib.Path) -> pathlib.Path:
-        """Return a copy of a file, beside others of its kind."""
+        """Copy a file beside others of its kind, and return the copy."""
         target = self.kept / "backups" / f"{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}{path.suffix}"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())
@@ -203,5 +207,5 @@ class Place:
 
 
 def _when(rung: Rung) -> str:
-    """Return what the time is kept under at which a rung passed last."""
+    """Return the key under which the time of a rung's last pass is kept."""
     return f"rung {rung.number}"

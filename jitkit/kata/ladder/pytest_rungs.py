@@ -1,4 +1,4 @@
-"""Where the `test_ladder.py` of a learner's folder imported `programs_of` from, when it was written."""
+"""The old place of `programs_of`, for the `test_ladder.py` in learners' folders."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """a folder of the ladder -> what its package can do: on the screen, and as a card for a README
 
-Only what was measured is on it, here and now: programs that ran and agreed with jitkit, times beside those of JAX, the time of every call,
-lines of code.
+It shows only what was measured here and now: programs that ran and agreed with jitkit, times beside JAX's, the time of
+every call, lines of code.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CHART = 6 * _DECADE + 12
 
 
 class Abilities(NamedTuple):
-    """What was found. Times in seconds; None where something did not run."""
+    """The measurements. Times are in seconds; None if something did not run."""
 
     rungs: tuple[tuple[str, str, int, int], ...]  # number, title, programs that pass, programs
     tutorials: tuple[int, int]  # programs of the tutorials on jit that run and agree, and all of them
@@ -53,7 +53,7 @@ class Abilities(NamedTuple):
 
     @property
     def misses(self) -> list[int]:
-        """Which of them took so long that they must have been compiled."""
+        """The calls that took so long that they must have been compiled."""
         return [i for i, t in enumerate(self.calls) if t > _NO_HIT]
 
     @property
@@ -88,7 +88,7 @@ class Abilities(NamedTuple):
 
 
 def _rounded(number: float) -> str:
-    """Return two figures: another run has another third one."""
+    """Round to two figures: another run gives another third one."""
     return f"{float(f'{number:.2g}'):.10g}"
 
 
@@ -144,12 +144,12 @@ def measured(place: Place) -> Abilities:
 
 
 def tutorials() -> Rung:
-    """Return the programs by which tutorials introduce `jit`, in the form of a rung."""
+    """Return the programs by which tutorials introduce `jit`, as a rung."""
     return Rung(ladder_folder() / "tutorials_on_jit", "The tutorials on jit", 0, "", (), "")
 
 
 def drawn(seconds: Sequence[float], steps: str) -> str:
-    """Return a character a call, by the power of ten of its time: a microsecond or less is the lowest."""
+    """Draw each call as a character, by the power of ten of its time: a microsecond or less is the lowest."""
     powers = [round(math.log10(max(t, 1e-6) * 1e6)) for t in seconds]
     return "".join([steps[min(power, len(steps) - 1)] for power in powers])
 
@@ -165,7 +165,7 @@ def _times(arguments: list[str]) -> dict[str, Any] | None:
 
 
 def code_lines(source: str) -> int:
-    """Return lines with code: without comments, docstrings and blank lines. 0 for what is no Python."""
+    """Count the lines of code: without comments, docstrings and blank lines. 0 if it is not Python."""
     try:
         tree = ast.parse(source)
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
@@ -181,7 +181,7 @@ def code_lines(source: str) -> int:
 
 
 def calls_chart(found: Abilities, top: int) -> list[str]:
-    """Return the time of every call, on a scale of powers of ten from a microsecond; the misses are red."""
+    """Draw the time of every call, on a scale of powers of ten from a microsecond; misses are red."""
     bottom, step = top + _CHART, 480 / len(found.calls)
     texts = [
         f'<text x="16" y="{top + 4}">every call, with 8 numbers, with 9, with 8 again; red: more than a millisecond</text>'
@@ -198,7 +198,7 @@ def calls_chart(found: Abilities, top: int) -> list[str]:
 
 
 def card_text(name: str, found: Abilities) -> str:
-    """Return an SVG of the same: a bar a rung, and the sentences."""
+    """Return an SVG of the measurements: a bar for each rung, and the sentences."""
     width, row = 560, 16
     bars = []
     for i, (number, title, good, total) in enumerate(found.rungs):

@@ -53,7 +53,7 @@ class Rung(NamedTuple):
 
     @property
     def is_behind(self) -> bool:
-        """Whether it is one of those whose compiler is the learner's."""
+        """Whether the learner's own compiler runs its programs."""
         return self.number >= FIRST_BEHIND
 
     @property
@@ -73,7 +73,7 @@ def machine_file() -> pathlib.Path:
 
 
 def given_files() -> tuple[pathlib.Path, ...]:
-    """Return the machines that are given: `xla.py`, and the C compiler's, `cc.py`."""
+    """Return the files that are given: `xla.py`, and the C compiler's, `cc.py`."""
     return machine_file(), ladder_folder() / "cc.py"
 
 
@@ -115,7 +115,7 @@ def solution_file() -> pathlib.Path:
 
 
 def behind_file() -> pathlib.Path:
-    """Return the second file, whose sections go on where the first one ends."""
+    """Return the second file, whose sections continue those of the first."""
     return solution_file().with_name("behind_the_door.py")
 
 

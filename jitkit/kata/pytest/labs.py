@@ -1,7 +1,7 @@
-"""A lab's checks as pytest's items: collected by `pytest_jitkit`, run as `jitkit check` runs them.
+"""A lab's checks as pytest items: `pytest_jitkit` collects them, and they run as in `jitkit check`.
 
-All checks of an exercise run together, in one process, when the first of its items does. What is not written yet is skipped, with
-that as the reason: a red list of forty stubs would hide the one that is being worked on.
+All checks of an exercise run together, in one process, when the first of its items does. An exercise that is not
+written yet is skipped, with that as the reason: a red list of forty stubs would hide the one that somebody works on.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class CheckItem(pytest.Item):
             raise Red(self.told(report, result))
 
     def told(self, report: Report, result: CheckResult | None) -> str:
-        """Return the verdict, with this check as the one that is explained."""
+        """Return the verdict, with this check as the one that it explains."""
         stream = io.StringIO()
         verdict = report.verdict
         if result is not None:
@@ -95,16 +95,16 @@ class CheckItem(pytest.Item):
         return stream.getvalue().strip("\n")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the verdict alone: the frames are ours."""
+        """Return the verdict without a traceback, whose frames are ours."""
         return str(excinfo.value) if isinstance(excinfo.value, Red) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
-        """Return the learner's file, and what stands in the head of a failure."""
+        """Return the learner's file, and the head of a failure."""
         return self.path, None, f"{self.owner.exercise.id} {self.name}"
 
 
 def _judge(config: pytest.Config, root: Any) -> Judge:
-    """Return the judge of a workspace, one for all of its files."""
+    """Return the judge of a workspace, shared by all of its files."""
     judges = config.stash.setdefault(_JUDGES, {})
     if root not in judges:
         spare = Spare()

@@ -1,4 +1,4 @@
-"""a folder of the ladder -> its programs, with what is wrong with each, for pytest"""
+"""a folder of the ladder -> its programs, each with its failure, for pytest"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..ladder.rungs import rungs_up_to
 
 
 def programs_of(folder: pathlib.Path) -> list[ParameterSet]:
-    """Return each program of the current rung and of all below it: its name, and a sentence where it fails."""
+    """Return each program of the current rung and of all below it: its name, and a sentence if it fails."""
     place = Place.find(folder)
     if place is None:
         return []

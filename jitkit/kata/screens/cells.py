@@ -26,14 +26,14 @@ _COLUMNS = 92  # of text: as many as a notebook has, in a window of 1280 pixels 
 
 
 class NotPassed(AssertionError):
-    """An exercise, or one of its checks, that does not pass. Notebooks show the verdict for a traceback."""
+    """An exercise, or one of its checks, does not pass. Notebooks show the verdict in the place of a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return str(self).splitlines()
 
 
 class Unknown(LookupError):
-    """What does not exist. Notebooks show the sentence, and no frames of ours."""
+    """Something does not exist. Notebooks show the sentence, and no frames of ours."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"LookupError: {self}"]
@@ -90,7 +90,7 @@ class Shown:
 
 
 class Question:
-    """The question of an experiment, which is to be answered first."""
+    """The question of an experiment, to be answered first."""
 
     def __init__(self, experiment: Experiment, call: str) -> None:
         numbered = [
@@ -115,7 +115,7 @@ class Plot:
         self.answer = answer
 
     def __repr__(self) -> str:
-        """Return what is to be seen in it."""
+        """Return what the plot shows."""
         return self.answer
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""one function's programs for several chips -> a table, and which lines a kernel is of"""
+"""one function's programs for several chips -> a table, and the lines of each kernel"""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def show_programs(screen: Screen, programs: Sequence[TargetProgram]) -> None:
 
 
 def row(program: TargetProgram, sources: Sequence[str]) -> tuple[str, ...]:
-    """Return the cells of a target; "-" for what its compiler does not tell."""
+    """Return the cells of a target; "-" for what its compiler does not say."""
     costs, size = program.cost_analysis(), program.code_size()
     letter = _LETTERS[sources.index(costs.source)]
     return (

@@ -47,7 +47,7 @@ _MOST_OF_A_PROGRAM = 20  # lines of a check
 
 
 class Places(Protocol):
-    """Where things are, as a learner calls it: a workspace, or a notebook."""
+    """The places of files, in the learner's words: in a workspace, or a notebook."""
 
     kept: pathlib.Path
 
@@ -59,7 +59,7 @@ class Places(Protocol):
 
 
 class Desk(Places, Protocol):
-    """Places where there are hints to be asked for."""
+    """Places that can also give hints."""
 
     def hint(self, id: str) -> str:
         """Return the command for the next hint."""
@@ -154,7 +154,7 @@ def show_failure(screen: Screen, result: CheckResult, places: Places) -> None:
 
 
 def both_sides(expected: str, actual: str) -> tuple[list[str], list[str]]:
-    """Return two texts as lines, from shortly before the first line that differs."""
+    """Return two texts as lines, from shortly before their first difference."""
     one, other = expected.splitlines() or [""], actual.splitlines() or [""]
     same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     start = max(same - _CONTEXT, 0)
@@ -178,9 +178,7 @@ def _more(count: int) -> str:
 
 
 def _pieces(line: str, room: int) -> list[str]:
-    """Return a line in pieces that fit, broken at spaces where there are some; escape sequences of a learner's do
-    nothing.
-    """
+    """Cut a line into pieces that fit, at spaces if possible. A learner's escape sequences do nothing."""
     line = line.replace("\x1b", "?")
     return textwrap.wrap(
         line, room, subsequent_indent="  ", break_on_hyphens=False, drop_whitespace=False, replace_whitespace=False

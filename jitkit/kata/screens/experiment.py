@@ -27,13 +27,14 @@ _SECONDS = 180.0
 def show_experiment(
     screen: Screen, workspace: Workspace, lab: Lab, guess: int | None, ask: Callable[[], str] | None, quick: bool
 ) -> pathlib.Path:
-    """Ask, measure, draw, say what there is to be seen. Returns where the plot is.
+    """Ask, measure, draw, and say what there is to see. Returns the path of the plot.
 
     Args:
-      guess: the number of an option, from 1, where it is known already.
-      ask: reads the learner's answer; None where nobody can be asked.
+      guess: the number of an option, from 1, if it is already known.
+      ask: reads the learner's answer; None if nobody can be asked.
 
-    Problem where the lab has no experiment, or it does not come to an end.
+    Raises:
+      Problem: the lab has no experiment, or it failed.
     """
     experiment = lab.experiment
     path = lab.folder / "experiment.py"
@@ -65,7 +66,7 @@ def predict(
     guess: int | None,
     ask: Callable[[], str] | None,
 ) -> str | None:
-    """Put the question, and keep the answer, which is returned. Problem for a number that no option has."""
+    """Ask the question, keep the answer, and return it. Problem for a number without an option."""
     screen.line()
     screen.text(experiment.question, 2)
     for i, option in enumerate(experiment.options, 1):
@@ -87,7 +88,7 @@ def predict(
 
 
 def measure(lab: Lab, functions: Sequence[tuple[LearnerSource, Target]], quick: bool) -> dict[str, list[float]]:
-    """Run the experiment's `measure` with these functions of the learner's. Problem where that does not end well."""
+    """Run the experiment's `measure` with these functions of the learner's. Problem if it fails."""
     path = lab.folder / "experiment.py"
     files = {source.path: source for source, _ in functions}
     job = Job(
@@ -113,7 +114,7 @@ def _number(item: Plain) -> float:
 
 
 def draw(lab: Lab, data: dict[str, list[float]], target: pathlib.Path | BinaryIO) -> None:
-    """Call the experiment's `plot`, and save what it draws as PNG. Problem where it cannot be written."""
+    """Call the experiment's `plot`, and save the picture as PNG. Problem if it cannot be written."""
     path = lab.folder / "experiment.py"
     figure_module = importlib.import_module("matplotlib.figure")
     names: dict[str, Any] = {"__name__": "experiment", "__file__": str(path)}

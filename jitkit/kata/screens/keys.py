@@ -18,8 +18,9 @@ ENTER = "\n"
 
 @contextlib.contextmanager
 def keys_of(stream: TextIO | None, changes: Changes | None = None) -> Iterator[Callable[[], str]]:
-    """Within the block, the function that is yielded returns the next key, or "" when there is none. Of a pipe, the first letter
-    of each line is one; a line of a terminal that gives no single keys, too. Who waits for `changes` hears of keys."""
+    """Yield a function that returns the next key, or "" if there is none. A pipe, or a terminal without single keys,
+    gives the first letter of each line. Whoever waits for `changes` also hears of keys.
+    """
     if stream is None:
         yield lambda: ""
     elif stream.isatty() and sys.platform == "win32":

@@ -1,8 +1,8 @@
 """pages that are made again and again -> a browser that shows the newest
 
-A page that is opened from disk may ask for nothing, so a small server of this machine shows it in a frame, and tells when it has been made
-anew. It listens on the loopback address only, hands out no other files than the pages it was given, and answers to its own name only, so
-no page of the web can reach it under another one.
+A page opened from disk may load nothing, so a small server on this machine shows it in a frame, and says when there is
+a new one. It listens on the loopback address only, serves only the pages that it was given, and answers only to its own
+name, so that no page of the web can reach it under another one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ listen();
 
 
 class Live:
-    """What a browser sees: the newest page, and a line over it. A context; `address` is where it is seen."""
+    """What a browser sees: the newest page, and a line above it. A context; `address` is its place."""
 
     def __init__(self, title: str) -> None:
         self._changed = threading.Condition()
@@ -101,15 +101,15 @@ class Live:
 
     @property
     def address(self) -> str:
-        """Where a browser finds it."""
+        """The address for a browser."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/"
 
     def say(self, text: str, state: str) -> None:
-        """Change the line over the page; `state` is "running", "failed", or "done"."""
+        """Change the line above the page; `state` is "running", "failed", or "done"."""
         self._tell({"text": text, "state": state})
 
     def show(self, pages: list[pathlib.Path], text: str, state: str) -> None:
-        """Show the first of some pages; the others are those to which it leads."""
+        """Show the first of some pages, which links to the others."""
         with self._changed:
             self._pages = {page.name: page for page in pages}
         self._tell({"page": pages[0].name, "made": self._now["made"] + 1, "text": text, "state": state})
@@ -120,7 +120,7 @@ class Live:
             self._changed.notify_all()
 
     def after(self, query: str) -> dict[str, Any]:
-        """Return what is shown, once it is newer than the version that is known, or after some seconds."""
+        """Return what is shown, once it is newer than the known version, or after some seconds."""
         known = urllib.parse.parse_qs(query).get("after", [""])[0]
         with self._changed:
             self._changed.wait_for(lambda: str(self._now["version"]) != known, _LONGEST)

@@ -3,11 +3,12 @@
     from jitkit.kata.notebook import check, experiment, hint
     check("02.3")
 
-A notebook is taken as one file: all cells that were run, in the order in which they were. Later definitions take the place of
-earlier ones, and helpers and imports come along from any cell. Outside of a notebook, the file that calls is what is checked.
+A notebook counts as one file: all cells that were run, in this order. Later definitions replace earlier ones, and
+helpers and imports come along from any cell. Outside of a notebook, the calling file is checked.
 
-In a workspace a notebook and the lab's `exercises.py` are two doors to one thing: what passes here is put there, as long as there is
-only the stub, and counts as passed; what passes there is in place here, and hints are counted together.
+In a workspace, a notebook and the lab's `exercises.py` share their state: a function that passes here is put there, as
+long as the file has only the stub, and counts as passed; a function that passes there is in place here; and hints are
+counted together.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Notebook:
 
     Args:
       cells: pairs of a name, such as `In[3]`, and Python source.
-      undefined: for what was not defined, since its cell raised before, the cell's name.
+      undefined: the names that were not defined because their cell raised before, with the cell's name.
     """
 
     def __init__(self, cells: list[tuple[str, str]], path: str, undefined: dict[str, str] | None = None) -> None:
@@ -67,11 +68,11 @@ class Notebook:
         linecache.cache[path] = (len(self.source), None, self.source.splitlines(keepends=True), path)
 
     def relative(self, path: str | os.PathLike[str]) -> str:
-        """Return a path as it is shown."""
+        """Return a path in the form that is shown."""
         return str(path)
 
     def hint(self, id: str) -> str:
-        """Return what asks for the next hint."""
+        """Return the command for the next hint."""
         return f'hint("{id}")'
 
     def run_with(self, id: str, path: pathlib.Path) -> str:
@@ -87,11 +88,11 @@ class Notebook:
 
 
 def check(id: str, checks: str | None = None) -> Shown:
-    """Return the verdict on an exercise whose functions are defined in this notebook. LookupError where there is no
-    such exercise.
+    """Return the verdict on an exercise whose functions are defined in this notebook. LookupError if there is no such
+    exercise.
 
     Args:
-      checks: the text of a `checks.py` that is used in place of the lab's, in grading.
+      checks: the text of a `checks.py` that replaces the lab's, in grading.
     """
     frame = inspect.currentframe()
     notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
@@ -109,11 +110,11 @@ def check(id: str, checks: str | None = None) -> Shown:
 
 
 def hint(id: str, step: int | None = None) -> Hint:
-    """Return the next hint on an exercise: one step further each time; the third looks at what is defined in this
-    notebook. LookupError where there is no such exercise.
+    """Return the next hint on an exercise, one step further each time. The third looks at what this notebook defines.
+    LookupError if there is no such exercise.
 
     Args:
-      step: one of the four, counted from 1, to be read again.
+      step: one of the four to read again, counted from 1.
     """
     frame = inspect.currentframe()
     notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
@@ -140,7 +141,7 @@ def _report(
     checks: str | None = None,
     undefined: Collection[str] = (),
 ) -> Report:
-    """Return the verdict on what is defined in a notebook, with what else is the learner's."""
+    """Return the verdict on what a notebook defines, together with the learner's other functions."""
     others = _passed_functions(lab, source, exercise)
     elsewhere = bindings(workspace.look(), exercise) if workspace is not None else ()
     here = {target for _, target in others}
@@ -184,7 +185,7 @@ def _is_missing(source: LearnerSource, exercise: Exercise) -> bool:
 
 
 def _workspace() -> Workspace | None:
-    """Return the workspace that the notebook is in, if it is in one of labs."""
+    """Return the labs' workspace that the notebook is in, if it is in one."""
     try:
         found = Workspace.find()
     except Problem:
@@ -193,7 +194,9 @@ def _workspace() -> Workspace | None:
 
 
 def _share(workspace: Workspace, lab: Lab, exercise: Exercise, source: LearnerSource) -> str:
-    """Put what passes into the lab's `exercises.py`, where nothing but the stub is there; a sentence on what became of it."""
+    """Put a function that passes into the lab's `exercises.py`, if that has only the stub; return a sentence on what
+    was done.
+    """
     path = workspace.file_of(lab)
     name = workspace.relative(path)
     known = workspace.source(lab)
@@ -222,8 +225,8 @@ def _share(workspace: Workspace, lab: Lab, exercise: Exercise, source: LearnerSo
 
 
 def experiment(number: str, guess: int | None = None, quick: bool = False) -> Plot | Question:
-    """Return the lab's experiment, with the functions that passed in this notebook. `guess` is the number of the option
-    that you expect; without it, the question is asked.
+    """Run the lab's experiment with the functions that passed in this notebook. `guess` is the number of the option
+    that you expect; without it, the question is shown.
     """
     frame = inspect.currentframe()
     notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
@@ -250,7 +253,7 @@ def _find(id: str) -> tuple[Lab, Exercise]:
 
 
 def _passed_functions(lab: Lab, source: LearnerSource, but: Exercise | None) -> list[tuple[LearnerSource, Target]]:
-    """Return the functions of this lab's other exercises that passed in this notebook, and are as they were then."""
+    """Return the functions of this lab's other exercises that passed in this notebook, and have not changed since."""
     return [
         (source, target)
         for e in lab.exercises
@@ -260,7 +263,7 @@ def _passed_functions(lab: Lab, source: LearnerSource, but: Exercise | None) -> 
 
 
 def _notebook(names: dict[str, Any]) -> Notebook:
-    """Return what was run in this kernel; or, outside of one, the file that called."""
+    """Return the cells that ran in this kernel, or, outside of one, the calling file."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
     if shell is not None:
@@ -286,20 +289,19 @@ def _note_raised(result: Any) -> None:
 
 
 def _reached(text: str, line: int) -> str:
-    """Return a cell's statements before the one that is at a line."""
+    """Return a cell's statements before the one at a line."""
     first = next((s.lineno for s in ast.parse(text).body if (s.end_lineno or s.lineno) >= line), None)
     return text if first is None else "".join(text.splitlines(keepends=True)[: first - 1])
 
 
 def _defined(text: str) -> set[str]:
-    """Return the functions of a cell, as targets are named: `f`, `C.f`."""
+    """Return the functions that a cell defines, under the names of targets: `f`, `C.f`."""
     return set(LearnerFile.parse(text, "", ()).functions)
 
 
 def _cells(shell: Any, undefined: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the cells that are Python once IPython's magics are out of them; the others define no functions. A cell
-    that raised ends before the statement that did: what comes after goes to `undefined`, until a later cell defines
-    it.
+    """Yield the cells that are Python without IPython's magics; the others define no functions. A cell that raised ends
+    before that statement: what comes after goes to `undefined`, until a later cell defines it.
     """
     for number, cell in zip(itertools.count(1), shell.user_ns.get("In", [])[1:], strict=False):
         text = shell.input_transformer_manager.transform_cell(cell)

@@ -1,8 +1,8 @@
 """`jitkit bench kata`: from a save to the verdict, as a learner feels it
 
-A workspace is made, `jitkit watch` runs in it, and the reference's functions are saved into a lab's file, a little different each
-time, as an editor would. The clock runs from the save until the verdict's last line is there. Beside it, `jitkit check` from a
-cold start.
+It makes a workspace, runs `jitkit watch` in it, and saves the reference's functions into a lab's file, a little
+different each time, as an editor would. The clock runs from the save until the verdict's last line is there. Beside it,
+it measures `jitkit check` from a cold start.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Felt(NamedTuple):
 
 
 class SaveToVerdict(Benchmark):
-    """Exercises from the labs that there are, some of which compile."""
+    """Exercises from the labs, some of which compile."""
 
     name = "kata"
     title = "From a save to the verdict: `jitkit watch`, and `jitkit check` from a cold start"
@@ -112,7 +112,7 @@ class SaveToVerdict(Benchmark):
         }
 
     def summary(self, results: Sequence[Felt]) -> list[str]:
-        """Return how many are as fast as promised."""
+        """Say how many rows are as fast as promised."""
         good = sum(result.worst <= result.limit for result in results)
         return [f"{good} of {len(results)} rows are as fast as promised."]
 
@@ -157,7 +157,7 @@ class _Measurement:
         return Felt(self.exercise.id, self.exercise.title, way, tuple(seconds), limits[self.exercise.uses_xla])
 
     def text(self, turn: int) -> str:
-        """Return the lab's file with the exercise solved, in other words each time."""
+        """Return the lab's file with the exercise solved, a little different each time."""
         solved = {}
         for target in self.exercise.targets:
             function = reference_function(target)

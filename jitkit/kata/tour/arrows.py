@@ -27,7 +27,7 @@ def show_function(screen: Screen) -> None:
 
 
 def source_of(function: Callable[..., Any]) -> str:
-    """Return the source of a function without its docstring and annotations, which are there for our own checks."""
+    """Return the source of a function without its docstring and annotations, which only our own checks need."""
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     if not isinstance(tree, ast.FunctionDef):
         raise TypeError(f"expected the source of a function, got {ast.dump(tree)}")
@@ -94,7 +94,7 @@ def _show_jaxpr(screen: Screen, jaxpr: Jaxpr) -> None:
 
 
 def count_equations(jaxpr: Jaxpr) -> int:
-    """Return the operations of a jaxpr and of those inside; the calls of these are not counted."""
+    """Count the operations of a jaxpr and of those inside; the calls of these do not count."""
     calls = sum(eqn.primitive.name == "jit" for eqn in jaxpr.eqns)
     return len(jaxpr.eqns) - calls + sum(count_equations(inner) for inner in subjaxprs(jaxpr))
 
@@ -143,10 +143,9 @@ _EQUATION = re.compile(r'op_name="[^"]*?(?P<name>\w+)"')
 
 
 def fusion_and_entry(hlo: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the body of the first fusion of a program, and its entry function: lines, each with the name of the
-    equation that it came from.
+    """Return the body of a program's first fusion, and its entry function: lines, each with the name of its equation.
 
-    Layouts and metadata are left out, and constants are written where they are used. The body is empty when nothing is
+    Layouts and metadata are left out, and constants are written where they are used. The body is empty if nothing is
     fused.
     """
     blocks = re.findall(r"^((?:ENTRY )?%[\w.-]+ \(.*?^\})$", hlo, re.MULTILINE | re.DOTALL)

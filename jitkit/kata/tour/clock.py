@@ -20,7 +20,7 @@ from .example import selu, selu_numpy
 
 
 class Times(NamedTuple):
-    """Seconds a call: medians with their spread, and of the first jitted call each stage and the whole."""
+    """Seconds a call: medians with their spread; for the first jitted call, each stage and the whole."""
 
     numpy: Spread
     eager: Spread
@@ -31,7 +31,7 @@ class Times(NamedTuple):
 
 
 def measure(x: Any, x_numpy: np.ndarray[Any, Any]) -> Times:
-    """Take the times, in turns, each call waited for."""
+    """Measure in turns, with a wait for each call."""
     jitkit.clear_caches()
     jitted = jitkit.jit(selu)
     with stage_log.listen() as events:
@@ -87,7 +87,7 @@ _STAGES = {"tracing": "trace", "lowering": "lower", "compilation": "compile"}
 
 
 def verdict(times: Times) -> str:
-    """Return the speed-up, and when the first call has paid for itself, in words."""
+    """Return, in words, the speed-up, and after how many calls the first one has paid for itself."""
     jitted = times.jitted.median
     saved = times.eager.median - jitted
     text = (

@@ -1,6 +1,6 @@
-"""The functions that the tour takes on its way: those of JAX's tutorial on jit, and numpy's for comparison.
+"""The functions that the tour shows: those of JAX's tutorial on jit, and numpy's for comparison.
 
-They are a user's code, as the tour shows it, so they are written as a user writes.
+The tour shows them as a user's code, so they are written as a user writes.
 """
 
 from __future__ import annotations
@@ -15,52 +15,52 @@ import jitkit.numpy as jnp
 
 
 def selu(x: Any, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
-    """Return the scaled exponential linear unit."""
+    """Compute the scaled exponential linear unit."""
     return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
 
 
 def selu_numpy(x: Any, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
-    """Return the same in numpy, in one precision."""
+    """Compute the same in numpy, in one precision."""
     return lmbda * np.where(x > 0, x, alpha * np.exp(x) - alpha)
 
 
 def body(i: Any) -> Any:
-    """Return what is done in each turn of the loops below."""
+    """Compute one turn of the loops below."""
     return i + 1
 
 
 def with_a_lambda(i: Any, n: int) -> Any:
-    """Return a new function in each turn."""
+    """Jit a new lambda in each turn."""
     for _ in range(n):
         i = jax.jit(lambda v: body(v))(i)
     return i
 
 
 def with_a_partial(i: Any, n: int) -> Any:
-    """Return a new function in each turn, too."""
+    """Jit a new partial in each turn."""
     for _ in range(n):
         i = jax.jit(partial(body))(i)
     return i
 
 
 def with_the_function(i: Any, n: int) -> Any:
-    """Return one function, which jit has met before."""
+    """Jit one function, which jit knows from the first turn on."""
     for _ in range(n):
         i = jax.jit(body)(i)
     return i
 
 
 def network(params: Any, x: Any) -> Any:
-    """Return two layers: a number for each place, positive for one kind and negative for the other."""
+    """Compute two layers: a number for each place, positive for one kind and negative for the other."""
     return jnp.tanh(x @ params["w1"] + params["b1"]) @ params["w2"]
 
 
 def loss(params: Any, x: Any, y: Any) -> Any:
-    """Return how wrong the network is, on average: small where its sign is y's, and sure of it."""
+    """Return how wrong the network is on average: small if its sign is y's, and it is sure."""
     return jnp.mean(jax.nn.softplus(-y * network(params, x)))
 
 
 def step(params: Any, x: Any, y: Any) -> Any:
-    """Return one step down: the loss, and better parameters."""
+    """Take one step downhill: return the loss, and better parameters."""
     value, slopes = jax.value_and_grad(loss)(params, x, y)
     return value, jax.tree.map(lambda p, s: p - s, params, slopes)

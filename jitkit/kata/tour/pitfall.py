@@ -22,7 +22,7 @@ _HERE = str(Path(tour_example.__file__).parent) + os.sep  # of no interest in a 
 
 
 class Loop(NamedTuple):
-    """One way of writing the loop, and what it cost."""
+    """One way of writing the loop, and its cost."""
 
     name: str
     code: str

@@ -1,4 +1,4 @@
-"""The tour's function on chips that are not here, where their compilers are installed; else how to get them."""
+"""Shows the tour's function on chips that are not here, if their compilers are installed; else how to get them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`jitkit tour`: one function through every stage of the JIT, then the clock, the pitfall, and a network that learns; a plot
-and the texts are kept.
+"""`jitkit tour`: one function through every stage of the JIT, then the clock, the pitfall, and a network that learns;
+it keeps a plot and the texts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SIZE = 1_000_000
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Return the tour. Returns the exit status."""
+    """Take the tour, and return the exit status."""
     start = time.monotonic()
     screen = Screen.of(sys.stdout)
     folder = arguments.output

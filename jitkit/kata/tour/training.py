@@ -22,7 +22,7 @@ _SHOWN = 8  # lines of the loss that the screen shows
 
 
 class Training(NamedTuple):
-    """What came of it: the loss before each step, in turn; shares of points on the right side; seconds; counts."""
+    """The results: the loss before each step; shares of points on the right side; seconds; counts."""
 
     losses: list[float]
     before: float
@@ -36,7 +36,7 @@ class Training(NamedTuple):
 
 
 def points() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return a disc and a ring around it: places in the plane, and +1 or -1 for which of the two each is of."""
+    """Return a disc and a ring around it: places in the plane, with +1 or -1 for the one that each belongs to."""
     random = np.random.default_rng(0)
     kind = np.where(np.arange(POINTS) % 2, 1.0, -1.0)
     radius = np.where(kind > 0, 0.8, 2.0) * random.uniform(0.7, 1.1, POINTS)
@@ -46,7 +46,7 @@ def points() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 
 def weights() -> dict[str, np.ndarray[Any, Any]]:
-    """Return the network before it has learnt: small numbers drawn by chance."""
+    """Return the untrained network: small random numbers."""
     random = np.random.default_rng(1)
     return {
         "w1": random.normal(size=(2, _WIDTH)).astype(np.float32),
@@ -98,7 +98,7 @@ def _share(params: Any, x: Any, y: Any) -> float:
 
 
 def _slopes(params: Any, x: Any, y: Any, distance: float = 1e-2) -> tuple[float, float]:
-    """Return how fast the loss changes when all parameters move along their own direction."""
+    """Return how fast the loss changes if all parameters move along their own direction."""
     gradient = jitkit.grad(tour_example.loss)(params, x, y)
     products = jitkit.tree.map(lambda g, p: float(jnp.vdot(g, p)), gradient, params)
 

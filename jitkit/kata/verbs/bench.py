@@ -1,4 +1,4 @@
-"""`jitkit bench`: measure, and show while it is measured: as a table, as JSON, as figures for slides."""
+"""`jitkit bench`: measures, and shows results as they come: as a table, as JSON, as figures for slides."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def finish(
     arguments: argparse.Namespace,
     seconds: float,
 ) -> None:
-    """Show what there is, and keep it, where it is to be kept."""
+    """Show the results, and save them if that was asked for."""
     data = json.dumps(benchmark.as_data(results), indent=2)
     if arguments.json:
         print(data)
@@ -194,7 +194,7 @@ def show_summary(screen: Screen, benchmark: Benchmark, results: Sequence[Any], s
 def save(
     folder: Path, benchmark: Benchmark, results: Sequence[Any], data: str, seconds: float
 ) -> tuple[list[Path], str]:
-    """Write table, data and figures. Returns where, and a remark where something could not be done."""
+    """Write table, data and figures. Returns where, and a remark if something could not be done."""
     folder.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
     screen = Screen(text, width=100, interactive=False, color=False, unicode=True)

@@ -22,7 +22,7 @@ from ..workspace.workspace import Workspace
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check, and show. 0 when everything that was asked for passes."""
+    """Check, and show. Returns 0 if everything that was asked for passes."""
     with contextlib.closing(Spare()) as spare:
         return _check(arguments, spare)
 
@@ -58,7 +58,7 @@ def _check(arguments: argparse.Namespace, spare: Spare) -> int:
 
 
 def workspace_of(what: str | None) -> Workspace:
-    """Return the workspace that we are in, or that a file which was named is in."""
+    """Return the workspace that we are in, or that the named file is in."""
     path = pathlib.Path(what) if what is not None else None
     return Workspace.find(path.absolute().parent if path is not None and path.is_file() else None)
 

@@ -1,4 +1,4 @@
-"""`jitkit explore`: one function, and a page on which all that jit made of it is linked; or all functions of a run"""
+"""`jitkit explore`: one function, and a page that links everything that jit made of it; or all functions of a run"""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from .explore_again import explore_again
 
 
 class Explored(NamedTuple):
-    """Exit status: 1 when a function cannot be traced, or a compiler refused it; the pages, and the files that were written, the first
-    to be read first.
+    """The exit status (1 if a function cannot be traced, or a compiler refused it), the pages, and the files that were
+    written, the first to read first.
     """
 
     status: int
@@ -43,7 +43,7 @@ class Explored(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Explore what was asked for: once, or after each save."""
+    """Explore once, or after each save."""
     if arguments.watch:
         return explore_again(arguments)
     if arguments.report is None:
@@ -117,7 +117,7 @@ def compiled(
     time_limit: float | None,
     seen: dict[str, Any] | None,
 ) -> Exploration:
-    """Return the page of a function, under a name; while it is made, the terminal says which compiler is waited for."""
+    """Make the page of a function, under a name. Meanwhile the terminal says which compiler it waits for."""
     waiting = dict.fromkeys(each.name for each in chosen)
     with Screen.of(sys.stderr).progress(
         lambda: f"compiling {name} for {', '.join(list(waiting))}" if waiting else f"linking {name}"
@@ -129,7 +129,7 @@ def compiled(
 
 
 def has_failed(page: Exploration) -> bool:
-    """Whether the function could not be traced, or a compiler that is there did not compile it."""
+    """Whether the function could not be traced, or an installed compiler did not compile it."""
     refused = [each for each in page.data["targets"] if each.get("reason", "missing") != "missing"]
     return bool(page.data["failure"] or refused)
 
@@ -178,8 +178,8 @@ def explore_run(arguments: argparse.Namespace) -> Explored:
 def page_of(
     function: index.Function, run: Run, chosen: Sequence[Target], time_limit: float | None
 ) -> tuple[Exploration | None, str]:
-    """Return the page of a function of a run, for the types of its last miss, and what is to be said of it. None where
-    no miss was seen.
+    """Make the page of a function of a run, for the types of its last miss; return it with a remark. None if no miss
+    was seen.
     """
     traced = [call for call in function.calls if call.arguments is not None]
     if not traced:
@@ -194,7 +194,7 @@ def page_of(
 
 
 def with_static(function: Callable[..., Any], static: dict[str, Any], is_jax: bool) -> Callable[..., Any]:
-    """Return the function, for which these arguments are values; one that is jitted knows its own."""
+    """Return the function with these arguments as values; one that is jitted knows its own."""
     if not static or is_jitted(function) or made_by_jax(function):
         return function
     return (
@@ -207,7 +207,7 @@ def with_static(function: Callable[..., Any], static: dict[str, Any], is_jax: bo
 def another(
     arguments: argparse.Namespace, file: str, args: tuple[Any, ...], kwargs: dict[str, Any], targets: list[str]
 ) -> Exploration:
-    """Return the page of the function that the first one is compared with: of the same file where no other is named."""
+    """Make the page of the function that the first one is compared with: of the same file unless another is named."""
     where = arguments.against if ":" in arguments.against else f"{file}:{arguments.against}"
     function = load_function(where)
     check_bound(function, args, kwargs)
@@ -218,7 +218,9 @@ def another(
 
 
 def write(page: Exploration, other: Exploration | None, output: Path | None, seconds: float) -> Path:
-    """Write the page, or that of two, say where it is and what is on it, and return where. Problem where it cannot be written."""
+    """Write the page, or that of two, say where it is and what it shows, and return its path. Problem if it cannot be
+    written.
+    """
     try:
         where = page.save(output) if other is None else save(page.against(other), output, page.data["function"])
     except FileExistsError as error:

@@ -1,7 +1,8 @@
-"""`jitkit explore --watch`: the page anew whenever a file of the program is saved, in a browser that follows
+"""`jitkit explore --watch`: makes the page anew whenever a file of the program is saved, in a browser that follows
 
-Each time is a process of its own, so that what was imported before is not seen. It is started ahead of the save, imports what never
-changes, and waits. A save while one runs ends that one. Watched are the files that the program imported, other than installed packages.
+Each time runs in a process of its own, which sees nothing of earlier imports. It is started before the save, imports
+what never changes, and waits. A save while one runs ends that one. It watches the files that the program imported,
+except installed packages.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _TO_END = 2.0  # seconds in which a process that is interrupted ends its compile
 
 
 class Outcome(NamedTuple):
-    """What one time came to: exit status, what it printed, its seconds; the pages, the files of the program, the figures."""
+    """The result of one time: exit status, output, seconds; the pages, the files of the program, the figures."""
 
     status: int
     text: str
@@ -108,7 +109,7 @@ class _Watch:
             self.changes.wait()
 
     def start(self, live: Live) -> None:
-        """Begin once more; what still runs is of no interest any more."""
+        """Begin once more; the result of the one that still runs does not matter any more."""
         if self.running is not None:
             self.process.end()
             concurrent.futures.wait([self.running])
@@ -135,11 +136,11 @@ class _Watch:
     # --- files ------------------------------------------------------------------------------------------------------
 
     def read_stamps(self) -> dict[pathlib.Path, Stamp | None]:
-        """Return what tells of a save, by file."""
+        """Return the stamps that change with a save, by file."""
         return {file: stamp(file) for file in self.files}
 
     def has_changed(self) -> bool:
-        """Whether a file was saved since the last time, completely."""
+        """Whether a file has been saved, completely, since the last time."""
         now = self.read_stamps()
         if now == self.stamps:
             return False
@@ -154,7 +155,7 @@ class _Watch:
 
 
 class _Process:
-    """A process that has imported what never changes, and waits for the word."""
+    """A process that has imported what never changes, and waits for the start."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.report = pathlib.Path(tempfile.mkstemp(suffix=".json")[1])
@@ -166,7 +167,7 @@ class _Process:
         )  # fmt: skip
 
     def run(self) -> Outcome:
-        """Give the word, and wait for what comes of it."""
+        """Start the work, and wait for the result."""
         start = time.perf_counter()
         text, _ = self.process.communicate("\n")
         seconds = time.perf_counter() - start
@@ -179,7 +180,7 @@ class _Process:
         return Outcome(self.process.returncode, text.strip(), seconds, pages, files, told.get("figures", {}))
 
     def end(self) -> None:
-        """End it, and its compilers."""
+        """End the process, and its compilers."""
         if self.process.poll() is None and os.name == "posix":
             self.process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,7 +1,7 @@
-"""`jitkit export`: a complete jitkit whose functions are the learner's, as far as they pass
+"""`jitkit export`: a complete jitkit with the learner's functions, as far as they pass
 
-The package is the reference's source with the learner's functions in it, as text: decorators and everything around stay, helpers
-and imports come along. Beside it are the reference's own tests, which take this jitkit as they take ours.
+The package is the reference's source with the learner's functions in it, as text: decorators and everything around
+stay, helpers and imports come along. The reference's own tests stand beside it, and run on this jitkit as on ours.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ selu(jnp.arange(5.0))
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the folder. Problem where there is something already."""
+    """Write the folder. Problem if something is already there."""
     screen = Screen.of(sys.stdout)
     workspace = Workspace.find()
     folder = pathlib.Path(os.path.normpath(arguments.folder.expanduser().absolute()))
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def export(folder: pathlib.Path, look: Look, found: Sequence[Binding]) -> None:
-    """Write package, tests, pyproject and README to a folder. OSError where it cannot be written."""
+    """Write package, tests, pyproject and README to a folder. OSError if it cannot be written."""
     ignore = shutil.ignore_patterns(*_NOT_OF_THE_PACKAGE)
     shutil.copytree(PACKAGE, folder / "jitkit", ignore=ignore)
     for module, text in spliced_modules(found):
@@ -155,8 +155,8 @@ def _readme(look: Look, found: Sequence[Binding]) -> str:
 
 
 def spliced_modules(found: Sequence[Binding]) -> Iterator[tuple[str, str]]:
-    """Yield each module that has a function of the learner's, and its text with all of them. Problem where that is no
-    Python: a fault of ours.
+    """Yield each module with a function of the learner's, and its text with all of them. Problem if that is not valid
+    Python, which is a fault of ours.
     """
     for module in dict.fromkeys(binding.target.module for binding in found):
         source = pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8")

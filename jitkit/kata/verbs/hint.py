@@ -1,4 +1,4 @@
-"""`jitkit hint`: one step further each time."""
+"""`jitkit hint`: shows one step more each time."""
 
 from __future__ import annotations
 

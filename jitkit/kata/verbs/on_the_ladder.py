@@ -41,7 +41,7 @@ def here() -> Place:
 
 
 def start(arguments: argparse.Namespace) -> int:
-    """Return a folder with a docstring, `xla.py`, and the pages. What is there already stays."""
+    """Make a folder with a docstring, `xla.py`, and the pages. Existing files stay."""
     screen = Screen.of(sys.stdout)
     root = (arguments.folder or pathlib.Path("my-jax")).expanduser().absolute()
     known = Place.find(root) if root.is_dir() else None
@@ -79,7 +79,7 @@ def start(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Return a rung, and all below it. 0 when all of them pass."""
+    """Check a rung, and all below it. Returns 0 if all of them pass."""
     place, screen = here(), Screen.of(sys.stdout)
     rung = _rung(arguments.what) if arguments.what else place.furthest()
     with contextlib.closing(Spare(str(machine_file()))) as spare:
@@ -106,8 +106,8 @@ def _up_to(place: Place, rung: Rung) -> list[Rung]:
 
 
 def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerdict], list[str]]:
-    """Return the verdicts on a rung and all below it, which are remembered, and sentences on those that fell. What
-    passes and did not before is asked again, about other numbers: answers may have been written down.
+    """Run a rung and all below it; remember and return the verdicts, with sentences on those that fell. A rung that
+    passes for the first time is asked again, with other numbers: somebody may have written answers down.
     """
     package, climber = place.package, Climber(place.kept)
     verdicts = climber.climb(package, _up_to(place, rung), spare=spare)
@@ -171,7 +171,7 @@ def _fingerprint(place: Place) -> str:
 
 
 def hint(arguments: argparse.Namespace) -> int:
-    """Return the next hint of a rung."""
+    """Show the next hint of a rung."""
     place = here()
     rung = _rung(arguments.id) if arguments.id else place.current()
     if arguments.step is not None and arguments.step > len(rung.hints):
@@ -203,7 +203,7 @@ def show_hint(screen: Screen, place: Place, rung: Rung, wanted: int | None = Non
 
 
 def show(arguments: argparse.Namespace) -> int:
-    """Return a rung's page; its solution; the report on the package."""
+    """Show a rung's page, its solution, or the report on the package."""
     place, screen = here(), Screen.of(sys.stdout)
     if arguments.report:
         return report.run(place, screen)
@@ -230,7 +230,7 @@ def show_page(screen: Screen, place: Place, rung: Rung) -> None:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    """Return a line a rung; nothing is run."""
+    """Show a line for each rung; nothing is run."""
     place, screen = here(), Screen.of(sys.stdout)
     state, now = place.state.read(), _fingerprint(place)
     screen.line()

@@ -40,8 +40,8 @@ class Own(NamedTuple):
 
 
 def own_functions(workspace: Workspace, unfinished: Exercise | None = None) -> Own:
-    """Return the functions of a workspace that pass; and those of one exercise though they do not. Problem where that
-    has none, and on the ladder, where a package of the learner's is run as it is.
+    """Return the functions of a workspace that pass, and those of one exercise though they do not. Problem if that has
+    none, and on the ladder, where the learner's package is run as it is.
     """
     if (workspace.kept / "ladder").is_file():
         raise Problem("on the ladder the package is yours, and is imported by its name: run your file with `python`.")
@@ -97,7 +97,7 @@ def _why_not(look: Look, exercise: Exercise, source: LearnerSource, file: Learne
 
 
 def request_of(own: Own) -> dict[str, object]:
-    """Return what `in_place` is asked for."""
+    """Return the request for `in_place`."""
     files = {binding.source.path: binding.source for binding in own.bindings}
     return {
         "files": {f.path: {"source": f.source, "exercises": sorted(f.exercises)} for f in files.values()},

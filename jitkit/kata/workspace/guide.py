@@ -1,4 +1,4 @@
-"""The learner's guide: the README.md of a workspace."""
+"""The README.md of a workspace: the learner's guide."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ STEPS = ("a question", "the idea", "what yours does", "a skeleton")
 
 
 class Checker(NamedTuple):
-    """What the third step asks: the verdict on today's code, and what mutants compute."""
+    """Gives the third step the verdict on today's code, and mutants' results."""
 
     assessor: Assessor
     report: Callable[[], Report]
@@ -37,7 +37,7 @@ def hint(judge: Judge, lab: Lab, exercise: Exercise, step: int) -> str:
 
 
 def hint_text(checker: Checker, lab: Lab, exercise: Exercise, step: int) -> str:
-    """Return the same text, whoever checks."""
+    """Return the text of a step, for any checker."""
     question, concept, skeleton = exercise.hints
     if step == 2:
         return own_bug(checker, lab, exercise)
@@ -45,7 +45,7 @@ def hint_text(checker: Checker, lab: Lab, exercise: Exercise, step: int) -> str:
 
 
 def own_bug(checker: Checker, lab: Lab, exercise: Exercise) -> str:
-    """Return what the learner's functions do wrong, as far as that is known."""
+    """Return what the learner's functions do wrong, as far as it is known."""
     report = checker.report()
     verdict = report.verdict
     if verdict.status == Status.TODO:
@@ -112,16 +112,16 @@ def behaves_like(checker: Checker, lab: Lab, exercise: Exercise, report: Report)
 
 
 def _is_shown(mutant: Mutant, results: Sequence[CheckResult]) -> bool:
-    """Whether the learner's functions fail a program that is against what the mutant believes: else nobody has seen them believe it."""
+    """Whether the learner's functions fail a check that is against the mutant's misconception: otherwise nothing shows
+    that they hold it.
+    """
     return any(r.status != Status.PASS and mutant.misconception in r.check.against for r in results)
 
 
 def results_of(
     checker: Checker, lab: Lab, exercise: Exercise, mutant: Mutant, seed: int = 0, draw: int = 0
 ) -> list[Outcome]:
-    """Return what a mutant computes in the checks of its exercise; run once, and remembered. Nothing where it cannot be
-    made.
-    """
+    """Return a mutant's results in the checks of its exercise, computed once. Nothing if the mutant cannot be made."""
     target = next((t for t in exercise.targets if mutant.target in ("", t.name)), exercise.targets[0])
     try:
         sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets}

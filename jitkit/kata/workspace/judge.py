@@ -1,7 +1,7 @@
 """a workspace + an exercise -> report: the verdict, and whose functions it was reached with
 
-The functions of an exercise run together with those of other exercises that the learner wrote: of each one that passed and was
-not changed since. For all others there is the reference. So a lab can be done alone, and one that is broken sinks no other.
+The functions of an exercise run together with those of the learner's other exercises that passed and have not changed
+since. The reference stands in for all others. So a lab can be done alone, and a broken one does not affect others.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ _OF_PROGRAMS = {False: 0.02, True: 0.06}  # seconds of a processor for random pr
 
 
 class Report(NamedTuple):
-    """A verdict, with the ids of the exercises of the learner that ran in it, and of those that could have, had they not made
-    others fail.
+    """A verdict, with the ids of the learner's exercises that ran in it, and of those that could have, if they had not
+    made others fail.
 
-    `blame` is a sentence on another exercise of theirs, with which this one fails and without which it passes; `suspicion` one on
-    this exercise, with which another one fails. `seed` is that of the checks' numbers, `draw` that of their random programs.
+    `blame` is a sentence on another exercise of theirs, with which this one fails and without which it passes.
+    `suspicion` is one on this exercise, with which another one fails. `seed` is that of the checks' numbers, `draw`
+    that of their random programs.
     """
 
     lab: Lab
@@ -71,7 +72,7 @@ class Judge:
         self.spare = spare
 
     def check(self, lab: Lab, exercise: Exercise, stop: Stop | None = None) -> Report:
-        """Check an exercise as it is written now. Stopped when `stop` is set meanwhile."""
+        """Check an exercise as it is written now. Raises Stopped if `stop` is set meanwhile."""
         look = self.workspace.look()
         source = look.source(exercise) or self.workspace.source(lab)
         if isinstance(source, Verdict):
@@ -168,7 +169,7 @@ class Judge:
         )
 
     def remember(self, report: Report, look: Look) -> None:
-        """Keep what passed and what failed, as what was written."""
+        """Remember what passed and what failed, by what was written."""
         now = look.fingerprint(report.exercise)
         with self.workspace.state.edit() as state:
             known = state.of(report.exercise.id)
@@ -194,7 +195,7 @@ class Judge:
             state.current = report.exercise.id
 
     def prepare(self, lab: Lab, exercise: Exercise) -> None:
-        """Have a process ready for the next check of an exercise, and the reference's results."""
+        """Prepare a process for the next check of an exercise, and the reference's results."""
         if self.spare is None:
             return
         job = self.job(lab, exercise)
@@ -205,7 +206,7 @@ class Judge:
             self.assessor.reference(job)
 
     def job(self, lab: Lab, exercise: Exercise) -> Job | None:
-        """Return what a check of an exercise would run now; None where there is nothing to run."""
+        """Return what a check of an exercise would run now; None if there is nothing to run."""
         look = self.workspace.look()
         source = look.source(exercise)
         checks = checks_of(lab, exercise.id)
@@ -219,14 +220,14 @@ class Judge:
 
 
 def seed_of(look: Look, exercise: Exercise) -> int:
-    """Return the seed of an exercise's checks: another one after each pass, so that no numbers of a verdict are worth
-    remembering. They come round again, as the reference's results are kept for each.
+    """Return the seed of an exercise's checks. Each pass changes it, so that remembering a verdict's numbers is
+    useless. Seeds recur, since the reference's results are kept for each.
     """
     return look.state.exercises.get(exercise.id, Progress()).passes % _SEEDS
 
 
 def draw_of(look: Look, exercise: Exercise) -> int:
-    """Return the seed of an exercise's random programs: another one after each verdict that they did not decide."""
+    """Return the seed of an exercise's random programs. It changes after each verdict that they did not decide."""
     return look.state.exercises.get(exercise.id, Progress()).drawn % _DRAWS
 
 
@@ -239,8 +240,8 @@ class Binding(NamedTuple):
 
 
 def bindings(look: Look, but: Exercise | None = None, with_suspects: bool = False) -> Iterator[Binding]:
-    """Yield the functions of all exercises that passed as they are, except those of one exercise, or that made others
-    fail.
+    """Yield the functions of all exercises that passed as they are, without those of one exercise, and those that made
+    others fail.
     """
     taken = set(but.targets) if but is not None else set()
     for _, exercise in look.exercises():
@@ -256,7 +257,7 @@ def bindings(look: Look, but: Exercise | None = None, with_suspects: bool = Fals
 
 
 def _suspects(look: Look) -> tuple[str, ...]:
-    """Return the exercises that passed, and made another one fail as they are."""
+    """Return the exercises that passed as they are, but made another one fail."""
     return tuple(exercise.id for _, exercise in look.exercises() if look.suspicion(exercise))
 
 
@@ -266,9 +267,7 @@ def _ids(others: Sequence[Binding], exercise: Exercise, verdict: Verdict) -> tup
 
 
 def _in_the_traceback(verdict: Verdict, others: Sequence[Binding]) -> str:
-    """Return the exercise in whose function a check ended, seen by the lines of the error; "" where it is none of
-    these.
-    """
+    """Return the exercise in whose function a check ended, by the error's lines; "" if it is none of these."""
     failure = verdict.first_failure
     if failure is None:
         return ""

@@ -1,9 +1,9 @@
-"""`from jitkit.kata import mine`: the functions that you finished take their places in the jitkit of this process
+"""`from jitkit.kata import mine`: puts the functions that you finished in place in the jitkit of this process
 
-In a notebook, or in any program that is started in a workspace. It says which functions are in place. What the program has
-imported from jitkit is replaced by what is imported anew; arrays, and functions that were jitted before, are still the
-reference's, so this line is best the first one. A function that is changed later comes with the next start of the kernel.
-Where `jitkit run` put them in place before, nothing more is done.
+It works in a notebook, or in any program that is started in a workspace, and says which functions are in place.
+Everything that the program has imported from jitkit is replaced by a new import. Arrays, and functions that were jitted
+before, are still the reference's, so this line should be the first. A function that you change later comes with the
+next start of the kernel. If `jitkit run` has put the functions in place before, nothing more is done.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["functions", "left_out"]
 
 
 def _put_in_place(own: Own) -> None:
-    """Import jitkit again, with the functions in it. ImportError, and everything as it was, where that fails."""
+    """Import jitkit again, with the functions in it. If that fails, restore everything and raise ImportError."""
     targets = {binding.target.module for binding in own.bindings}
     before = {name: module for name, module in sys.modules.items() if _is_replaced(name, targets)}
     for name in before:
@@ -48,7 +48,7 @@ def _is_replaced(name: str, targets: set[str]) -> bool:
 
 
 def _renewed(value: Any) -> Any:
-    """Return a module, class or function of jitkit as it is now; anything else as it is."""
+    """Return the new form of one of jitkit's modules, classes or functions; anything else as it is."""
     if isinstance(value, ModuleType):
         name = value.__name__
         return importlib.import_module(name) if _is_replaced(name, set()) else value

@@ -26,7 +26,7 @@ _NAP = 0.02
 
 @dataclasses.dataclass
 class Progress:
-    """What is known of one exercise."""
+    """What is known about one exercise."""
 
     passed: str = ""  # the fingerprint of what passed, last
     failed: str = ""  # of what failed, last
@@ -42,8 +42,9 @@ class Progress:
 
 @dataclasses.dataclass
 class State:
-    """What is known of a learner: the exercise they are at, each exercise, the answers to predictions by lab, the exercises whose
-    stubs they were given, and a hash of each file that they were given."""
+    """What is known about a learner: the exercise they are at, each exercise, the answers to predictions by lab, the
+    exercises whose stubs they got, and a hash of each file that they got.
+    """
 
     current: str = ""
     exercises: dict[str, Progress] = dataclasses.field(default_factory=dict)
@@ -108,7 +109,7 @@ class StateFile:
         self.unwritten: State | None = None  # where nothing can be written, this run remembers by itself
 
     def read(self) -> State:
-        """Return the state; an empty one where there is none. It never raises for what is in the file."""
+        """Return the state; an empty one if there is no file. It never raises because of the file's content."""
         if self.unwritten is not None:
             return self.unwritten
         try:
@@ -168,7 +169,7 @@ class StateFile:
                     self.lock.unlink()
 
     def acquire(self) -> bool:
-        """Make the lock file, which is there as long as its owner writes: for milliseconds."""
+        """Make the lock file, which exists as long as its owner writes: for milliseconds."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError:

@@ -21,8 +21,8 @@ def stubs_text(lab: Lab) -> str:
 
 
 def section(text: str, id: str) -> str:
-    """Return the part of one exercise in a file of stubs, or in a learner's that has kept its headings; "" where it is
-    not there.
+    """Return the part of one exercise in a file of stubs, or in a learner's that has kept its headings; "" if it is
+    missing.
     """
     start, end = section_place(text, id)
     return text[start:end].rstrip() + "\n" if end else ""

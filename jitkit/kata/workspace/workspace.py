@@ -48,7 +48,7 @@ class Workspace:
 
     @classmethod
     def find(cls, start: pathlib.Path | None = None) -> Workspace:
-        """Return the workspace that a folder is in. Problem where it is in none."""
+        """Return the workspace that a folder is in. Problem if it is in none."""
         start = (start or pathlib.Path.cwd()).absolute()
         for folder in (start, *start.parents):
             if (folder / KEPT).is_dir():
@@ -68,7 +68,7 @@ class Workspace:
         return self.file_of(lab).exists()
 
     def relative(self, path: str | os.PathLike[str]) -> str:
-        """Return a path as it is shown: from the workspace, or from here, whichever is known."""
+        """Return a path in the form that is shown: from the workspace, or from here, whichever is known."""
         for base in (pathlib.Path.cwd(), self.root):
             try:
                 return str(pathlib.Path(path).relative_to(base))
@@ -77,19 +77,19 @@ class Workspace:
         return str(path)
 
     def place(self, path: str, line: int) -> str:
-        """Return a line of a file as it is shown: `02_jaxpr/exercises.py:31`."""
+        """Return a line of a file in the form that is shown: `02_jaxpr/exercises.py:31`."""
         return f"{self.relative(path)}:{line}"
 
     def hint(self, id: str) -> str:
-        """Return what asks for the next hint."""
+        """Return the command for the next hint."""
         return f"jitkit hint {id}"
 
     def run_with(self, id: str, path: pathlib.Path) -> str:
-        """Return what runs a program with the functions of an exercise that does not pass."""
+        """Return the command that runs a program with the functions of an exercise that does not pass."""
         return f"jitkit run --with {id} {self.relative(path)}"
 
     def source(self, lab: Lab) -> LearnerSource | Verdict:
-        """Return the learner's file; or why it cannot be read, as a verdict on the lab's first exercise."""
+        """Return the learner's file, or, as a verdict on the lab's first exercise, why it cannot be read."""
         path = self.file_of(lab)
         try:
             data = path.read_bytes()
@@ -106,7 +106,7 @@ class Workspace:
         return LearnerSource(str(path), text, lab.targets)
 
     def backup(self, path: pathlib.Path) -> pathlib.Path:
-        """Copy a file to where nothing is ever deleted. Problem where that is not possible."""
+        """Copy a file to a folder in which nothing is ever deleted. Problem if that is impossible."""
         folder = self.kept / "backups"
         name = f"{path.parent.name}-{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
         try:
@@ -126,14 +126,14 @@ class Workspace:
     # --- labs and exercises -----------------------------------------------------------------------------------
 
     def lab(self, number: str) -> Lab:
-        """Return the lab of a number. WrongUsage where there is none."""
+        """Return the lab with a number. WrongUsage if there is none."""
         for lab in self.labs:
             if number in (lab.number, lab.name):
                 return lab
         raise WrongUsage(f"there is no lab {number}. There are: {', '.join(lab.name for lab in self.labs) or 'none'}.")
 
     def exercise(self, id: str) -> tuple[Lab, Exercise]:
-        """Return the exercise of an id. WrongUsage where there is none."""
+        """Return the exercise with an id. WrongUsage if there is none."""
         lab = self.lab(id.partition(".")[0])
         if id not in lab.ids:
             near = nearest(id, lab.ids)
@@ -150,7 +150,7 @@ class Workspace:
 
 
 class Look(NamedTuple):
-    """What is written in a workspace, and what is remembered, at one moment."""
+    """What is written in a workspace, and remembered, at one moment."""
 
     labs: tuple[Lab, ...]
     state: State
@@ -199,7 +199,7 @@ class Look(NamedTuple):
 
     def current(self) -> tuple[Lab, Exercise]:
         """Return the exercise that the learner is at: the one they worked on last, or the first that has not passed.
-        Problem where there is none.
+        Problem if there is none.
         """
         known = {e.id: (lab, e) for lab, e in self.exercises()}
         if self.state.current in known:
@@ -218,7 +218,7 @@ class Look(NamedTuple):
 
 
 def labs_or_problem() -> tuple[Lab, ...]:
-    """Return all labs. Problem for a manifest that cannot be read."""
+    """Return all labs. Problem if a manifest cannot be read."""
     try:
         return all_labs()
     except ManifestError as error:
@@ -227,8 +227,8 @@ def labs_or_problem() -> tuple[Lab, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def fingerprint(source: LearnerSource, exercise: Exercise) -> str:
-    """Return a hash of the functions of an exercise, and of the helpers and imports that they use, as Python sees them:
-    comments and empty lines do not count. "" where a function is a stub, is not there, or is no Python.
+    """Hash the functions of an exercise, and the helpers and imports that they use, as Python sees them: comments and
+    empty lines do not count. "" if a function is a stub, is missing, or is not Python.
     """
     try:
         file = parsed(source)
