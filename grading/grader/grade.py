@@ -1,8 +1,8 @@
 """one submission -> its grades: intake, a worker for each exercise, the verdict here
 
-The secret seed, what the reference computes, and the comparison are in this process; students' code is in others, which know of
-none of them. What the reference computes is computed in a worker, too, by the same road, and then once more as if a student had
-handed it in: a control. If that does not pass, the fault is ours, and nobody has a grade of it.
+The secret seed, the reference's results and the comparison stay in this process. Students' code runs in others, which know nothing of
+them. The reference runs in a worker, too, in the same way, and then once more as if a student had handed it in: a control. If that
+fails, the fault is ours, and nobody gets a grade from it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ VALUES = 5  # the form in which that is kept
 
 
 class Graded(NamedTuple):
-    """What is written for one submission: rows for the tables `results`, `grades` and `handins`, and what went wrong on our side."""
+    """The outcome for one submission: rows for the tables `results`, `grades` and `handins`, and our own faults."""
 
     student: str
     results: list[tuple[Provenance, Result]]
@@ -64,10 +64,10 @@ class Graded(NamedTuple):
 
 
 class Grader(Trials):
-    """The labs, and what the reference computes for them: what all threads share.
+    """The labs, and the reference's results for them: all threads share it.
 
     Args:
-      recall, remember: where what the reference computed is kept: `recall(key)` gives it or None.
+      recall, remember: the memory of the reference's results: `recall(key)` returns one, or None.
     """
 
     def __init__(
@@ -87,9 +87,11 @@ class Grader(Trials):
     # --- the reference ------------------------------------------------------------------------------------------------
 
     def expected(self, workers: Workers, exercise: Exercise) -> dict[str, Any]:
-        """What the reference computes, and how it did: `{"xla": whether it needs that, "patched": whether holes may be used, "together":
-        the checks that one process may run, "executables": what XLA made in them, sealed, "values": by check}`. JailError where it fails
-        its own checks."""
+        """Return the reference's results for an exercise, and how it ran. JailError if the reference fails its own checks.
+
+        The result is `{"xla": whether it needs that, "patched": whether holes may be used, "together": the checks that one process may
+        run, "executables": what XLA made in them, sealed, "values": by check}`.
+        """
         with self.locks[exercise.id]:
             if len(self.failures.get(exercise.id, ())) >= _MOST_TRIES:  # else each submission would wait for it again
                 raise self.failures[exercise.id][-1]
@@ -109,8 +111,9 @@ class Grader(Trials):
         return self.known[exercise.id]
 
     def _compute(self, workers: Workers, exercise: Exercise) -> dict[str, Any]:
-        """The values are those of an import with nothing put in afterwards; the control shows that holes, and programs that need not be
-        compiled again, come to the same."""
+        """Run the reference. Expected values come from an unpatched import; a control run checks that holes, and programs that are not
+        compiled again, give the same.
+        """
         trouble = ""
         for uses_xla in (False, True) if not exercise.uses_xla else (True,):
             item = self._reference_item(exercise)
@@ -141,7 +144,7 @@ class Grader(Trials):
         raise JailError(f"{exercise.id}: {trouble}")
 
     def _together(self, workers: Workers, exercise: Exercise, item: Item, found: dict[str, Any]) -> list[str]:
-        """The checks that the reference passes in one process, too, where the course wants that: no other ones are tried there."""
+        """Return the checks that the reference also passes in one process, if the course wants that: only these are tried there."""
         if isinstance(exercise, rungs.Rung) or self.settings.limits.fresh_process:
             return []
         checks = self.checks(exercise)
@@ -169,11 +172,11 @@ class Grader(Trials):
         known: Callable[[str], Result | None] | None = None,
         handed_in: float | None = None,
     ) -> Graded:
-        """Everything about one submission. It raises nothing: what goes wrong on our side is INFRA.
+        """Grade one submission. It raises nothing: a fault on our side is INFRA.
 
         Args:
-          known: `known(key)` gives a result that is there already.
-          handed_in: when it was handed in, where a learning platform said so; else its files say it.
+          known: `known(key)` returns a result that already exists.
+          handed_in: the time of the hand-in, if a learning platform said so; else the files' times count.
         """
         with self.gate.shared():
             try:
@@ -237,7 +240,7 @@ class Grader(Trials):
         return graded._replace(troubles=tuple(troubles))
 
     def key(self, exercise: Exercise, item: Item) -> str:
-        """Of a verdict: equal keys, equal verdicts."""
+        """Return the key of a verdict: equal keys mean equal verdicts."""
         parts = [
             exercise.id,
             item["digest"],
@@ -258,7 +261,7 @@ class Grader(Trials):
         deadline: float,
         alone: Callable[[], bool],
     ) -> Result:
-        """The verdicts on an exercise, as they are stored; `path` is where the submission is."""
+        """Return the verdicts on an exercise, as they are stored; `path` is where the submission is."""
         began = time.monotonic()
         checks = [check for _, check in self.checks(exercise)]
         if item["status"] != ItemStatus.READY:
@@ -285,7 +288,7 @@ class Grader(Trials):
         return Result(GradeStatus.OK, "; ".join(notes), tuple(map(_told, verdicts)), time.monotonic() - began)
 
     def whole_item(self, workers: Workers, exercise: Exercise, item: Item, path: pathlib.Path) -> Item:
-        """The same with the code of its modules. JailError where the submission is another one now."""
+        """Return the item with the code of its modules. JailError if the submission has changed."""
         self.whole.add(exercise.id)
         again = workers.read(path, [exercise.lab], [exercise.id])["exercises"].get(exercise.id)
         if again is None or again["digest"] != item["digest"]:
@@ -293,26 +296,26 @@ class Grader(Trials):
         return again
 
     def provenance(self, key: str, exercise: Exercise, item: Item) -> Provenance:
-        """With what a verdict was reached."""
+        """Return everything that a verdict was reached with."""
         limits = json.dumps(self.settings.limits._asdict())
         return Provenance(
             key, exercise.id, item["digest"], self.version(exercise), self.settings.seed_id, self.versions, limits, self.settings.backend
         )  # fmt: skip
 
     def points(self, exercise: Exercise, checks: Sequence[dict[str, Any]]) -> float:
-        """The points of an exercise: each check has its share."""
+        """Return the points of an exercise, of which each check has its share."""
         each = shares(exercise.points, len(checks))
         return sum(share for share, check in zip(each, checks, strict=True) if check["status"] == PASS)
 
 
 @functools.cache
 def _machine() -> str:
-    """What executables depend on, besides jaxlib: they are of no use on another processor."""
+    """Return what executables depend on besides jaxlib: another processor cannot use them."""
     return hashlib.sha256(f"{cpu_features()} {CHEAP_COMPILES}".encode()).hexdigest()[:12]
 
 
 def _told(result: CheckResult) -> dict[str, Any]:
-    """A verdict on a check, as data."""
+    """Return a verdict on a check, as data."""
     difference = result.difference
     place = place_of(list(result.line or ()))
     told: dict[str, Any] = {
@@ -352,7 +355,7 @@ def _row(
     exercise: Exercise | None = None,
     item: Item | None = None,
 ) -> Grade:
-    """A row of the table of grades, without points yet; of a whole submission without an item."""
+    """Return a row of the table of grades, without points yet. Without an item it is about the whole submission."""
     sentence = item["sentence"] if item is not None else found["sentence"]
     flags = [*found["flags"], *(item["flags"] if item is not None else ())]
     return Grade(

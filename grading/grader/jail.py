@@ -2,7 +2,7 @@
 
 The outer wall is around the zygote (`bubblewrap`), the inner wall around each worker (`inside.walls`).
 
-`Zygote` is one such jail with its process, and starts workers; `Worker` is one of them. A zygote serves one caller at a time.
+A `Zygote` is a jail with its process, and starts `Worker`s. It serves one caller at a time.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Worker:
         return self.receive(deadline)
 
     def send(self, data: bytes, deadline: float) -> bool:
-        """Whether it was taken. TimeoutError where nobody reads."""
+        """Send a frame; False if the worker is gone. TimeoutError if it does not read."""
         view = memoryview(data)
         while view:
             if not select.select([], [self.channel], [], max(0.0, deadline - time.monotonic()))[1]:
@@ -125,7 +125,7 @@ class Worker:
         return True
 
     def receive(self, deadline: float) -> dict[str, Any] | None:
-        """One frame of the channel; ProtocolError for what is none."""
+        """Return one frame of the channel. ProtocolError if the bytes are not a frame."""
         head = self._exactly(8, deadline)
         if head is None:
             return None
@@ -239,7 +239,7 @@ class Zygote:
         self.called = frozenset(json.loads(called))
 
     def command(self, control: int) -> list[str]:
-        """How the zygote is started."""
+        """Return the command that starts the zygote."""
         jailed = self.backend == BUBBLEWRAP
         places = ["/jail/site"] if jailed else [str(site())]
         user = next(_USERS) if os.getuid() == 0 else -1
@@ -261,7 +261,7 @@ class Zygote:
         return self.group.wrap([*bubblewrap(self.folder, self.packages, _ENVIRONMENT), *run] if jailed else run)
 
     def line(self) -> bytes:
-        """A line from the zygote, or nothing where it is gone."""
+        """Return a line from the zygote; nothing if it is gone."""
         data = b""
         with contextlib.suppress(OSError):
             while not data.endswith(b"\n"):
@@ -272,11 +272,11 @@ class Zygote:
         return data.strip()
 
     def start(self, limits: Limits, computes: float = 2.0, alone: bool = False) -> Worker:
-        """A worker, in its jail. JailError where that fails.
+        """Start a worker in its jail, and return it. JailError if that fails.
 
         Args:
-          alone: whether each check has a process and a jail of its own; else the worker itself runs them all.
-          computes: for how long a check may have a processor, as a share of the seconds that it has by the clock. Threads count each.
+          alone: whether each check gets a process and a jail of its own; else the worker runs them all.
+          computes: how long a check may use a processor, as a share of its seconds by the clock. Each thread counts.
         """
         ours, theirs = socket.socketpair()
         data = {
@@ -302,7 +302,7 @@ class Zygote:
         return worker
 
     def stop(self, pid: int) -> float:
-        """End a worker with all that it started; the seconds of a processor that they used."""
+        """End a worker with all that it started; return the seconds of a processor that they used."""
         with contextlib.suppress(OSError):
             self.control.sendall(json.dumps({"do": "stop", "pid": pid}).encode())
         answer = self.line()
@@ -321,7 +321,7 @@ class Zygote:
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """The object that JSON text is. ProtocolError for anything else."""
+    """Parse a JSON object. ProtocolError for anything else."""
     try:
         data = json.loads(body.decode("utf-8", "surrogatepass"), parse_constant=_no_constant)
     except (ValueError, RecursionError, MemoryError) as error:

@@ -156,14 +156,14 @@ class Standing(NamedTuple):
         return {student: sorted(last.values(), key=lambda h: h.id) for student, last in found.items()}
 
     def all_handins(self) -> dict[str, list[HandIn]]:
-        """Everything that was handed in, in order, by student."""
+        """Return everything that was handed in, in order, by student."""
         found: dict[str, list[HandIn]] = {}
         for handin in self.handins:
             found.setdefault(handin.student, []).append(handin)
         return found
 
     def by_student(self) -> dict[str, list[Record]]:
-        """Groups the records by student."""
+        """Group the records by student."""
         found: dict[str, list[Record]] = {}
         for record in self.records:
             found.setdefault(record.grade.student, []).append(record)

@@ -1,13 +1,12 @@
 """an exercise's functions, and its checks -> verdicts: run in workers, judged here
 
-What runs is in a worker, which the student's code may do with as it likes; what is right, and whether an answer is, is known here
-only. `Trials` is what all threads share: the labs with their checks, and how they are run.
+A worker runs the functions, and the student's code may do there what it likes. Only this process knows what is right, and whether an
+answer is. All threads share `Trials`: the labs with their checks, and how they are run.
 
-**Each check alone.** A check runs in a process and a jail of its own, into which the functions are imported anew: nothing that code does
-in one check can be seen in another. Where the course says `fresh_process = false`, a worker runs all checks of an exercise one after the
-other, as the learner's own `check` does. A check that does not pass there is run again alone, and that verdict is the one; code that
-keeps something between calls, as far as can be seen by reading it (`suspicion.keeps_state`), or that looks suspicious, is alone in any
-case.
+**Each check alone.** A check runs in a process and a jail of its own, which import the functions anew: nothing that code does in one
+check can be seen in another. If the course says `fresh_process = false`, a worker runs all checks of an exercise one after the other, as
+the learner's own `check` does. A check that does not pass there runs again alone, and that verdict counts. Code that seems to keep
+something between calls (`suspicion.keeps_state`), or looks suspicious, always runs alone.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _WAITED_FOR_NOTHING = 0.9  # the share of these for which it had a processor
 
 
 class Settings(NamedTuple):
-    """How it is graded."""
+    """How a course is graded."""
 
     seed: int
     seed_id: str
@@ -65,7 +64,7 @@ class Settings(NamedTuple):
 
 
 class How(NamedTuple):
-    """In what process functions are run."""
+    """In which process functions run."""
 
     uses_xla: bool
     patched: bool = False  # they are put into holes, where that comes to the same
@@ -74,7 +73,7 @@ class How(NamedTuple):
 
     @classmethod
     def of(cls, expected: dict[str, Any]) -> How:
-        """As the reference was, of which this is what `Grader.expected` gives."""
+        """Return how the reference ran, from what `Grader.expected` returns."""
         return cls(expected["xla"], expected["patched"], False, expected["executables"])
 
 
@@ -98,15 +97,15 @@ class Trials:
         self.gate = Gate()
 
     def workers(self) -> Workers:
-        """The machines for one thread."""
+        """Return the machines for one thread."""
         return Workers(self.shipped, self.labs[0].folder.parent, self.settings.backend, self.settings.zone)
 
     def checks(self, exercise: Exercise) -> list[tuple[CheckFile, Check]]:
-        """All checks of an exercise, the hidden ones last."""
+        """Return all checks of an exercise, the hidden ones last."""
         return [(file, check) for file in self.files[exercise.id] for check in file.of(exercise.id)]
 
     def version(self, exercise: Exercise) -> str:
-        """A hash of the checks of an exercise, and of its points."""
+        """Return a hash of the checks of an exercise, and of its points."""
         if exercise.id not in self.versions_of_checks:
             text = "".join(file.version(check) for file, check in self.checks(exercise))
             digest = hashlib.sha256(f"{text} {exercise.points}".encode()).hexdigest()[:16]
@@ -139,13 +138,13 @@ class Trials:
         alone: Callable[[], bool] = lambda: False,
         notes: list[str] | None = None,
     ) -> list[CheckResult]:
-        """The verdicts on an exercise, a check after the other. JailError for a fault of ours.
+        """Return the verdicts on an exercise, check by check. JailError for a fault of ours.
 
         Args:
-          notes: gets what a person should look at.
-          expected: what `Grader.expected` gives.
-          deadline: by the monotonic clock; what was not tried until then is TIME.
-          alone: asked before a check that took too long, and had to wait for a processor, is run again with nothing beside it.
+          notes: collects what a person should look at.
+          expected: what `Grader.expected` returns.
+          deadline: by the monotonic clock; a check that was not tried until then is TIME.
+          alone: asked before a check that ran out of time, and had to wait for a processor, runs again with nothing beside it.
         """
         how = How.of(expected)
         checks = self.checks(exercise)
@@ -183,7 +182,7 @@ class Trials:
         checks: Sequence[tuple[CheckFile, Check]],
         deadline: float = float("inf"),
     ) -> list[Outcome]:
-        """Return the outcomes of these checks in one process, up to the one that it did not survive."""
+        """Return the outcomes of these checks in one process, up to the one that kills it."""
         if not checks or time.monotonic() > deadline:
             return []
         image, kind = self.image(workers, exercise, item, how)
@@ -201,12 +200,14 @@ class Trials:
         ended: int = 0,
         made: dict[str, str] | None = None,
     ) -> list[Outcome]:
-        """An outcome for each check of an exercise, in order, each of a process of its own. JailError for a fault of ours.
+        """Return an outcome for each check of an exercise, in order, each of a process of its own. JailError for a
+        fault of ours.
 
         Args:
           wanted: these checks only.
           ended: how often its time was up before.
-          made: gets what was compiled, in the form of `How.executables`. For the reference only: a student's process says what it likes.
+          made: gets what was compiled, in the form of `How.executables`. For the reference only: a student's process
+            says what it likes.
         """
         rest = self.checks(exercise) if wanted is None else list(wanted)
         if time.monotonic() > deadline:
@@ -238,7 +239,7 @@ class Trials:
     def image(
         self, workers: Workers, exercise: Exercise, item: Item, how: How
     ) -> tuple[dict[str, Any], tuple[str, bool]]:
-        """What a worker is sent before its checks, and the kind of jail that it is in."""
+        """Return what a worker receives before its checks, and the kind of its jail."""
         kept = workers.kept()
         patched = how.patched and self.can_be_patched(workers, exercise, item)
         image: dict[str, Any] = {"own": item["files"]}
@@ -274,7 +275,7 @@ class Trials:
         self, workers: Workers, kind: tuple[str, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
         deadline: float, together: bool = False, compiled: dict[str, str] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
-        """Return the outcomes up to the one that the worker did not survive, and the processor seconds that it used."""
+        """Return the outcomes up to the check that kills the worker, and its processor seconds."""
         computes = 2.0 if reference else _COMPUTES
         with workers.zygote(*kind).start(self.settings.limits, computes, not together) as worker:
             found = self._answers(worker, image, checks, reference, deadline, together, compiled)
@@ -284,7 +285,7 @@ class Trials:
         self, worker: Worker, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool, deadline: float,
         together: bool, compiled: dict[str, str] | None,
     ) -> list[Outcome]:  # fmt: skip
-        """Yield a worker's answers to these checks, up to the one that it does not survive."""
+        """Yield a worker's answers to these checks, up to the one that kills it."""
         limits = self.settings.limits
         group = worker.zygote.group
         kills = group.kills
@@ -335,7 +336,7 @@ class Trials:
         own: Sequence[str],
         deadline: float = float("inf"),
     ) -> list[CheckResult]:
-        """The verdicts, by value, on as many of the checks as there are outcomes."""
+        """Return the verdicts, by value, on as many of the checks as there are outcomes."""
         results = []
         tries = MOST_TIMEOUTS
         for (_, check), outcome in zip(checks, outcomes, strict=False):
@@ -363,12 +364,12 @@ class Trials:
 
 
 def _misses_jax(outcome: Outcome) -> bool:
-    """Whether a check ended, or met an error, since there is no jax in the jail of exercises that compile nothing."""
+    """Whether a check failed because the jail of exercises that compile nothing has no jax."""
     return outcome.value is not None and "No module named 'jax" in json.dumps(outcome.value)
 
 
 def _stands(outcome: Outcome) -> bool:
-    """Whether the first check of a process has its verdict, whatever that is."""
+    """Whether the verdict of a process's first check is final."""
     return outcome.value is not None and not outcome.trouble and not _misses_jax(outcome)
 
 
@@ -391,5 +392,5 @@ def _ended(worker: Worker) -> tuple[int | None, bool]:
 
 
 def place_of(line: Any) -> tuple[str, int] | None:
-    """File and line, where it is that."""
+    """Return file and line, if it names such a place."""
     return (line[0], line[1]) if is_place(line) and line[1] is not None else None

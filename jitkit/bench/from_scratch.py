@@ -25,14 +25,14 @@ _CALLS = 300
 
 
 def chain(x: Any) -> Any:
-    """Three hundred equations."""
+    """Compute a chain of three hundred equations."""
     for _ in range(EQUATIONS // 3):
         x = (x * x - x) + x
     return x
 
 
 def best(action: Callable[[], Any], times: int = 1) -> float:
-    """Seconds, of one of `times` calls, in the best round."""
+    """Return the seconds of one of `times` calls, in the best round."""
     rounds = []
     for _ in range(_ROUNDS):
         start = time.perf_counter()
@@ -43,7 +43,7 @@ def best(action: Callable[[], Any], times: int = 1) -> float:
 
 
 def of_package(jk: Any) -> dict[str, Any]:
-    """The times of a package with `lower` and `jit`."""
+    """Measure a package that has `lower` and `jit`."""
     x = jk.numpy.asarray(np.ones(8, np.float32))
     found = {"lower": best(lambda: jk.lower(chain, x)) / EQUATIONS}
     f = jk.jit(lambda x: x * 2.0 + 1.0)
@@ -52,7 +52,7 @@ def of_package(jk: Any) -> dict[str, Any]:
 
 
 def every_call(jk: Any) -> list[float]:
-    """Seconds of each of some calls of one jitted function: with eight numbers, with nine, with eight again."""
+    """Return the seconds of each call of one jitted function: with eight numbers, with nine, with eight again."""
     f = jk.jit(lambda x: jk.numpy.sin(x) * 2.0 + 1.0)
     seconds = []
     for size in (8, 9, 8):
@@ -72,7 +72,7 @@ def elementwise(n: Any, repeat: Any, x: Any) -> Any:
 
 
 def activation(n: Any, repeat: Any, x: Any) -> Any:
-    """A hyperbolic tangent in some arithmetic."""
+    """Return a hyperbolic tangent in some arithmetic."""
     return 0.5 * x * (1.0 + n.tanh(0.8 * (x + 0.04 * x * x * x)))
 
 
@@ -89,7 +89,7 @@ def layer_norm(n: Any, repeat: Any, x: Any) -> Any:
 
 
 def layers(n: Any, repeat: Any, x: Any) -> Any:
-    """Two dense layers."""
+    """Return two dense layers."""
     return n.tanh(n.tanh(x @ x) @ x)
 
 
@@ -109,7 +109,7 @@ RACE: dict[str, tuple[Callable[[Any, Any, Any], Any], tuple[int, ...]]] = {
 
 
 def in_turns(turns: int, body: Callable[[Any], Any], x: Any) -> Any:
-    """A loop of Python, for numpy."""
+    """Return a loop of Python, for numpy."""
     for _ in range(turns):
         x = body(x)
     return x
@@ -151,7 +151,7 @@ def race(jk: Any) -> dict[str, dict[str, float]]:
 
 
 def of_jax() -> dict[str, float]:
-    """The same times of JAX."""
+    """Measure the same of JAX."""
     jax: Any = importlib.import_module("jax")
     x = jax.numpy.ones(8, np.float32)
     found = {"lower": best(lambda: jax.jit(functools.partial(chain)).lower(x).as_text()) / EQUATIONS}

@@ -18,7 +18,7 @@ _NOT_THERE = ("_test", "_ctypes_test", "_xx", "xx", "_tkinter")  # for Python's 
 
 
 def load_libraries() -> None:
-    """Load them. An extension that needs none of its own is not kept: what is mapped is copied by each fork."""
+    """Load them. An extension that needs none of its own is not kept, because each fork copies what is mapped."""
     for library in _LATE:
         with contextlib.suppress(OSError):
             ctypes.CDLL(library)
@@ -38,7 +38,7 @@ def load_libraries() -> None:
 
 
 def _mapped() -> set[str]:
-    """The files that this process has mapped."""
+    """Return the files that this process has mapped."""
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
         lines = [line.rstrip("\n").split(None, 5) for line in file]
     return {line[5] for line in lines if len(line) == 6 and line[5].startswith("/")}

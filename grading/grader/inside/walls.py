@@ -101,7 +101,7 @@ def close_system(kept: str) -> None:
 
 
 def prepare() -> None:
-    """What is the same for all workers, and so is done once: whatever is started has no capabilities, and the filter is written."""
+    """Do once what is the same for all workers: take capabilities away from whatever is started, and write the filter."""
     for capability in range(64):
         libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
     _filter()
