@@ -1,13 +1,13 @@
 """jitkit with holes -> a student's functions in them, in a process that has imported it already
 
-To import jitkit costs more than what most checks do, and each exercise of each student has a process of its own. So a zygote imports
-all of it once, without the bodies of the functions that exercises ask for: those are holes. A worker puts code into them
-(`function.__code__ = code`): the reference's, but for the exercise that is graded, which has the student's. Decorators, registries and
-other modules hold the functions, and see what is put there.
+Importing jitkit costs more than most checks do, and each exercise of each student has a process of its own. So a zygote imports all of
+it once, without the bodies of the functions that exercises ask for: those are holes. A worker puts code into them (`function.__code__ =
+code`): the student's for the graded exercise, the reference's for all others. Decorators, registries and other modules hold the
+functions, and so see the new code.
 
-That comes to the same as splicing before the import (`jitkit.kata.engine.splice`), but for functions that are called while jitkit is
-imported; `RECORD` finds out which, and they keep the reference's body. An exercise that asks for one of those, and what an exchange
-of code cannot say (`patch` gives None: a default value, a method beside, a closure), is spliced and imported afresh.
+The result is the same as with splicing before the import (`jitkit.kata.engine.splice`), except for functions that are called while
+jitkit is imported. `RECORD` finds these, and they keep the reference's body. If an exercise asks for one of them, or needs more than an
+exchange of code (`patch` returns None: a default value, a method beside, a closure), it is spliced and imported afresh.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ TABLE = "jitkit_holes"  # the module of the zygote's that knows the functions
 
 
 def with_holes(source: str, path: str, targets: Mapping[Target, str]) -> CodeType:
-    """The code of a module that hands its exercises' functions to `TABLE`.
+    """Return the code of a module that hands its exercises' functions to `TABLE`.
 
     Args:
-      targets: what becomes of each function: EMPTY, it has no body; RECORD, it says when it is called.
+      targets: the kind of hole for each function: EMPTY, it has no body; RECORD, it notes when it is called.
     """
     tree = tree_of(source, path)
     for target, how in targets.items():
@@ -54,18 +54,18 @@ def _find(tree: ast.Module, target: Target) -> Function:
 
 
 def _call(name: str, target: Target) -> ast.Call:
-    """`__import__("jitkit_holes").name("module:function")`: no module need have names of ours."""
+    """Return the syntax tree of `__import__("jitkit_holes").name("module:function")`, so that a module needs no name of ours."""
     table = ast.Call(ast.Name("__import__", ast.Load()), [ast.Constant(TABLE)], [])
     return ast.Call(ast.Attribute(table, name, ast.Load()), [ast.Constant(str(target))], [])
 
 
 def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
-    """What is put into the holes of an exercise (`exchange.patch`)."""
+    """Return what is put into the holes of an exercise (`exchange.patch`)."""
     return exchange.patch({target: file for target, file in functions.items() if not target.module.startswith(LATE)})
 
 
 def warm_up(targets: Iterable[Target]) -> None:
-    """Find out beforehand what all forks of a process need."""
+    """Compute ahead of time what all forks of a process need."""
     for target in targets:
         source = reference_function(target).module_source
         flags_of_module(source), meanings(source, target.module)
@@ -74,7 +74,8 @@ def warm_up(targets: Iterable[Target]) -> None:
 def reference_codes(
     modules: Mapping[str, tuple[str, bool, CodeType]], targets: Iterable[Target]
 ) -> dict[Target, CodeType]:
-    """The reference's code of those functions that can be holes: no closures, and imported with the rest of jitkit.
+    """Return the reference's code of the functions that can be holes: those without closures, in modules that are imported with the rest
+    of jitkit.
 
     Args:
       modules: the reference's, by name: the path that each was given, whether it is a package, and its code.

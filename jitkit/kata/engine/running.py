@@ -34,7 +34,7 @@ class LearnerSource(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def parsed(source: LearnerSource) -> LearnerFile:
-    """A learner's file, parsed once. SpliceError where it is no Python."""
+    """Return a learner's file, parsed once. SpliceError where it is no Python."""
     return LearnerFile.parse(source.source, source.path, source.exercises)
 
 
@@ -114,8 +114,9 @@ class Stop:
 
 
 def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: Replay | None = None) -> list[Outcome]:
-    """An outcome for each wanted check, in order. It never raises for what the learner's functions do; Stopped when `stop` is
-    set. With `replay`, the first check that fails has the calls of the learner's functions with it."""
+    """Return an outcome for each wanted check, in order. It never raises for what the learner's functions do; Stopped
+    when `stop` is set. With `replay`, the first check that fails has the calls of the learner's functions with it.
+    """
     outcomes: list[Outcome] = []
     rest = list(job.wanted)
     stop = stop or Stop()
@@ -145,12 +146,12 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: 
 
 
 def _rung(job: Job, check: str) -> str:
-    """What a check belongs to, of those that are run together: on the ladder its rung."""
+    """Return what a check belongs to, of those that are run together: on the ladder its rung."""
     return check.partition("_")[0] if job.climb is not None else ""
 
 
 def _with_calls(process: Process, job: Job, outcomes: list[Outcome], replay: Replay) -> list[Outcome]:
-    """The outcomes, of which the one that fails first has its calls, if the process still tells them."""
+    """Return the outcomes, of which the one that fails first has its calls, if the process still tells them."""
     name = replay.failing(outcomes)
     place = next((i for i, outcome in enumerate(outcomes) if outcome.check == name), None)
     if place is None or outcomes[place].trouble or outcomes[place].seconds > _LONGEST_REPLAYED:
@@ -168,7 +169,7 @@ def _with_calls(process: Process, job: Job, outcomes: list[Outcome], replay: Rep
 
 
 def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = False) -> Iterator[Outcome]:
-    """The outcomes up to the end of the process; with `stays`, it waits for one more request then."""
+    """Yield the outcomes up to the end of the process; with `stays`, it waits for one more request then."""
     process.send(_request(job, wanted) | ({"stays": True} if stays else {}))
     current = wanted[0]
     began = time.monotonic()
@@ -215,7 +216,9 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
 
 
 def _limited(outcome: Outcome, own: Sequence[str]) -> Outcome:
-    """A result that says that a limit was met, or what a package may not import; at the line of the learner's where it was."""
+    """Return a result that says that a limit was met, or what a package may not import; at the line of the learner's
+    where it was.
+    """
     value = outcome.value or {}
     lines = [
         _line(line) for line in value.get("lines", ()) if any(place and line[0].startswith(place) for place in own)
@@ -252,7 +255,7 @@ def _line_of_package(process: Process, job: Job) -> tuple[str, int] | None:
 
 
 def _own_places(job: Job) -> list[str]:
-    """The folder with the learner's package, on the ladder; the learner's files in the labs."""
+    """Return the folder with the learner's package, on the ladder; the learner's files in the labs."""
     return [job.climb.package.get("folder", "")] if job.climb is not None else [file.path for file in job.files]
 
 
@@ -294,7 +297,9 @@ _imported_by: dict[tuple[str, tuple[str, ...]], dict[str, None]] = {}  # checks 
 
 
 def request_ahead(job: Job) -> dict[str, Any]:
-    """What a process can do before the functions of a job are final: import jitkit for them, or compile the programs of a rung."""
+    """Return what a process can do before the functions of a job are final: import jitkit for them, or compile the
+    programs of a rung.
+    """
     if job.climb is not None:
         what: dict[str, Any] = {"programs": job.climb.programs, "checks": None}
     else:

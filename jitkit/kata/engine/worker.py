@@ -116,7 +116,7 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
 
 
 def _submission(request: dict[str, Any], splice: ModuleType) -> Any:
-    """The functions of a request. SpliceError for a file that is no Python."""
+    """Return the functions of a request. SpliceError for a file that is not Python."""
     files = {
         path: splice.LearnerFile.parse(item["source"], path, item["exercises"])
         for path, item in request["files"].items()
@@ -141,7 +141,7 @@ class _Session:
         self.drawn: set[str] = set()  # those of random programs
 
     def answer(self) -> None:
-        """All frames of the request."""
+        """Yield all frames of the request."""
         before: Collection[str] = ()
         if self.imports():
             before = set(sys.modules)
@@ -152,7 +152,7 @@ class _Session:
             self.replay()
 
     def imports(self) -> bool:
-        """Put the functions in place and import jitkit; False, with a frame, where that fails."""
+        """Put the functions in place and import jitkit; if that fails, send a frame and return False."""
         with _mark(self.output) as printed:
             try:
                 submission = _submission(self.request, self.splice)
@@ -179,7 +179,7 @@ class _Session:
         return True
 
     def load_programs(self, source: str, path: str) -> dict[str, Callable[[Any, Any], Any]]:
-        """What is to be run, by name."""
+        """Return the programs to run, by name."""
         if self.request["do"] == "measure":
             names: dict[str, Any] = {"__name__": "experiment", "__file__": path}
             exec(compile(source, path, "exec"), names)
@@ -194,7 +194,7 @@ class _Session:
         return {check.name: check.program for check in found}
 
     def run(self) -> None:
-        """Each of the wanted, with a frame before and a frame after it."""
+        """Run each wanted program, with a frame before and a frame after it."""
         for name in self.request["wanted"]:
             _send(self.frames, {"is": "begin", "check": name})
             with _mark(self.output) as printed:
@@ -205,7 +205,9 @@ class _Session:
                 _send(self.frames, result)
 
     def replay(self) -> None:
-        """One more request may come, `{"do": "replay", "check": ..., "file": ..., "names": [...]}`: how these functions were called."""
+        """Answer one more request, if it comes: `{"do": "replay", "check": ..., "file": ..., "names": [...]}` asks how these functions
+        were called.
+        """
         line = sys.stdin.readline()
         if not line:
             return
@@ -223,8 +225,9 @@ class _Session:
         )
 
     def run_program(self, name: str) -> Any:
-        """What a check's program returns, on its own numbers; of `name@3,1,2`, the random program that these choices make; of
-        `name@=x + 1`, that program."""
+        """Run a check's program, on its own numbers, and return its result. The name `name@3,1,2` means the random program that these
+        choices make, `name@=x + 1` that program itself.
+        """
         name, _, choices = name.partition("@")
         if choices.startswith("="):
             return self.programs[name](self.jitkit, choices[1:])
@@ -245,10 +248,10 @@ class _Session:
 
 
 class _Climb(_Session):
-    """Programs of the ladder, with a learner's package, or with jitkit."""
+    """Runs programs of the ladder, with a learner's package, or with jitkit."""
 
     def imports(self) -> bool:
-        """Import the package; False, with a frame, where that fails."""
+        """Import the package; if that fails, send a frame and return False."""
         package = self.request["package"]
         self.climbing, self.plain = _load_beside("climbing"), _load_beside("plain")
         with _mark(self.output) as printed:
@@ -276,19 +279,19 @@ class _Climb(_Session):
 
 
 def _run_on_machine(text: str, arguments: Any) -> Any:
-    """The same with the ladder's `xla`, where jitkit is not to be had."""
+    """Run a program with the ladder's `xla`, in a process that cannot import jitkit."""
     xla = importlib.import_module("xla")
     numpy = importlib.import_module("numpy")
     return [numpy.array(x) for x in xla.compile(text)([xla.put(x) for x in arguments])]
 
 
 def _run_stablehlo(text: str, arguments: Any) -> Any:
-    """The results of a program that a check returned: XLA is asked for those only."""
+    """Run the program that a check returned; XLA is asked for these only."""
     return importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo(text, arguments)
 
 
 def _is_asked() -> bool:
-    """Whether a request has come. Not known on Windows, where pipes cannot be looked into."""
+    """Whether a request has come. Unknown on Windows, which cannot look into pipes."""
     return sys.platform != "win32" and bool(select.select([sys.stdin], [], [], 0)[0])
 
 
@@ -305,7 +308,7 @@ def _nobody_debugs(*args: Any, **kwargs: Any) -> None:
 
 
 def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:
-    """An error that came before the first check: its class, its text, and the line that it is about, the learner's if any."""
+    """Return an error that came before the first check: its class, its text, and its line, the learner's if possible."""
     line: list[Any] | None = None
     if isinstance(error, splice.SpliceError) and error.file:
         line = [error.file, error.line]
@@ -318,7 +321,7 @@ def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:
 
 
 def _load_beside(name: str) -> ModuleType:
-    """A module of this folder, and those of it that it imports, in a package of another name: their own would import jitkit."""
+    """Load a module of this folder, and those of it that it imports, under another package name: their own would import jitkit."""
     if _BESIDE not in sys.modules:
         package = sys.modules[_BESIDE] = ModuleType(_BESIDE)
         package.__path__ = [str(pathlib.Path(__file__).parent)]
@@ -359,7 +362,7 @@ def _mark(output: IO[str]) -> Iterator[Callable[[], str]]:
 
 
 def _limit_resources() -> None:
-    """Where the system can: a file that grows without end, or memory that does, ends in an error, not in a full disk."""
+    """Limit this process, if the system can: a file or memory that grows without end becomes an error, and does not fill the machine."""
     try:
         resource: Any = importlib.import_module("resource")
     except ImportError:  # Windows
