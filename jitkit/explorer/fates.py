@@ -1,14 +1,13 @@
 """equations + optimised HLO -> what became of those that are not there as they were written, and how that is known
 
-An equation is there where an instruction has its name and can be it: the zero that an addition adds has the addition's name, too, and
-is not it. For one that is not there, the program itself tells:
+An equation is there if an instruction has its name and can be it. (The zero that an addition adds has the addition's name, but is not
+it.)
 
 - *dropped* before XLA: no result depends on it, or it wrote no operation.
-- *removed* by XLA: its value is there already (it changes nothing, undoes another one, does what another one does, or is a constant); or
-  what reads it now reads its operand directly, so that nothing of its own is left.
-- *renamed*: an instruction without its name does the same to the same operands.
-- *rewritten*: it is there by name, as another operation: a division by a constant is a product.
-- *unknown*: none of these can be shown. Only these are guesses.
+- *removed* by XLA: its value already exists (as a constant, or another equation's), or its reader now reads its operand directly.
+- *renamed*: an instruction with another name does the same to the same operands.
+- *rewritten*: it has its name, but is another operation: a division by a constant becomes a product.
+- *unknown*: nothing of this can be shown. Only these are guesses.
 
 JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 """
@@ -38,11 +37,12 @@ _MOST_CANDIDATES, _MOST_SOURCES = 64, 1000  # that are looked at for one equatio
 def fates(
     equations: Sequence[Equation], wrote: Mapping[int, set[str]], left: Fused, inside: Mapping[int, list[int]]
 ) -> dict[str, dict[str, Any]]:
-    """By number of each equation that is not there as it was written: `{"fate", "rule", "why", "sure"}`, and where there is one
-    `like`, the equation that it is told by, and `row`, that of an instruction.
+    """Return `{"fate", "rule", "why", "sure"}` for each equation that is not there as it was written; `like` is the equation that
+    explains it, `row` an instruction's.
 
-    `wrote` has what each wrote into StableHLO, `left` what the compiler made of it; `inside` the equations in each equation's jaxprs,
-    of which it lives on. The instructions that equations have turned out to be in are linked to them, in `left`.
+    `wrote` has the operations that each equation wrote into StableHLO, `left` the listing of the optimised program, `inside` the
+    equations in each equation's jaxprs, which keep it there. Instructions that turn out to contain an equation are linked to it, in
+    `left`.
     """
     found = _Fates(equations, wrote, left, inside)
     left.credit(found.kernels, "made of what lies between")
@@ -54,7 +54,7 @@ def fates(
 
 
 class _Fates:
-    """`found` has all."""
+    """Finds the fates; `found` collects them."""
 
     def __init__(
         self, equations: Sequence[Equation], wrote: Mapping[int, set[str]], left: Fused, inside: Mapping[int, list[int]]
@@ -133,7 +133,7 @@ class _Fates:
         )
 
     def _twins(self, number: int) -> list[int]:
-        """The equations that compute the same, and are there."""
+        """Return the equations that compute the same and are still there."""
         return [each for each in self._equations[number].same_as if each not in self.gone or each in self._is_now]
 
     def _is_transparent(self, number: int) -> bool:
@@ -143,7 +143,7 @@ class _Fates:
         return self._arranges(number) or self._equations[number].unchanged is not None
 
     def _can_be(self, number: int) -> set[str]:
-        """The instructions that arrange elements as an equation does."""
+        """Return the instructions that can arrange elements as an equation does."""
         wrote = self._wrote.get(number, set()) & _ARRANGING or {"reshape"}
         shapes = {"reshape", "broadcast"} if wrote & {"reshape", "broadcast"} else set()
         return wrote | shapes | {"bitcast"} | ({"copy"} if "transpose" in wrote else set())
@@ -210,7 +210,7 @@ class _Fates:
         return None
 
     def _renamed(self, number: int) -> Key | None:
-        """The instruction that does to the operands of an equation what it does, under the name of a neighbour."""
+        """Return the instruction that does an equation's work on its operands, under a neighbour's name."""
         for opcode in self._wrote.get(number, set()) - _ARRANGING - OPERANDS:
             for each in _PRODUCTS.get(opcode, {opcode}):
                 for at in self._alike.get((each, _size(self._equations[number])), [])[:_MOST_CANDIDATES]:
@@ -219,7 +219,7 @@ class _Fates:
         return None
 
     def _by_the_data(self, number: int) -> dict[str, Any] | None:
-        """By what reads its operand now, or does to its operands what it does."""
+        """Find the equation by its data: what reads its operand now, or does the same to its operands."""
         equation = self._equations[number]
         if number in self._is_in:
             at = self._is_in[number]
@@ -256,7 +256,7 @@ class _Fates:
         return None
 
     def _clamps(self, number: int) -> Iterable[tuple[int, Key]]:
-        """What a maximum and the minimum of it, or the other way round, have become: the second one, and the instruction."""
+        """Yield the pairs of maximum and minimum that became one clamp: the second of them, and the instruction."""
         other = {"max": "min", "min": "max"}.get(self._equations[number].primitive)
         asked = self._equations[number].operands
         for reader in self._readers.get(number, ()):
@@ -283,7 +283,7 @@ class _Fates:
         )
 
     def _dead_since(self) -> None:
-        """What nothing reads any more, since all that did is removed without it."""
+        """Mark equations as dead if XLA removed all their readers."""
         for number in sorted(self.gone, reverse=True):
             fate = self.found[str(number)]
             readers = self._readers.get(number, ())
@@ -294,7 +294,7 @@ class _Fates:
                 self.found[str(number)] = self._told("removed", "dead", words, like=readers[0])
 
     def _needs_no_more(self, reader: int, number: int) -> bool:
-        """Whether an equation was removed with all that it did with another one."""
+        """Whether all work of an equation was removed together with another one."""
         rule, equation = self.found.get(str(reader), {}).get("rule"), self._equations[reader]
         if rule == "changes nothing" and equation.unchanged and equation.unchanged.kept is not None:
             return number not in equation.operands[equation.unchanged.kept]
@@ -303,11 +303,11 @@ class _Fates:
     # --- where values come from ---
 
     def _sources(self, number: int) -> set[int]:
-        """What makes the operands of an equation, through what is gone, and what computes the same."""
+        """Return the equations that make an equation's operands, seen through those that are gone, or that compute the same."""
         return self._through([origin for origins in self._equations[number].operands for origin in origins])
 
     def _through(self, origins: Iterable[int]) -> set[int]:
-        """These, what is under equations of which nothing is left, and what computes the same as one of them."""
+        """Return these equations, those below any that left nothing, and those that compute the same as one of them."""
         found: set[int] = set()
         waiting = [*origins]
         while waiting and len(found) < _MOST_SOURCES:
@@ -322,7 +322,7 @@ class _Fates:
         return found
 
     def _that_read(self, number: int, sources: set[int]) -> Iterable[Key]:
-        """The instructions of what reads an equation, through what is gone. One that reads those sources otherwise, too, says nothing."""
+        """Yield the instructions that read an equation's result, seen through those that are gone, and read its sources in no other way."""
         seen = {number}
         waiting = [(number, each) for each in self._readers.get(number, ())]
         while waiting:
@@ -340,7 +340,7 @@ class _Fates:
                 waiting += [(reader, further) for further in self._readers.get(reader, ())]
 
     def _reaches(self, at: Key, sources: set[int]) -> list[Key] | None:
-        """What a value of these sources is moved through, of no name, on the way to here; None where it is not of them."""
+        """Return the unnamed instructions that move a value of these sources to here; None if the value has other sources."""
         passed: list[Key] = []
         now = {self._is_now[each] for each in sources if each in self._is_now}
         for each in self._data.above(at):
@@ -357,7 +357,7 @@ class _Fates:
         return None
 
     def _reads_the_same(self, at: Key, number: int) -> bool:
-        """Whether an instruction has the operands of an equation: in its order, but for operations whose order does not matter."""
+        """Whether an instruction has an equation's operands: in its order, unless the order does not matter to the operation."""
         asked, reads = self._equations[number].operands, self._data.operands[at]
         if len(asked) == len(reads) and self._data.at[at].opcode not in _COMMUTE:
             pairs = zip(asked, reads, strict=True)
@@ -366,7 +366,7 @@ class _Fates:
         return any(asked) and (len(asked) == len(reads) or is_reduced) and all(self._has(reads, o) for o in asked if o)
 
     def _has(self, operands: Iterable[Key], origins: frozenset[int]) -> bool:
-        """Whether one of some operands is a value of these origins."""
+        """Whether one of these operands is a value of these origins."""
         sources = self._through(origins)
         return any(self._reaches(operand, sources) is not None for operand in operands)
 

@@ -218,7 +218,7 @@ def write(folder: pathlib.Path, html: str) -> pathlib.Path:
     """Write the index of a folder, and return where. FileExistsError where another `index.html` is there."""
     where = folder / "index.html"
     if where.is_file() and not is_page(where.read_text(encoding="utf-8", errors="replace"), FORMAT):
-        raise FileExistsError(f"{where} is there, and is not a page of the Explorer: it is not overwritten.")
+        raise FileExistsError(f"{where} exists and is not a page of the Explorer, so it was not overwritten.")
     write_whole(where, html.encode())
     return where
 

@@ -138,8 +138,8 @@ def explore_run(arguments: argparse.Namespace) -> Explored:
     """Run a script; write a page for each function that it called, and an index of them, into a folder."""
     if arguments.json or arguments.against or arguments.static or arguments.calls:
         raise WrongUsage(
-            f"--json, --against, --static and --calls SCRIPT are of one function: {arguments.function}:FUNCTION. Without a function, the "
-            "file is run, and each function that it calls has a page."
+            f"--json, --against, --static and --calls SCRIPT need one function: {arguments.function}:FUNCTION. "
+            "Without a function, the file is run, and each function that it calls gets a page."
         )
     start = time.perf_counter()
     chosen = choose(arguments.target or [*TARGETS, own_c.NAME], own_c.TARGET)
