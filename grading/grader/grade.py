@@ -93,7 +93,9 @@ class Grader(Trials):
         run, "executables": what XLA made in them, sealed, "values": by check}`.
         """
         with self.locks[exercise.id]:
-            if len(self.failures.get(exercise.id, ())) >= _MOST_TRIES:  # else each submission would wait for it again
+            if (
+                len(self.failures.get(exercise.id, ())) >= _MOST_TRIES
+            ):  # otherwise each submission would wait for it again
                 raise self.failures[exercise.id][-1]
             if exercise.id not in self.known:
                 key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions} {VALUES} {_machine()}"
@@ -181,7 +183,7 @@ class Grader(Trials):
         with self.gate.shared():
             try:
                 return self._grade(workers, student, path, only, known or (lambda key: None), handed_in)
-            except Exception as error:  # one submission never stops the batch, whatever we did not think of
+            except Exception as error:  # one submission never stops the batch, whatever the error
                 row = _row(student, path, reading(GradeStatus.INFRA), None)
                 row = row._replace(outcome=GradeStatus.INFRA, sentence=_FAULT)
                 return Graded(student, [], [row], [], (f"{type(error).__name__}: {error}",))

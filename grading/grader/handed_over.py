@@ -37,7 +37,7 @@ from .sources import hint_of
 _HIDDEN_NAMES = (".", "~", "__MACOSX")
 _METADATA = "submission_metadata.yml"
 _CANVAS = re.compile(r"(?P<name>[^_]+)_(?:LATE_)?(?P<number>\d+)_\d+_(?P<file>.+)", re.DOTALL)
-_AGAIN = re.compile(r"-\d+(?=\.\w+$|$)")  # what Canvas adds to a name that was handed in again
+_AGAIN = re.compile(r"-\d+(?=\.\w+$|$)")  # Canvas' suffix for a file that was handed in again
 _MOODLE = re.compile(
     r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_(?P<kind>file|onlinetext)_?(?P<file>.*)", re.DOTALL
 )
@@ -158,7 +158,7 @@ class _Place:
             path.mkdir(parents=True)
             for file, own in found:
                 copy = path / (own or file.name)
-                while copy.exists():  # two versions of one name are for the intake to tell
+                while copy.exists():  # the intake decides between two versions of one name
                     copy = copy.with_name(f"other {copy.name}")
                 if stat.S_ISREG(file.lstat().st_mode):
                     shutil.copy2(file, copy)
@@ -297,7 +297,7 @@ def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Pat
     place = target / files.safe_path(info.filename)
     if info.is_dir() or (info.external_attr >> 16) & 0o170000 & ~0o100000:
         return
-    # whose it is is known, whatever it is
+    # its owner is known, whatever it is
     target.joinpath(*place.relative_to(target).parts[:-1][:1]).mkdir(exist_ok=True)
     place.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(info) as source, place.open("wb") as copy:
@@ -307,6 +307,6 @@ def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Pat
             place.unlink()
             raise
     then = files.time_of(info, zone)
-    if then < files.FIRST:  # no time: a file of the zip is no newer than that
+    if then < files.FIRST:  # no time given: a file in the zip is not newer than the zip
         then = pathlib.Path(archive.filename or ".").stat().st_mtime
     os.utime(place, (then, then))

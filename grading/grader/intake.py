@@ -203,7 +203,7 @@ def serve(labs_folder: str) -> int:
     targets = [target for lab in labs for exercise in lab.exercises for target in exercise.targets]
     suspicion.warm_up(targets)
     holes.warm_up(targets)
-    gc.disable()  # a fork ends before there is much to collect; to look for it, it would copy what it shares with us
+    gc.disable()  # a fork ends before there is much garbage; scanning for it would copy the memory that it shares with us
     for line in sys.stdin.buffer:
         request = json.loads(line)
         ours, theirs = os.pipe()

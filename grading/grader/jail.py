@@ -171,7 +171,7 @@ class Worker:
 
     def _drain(self, pipe: int, deadline: float) -> tuple[bytes, str]:
         data = bytearray()
-        whole = 0.0  # when a frame was complete: what keeps the pipe open after that is not waited for
+        whole = 0.0  # when a frame is complete, nobody waits for what keeps the pipe open
         while True:
             now = time.monotonic()
             limit = min(deadline, whole + 0.5) if whole else deadline

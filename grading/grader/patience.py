@@ -56,7 +56,7 @@ def patience(seconds: float) -> Iterator[None]:
                 state["done"] = True
             for timer in timers:
                 timer.cancel()
-            if state["fired"]:  # it comes with the next instructions, and not behind the block
+            if state["fired"]:  # it is raised within the next instructions, not after the block
                 for _ in range(10_000):
                     time.sleep(0)
         except TooLongError:

@@ -140,7 +140,7 @@ class CheckFile(NamedTuple):
 
     source: str
     checks: tuple[Check, ...]
-    prefix: str = ""  # what names of checks have before the names of their functions
+    prefix: str = ""  # the prefix of a check's name
 
     @classmethod
     def read(cls, path: pathlib.Path) -> CheckFile:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .standing import Record
 
-_FEWEST = 20  # runs that are left of an exercise
+_FEWEST = 20  # runs that are kept of an exercise
 _COMMON = 0.2  # a run that more of the class than this has says nothing
 _ALIKE = 0.7
 

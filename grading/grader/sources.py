@@ -179,7 +179,7 @@ def _without_magics(text: str) -> str:
     lines = text.split("\n")
     for _ in range(
         _MOST_MAGICS
-    ):  # by their first letter alone, a line of a text or of a longer expression looks like one
+    ):  # judged by the first letter alone, a line of a text or of a longer expression looks like a magic
         broken = _broken_line("\n".join(lines))
         if broken is None:
             return "\n".join(lines)

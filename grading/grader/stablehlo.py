@@ -70,7 +70,7 @@ class Programs:
             found: dict[str, Any] = json.loads(known)
             return found
         made = self.run_one(workers, text, arguments, deadline)
-        # what was refused is run again for the next: it may have been a fault of that moment
+        # a refused program runs again for the next answer, since the fault may have been a passing one
         if made is not None and "results" in made and len(told := json.dumps(made)) <= _LONGEST_KEPT:
             with self.lock:
                 self.kept[key] = told

@@ -232,7 +232,9 @@ def _with_marks(
             lab = of.get(mark.exercise)
             row = Grade(student, "", 0.0, "", lab, mark.exercise, GradeStatus.OK, "", None, most, at=mark.at)
             found.append(Record(row, round(mark.points, 2), most, (), mark=mark))
-    if any(r.grade.exercise is not None for r in found):  # a submission that could not be run is not the last word
+    if any(
+        r.grade.exercise is not None for r in found
+    ):  # a submission that could not be run does not replace an earlier one
         found = [r for r in found if r.grade.exercise is not None]
     return sorted(found, key=lambda r: (r.grade.lab or "", r.grade.exercise or ""))
 

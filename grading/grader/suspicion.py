@@ -17,7 +17,7 @@ from jitkit.kata.engine.submission import LearnerFile, Target, tree_of, walk
 
 _GRAM = 12  # tokens
 _DOTTED = re.compile(r"\w+(\.\w+)*")
-_TELLING = 60  # nodes of syntax: what is shorter is written alike by everyone
+_TELLING = 60  # syntax nodes: everyone writes shorter functions alike
 
 _USUAL_IN_A_PACKAGE = frozenset(
     {

@@ -47,7 +47,7 @@ _NOT_TRIED = "It was not tried: two checks before it did not end."
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
 _TOGETHER_SECONDS = 2.0  # of a check beside others: one that takes longer has its full time in a process of its own
 _VERDICT_SECONDS = 1.0  # of a processor, for the comparison of an answer
-_SHORT = 1 << 14  # an answer that nothing can be done with for a second, and that needs no thread that looks
+_SHORT = 1 << 14  # answers below this size cannot take a second to compare, and need no watching thread
 _COMPUTES = 0.5  # of a check's seconds by the clock: what computed for so long comes to no end
 _WAITED_FOR_NOTHING = 0.9  # the share of these for which it had a processor
 
@@ -165,7 +165,7 @@ class Trials:
         outcomes = run(how, deadline, alone, rest, ended)
         honest = not any(flag.startswith("uses ") for flag in item["flags"])
         if not how.uses_xla and honest and any(map(_misses_jax, outcomes)):
-            # the reference runs nothing, and this answer does: not its fault that there is nothing to run it with
+            # the reference compiles nothing, and this answer does: the missing jax is not its fault
             outcomes = run(how._replace(uses_xla=True), deadline, alone, rest, ended)
             if notes is not None:
                 notes.append(RUN_WITH_JAX)

@@ -47,7 +47,7 @@ class Gate:
         with self.condition:
             self.inside -= 1
             self.waiting += 1
-            self.condition.notify_all()  # another one may wait for us to step aside
+            self.condition.notify_all()  # another thread may wait for us to leave
             self.condition.wait_for(lambda: not self.alone_ and self.inside == 0)
             self.waiting -= 1
             self.alone_ = True
@@ -83,7 +83,7 @@ class Workers:
             if packages == JAXLIB:
                 base = self.shipped.ladder
             zygote = Zygote(base, packages, self.backend, imported)
-            if zygote.called:  # a hole was called, which a plain import had not called
+            if zygote.called:  # a hole was called that a plain import had not called
                 zygote.close()
                 self.shipped.kept = self.kept() | zygote.called
                 continue

@@ -91,7 +91,7 @@ def chains(jk, rng):
 def loops_are_refused(jk, rng):
     def f(x):
         turns = 0
-        while x > 0 and turns < 3:  # a tracer that is always true would never end it
+        while x > 0 and turns < 3:  # a tracer that is always true would loop for ever
             x, turns = x - 1.0, turns + 1
         return x
 

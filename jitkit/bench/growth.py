@@ -78,7 +78,7 @@ def fit_growth(values: Mapping[int, Sequence[float]]) -> Slope:
     constants = [0.02 * i * min(medians.values()) for i in range(50)]
     best = min(constants, key=lambda constant: _misfit(medians, constant))
     if _misfit(medians, best) > _misfit(medians, 0.0) / 2:
-        return slope  # a power law says as much with one number less
+        return slope  # a power law fits as well with one parameter less
     beyond = [n for n in values if medians[n] > 2 * best]
     if len(beyond) < 2:
         return Slope(math.nan, math.nan, best)

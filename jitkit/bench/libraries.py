@@ -10,7 +10,7 @@ import jitkit.numpy
 import jitkit.tree_util
 from jitkit import runtime
 
-jax = runtime.jax()  # and not by `import`: plugins for accelerators that are not here stay silent
+jax = runtime.jax()  # not by `import`, so that plugins for missing accelerators stay silent
 
 
 class Library(NamedTuple):

@@ -145,7 +145,7 @@ def recording() -> Iterator[Recording]:
 def _wait(result: Any) -> None:
     for leaf in tree_leaves(result) if result is not None else ():
         if isinstance(leaf, Array):
-            with contextlib.suppress(Exception):  # an error of the program is the program's to meet
+            with contextlib.suppress(Exception):  # errors of the program belong to the program
                 leaf.block_until_ready()
 
 

@@ -29,7 +29,7 @@ from ..targets.table import compiler_of
 _FORMAT = "3"  # of what is kept
 _MOST_BYTES = 256 << 20  # of all that is kept
 _MOST_FOR_PASSES = 400_000  # characters of StableHLO: a dozen passes each write the whole program down
-TIME_LIMIT = 100.0  # seconds: the page of the other targets is waiting (libtpu needs minutes for 10,000 equations)
+TIME_LIMIT = 100.0  # seconds: the other targets' page waits for it (libtpu needs minutes for 10,000 equations)
 
 
 def compile_all(
@@ -74,7 +74,7 @@ def compile_all(
     with ThreadPoolExecutor(max_workers=max(1, len(targets))) as pool:
         try:
             return dict(zip((target.name for target in targets), pool.map(one, targets), strict=True))
-        except BaseException:  # Ctrl-C: nobody wants what they compile, and leaving the pool would wait for it
+        except BaseException:  # after Ctrl-C nobody wants their results, and leaving the pool would wait for them
             for compilers in asked.values():
                 compilers.abandon()
             raise

@@ -70,7 +70,7 @@ def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
             return type(value)(mark(item, parent) for item in value) if type(value) in (tuple, list) else value
         eqns = []
         around = equations[parent].place if parent is not None else None
-        # a function of the library is traced once, and keeps the line of whoever called it first, in another program perhaps
+        # a library function is traced once, and keeps the line of its first caller, perhaps in another program
         borrowed = around is not None and dialect.is_library_s(inner)
         for eqn in inner.eqns:
             number = len(equations)

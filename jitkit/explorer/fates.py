@@ -82,7 +82,7 @@ class _Fates:
             for number in range(len(equations))
             if not any(is_there[each] for each in [number, *inside.get(number, ())])
         }
-        self._is_now: dict[int, Key] = {}  # those that another instruction does
+        self._is_now: dict[int, Key] = {}  # equations whose work another instruction does
         for number in sorted(self.gone):
             if not self._arranges(number) and not equations[number].unchanged and not self._twins(number):
                 now = self._renamed(number)

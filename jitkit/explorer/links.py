@@ -26,7 +26,7 @@ from .equations import numbers_in, paths_in
 Key = tuple[str, str]  # of an instruction: its computation, and its name
 
 PLUMBING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
-# what an operation writes for itself, and is not it
+# operations that an equation writes beside its own
 OPERANDS = frozenset({"constant", "broadcast", "iota", "parameter"})
 _MOVES = frozenset({
     "copy", "copy-start", "copy-done", "bitcast", "transpose", "reshape", "convert", "broadcast", "get-tuple-element", "slice-start",
@@ -83,7 +83,7 @@ class Links:
         for name in order:
             self._part_of_what_runs_it(name)
         self._take_from_inside()
-        for name in order:  # what is inside of a guess is one, too
+        for name in order:  # instructions inside of a guess are guesses, too
             self._guess(name, program.computations.get(name, []))
 
     def _take_names(self) -> dict[Key, list[int]]:

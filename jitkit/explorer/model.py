@@ -40,7 +40,7 @@ def model(
     if subject.shown is not None:
         try:
             shown = stablehlo.listing(subject.shown(_platform(targets)))
-        except Exception as error:  # a rule of the user's, or one that is not there: the page says so
+        except Exception as error:  # a rule of the user's raised, or is missing: the page says so
             notes.append(f"Lowering ended with {type(error).__name__}: {error}")
     wrote = stablehlo.written(shown)
     if subject.constants:

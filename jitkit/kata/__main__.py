@@ -16,7 +16,9 @@ from jitkit.kata.command import hidden_modules
 
 def main() -> int:
     """Run the command line, and return its exit status."""
-    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # what was started with `nohup` goes on
+    heard = (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )  # a process started with `nohup` keeps running
     if heard:
         signal.signal(signal.SIGINT, _end)
     try:
@@ -30,7 +32,7 @@ def main() -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         status: int = cli.main()
-    except KeyboardInterrupt:  # outside of what `cli.guarded` is around
+    except KeyboardInterrupt:  # outside of the block that `cli.guarded` covers
         _end()
     return status
 
@@ -42,6 +44,6 @@ def _end(*_: object) -> NoReturn:
 
 if __name__ == "__main__":
     if not sys.flags.safe_path:
-        # the folder that we are in, where a learner's json.py or numpy.py would be taken for the one that we need
+        # the current folder, whose json.py or numpy.py would hide the module that we need
         del sys.path[0]
     sys.exit(main())

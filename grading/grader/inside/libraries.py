@@ -12,7 +12,7 @@ import contextlib
 import ctypes
 import os
 
-# what is loaded late by threads that end, and by C++
+# libraries that ending threads, and C++, load late
 _LATE = ("libgcc_s.so.1", "libstdc++.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1")
 _NOT_THERE = ("_test", "_ctypes_test", "_xx", "xx", "_tkinter")  # for Python's tests, and for windows
 

@@ -162,7 +162,7 @@ def _filter() -> bytes:
     for call_, argument, flag, yes, no in (
         (clone, 0, _CLONE_FLAGS, eperm, allow),
         (mmap, 3, _HUGE_PAGES, eperm, allow),
-        (futex, 1, _OF_ONE_PROCESS, allow, again),  # who waits for a thread to end looks again and again
+        (futex, 1, _OF_ONE_PROCESS, allow, again),  # waiting for a thread to end polls
     ):
         program += [(equal, 0, 4, call_), (load, 0, 0, 16 + 8 * argument)]
         program += [(has, 0, 1, flag), (answer, 0, 0, yes), (answer, 0, 0, no)]

@@ -192,7 +192,7 @@ def _serve_alone(
     functions. Report how it ended once everything that it started is gone.
     """
     jailed = own >= 0  # our own namespace of processes, to come back from the child's
-    gc.freeze()  # what is here is not walked over in each fork, which would copy its pages
+    gc.freeze()  # the collector skips these objects in each fork, where scanning would copy their pages
     channel.sendall(_frame({"is": "imported"}))
     while True:
         head, fds, _, _ = socket.recv_fds(channel, 1, 1)
@@ -224,7 +224,7 @@ def _serve_alone(
             call("setns", own, NEW_PID)
         os.close(fds[0])
         os.close(says)
-        _, status = os.waitpid(pid, 0)  # with the first process of a namespace all others are gone
+        _, status = os.waitpid(pid, 0)  # when the first process of a namespace ends, so do all others
         if jailed:
             unmount_disk()
         there = os.read(inside, 1) == b"j"
@@ -251,7 +251,7 @@ def _package(data: dict[str, Any]) -> tuple[ModuleType, Callable[[Any], Any]]:
     """Import a whole package of a student's; return it, and the function that turns its results into plain data."""
     climbing: Any = sys.modules["climbing"]
     for name in [name for name in sys.modules if name.partition(".")[0] == __package__]:
-        del sys.modules[name]  # a file of theirs may be called so
+        del sys.modules[name]  # a student's file may have this name
     sys.meta_path.insert(0, climbing.Refusal("/"))
     # as beside a program in a folder: before what Python would find, but for what is there already, such as numpy
     theirs = {name: m for name, m in data["modules"].items() if name.partition(".")[0] not in sys.modules}

@@ -98,7 +98,7 @@ def printing_mended() -> Iterator[Any]:
     for i in range(CALLS):
         with contextlib.redirect_stdout(printed):
             y = double(X + i)
-            jax.effects_barrier()  # printed it is when the program has run
+            jax.effects_barrier()  # it is printed when the program runs
         yield y, np.int32(printed.getvalue().count("x ="))
 
 

@@ -39,7 +39,7 @@ def guarded(action: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
+    except BrokenPipeError:  # the reader of our output, such as `head`, has closed it
         with contextlib.suppress(OSError):
             _drop_output()
         return OK
@@ -47,7 +47,7 @@ def guarded(action: Callable[[], int]) -> int:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             return _our_bug()
         with contextlib.suppress(OSError):
-            _drop_output()  # else Python tries again to write what is left, and complains
+            _drop_output()  # otherwise Python tries again to write the rest, and complains
         print(f"jitkit: there is no space left to write to: {error}", file=sys.stderr)
         return FAILED
     except Exception:

@@ -70,7 +70,7 @@ def module(jk: Any, name: str) -> Any:
 
 
 _collected: list[Check] = []
-_loading = threading.Lock()  # who loads checks has `_collected` alone
+_loading = threading.Lock()  # only one thread at a time fills `_collected`
 
 
 def check(

@@ -72,7 +72,7 @@ def compiled(path: str, source: str) -> CodeType:
 def load_programs(files: Sequence[Sequence[str]]) -> list[Program]:
     """Return the programs in some files, each a path and a text."""
     sys.modules["climbing"] = sys.modules[__name__]
-    if __package__:  # a grader has this file alone, and no rung behind the door
+    if __package__:  # a grader has only this file, and no rung behind the door
         sys.modules["behind"] = importlib.import_module(".behind", __package__)
     collected.clear()
     for path, source in files:
@@ -309,7 +309,7 @@ def load_machine(path: str) -> Any:
 
 def keep_executables(xla: Any, folder: pathlib.Path) -> None:
     """Let the machine compile each text once, and find it in `folder` at later saves."""
-    # a grader has this file alone, and keeps nothing
+    # a grader has only this file, and keeps nothing
     executables = importlib.import_module(".executables", __package__)
     translate = xla.translate
 
@@ -358,7 +358,7 @@ def told(error: BaseException, folder: str) -> dict[str, Any]:
 def _said(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:  # the class is the learner's
+    except Exception:  # the learner's class may raise anything
         return f"{type(error).__name__}, whose message cannot be printed"
 
 

@@ -159,7 +159,7 @@ class _Comparer:
         sentence = f"{count} of {close.size} numbers differ; the first is {one[index]!s} in the expected array, {other[index]!s} here."
         if not index:
             sentence = "The numbers differ."
-        if close.size > _MOST_NUMBERS:  # a dump of two arrays hides the difference
+        if close.size > _MOST_NUMBERS:  # two whole arrays would hide the difference
             ours, theirs = (f"{_type(x)}, in which {at} is {a[index]!s}" for x, a in ((expected, one), (actual, other)))
             return Difference(f"{where}{at}", sentence, ours, theirs)
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))

@@ -129,7 +129,7 @@ def prepared(
 def import_jitkit(request: dict[str, Any]) -> None:
     """Import jitkit, and what checks need of the course."""
     gc.disable()
-    for room in OF_EVERY_PROGRAM:  # otherwise they would come in the middle of the first check
+    for room in OF_EVERY_PROGRAM:  # otherwise they would be imported in the middle of the first check
         importlib.import_module(f"jitkit.{room}")
     importlib.import_module("jitkit.kata.engine.plain")
     importlib.import_module("jitkit.interpreters.replaying").__dict__["is_on"] = False

@@ -108,7 +108,7 @@ def load_ahead(folder: pathlib.Path, jaxlib: str, load: Callable[[bytes], Any], 
         for path in paths[:_MOST_AHEAD]:
             if is_wanted():
                 return
-            with contextlib.suppress(Exception):  # a damaged one is found to be so when it is asked for
+            with contextlib.suppress(Exception):  # a damaged one is noticed when somebody asks for it
                 _ready[path] = load(path.read_bytes())
 
 

@@ -26,7 +26,7 @@ CANNOT = 3  # the status when jitkit cannot be imported with the functions in it
 
 def main(request: str, *arguments: str) -> int:
     """Put the functions in place, and run the program."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # who started us ignores it, and handed that on
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # our parent ignores it, and we inherit that
     splice = _load_beside("splice")
     path = pathlib.Path(request)
     data = json.loads(path.read_text(encoding="utf-8"))
@@ -66,7 +66,7 @@ def put_in_place(request: dict[str, Any], splice: ModuleType) -> ModuleType:
     splice.install(submission)
     jitkit = importlib.import_module("jitkit")
     for module in sorted(submission.modules):
-        importlib.import_module(module)  # so that what they raise is told here, and not in the middle of a program
+        importlib.import_module(module)  # so that their errors are reported here, and not in the middle of a program
     importlib.import_module("jitkit.interpreters.replaying").__dict__["is_on"] = False
     for path in files:  # equations name the line of the program, not the learner's
         importlib.import_module("jitkit.base.source_info").__dict__["_hidden_file"][path] = True

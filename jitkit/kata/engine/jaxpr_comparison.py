@@ -24,7 +24,7 @@ Numbers = dict[Any, int]
 _SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 _KIND = re.compile(r"^(bfloat|float|uint|int|complex)(\d.*)")
 _DTYPE = re.compile(r"\bdtype\('?([\w.]+)'?\)")  # as numpy prints one
-_UNSAID = [["sharding", "None"], ["out_sharding", "None"]]  # parameters that say nothing, on most equations
+_UNSAID = [["sharding", "None"], ["out_sharding", "None"]]  # parameters that mostly say nothing
 
 
 class JaxprDifference(NamedTuple):
@@ -233,7 +233,9 @@ class _Comparison:
     def report(self, sentence: str, eqn: Plain | None, other: Plain | None) -> JaxprDifference:
         line = other.get("line") if other is not None else None
         if eqn is not None and other is not None and len(eqn["results"]) == len(other["results"]):
-            for one, two in zip(eqn["results"], other["results"], strict=True):  # what stands in one place has one name
+            for one, two in zip(
+                eqn["results"], other["results"], strict=True
+            ):  # variables in the same place get the same name
                 self.names[1][two["var"]] = self.names[0][one["var"]]
         yours = self.tail(1) if other is None else "\n".join([*self.makers(other), _equation(other, self.names[1])])
         sides = _equation(eqn, self.names[0]) if eqn is not None else self.tail(0), yours

@@ -30,7 +30,7 @@ class Exercise(NamedTuple):
     targets: tuple[Target, ...]
     points: int
     task: str  # one or two sentences: what to write
-    hints: tuple[str, str, str]  # a question, the concept, a skeleton; between the last two comes the hint on a mutant
+    hints: tuple[str, str, str]  # a question, the concept, a skeleton; the mutant's hint comes before the last
     why: str  # with the solution: why it is so
     mistakes: tuple[str, ...]
     jax: str  # where JAX does it: "jax/_src/core.py:eval_jaxpr"

@@ -37,7 +37,7 @@ class Mutant(NamedTuple):
     hint: str
     name: str
     line: int  # in mutants.py
-    edit: tuple[str, str] | None  # text of the reference, and what stands there instead
+    edit: tuple[str, str] | None  # text of the reference, and its replacement
     source: str  # or a function; empty with an edit
     target: str  # the name of the target, where the exercise has several; else empty
 
@@ -112,7 +112,7 @@ def _load(source: str, path: str) -> tuple[list[Mutant], list[RightAnswer]]:
         decorator.lineno: node
         for node in tree_of(source).body
         if isinstance(node, ast.FunctionDef)
-        for decorator in node.decorator_list[:1]  # ours; what is below it belongs to the answer
+        for decorator in node.decorator_list[:1]  # this frame is ours; those below belong to the answer
     }
 
     def source_at(line: int) -> str:

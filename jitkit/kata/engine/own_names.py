@@ -78,7 +78,7 @@ def _meaning(node: ast.Import | ast.ImportFrom, alias: ast.alias, folder: str = 
 @functools.lru_cache(maxsize=4096)
 def origin(meaning: str) -> str:
     """Return the place where something of the reference is defined."""
-    for _ in range(20):  # doors that lead to doors: never more than three
+    for _ in range(20):  # modules that hand a name on, one after the other: at most three
         module, _, name = meaning.rpartition(".")
         behind = _names_handed_on(module).get(name, meaning)
         if behind == meaning:

@@ -27,7 +27,7 @@ from .reference import PACKAGE, ReferenceFunction, reference_function
 from .splice import learners_decorate
 from .submission import Function, Target, tree_of
 
-_VOCABULARY = ("jitkit", "jitkit.numpy")  # which names of these to use is for the learner to find out
+_VOCABULARY = ("jitkit", "jitkit.numpy")  # the learner should find out which of these names to use
 _WIDEST_VALUE = 60
 _WIDEST_DEFAULT = 20
 
@@ -228,7 +228,7 @@ def _own_docstring(value: Any) -> str:
         return ""
     if inspect.ismodule(value) or callable(value) or isinstance(value, property):
         text = inspect.getdoc(value) or ""
-        # by NamedTuple, where nobody says more
+        # NamedTuple's own text, which says nothing
         is_made = inspect.isclass(value) and text.startswith(f"{value.__name__}(")
         return "" if is_made else text
     kind = type(value)

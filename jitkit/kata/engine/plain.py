@@ -80,7 +80,7 @@ def array_of(data: Plain) -> np.ndarray[Any, Any]:
     """Return the numpy array of `{"is": "array"}`. ValueError where bytes, shape and dtype do not go together."""
     name = data["dtype"]
     dtype = np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
-    if not dtype.itemsize:  # float0: its elements are nothing
+    if not dtype.itemsize:  # float0, whose elements have no bytes
         return np.zeros(data["shape"], bool)
     return np.frombuffer(bytes.fromhex(data["data"]), dtype).reshape(data["shape"])
 
@@ -125,7 +125,7 @@ class _Writer:
         if self.run_stablehlo is not None:
             try:
                 results = self.run_stablehlo(value.text, value.arguments)
-            except Exception as error:  # XLA's, in words of its own
+            except Exception as error:  # XLA's error, in its words
                 data["refused"] = _text(str(error))
             else:
                 data["results"] = [self.write(x) for x in results]
@@ -220,7 +220,7 @@ def _array(value: np.ndarray[Any, Any], weak: bool) -> Plain:
 
 
 def _int(x: int) -> Plain:
-    if x.bit_length() > _MOST_BITS:  # Python refuses to write it out
+    if x.bit_length() > _MOST_BITS:  # Python refuses to print such a number
         return {"is": "object", "type": f"number of {x.bit_length()} bits"}
     return {"is": "int", "value": str(x)}
 

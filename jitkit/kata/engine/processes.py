@@ -26,7 +26,7 @@ from . import stacks
 _PRELOAD = ("numpy.random", "ml_dtypes")
 _PRELOAD_WITH_XLA = (*_PRELOAD, "xla")
 _PRELOAD_TO_FORK = (*_PRELOAD, "jaxlib.xla_client")  # and no client, whose threads a copy does not have
-# An interrupt at the keyboard is for the one who talks to the learner, and it ends the others.
+# Ctrl-C must reach the parent only, which then stops its workers.
 _IN_A_GROUP_OF_ITS_OWN: dict[str, Any] = (
     {"start_new_session": True} if os.name == "posix" else {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
 )
@@ -42,7 +42,7 @@ class Process:
     """
 
     forks = False  # whether a copy of it answers
-    imported = False  # whether what is to be checked could be
+    imported = False  # whether its functions could be put in place
 
     def __init__(self, uses_xla: bool, machine: str = "", optimised: bool = False) -> None:
         preload = _PRELOAD_TO_FORK if self.forks else _PRELOAD
@@ -113,7 +113,7 @@ class Process:
 
     def _put_away(self) -> None:
         self.process.wait()
-        self.listener.join(1.0)  # longer only where something that it started got away and holds the stream
+        self.listener.join(1.0)  # longer only if something that it started has escaped, and holds the stream
         self.stacks.close()
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None and not self.listener.is_alive():

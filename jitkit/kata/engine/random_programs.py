@@ -32,8 +32,8 @@ _IMPORTS = "import numpy as np\n\nimport jitkit as jax\nimport jitkit.numpy as j
 
 _FEWEST = 2  # programs of a save, whatever they cost
 GRADED = 40  # programs of a check in grading, where neither the course nor the check says otherwise
-_graded: list[int] = []  # where programs are run to be graded: how many, of a check that leaves it open
-_seconds: list[float] = []  # of a processor, after which no other program begins
+_graded: list[int] = []  # in grading: the number of programs of a check that does not say
+_seconds: list[float] = []  # seconds of a processor, after which no new program begins
 
 
 def grade(count: int = GRADED) -> None:

@@ -126,7 +126,7 @@ class _Short(reprlib.Repr):
 
     def repr_instance(self, x: Any, level: int) -> str:
         """Describe an object without a text of its own by its type."""
-        if type(x).__name__ == "Jaxpr":  # in its middle it would be no program
+        if type(x).__name__ == "Jaxpr":  # in the middle it would break the syntax
             return " ".join(str(x).split())
         if isinstance(x, type) or inspect.isfunction(x) or inspect.ismethod(x) or inspect.isbuiltin(x):
             return "a lambda" if x.__name__ == "<lambda>" else str(x.__name__)

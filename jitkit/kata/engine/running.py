@@ -138,7 +138,7 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: 
         rest = rest[len(found) :]
         if found[-1].trouble == Status.IMPORT:  # it would fail again
             return outcomes + [found[-1]._replace(check=name) for name in rest]
-        if found[-1].trouble == Status.TIME:  # a learner has waited long enough, for all checks or for those of a rung
+        if found[-1].trouble == Status.TIME:  # the learner's time for all checks, or those of a rung, is over
             left = [name for name in rest if process.imported and _rung(job, name) != _rung(job, found[-1].check)]
             outcomes += [Outcome(name, None, Status.TIME, NOT_TRIED) for name in rest if name not in left]
             rest = left

@@ -20,7 +20,7 @@ from .running import Job, Outcome
 
 _ROUNDS = 4  # of each kind
 _MOST = 70  # programs of one round
-_SECONDS = 0.7  # of each kind, after which no other round begins
+_SECONDS = 0.7  # shortenings of each kind, after which no new round begins
 
 
 class Short(NamedTuple):

@@ -47,7 +47,7 @@ from .submission import (
     tree_of,
 )
 
-# What a module assigns True to whose functions learners decorate themselves: `jit` is the subject there.
+# A module sets this to True if learners decorate its functions themselves, because `jit` is the subject there.
 _LEARNERS_DECORATE = "LEARNERS_DECORATE"
 
 _FAR = 1_000_000  # more lines than a module has; the learner's n-th file is moved by n times as many

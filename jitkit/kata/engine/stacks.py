@@ -21,7 +21,7 @@ _FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 _ESCAPED = re.compile(
     r"\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\U([0-9a-f]{8})"
 )  # how a letter that is not ASCII is written
-_PATIENCE = 0.5  # seconds for an answer, which takes less than a hundredth of one
+_PATIENCE = 0.5  # seconds for an answer, which usually takes less than 0.01
 _CAN_BE_ASKED = sys.platform != "win32"
 
 
@@ -72,6 +72,6 @@ def innermost(file: IO[bytes], folder: str) -> tuple[str, int] | None:
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
     text = file.read().decode("ascii", "replace")
-    if sys.platform == "win32":  # where backslashes stand in paths
+    if sys.platform == "win32":  # on systems with backslashes in paths
         return text
     return _ESCAPED.sub(lambda found: chr(int(next(filter(None, found.groups())), 16)), text)

@@ -46,7 +46,7 @@ class CheckResult(NamedTuple):
     seconds: float = 0.0
     value: Plain | None = None
     expected: Plain | None = None
-    call: str = ""  # of the learner's function, with which it went wrong
+    call: str = ""  # of the learner's function, with which it failed
     called: int = 0  # the line where that function begins
     misses: str = ""  # where a count is wrong, what `explain` says of the calls
     program: str = ""  # the random program that shows it, where it is one
@@ -208,7 +208,7 @@ class Assessor:
         job = job._replace(files=(), targets={}, hurried=0.0)
         with (
             self.computing if forks is None else contextlib.nullcontext()
-        ):  # two who ask at the same time: the second one finds what the first one has computed
+        ):  # if two threads ask at the same time, the second finds what the first has computed
             known = self.remembered(job, forks)
         if any(outcome.trouble == Status.TIME for outcome in known):
             known = self.remembered(job._replace(seconds=_PATIENCE * job.seconds), forks)
@@ -240,7 +240,7 @@ class Assessor:
             made = running.run(job._replace(wanted=tuple(missing)), forks)
             for key in parts.keys() - found:
                 found[key] = [outcome for outcome in made if outcome.check in parts[key]]
-                # one on a busy machine, perhaps, is not to be remembered
+                # a busy machine may have caused it, so it is not remembered
                 if not any(outcome.trouble == Status.TIME for outcome in found[key]):
                     self.write(key, found[key])
                     self.expected[key] = found[key]
@@ -280,7 +280,7 @@ class Assessor:
             status = Status(actual.trouble or Status.CRASH)
             return CheckResult(check, status, actual.sentence, None, actual.line, actual.output, actual.seconds)
         value, right = actual.value, expected.value
-        if check.drawn and value["is"] == right["is"] == "list":  # for fewer of them there may have been time
+        if check.drawn and value["is"] == right["is"] == "list":  # fewer of them may fit into the time
             right = right | {"items": right["items"][: max(len(value["items"]), 1)]}
         try:
             difference = first_difference(right, value, self.run_stablehlo, check.tolerance)

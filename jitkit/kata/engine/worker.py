@@ -88,11 +88,11 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
         with contextlib.suppress(ImportError):
             _preload(name)
     gc.collect()
-    gc.freeze()  # what is here already is not to be walked over again while jitkit is imported: a fifth of that time
+    gc.freeze()  # the collector need not scan these objects while jitkit is imported: that takes a fifth of the time
     _send(frames, {"is": "ready"})
     known: dict[Any, Any] = {}
     ahead: Any = None
-    for line in sys.stdin:  # when it ends without a `run`, nobody wants this process any more
+    for line in sys.stdin:  # if the input ends without a `run`, nobody needs this process any more
         request = json.loads(line)
         if request["do"] == "prepare":
             for path, source in request.get("programs", ()):

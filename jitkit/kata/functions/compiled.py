@@ -39,10 +39,10 @@ def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file
     try:
         traced: Traced = jitted.trace(*arguments)
     except Exception as error:
-        # Whatever the user's function raises is the user's to read.
+        # The user should read whatever their function raises.
         said = f"{type(error).__name__}: {error}"
         if of_jax.names_of_jax(function):
-            first, *_ = said.splitlines()  # what follows is advice on imports, too
+            first, *_ = said.splitlines()  # the lines below give advice on imports, too
             raise WrongUsage(f"{of_jax.sentence(function, file)}\n{first}") from None
         lines = [
             line
@@ -59,7 +59,7 @@ def compile_for(traced: Traced, target: Target, compilers: Compilers) -> Outcome
         return traced.lower(lowering_platforms=(target.platform,))._compile_for(target, compilers)
     except TargetError as error:
         return error
-    except (NotImplementedError, ValueError, JaxRuntimeError) as error:  # a rule that has none for this platform
+    except (NotImplementedError, ValueError, JaxRuntimeError) as error:  # a rule that this platform does not have
         return TargetError("refused", str(error))
 
 

@@ -135,7 +135,7 @@ def load_function(where: str) -> Callable[..., Any]:
     except (SyntaxError, ValueError) as error:
         raise Problem(f"{file} is not Python: {error}") from None
     if of_jax.imports_jax(path):
-        runtime.jax()  # imports JAX quietly; by itself it looks for accelerators at great length
+        runtime.jax()  # imports JAX quietly; otherwise it reports its search for accelerators
     module = _run(path)
     function = functools.reduce(lambda found, part: getattr(found, part, None), name.split("."), module)
     if not callable(function):

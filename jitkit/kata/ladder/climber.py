@@ -29,8 +29,8 @@ from ..engine.verdicts import Assessor, CheckResult, _reference_digest
 from .rungs import Rung, machine_file
 
 SECONDS = 20.0
-_MOST_PROCESSES = 4  # that compute what is right, at one time
-_loading = threading.Lock()  # who loads programs has the list of them alone
+_MOST_PROCESSES = 4  # processes that compute expected results at the same time
+_loading = threading.Lock()  # only one thread at a time fills the list of programs
 
 
 class Package(NamedTuple):
@@ -80,7 +80,7 @@ class Package(NamedTuple):
         return digest.hexdigest()[:16]
 
 
-_IMPORTS = re.compile(r"\bimport\b.*|\bfrom\b.*")  # more than these lines are, which takes nothing from a package
+_IMPORTS = re.compile(r"\bimport\b.*|\bfrom\b.*")  # longer than these lines are, so no package is cut
 _WORDS = re.compile(r"\w+")
 
 
@@ -231,7 +231,7 @@ class Climber:
         files = (*(rung.programs for rung in rungs), *self.hidden)
         checks = [check for rung in rungs for check in of_rung[rung]]
         job = self.job(Climb({}, files), checks, rungs, seed)
-        # the limit of packages is not jitkit's: what is right comes late on a machine with much to do
+        # the packages' time limit does not hold for jitkit, which may be slow on a busy machine
         outcomes = running.run(job._replace(uses_xla=True, seconds=max(self.seconds, 3 * SECONDS)))
         for outcome in outcomes:
             if outcome.trouble or (outcome.value or {}).get("uncaught"):

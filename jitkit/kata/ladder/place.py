@@ -54,7 +54,9 @@ class Place:
         """Make a new one. OSError if it cannot be written."""
         (root / KEPT).mkdir(parents=True, exist_ok=True)
         (root / KEPT / _MARK).write_text(name + "\n", encoding="utf-8")
-        (root / KEPT / ".gitignore").write_text("executables/\nexpected/\n", encoding="utf-8")  # what is made again
+        (root / KEPT / ".gitignore").write_text(
+            "executables/\nexpected/\n", encoding="utf-8"
+        )  # files that can be made again
         return cls(root)
 
     @property

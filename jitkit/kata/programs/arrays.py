@@ -243,7 +243,7 @@ def product(writer: Writer) -> bool:
     y, i, j = writer.choices.of(pairs)
     kept = [n for axis, n in enumerate(x.shape) if axis != i], [n for axis, n in enumerate(y.shape) if axis != j]
     others = [(a, b) for a, n in enumerate(x.shape) for b, m in enumerate(y.shape) if a != i and b != j and n == m]
-    if others and writer.choices.chance(40):  # one more pair, that runs along in both
+    if others and writer.choices.chance(40):  # one more pair: an axis that both have
         a, b = writer.choices.of(others)
         shape = [x.shape[a], *(n for axis, n in enumerate(x.shape) if axis not in (i, a))]
         shape += [n for axis, n in enumerate(y.shape) if axis not in (j, b)]

@@ -73,7 +73,7 @@ def mapped(operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",))
             choices.of((0, *range(1, len(shape) + 1), -1)) if i == 0 or choices.chance(60) else None
             for i, shape in enumerate(shapes)
         ]
-        first = choices.below(count)  # not always the first one is a batch
+        first = choices.below(count)  # the batch is not always the first one
         batched[0], batched[first] = batched[first], batched[0] if first and batched[0] is not None else batched[first]
         if all(axis is None for axis in batched):
             batched[first] = 0

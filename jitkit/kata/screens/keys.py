@@ -53,7 +53,7 @@ def _single_keys(stream: TextIO, changes: Changes | None) -> Iterator[Callable[[
     def next_key() -> str:
         ready, _, _ = select.select([stream], [], [], 0)
         letter = os.read(stream.fileno(), 1) if ready else b""
-        if ready and not letter:  # the terminal is gone, and would be ready for ever
+        if ready and not letter:  # the terminal is gone: `select` would report it as ready for ever
             heard[:] = []
         return letter.decode(errors="replace").replace("\r", ENTER)
 

@@ -15,7 +15,7 @@ import threading
 import urllib.parse
 from typing import Any
 
-_LONGEST = 20.0  # seconds that a question waits for news
+_LONGEST = 20.0  # seconds that a request waits for a new page
 _OWN = ("127.0.0.1", "localhost")
 
 _FRAME = """<!doctype html>

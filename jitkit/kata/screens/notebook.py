@@ -39,7 +39,7 @@ from ..workspace.workspace import Workspace, fingerprint
 from .cells import Hint, Plot, Question, Shown, Unknown
 from .experiment import draw, measure
 
-_CELLS = "<notebook>"  # the path of the file that the cells are
+_CELLS = "<notebook>"  # the path under which the cells count as a file
 _passed: dict[str, str] = {}  # the exercises that passed in this kernel, as what was written then
 _hints: dict[str, int] = {}  # how many were shown in this kernel, where there is no workspace
 _assessor: list[Assessor] = []
@@ -146,7 +146,7 @@ def _report(
     elsewhere = bindings(workspace.look(), exercise) if workspace is not None else ()
     here = {target for _, target in others}
     theirs = [(binding.source, binding.target) for binding in elsewhere if binding.target not in here]
-    with tempfile.TemporaryDirectory() as folder:  # what is used in grading is nowhere afterwards
+    with tempfile.TemporaryDirectory() as folder:  # checks used in grading are stored nowhere
         checks_file = None if checks is None else pathlib.Path(folder) / "checks.py"
         if checks_file is not None and checks is not None:
             checks_file.write_text(checks, encoding="utf-8")
@@ -284,7 +284,7 @@ def _note_raised(result: Any) -> None:
         for frame, line in traceback.walk_tb(trace)
         if frame.f_code.co_name == "<module>" and "In" in frame.f_globals
     ]
-    if lines and getattr(getattr(result, "info", None), "store_history", True):  # else it has no place in `In`
+    if lines and getattr(getattr(result, "info", None), "store_history", True):  # otherwise it has no place in `In`
         _raised[result.execution_count] = lines[0]
 
 

@@ -82,7 +82,7 @@ class Screen:
     def _shown(self, text: str) -> str:
         text = text.translate(_CONTROL)
         if self.unicode:
-            return text.encode(errors="replace").decode()  # halves of characters that a program may have made
+            return text.encode(errors="replace").decode()  # lone surrogates that a program may have printed
         return text.translate(_ASCII).encode("ascii", "replace").decode()
 
     def _write(self, text: str) -> None:

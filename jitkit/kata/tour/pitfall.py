@@ -45,7 +45,7 @@ def measure() -> list[Loop]:
     start_value = jnp.asarray(np.int32(0)).block_until_ready()
     for name, code, run in _LOOPS:
         jitkit.clear_caches()
-        before = {id(miss): miss for miss in explain()}  # by identity: the oldest may go meanwhile
+        before = {id(miss): miss for miss in explain()}  # by identity, since the oldest may be dropped meanwhile
         with stage_log.listen() as events:
             start = time.perf_counter()
             run(start_value, TURNS).block_until_ready()

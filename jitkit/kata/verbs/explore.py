@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         return explore(arguments).status
     if arguments.jax:
         runtime.jax()
-    sys.stdin.readline()  # one that was started ahead of the save waits for it here
+    sys.stdin.readline()  # a process that was started before the save waits for it here
     explored = explore(arguments)
     arguments.report.write_text(json.dumps(report(arguments, explored)), encoding="utf-8")
     return explored.status

@@ -127,7 +127,7 @@ class _Watch:
             screen.line(f"{at}  {outcome.text}", "red")
             return
         self.files = [*dict.fromkeys([*self.named, *outcome.files])]
-        self.stamps = {**self.read_stamps(), **self.stamps}  # what was saved meanwhile is seen to be another
+        self.stamps = {**self.read_stamps(), **self.stamps}  # a file that was saved meanwhile counts as changed
         said = f"{at}  {outcome.text if outcome.status else changed_figures(self.before, outcome.figures)}"
         self.before = outcome.figures
         live.show(outcome.pages, said, "failed" if outcome.status else "done")

@@ -28,7 +28,7 @@ from ..screens.terminal import Screen
 from ..workspace.judge import Binding, bindings
 from ..workspace.workspace import Look, Workspace
 
-_OF_OTHER_CHIPS = ("targets",)  # tests that need compilers of 450 MB, and are not among the usual ones here, either
+_OF_OTHER_CHIPS = ("targets",)  # tests that need compilers of 450 MB, which the usual tests leave out here, too
 _NOT_OF_THE_PACKAGE = ("__pycache__", "labs", "reference_tests")
 # Tests of the reference that are not about the JIT: about this repository, the course, the benchmarks.
 _ABOUT_THE_PROJECT = re.compile(r"jitkit\.kata|jitkit\.bench|\bgrading\b|README|pyproject|\bdocs\b|Makefile")

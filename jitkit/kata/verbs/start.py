@@ -130,7 +130,7 @@ def _given(workspace: Workspace, state: State, path: pathlib.Path, data: bytes) 
             state.given[key] = new
             return
         if now != state.given.get(key):
-            return  # the learner's own by now
+            return  # the learner's own file by now
         path.write_bytes(data)
         yield Change(path, "renewed")
     state.given[key] = new

@@ -56,7 +56,7 @@ class Watch:
         self.spare = Spare()
         self.judge = Judge(workspace, self.spare)
         self.pool = concurrent.futures.ThreadPoolExecutor(1)  # checks run beside the loop, one at a time
-        self.beside = concurrent.futures.ThreadPoolExecutor(1)  # what gets ready for the next one
+        self.beside = concurrent.futures.ThreadPoolExecutor(1)  # the thread that prepares the next check
         self.running: concurrent.futures.Future[Report] | None = None
         self.stop = Stop()
         self.preparing: concurrent.futures.Future[None] | None = None
@@ -113,7 +113,7 @@ class Watch:
         """Find the exercise that is meant, and check it."""
         before, self.look = self.look, self.workspace.look()
         changed = [lab for lab in labs if any(_written(before, e) != _written(self.look, e) for e in lab.exercises)]
-        at = [lab for lab in labs if self.exercise in lab.exercises] or labs  # where nothing changed: once more
+        at = [lab for lab in labs if self.exercise in lab.exercises] or labs  # check once more though nothing changed
         meant = [x for lab in changed or at[:1] for x in exercises_meant(before, self.look, lab, self.exercise)]
         (self.lab, self.exercise), *self.waiting = meant
         self.start_check()
@@ -135,7 +135,7 @@ class Watch:
             action()
         except Problem as problem:
             self.screen.text(str(problem), 2, "yellow")
-        except (OSError, RuntimeError, ValueError) as error:  # ours: whoever watches goes on
+        except (OSError, RuntimeError, ValueError) as error:  # a bug of ours: watching goes on
             self.screen.text(f"That did not work, which is a bug of ours: {error}", 2, "yellow")
         if key != ENTER:
             self.footer()
@@ -155,7 +155,7 @@ class Watch:
     def plot(self) -> None:
         """Run the lab's experiment; a key answers its question."""
         show_experiment(self.screen, self.workspace, self.lab, None, self.ask, False)
-        while self.next_key():  # what was typed meanwhile is for nobody: the result stays on the screen
+        while self.next_key():  # keys typed meanwhile are dropped, so that the result stays on the screen
             pass
 
     def ask(self) -> str:
@@ -203,7 +203,7 @@ class Watch:
             (self.lab, self.exercise), *self.waiting = self.waiting
             self.check()
             return
-        # what is to be mended comes last
+        # the failure to fix comes last
         reports = sorted([*self.earlier, report], key=lambda report: not report.passed)
         self.earlier = []
         if self.screen.interactive:

@@ -16,8 +16,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-_BACKSTOP = 0.5  # seconds between two looks, where the system tells
-_EAGER, _IDLE = 0.01, 0.1  # where it does not: while somebody works, and later
+_BACKSTOP = 0.5  # seconds between two looks, if the system reports changes
+_EAGER, _IDLE = 0.01, 0.1  # if it does not: while somebody works, and later
 _AT_WORK = 120.0  # seconds after a save or a key
 
 # linux/inotify.h: written, attributes, closed after writing, moved from and to, created, deleted
@@ -64,7 +64,7 @@ class Changes:
 
     def wake(self) -> None:
         """End the waiting, now or the next one."""
-        with contextlib.suppress(BlockingIOError, OSError):  # full: it ends anyway
+        with contextlib.suppress(BlockingIOError, OSError):  # full: its reader will wake anyway
             os.write(self._write, b".")
 
     def wait(self) -> None:

@@ -104,7 +104,7 @@ def behaves_like(checker: Checker, lab: Lab, exercise: Exercise, report: Report)
     shown = [pair for pair in tried if _is_shown(pair[0], results)]
     for mutant, ends in shown:
         if results[first].status == Status.FAIL and _is_same(results[first], ends[first]):
-            return mutant, True  # the learner's has this bug, and another one
+            return mutant, True  # the learner's function has this bug, and another one
     for mutant, ends in shown:
         if all(map(_ends_alike, results, ends)):
             return mutant, False

@@ -80,9 +80,7 @@ class Judge:
         others = list(bindings(look, exercise))
         seed, draw = seed_of(look, exercise), draw_of(look, exercise)
         assess = functools.partial(self.assess, lab, exercise, source, stop=stop, seed=seed, draw=draw)
-        if not look.state.exercises.get(
-            exercise.id, Progress()
-        ).found:  # what was found is looked for until it is mended
+        if not look.state.exercises.get(exercise.id, Progress()).found:  # a failure is looked for until it is fixed
             assess = functools.partial(assess, hurried=_OF_PROGRAMS[exercise.uses_xla])
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             alone = pool.submit(assess, ()) if others else None
@@ -175,13 +173,13 @@ class Judge:
             known = state.of(report.exercise.id)
             failure = report.verdict.first_failure
             known.found = failure is not None and failure.check.drawn
-            if not known.found:  # what one of them found stays there until it is mended
+            if not known.found:  # a failure that one of them found stays until it is fixed
                 known.drawn += 1
             if report.passed:
                 known.passed, known.failed, known.passes = now, "", known.passes + 1
             else:
                 known.failed = now
-                known.passed = "" if known.passed == now else known.passed  # its checks are others than they were
+                known.passed = "" if known.passed == now else known.passed  # its checks have changed
             ran = {*report.yours, *report.suspects, report.exercise.id}
             ground = " ".join(f"{e.id}={look.fingerprint(e)}" for _, e in look.exercises() if e.id in ran)
             for _, exercise in look.exercises():

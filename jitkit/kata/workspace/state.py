@@ -106,7 +106,7 @@ class StateFile:
         self.path = folder / "state.json"
         self.lock = folder / "lock"
         self.messages: list[str] = []
-        self.unwritten: State | None = None  # where nothing can be written, this run remembers by itself
+        self.unwritten: State | None = None  # if nothing can be written, only this run remembers
 
     def read(self) -> State:
         """Return the state; an empty one if there is no file. It never raises because of the file's content."""
@@ -183,4 +183,4 @@ class StateFile:
                 time.sleep(_NAP)
             except OSError:
                 return False
-        return True  # its owner was killed in the middle: the lock is ours, and is removed as such
+        return True  # its owner was killed: we take the lock over, and remove it
