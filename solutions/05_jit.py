@@ -161,24 +161,11 @@ def cache_of(fun: Callable[..., Any]) -> FunctionCache:
 
 class Table:
     def insert(self, key: tuple[Any, ...], entry: Entry, record: CallRecord) -> None:
-        """Add an entry, with the record of its call, to a table that keeps the most recently used ones.
+        """Add an entry with its record, and drop the least recently used ones beyond the option `jit_cache_size`.
 
-        `entries` are in the order of their use, the latest last, and never more than the option `jit_cache_size` (one
-        or more; it may be lowered at any time). The least recently used go, with their records:
-
-            room for 3; inserted a, b, c; touched a; inserted d          entries: c, a, d
-            then room for 1; inserted e                                  entries: e
-
-        Touching costs time at each warm call, so it is done only while the table is `crowded`, which is decided here:
-        with room for `EXACT_LRU_SIZE` or less from the first entry on, in a larger table when it is more than half
-        full:
-
-            room for 64, 1 entry          crowded
-            room for 100, 50 entries      not
-            room for 100, 51 entries      crowded
-
-        Afterwards the key is not in `failed`; and if there are more `executables` than room, those that no entry runs
-        are dropped (`drop_unused_executables`). Other threads use the table: do all of this under `lock`.
+        Hits are noted (`touch`) only while the table is `crowded`: always, with room for `EXACT_LRU_SIZE` or less; in a
+        larger table when it is more than half full. The key leaves `failed`, and if there are more `executables` than
+        room, those that no entry runs are dropped. All of this happens under `lock`, since other threads use the table.
         """
         limit = config.value("jit_cache_size")
         with self.lock:

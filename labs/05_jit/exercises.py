@@ -128,31 +128,31 @@ def cache_of(fun: Callable[..., Any]) -> FunctionCache:
 # --- 05.3 A bounded memory (3 points) -----------------------------------------------------------------------
 # A function that sees a new shape in every call must not fill the memory. Keep the entries that were used
 # last.
+#
+# `entries` are in the order of their use, the latest last, and never more than the option `jit_cache_size`
+# (one or more; it may be lowered at any time). The least recently used go, with their records. With room for
+# 3: after a, b, c are inserted, a is touched and d is inserted, the entries are c, a, d. Then with room for
+# 1: after e is inserted, only e is left.
+#
+# Touching costs time at each warm call, so it is done only while the table is `crowded`, and `insert` decides
+# that: with room for `EXACT_LRU_SIZE` or less, from the first entry on; in a larger table, when it is more
+# than half full. So a table with room for 64 is crowded with 1 entry; one with room for 100 is not with 50
+# entries, and is with 51.
+#
+# After `insert` the key is not in `failed`; and if there are more `executables` than room, those that no
+# entry runs are dropped (`drop_unused_executables`). Other threads use the table: do all of this under
+# `lock`.
 
 
 class Table:
     def insert(self, key: tuple[Any, ...], entry: Entry, record: CallRecord) -> None:
-        """Add an entry, with the record of its call, to a table that keeps the most recently used
-        ones.
+        """Add an entry with its record, and drop the least recently used ones beyond the option
+        `jit_cache_size`.
 
-        `entries` are in the order of their use, the latest last, and never more than the option
-        `jit_cache_size` (one or more; it may be lowered at any time). The least recently used go,
-        with their records:
-
-            room for 3; inserted a, b, c; touched a; inserted d          entries: c, a, d
-            then room for 1; inserted e                                  entries: e
-
-        Touching costs time at each warm call, so it is done only while the table is `crowded`,
-        which is decided here: with room for `EXACT_LRU_SIZE` or less from the first entry on, in a
-        larger table when it is more than half full:
-
-            room for 64, 1 entry          crowded
-            room for 100, 50 entries      not
-            room for 100, 51 entries      crowded
-
-        Afterwards the key is not in `failed`; and if there are more `executables` than room, those
-        that no entry runs are dropped (`drop_unused_executables`). Other threads use the table: do
-        all of this under `lock`.
+        Hits are noted (`touch`) only while the table is `crowded`: always, with room for
+        `EXACT_LRU_SIZE` or less; in a larger table when it is more than half full. The key leaves
+        `failed`, and if there are more `executables` than room, those that no entry runs are
+        dropped. All of this happens under `lock`, since other threads use the table.
         """
         raise NotImplementedError("05.3")
 

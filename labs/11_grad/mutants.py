@@ -196,7 +196,7 @@ edit(
 edit(
     "11.2",
     "a trace ends by itself",
-    "Somebody put a tracer into a list. Who tells them, later?",
+    "Somebody put a tracer into a list. Which error will tell them, later?",
     "trace.end()",
     "pass",
     target="jvp",
@@ -295,7 +295,7 @@ edit(
 edit(
     "11.3",
     "a trace ends by itself",
-    "Somebody put a tracer into a list. Who tells them, later?",
+    "Somebody put a tracer into a list. Which error will tell them, later?",
     "        trace.end()\n        tangent_trace.end()",
     "        pass",
     target="linearize",

@@ -29,7 +29,7 @@ class Exercise(NamedTuple):
     title: str
     targets: tuple[Target, ...]
     points: int
-    task: str  # one or two sentences: what to write
+    task: str  # what to write, in a sentence or a few paragraphs
     hints: tuple[str, str, str]  # a question, the concept, a skeleton; the mutant's hint comes before the last
     why: str  # with the solution: why it is so
     mistakes: tuple[str, ...]
