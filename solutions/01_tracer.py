@@ -86,7 +86,7 @@ def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
         others = {size for size in sizes if size != 1}
         if len(others) > 1:
             given = ", ".join(map(str, shapes))
-            raise TypeError(f"{name} got incompatible shapes for broadcasting: {given}.")
+            raise TypeError(f"{name} got incompatible shapes for broadcasting: {given}.{edits.BROADCAST}")
         result.append(others.pop() if others else 1)
     return tuple(result)
 

@@ -198,6 +198,9 @@ PROGRAMS = {
         lambda lib, jnp: lib.random.uniform(lib.random.key(0), (3,), minval="a"), "minval must be an array or a number here",
     ),
     "a function among the data": (lambda lib, jnp: lib.lax.map(jnp.ones(3), without_i), "The function comes first"),
+    "a traced size": (lambda lib, jnp: lib.jit(lambda n: jnp.zeros(n))(3), "jit(f, static_argnames='n')"),
+    "a text": (lambda lib, jnp: lib.jit(without_i)("relu"), "jit(without_i, static_argnames='carry')"),
+    "two lengths": (lambda lib, jnp: jnp.ones(3) + jnp.ones(4), "two sizes must be equal, or one of them 1"),
     "a list added": (lambda lib, jnp: jnp.ones(3) + [1, 2, 3], "Make the list or tuple an array"),
     "a tree scaled": (lambda lib, jnp: jnp.ones(3) * {"a": 1}, "jax.tree.map"),
 }  # fmt: skip

@@ -280,7 +280,7 @@ TEXTS = {
             "This typically means that a jit-wrapped function was called with a non-array argument, and "
             "this argument was not marked as static using the static_argnums or static_argnames "
             "parameters of jit.\n"
-            "A string is not an array. If x selects a variant of the function, make it static."
+            "A string is not an array. If x selects a variant of the function, make it static: jit(f, static_argnames='x')."
         ),
     ),
     "a set": (
@@ -304,7 +304,8 @@ TEXTS = {
             "This typically means that a jit-wrapped function was called with a non-array argument, and "
             "this argument was not marked as static using the static_argnums or static_argnames "
             "parameters of jit.\n"
-            "A function is not an array. Close over it, or make it static."
+            "A function is not an array. Use it in the function without passing it, or make it static: "
+            "jit(f, static_argnames='x')."
         ),
     ),
     "an object": (
@@ -316,7 +317,8 @@ TEXTS = {
             "This typically means that a jit-wrapped function was called with a non-array argument, and "
             "this argument was not marked as static using the static_argnums or static_argnames "
             "parameters of jit.\n"
-            "If x holds arrays, register its class as a pytree; if it is a setting, make it static."
+            "If x holds arrays, register its class as a pytree (`jitkit.tree_util.register_dataclass`); if it is a setting, "
+            "make it static: jit(f, static_argnames='x')."
         ),
     ),
     "an object in a dict": (
@@ -329,8 +331,8 @@ TEXTS = {
             "This typically means that a jit-wrapped function was called with a non-array argument, and "
             "this argument was not marked as static using the static_argnums or static_argnames "
             "parameters of jit.\n"
-            "If x['a'][1] holds arrays, register its class as a pytree; if it is a setting, pass it as an"
-            " argument of its own that is static."
+            "If x['a'][1] holds arrays, register its class as a pytree (`jitkit.tree_util.register_dataclass`); if it is a setting, "
+            "pass it as an argument of its own that is static."
         ),
     ),
     "a large int": (

@@ -67,6 +67,11 @@ ONE_BY_ONE = (
 
 INTEGER_SIZE = "\nA size must be an integer: write `n // 2` instead of `n / 2`, or `int(n)`."
 
+STATIC_SIZE = (
+    "\nA size is part of the program, so a traced value cannot decide it. Make the argument that does static: "
+    "`jit(f, static_argnames='n')`."
+)
+
 A_NUMBER = "\nTo multiply by a number, write `x * 2`."
 
 BOTH_OR_NONE = (

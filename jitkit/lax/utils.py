@@ -104,7 +104,9 @@ def _invalid_shape(shape: Any, context: str) -> TypeError:
     ):
         message += edits.INTEGER_SIZE
     of_jax = map(errors.about_value_of_jax, shape) if isinstance(shape, (tuple, list)) else ()
-    return TypeError(message + "".join(size._origin_msg() for size in traced) + next(filter(None, of_jax), ""))
+    if traced:
+        message += "".join(size._origin_msg() for size in traced) + edits.STATIC_SIZE
+    return TypeError(message + next(filter(None, of_jax), ""))
 
 
 def _its_axes(ndim: int) -> str:
@@ -155,7 +157,7 @@ def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
         others = {size for size in sizes if size != 1}
         if len(others) > 1:
             given = ", ".join(map(str, shapes))
-            raise TypeError(f"{name} got incompatible shapes for broadcasting: {given}.")
+            raise TypeError(f"{name} got incompatible shapes for broadcasting: {given}.{edits.BROADCAST}")
         result.append(others.pop() if others else 1)
     return tuple(result)
 

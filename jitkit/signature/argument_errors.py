@@ -56,18 +56,24 @@ def _instead_of(fun: Callable[..., Any], x: Any, name: str) -> str:
     if code is not None and traceback_util.is_own_file(code.co_filename):
         return f"{name} must be an array or a number here."  # nobody can make it static
     if isinstance(x, str):
-        return f"A string is not an array. If {name} selects a variant of the function, {_made_static(name)}."
+        return f"A string is not an array. If {name} selects a variant of the function, {_made_static(fun, name)}."
     if isinstance(x, (set, frozenset)):
         return f"A set is not a pytree, because it has no order. Pass {name} as a sorted list or a tuple."
-    if callable(x):
-        return f"A function is not an array. Close over it, or {_made_static(name)}."
+    if callable(x) and hasattr(x, "__name__"):  # an object that can be called may well hold arrays
+        return f"A function is not an array. Use it in the function without passing it, or {_made_static(fun, name)}."
     if isinstance(x, np.generic):
         return f"Arrays hold numbers: convert {name} to one first."
-    return f"If {name} holds arrays, register its class as a pytree; if it is a setting, {_made_static(name)}."
+    return (
+        f"If {name} holds arrays, register its class as a pytree (`jitkit.tree_util.register_dataclass`); if it is a setting, "
+        f"{_made_static(fun, name)}."
+    )
 
 
-def _made_static(name: str) -> str:
-    return "make it static" if name.isidentifier() else "pass it as an argument of its own that is static"
+def _made_static(fun: Callable[..., Any], name: str) -> str:
+    if not name.isidentifier():
+        return "pass it as an argument of its own that is static"
+    function = getattr(fun, "__name__", "f")
+    return f"make it static: jit({function if function.isidentifier() and function[0] != '_' else 'f'}, static_argnames={name!r})"
 
 
 def unhashable_static(value: Any, error: Exception) -> ValueError:
