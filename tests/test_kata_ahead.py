@@ -19,6 +19,18 @@ from jitkit.kata.engine.submission import Target
 ROOT = pathlib.Path(__file__).parents[1]
 TARGETS = [str(t) for lab in all_labs() for e in lab.exercises for t in e.targets]
 MERGE, REGISTER = "jitkit.base.util:merge_lists", "jitkit.tree_util.registry:register"
+LATE_ROOMS = (
+    "lax",
+    "numpy",
+    "derivatives",
+    "nn",
+    "random",
+    "interpreters",
+    "custom_derivatives",
+    "misses",
+    "pjit",
+    "scipy",
+)
 CHECKS = '''
 from jitkit.kata.checking import check, module
 
@@ -96,17 +108,45 @@ def test_functions_that_were_called_already_are_spliced(started):
 
 def test_which_functions_are_called_while_jitkit_is_imported_is_known():
     program = (
-        "import importlib, json, sys; sys.argv[1:], names = sys.argv[1:2], json.loads(sys.argv[2])\n"
+        "import importlib, json, sys; names = json.loads(sys.argv[3])\n"
         "sys.path.insert(0, sys.argv[1] + '/jitkit/kata/engine'); import worker; del sys.path[0]\n"
         "sys.path.insert(0, sys.argv[1])\n"
         "exchange, Target = worker._load_beside('exchange'), worker._load_beside('submission').Target\n"
-        "rooms = [f'jitkit.{room}' for room in exchange.OF_EVERY_PROGRAM]\n"
-        "load = lambda: [importlib.import_module(room) for room in rooms]\n"
-        "ahead = exchange.Ahead(load, sys.argv[1] + '/jitkit')\n"
-        "there = [name for name in names if name.partition(':')[0] in sys.modules]\n"
-        "print(json.dumps([len(there), [n for n in there if ahead.function(Target.parse(n)) is None]]))\n"
+        "none = worker._load_beside('submission').Submission({})\n"
+        "def called(rooms):\n"
+        "    load = lambda: [importlib.import_module(f'jitkit.{room}') for room in rooms]\n"
+        "    ahead = exchange.Ahead(load, sys.argv[1] + '/jitkit', none)\n"
+        "    there = [n for n in names if n.partition(':')[0] in sys.modules]\n"
+        "    return [len(there), [n for n in there if ahead.function(Target.parse(n)) is None]]\n"
+        "print(json.dumps([called(exchange.OF_EVERY_PROGRAM), called(json.loads(sys.argv[2]))]))\n"
     )
-    command = [sys.executable, "-E", "-c", program, str(ROOT), json.dumps(TARGETS)]
-    count, called = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert count > 50
-    assert sorted(called) == sorted(exchange.CALLED_AT_IMPORT)
+    files = [path for room in LATE_ROOMS for path in sorted((ROOT / "jitkit" / room).rglob("*.py"))]
+    rooms = [
+        ".".join(path.relative_to(ROOT / "jitkit").with_suffix("").parts).removesuffix(".__init__") for path in files
+    ]
+    command = [sys.executable, "-E", "-c", program, str(ROOT), json.dumps(rooms), json.dumps(TARGETS)]
+    (count, at_once), (more, later) = json.loads(
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
+    assert 50 < count < more
+    assert sorted(at_once) == sorted(exchange.CALLED_AT_IMPORT)
+    assert set(later) - set(at_once) == set(exchange.CALLED_LATER)
+
+
+def test_what_is_called_at_import_is_in_place_before_where_another_exercise_is_written(started):
+    register = reference_function(Target.parse(REGISTER)).source
+    spare = Spare()
+    try:
+        for text, count in ((register, 2), (register.replace("\n", "\n\n", 1), 3)):
+            mine = job(PLAIN)
+            other = LearnerSource("other.py", register, frozenset(TARGETS))
+            mine = mine._replace(
+                files=(*mine.files, other), targets=mine.targets | {Target.parse(REGISTER): "other.py"}
+            )
+            spare.prepare(False, running.request_ahead(mine, [Target.parse(MERGE)]))
+            changed = mine._replace(files=(mine.files[0], other._replace(source=text)))
+            assert told(run(changed, spare)) == told(run(changed))
+            assert len(started) == count
+            started.clear()
+    finally:
+        spare.close()

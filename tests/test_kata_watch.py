@@ -553,6 +553,11 @@ def test_the_benchmark_saves_right_answers_that_differ_and_counts_the_late_ones(
     assert fingerprint(LearnerSource("x", one, lab.names), lab.exercise("90.1"))
     felt = measurement.cold()
     assert len(felt.seconds) == 1
+    [of_all] = save_to_verdict.SaveToVerdict(quick=True, only="processor 90.1").steps()
+    worked = of_all.measure()
+    assert len(worked.seconds) == 2
+    assert 0 < min(worked.seconds) < 10
+    assert bench.lines(worked)[0].group == "from a save to the verdict, processor time"
     late = felt._replace(seconds=(0.1, 9.0), limit=1.0)
     assert bench.lines(late)[0].is_good is False
     assert bench.summary([late, felt._replace(limit=1e9)]) == ["1 of 2 rows are as fast as promised."]

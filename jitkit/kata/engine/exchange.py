@@ -24,13 +24,19 @@ from typing import Any
 
 from .own_names import meanings, with_own_names
 from .reference import reference_function
-from .splice import added_statements, spliced_code
+from .splice import added_statements, install, spliced_code
 from .submission import Function, LearnerFile, Submission, Target, tree_of
 
 # Functions of exercises that are called while jitkit is imported: their exercises are spliced. A test compares.
 CALLED_AT_IMPORT = (
     "jitkit.tree_util.registry:find_node_type", "jitkit.tree_util.registry:register",
     "jitkit.tree_util.functions:flatten_into",
+)  # fmt: skip
+# The same of rooms that are imported when a program asks for them: for these exercises they wait.
+CALLED_LATER = (
+    "jitkit.tree_util.functions:flatten_until", "jitkit.pjit.compilation_cache:cache_of",
+    "jitkit.signature.argument_spec:infer_missing", "jitkit.signature.argument_spec:check_positions",
+    "jitkit.signature.argument_spec:check_names",
 )  # fmt: skip
 
 OF_EVERY_PROGRAM = ("pjit.api", "pjit.dispatch", "runtime.placing", "runtime.foreign_nodes")
@@ -43,9 +49,11 @@ class Ahead:
 
     Args:
       package: the name of the folder `.../jitkit`.
+      spliced: functions of a learner that were in place before.
     """
 
-    def __init__(self, load: Callable[[], None], package: str) -> None:
+    def __init__(self, load: Callable[[], None], package: str, spliced: Submission) -> None:
+        self.spliced = spliced
         self.called: dict[int, CodeType] = {}  # by identity: to compare code takes long
         before = sys.getprofile()
         sys.setprofile(self._notice)
@@ -70,6 +78,9 @@ class Ahead:
           SpliceError: as splicing does.
         """
         there = {target: file for target, file in submission.functions.items() if target.module in sys.modules}
+        before = Submission({target: there.pop(target) for target in self.spliced.functions if target in there})
+        if {before.key(module) for module in before.modules} != {self.spliced.key(m) for m in self.spliced.modules}:
+            return False
         changed = patch(there)
         found = {str(target): function for target in there if (function := self.function(target)) is not None}
         if changed is None or len(found) < len(there):
@@ -103,24 +114,26 @@ def docstring_of(code: CodeType) -> str | None:
     return first if isinstance(first, str) else None
 
 
-def is_exchangeable(submission: Submission) -> bool:
-    """Whether jitkit can be imported before a submission like this one. What nothing of jitkit imports is spliced anyway.
-
-    Raises:
-      SpliceError: as splicing does.
-    """
-    functions = {target: file for target, file in submission.functions.items() if not target.module.startswith(LATE)}
-    return not {str(target) for target in functions} & set(CALLED_AT_IMPORT) and patch(functions) is not None
-
-
 def prepared(
     request: dict[str, Any], submission: Submission, package: pathlib.Path, known: dict[tuple[Any, ...], CodeType]
 ) -> Ahead | None:
     """jitkit, imported before the functions of a request (`Ahead`); None where these have to be there first. Code that is spliced
-    before its module is imported is added to `known`."""
-    ahead = None
-    if request.get("checks") and is_exchangeable(submission):
-        ahead = Ahead(lambda: import_jitkit(request), str(package))
+    before its module is imported is added to `known`. Of other exercises, what is called at import is put in place before.
+
+    Raises:
+      SpliceError: as splicing does.
+    """
+    ahead, own = None, request.get("own", ())
+    early = {t: f for t, f in submission.functions.items() if str(t) in (*CALLED_AT_IMPORT, *CALLED_LATER)}
+    rest = {t: f for t, f in submission.functions.items() if t not in early and not t.module.startswith(LATE)}
+    if any(str(target) in CALLED_LATER and str(target) in own for target in early):
+        request = request | {"modules": ()}
+        rest |= {target: early.pop(target) for target in list(early) if str(target) in CALLED_LATER}
+    if (
+        request.get("checks") and not set(own) & set(CALLED_AT_IMPORT) and patch(rest) is not None
+    ):  # otherwise jitkit has to wait for them
+        install(Submission(early))
+        ahead = Ahead(lambda: import_jitkit(request), str(package), Submission(early))
         gc.freeze()
     known |= spliced_code(submission.without(sys.modules), str(package))
     return ahead

@@ -43,6 +43,7 @@ class Process:
 
     forks = False  # whether a copy of it answers
     imported = False  # whether its functions could be put in place
+    worked = 0.0  # seconds of a processor, from a request to its last outcome
 
     def __init__(self, uses_xla: bool, machine: str = "", optimised: bool = False) -> None:
         preload = _PRELOAD_TO_FORK if self.forks else _PRELOAD

@@ -11,7 +11,7 @@ import functools
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .plain import Plain
@@ -185,7 +185,7 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
             yield Outcome(current, None, trouble, sentence, _line_of_package(process, job))
             return
         match frame:
-            case {"is": "ready"}:
+            case {"is": "ready" | "prepared"}:
                 limit = time.monotonic() + job.seconds
             case {"is": "imported"}:
                 process.imported = True
@@ -201,7 +201,8 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
             ):
                 yield _limited(Outcome(name, value, output=output, seconds=seconds), _own_places(job))
                 limit = time.monotonic() + job.seconds
-            case {"is": "done", "modules": modules}:
+            case {"is": "done", "modules": modules, "processor": seconds}:
+                process.worked = seconds
                 _imported_by.setdefault((job.checks_path, job.wanted), {}).update(dict.fromkeys(modules))
                 return
             case {"is": "again"}:
@@ -296,15 +297,19 @@ def _request(job: Job, wanted: Sequence[str]) -> dict[str, Any]:
 _imported_by: dict[tuple[str, tuple[str, ...]], dict[str, None]] = {}  # checks -> modules that they imported themselves
 
 
-def request_ahead(job: Job) -> dict[str, Any]:
+def request_ahead(job: Job, own: Iterable[Target] | None = None) -> dict[str, Any]:
     """Return what a process can do before the functions of a job are final: import jitkit for them, or compile the
-    programs of a rung.
+    programs of a rung. `own` are the functions that are being written, of all of them.
     """
     if job.climb is not None:
         what: dict[str, Any] = {"programs": job.climb.programs, "checks": None}
     else:
         checks = {"path": job.checks_path, "source": job.checks_source}
-        what = {"checks": checks, "modules": list(_imported_by.get((job.checks_path, job.wanted), ()))}
+        what = {
+            "checks": checks,
+            "own": list(map(str, job.targets if own is None else own)),
+            "modules": list(_imported_by.get((job.checks_path, job.wanted), ())),
+        }
     return {"do": "prepare", **_functions(job), **what, "executables": job.executables}
 
 

@@ -13,9 +13,9 @@ so hundreds of submissions share what was imported once. (With jax, but without 
 
 A frame is one line of JSON, too, on a stream that nobody else can write to by accident:
 
-    {"is": "ready"} | {"is": "imported"} | {"is": "import failed", "error": ..., "output": ...}
+    {"is": "ready"} | {"is": "prepared"} | {"is": "imported"} | {"is": "import failed", "error": ..., "output": ...}
     {"is": "begin", "check": name} | {"is": "result", "check": name, "value": ..., "output": ..., "seconds": ...}
-    {"is": "done", "modules": [those of jitkit that checks imported]}
+    {"is": "done", "modules": [those of jitkit that checks imported], "processor": seconds of it since the request}
     {"is": "ended", "code": ...} | {"is": "calls", "calls": [...], "misses": ...}
     {"is": "again"}: jitkit was imported, and these functions cannot be put in place any more; ask another process
 
@@ -100,6 +100,7 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
             with contextlib.suppress(splice.SpliceError, ValueError):
                 ahead = _load_beside("exchange").prepared(request, _submission(request, splice), _PACKAGE, known)
             _load_beside("climbing").load_ahead(request.get("executables", ""), _is_asked)
+            _send(frames, {"is": "prepared"})
             continue
         kind = _Climb if request["do"] == "climb" else _Session
         session = kind(request, splice, known, ahead, frames, output)
@@ -143,11 +144,12 @@ class _Session:
     def answer(self) -> None:
         """Yield all frames of the request."""
         before: Collection[str] = ()
+        began = time.process_time()
         if self.imports():
             before = set(sys.modules)
             self.run()
         modules = [name for name in sys.modules if re.match(r"jitkit\.(?!kata\.)", name) and name not in before]
-        _send(self.frames, {"is": "done", "modules": modules})
+        _send(self.frames, {"is": "done", "modules": modules, "processor": time.process_time() - began})
         if self.request.get("stays"):
             self.replay()
 

@@ -3,6 +3,9 @@
 It makes a workspace, runs `jitkit watch` in it, and saves the reference's functions into a lab's file, a little
 different each time, as an editor would. The clock runs from the save until the verdict's last line is there. Beside it,
 it measures `jitkit check` from a cold start.
+
+With `--only processor` it has a row for each exercise: the processor time of a save, which depends less than the clock on
+what else runs on the machine. `--only "processor 05"` has the rows of a lab.
 """
 
 from __future__ import annotations
@@ -26,10 +29,13 @@ from jitkit.bench.tables import Column, Line
 from jitkit.bench.words import duration
 
 from ..engine.manifest import Exercise, Lab, all_labs
+from ..engine.processes import Process, Spare
 from ..engine.reference import reference_function
 from ..engine.source_edit import replace_functions
 from ..problems import Problem
+from ..workspace.judge import Judge
 from ..workspace.stubs import stubs_text
+from ..workspace.workspace import Workspace
 
 _PAUSE = 2.5  # seconds between two saves: nobody saves faster
 _LONGEST = 120.0
@@ -39,12 +45,19 @@ _WATCHING = {False: 0.120, True: 0.300}
 _COLD = {False: 0.7, True: 1.3}
 
 
+_GROUPS = {
+    "save": "from a save to the verdict",
+    "cold": "jitkit check, from a cold start",
+    "processor": "from a save to the verdict, processor time",
+}
+
+
 class Felt(NamedTuple):
     """The times of one exercise, in seconds."""
 
     exercise: str
     title: str
-    way: str  # "save" or "cold"
+    way: str  # "save", "cold" or "processor"
     seconds: tuple[float, ...]
     limit: float
 
@@ -86,6 +99,9 @@ class SaveToVerdict(Benchmark):
                 steps.append(
                     Step(f"cold {exercise.id} {kind}", _Measurement(lab, exercise, 2 if self.quick else 5).cold)
                 )
+        if self.only:  # all exercises take ten minutes
+            of_all = [(e.id, _Measurement(lab, e, 2 if self.quick else 6)) for lab, e in known]
+            steps += [Step(f"processor {id}", measurement.processor) for id, measurement in of_all]
         return steps
 
     def lines(self, result: Felt) -> list[Line]:
@@ -98,8 +114,7 @@ class SaveToVerdict(Benchmark):
             duration(result.worst),
             duration(result.limit),
         )
-        group = "from a save to the verdict" if result.way == "save" else "jitkit check, from a cold start"
-        return [Line(group, cells, () if good else ("longer than promised",), good)]
+        return [Line(_GROUPS[result.way], cells, () if good else ("longer than promised",), good)]
 
     def row_data(self, result: Felt) -> dict[str, Any]:
         """Return all seconds."""
@@ -140,6 +155,25 @@ class _Measurement:
                 time.sleep(_PAUSE)
         return self.felt("save", seconds, _WATCHING)
 
+    def processor(self) -> Felt:
+        """Save again and again, check as `watch` does, and add up what the processor did for it, here and in the process that waited."""
+        with _workspace() as root, contextlib.closing(_Noted()) as spare:
+            workspace = Workspace.find(root)
+            judge = Judge(workspace, spare)
+            seconds = []
+            for turn in range(-2, self.count):
+                (root / self.lab.name / "exercises.py").write_text(self.text(turn), encoding="utf-8")
+                spare.taken.clear()
+                start = time.process_time()
+                report = judge.check(self.lab, self.exercise)
+                if turn >= 0:
+                    seconds.append(time.process_time() - start + sum(process.worked for process in spare.taken))
+                if not report.passed:
+                    raise Problem(f"{self.exercise.id} does not pass with the reference's functions.")
+                judge.prepare(self.lab, self.exercise)
+                spare.settle()
+        return self.felt("processor", seconds, _WATCHING)
+
     def cold(self) -> Felt:
         """Start the command again and again."""
         with _workspace() as root:
@@ -167,6 +201,25 @@ class _Measurement:
             lines.insert(first, f"{margin}turn = {turn}")
             solved[target.name] = "\n".join(lines) + "\n"
         return replace_functions(stubs_text(self.lab), solved)
+
+
+class _Noted(Spare):
+    """Notes which processes were taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken: list[Process] = []
+
+    def take(self, uses_xla: bool) -> Process | None:
+        process = super().take(uses_xla)
+        self.taken += [process] if process is not None else []
+        return process
+
+    def settle(self) -> None:
+        """Wait until those that wait have done what they can do ahead."""
+        for process in (*self.waiting[False], *self.waiting[True]):
+            while (process.next_frame(_LONGEST) or {"is": "prepared"})["is"] != "prepared":
+                pass
 
 
 @contextlib.contextmanager

@@ -30,7 +30,7 @@ def _draw(figure: Figure, theme: Theme, results: Sequence[Felt], where: str) -> 
         ("promised, for 95 of 100", theme.ink, "|"),
     ):
         axes.plot([], [], marker, color=color, markersize=10, markeredgewidth=2, label=label)
-    names = {"save": "after a save", "cold": "from a cold start"}
+    names = {"save": "after a save", "cold": "from a cold start", "processor": "processor time"}
     axes.set_yticks(range(len(results)), [f"{r.exercise}, {names[r.way]}" for r in results])
     axes.set_ylim(len(results) - 0.4, -0.6)
     axes.set_xscale("log")

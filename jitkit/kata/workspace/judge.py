@@ -197,7 +197,7 @@ class Judge:
         if self.spare is None:
             return
         job = self.job(lab, exercise)
-        ahead = request_ahead(job) if job is not None else None
+        ahead = request_ahead(job, exercise.targets) if job is not None else None
         count = 1 if job is None or len(job.targets) <= len(exercise.targets) else 2  # with the others, and alone
         self.spare.prepare(exercise.uses_xla, ahead, count)
         if job is not None:
