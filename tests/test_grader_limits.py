@@ -486,7 +486,7 @@ def test_what_computed_all_the_time_is_not_tried_again_alone(course, monkeypatch
     first = course.checks(exercise)[:1]
     asked = []
 
-    def worker(workers, kind, image, checks, *rest):
+    def worker(workers, kind, image, checks, *rest, compiled=None):
         asked.append(course.gate.alone_)
         return [Outcome(c.name, None, "time", "It was still running.", seconds=10.0) for _, c in checks], processor
 

@@ -33,7 +33,7 @@ selftest        runs the probe: does the jail hold?
 It is judged outside:
 
 verdict         bytes from a worker -> outcome
-patience        a limit of time for a verdict
+patience        limits of time, for a verdict and a submission
 stablehlo       programs in answers -> what they compute
 trials          an exercise's functions and its checks -> verdicts
 grade           one submission -> its grades; what the reference computes

@@ -44,6 +44,8 @@ _PRELOAD = {
 _USERS = itertools.count(61_000)  # a user for each zygote's workers, where we are root and may choose
 _START_SECONDS = 120.0
 IMPORT_SECONDS = 20.0  # of jitkit, with functions of a student's in it
+_LOOK = 0.25  # seconds by the clock: what is not done until then is looked at
+_LONGEST = 20.0  # times the seconds that something may take: so long by the clock, however busy the machine is
 _ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "HOME": "/tmp", "LANG": "C.UTF-8",
     "XLA_FLAGS": CHEAP_COMPILES,
@@ -69,7 +71,9 @@ BUBBLEWRAP, NONE = "bubblewrap", "none"
 class Limits(NamedTuple):
     """What one worker may use."""
 
-    seconds: float = 10.0  # of a check, by the clock; a student's may compute for half of them
+    seconds: float = (
+        10.0  # of a check, by the clock, but for waiting for a processor; a student's may compute for half of them
+    )
     memory: int = 3 << 30  # bytes of address space of a process; XLA takes one and a half without using them
     processes: int = 64 + 4 * (os.cpu_count() or 1)  # XLA has a few threads for each core
     disk: int = 32 << 20
@@ -81,19 +85,61 @@ class Limits(NamedTuple):
     )
 
 
+class Time:
+    """The time that something in a worker may take. It stands still while what is run there could run, and has no processor: a machine
+    that is busy costs nobody a point.
+
+    Args:
+      seconds: by the clock.
+      computes: of a processor.
+      own: whether it is the worker itself that works, and not what it has started.
+    """
+
+    def __init__(self, worker: Worker, seconds: float, computes: float = math.inf, own: bool = True) -> None:
+        self.worker, self.seconds, self.computes, self.own = worker, seconds, computes, own
+        self.began = time.monotonic()
+        self.waited = 0.0
+        self.look = min(seconds, _LOOK)  # by the clock, since it began: when it is looked how it does
+        self.before = worker.zygote.look(worker.pid, True) if own and worker.loaded else (0.0, 0.0)
+
+    def is_ready(self, reads: Any = None, writes: Any = None) -> bool:
+        """Wait for something to be read from or written to; False where the time is over."""
+        asked = ([reads] if reads is not None else []), ([writes] if writes is not None else []), list[Any]()
+        while True:
+            left = self.look - (time.monotonic() - self.began)
+            if any(select.select(*asked, max(0.0, left))):
+                return True
+            if not self.goes_on():
+                return False
+
+    def goes_on(self) -> bool:
+        """Look how what is run there does: whether there is time left."""
+        spent = time.monotonic() - self.began
+        used, waited = self.worker.zygote.look(self.worker.pid, self.own)
+        self.waited = min(spent, max(self.waited, waited - self.before[1]))
+        until = min(self.seconds + self.waited, self.seconds * _LONGEST)
+        self.look = min(until, spent + max(_LOOK, spent / 8))
+        return spent < until and used - self.before[0] <= self.computes
+
+
 class Worker:
     """A process in the jail that runs one student's functions of one exercise.
 
     Attributes:
+      loaded: whether it has been sent what to import.
+      waited: for how long the last check waited for a processor, where it took longer than a moment.
       processor: the seconds of a processor that it used, with all that it started; known at its end.
     """
 
-    def __init__(self, zygote: Zygote, pid: int, channel: socket.socket, limits: Limits) -> None:
+    def __init__(self, zygote: Zygote, pid: int, channel: socket.socket, limits: Limits, alone: bool = False) -> None:
         self.zygote = zygote
         self.pid = pid
         self.channel = channel
         self.limits = limits
+        self.alone = alone
         self.processor = 0.0
+        self.waited = 0.0
+        self.loaded = False
 
     def __enter__(self) -> Worker:
         return self
@@ -105,16 +151,17 @@ class Worker:
     def load(self, image: dict[str, Any], seconds: float) -> dict[str, Any] | None:
         """Send what to import (some of `_NOTHING`), and return the frame that comes back: None if the worker died; or TimeoutError."""
         data = marshal.dumps(_NOTHING | image)
-        deadline = time.monotonic() + seconds
-        if not self.send(struct.pack(">Q", len(data)) + data, deadline):
+        allowed = Time(self, seconds)
+        self.loaded = True
+        if not self.send(struct.pack(">Q", len(data)) + data, allowed):
             return None
-        return self.receive(deadline)
+        return self.receive(allowed)
 
-    def send(self, data: bytes, deadline: float) -> bool:
+    def send(self, data: bytes, allowed: Time) -> bool:
         """Send a frame; False if the worker is gone. TimeoutError if it does not read."""
         view = memoryview(data)
         while view:
-            if not select.select([], [self.channel], [], max(0.0, deadline - time.monotonic()))[1]:
+            if not allowed.is_ready(writes=self.channel):
                 raise TimeoutError
             try:
                 view = view[self.channel.send(view, socket.MSG_DONTWAIT) :]
@@ -124,21 +171,21 @@ class Worker:
                 return False
         return True
 
-    def receive(self, deadline: float) -> dict[str, Any] | None:
+    def receive(self, allowed: Time) -> dict[str, Any] | None:
         """Return one frame of the channel. ProtocolError if the bytes are not a frame."""
-        head = self._exactly(8, deadline)
+        head = self._exactly(8, allowed)
         if head is None:
             return None
         (size,) = struct.unpack(">Q", head)
         if size > self.limits.frame:
             raise ProtocolError("a frame is too long")
-        body = self._exactly(size, deadline)
+        body = self._exactly(size, allowed)
         return None if body is None else parse_object(body)
 
-    def _exactly(self, size: int, deadline: float) -> bytes | None:
+    def _exactly(self, size: int, allowed: Time) -> bytes | None:
         data = bytearray()
         while len(data) < size:
-            if not select.select([self.channel], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            if not allowed.is_ready(self.channel):
                 raise TimeoutError
             try:
                 part = self.channel.recv(min(1 << 20, size - len(data)))
@@ -149,34 +196,35 @@ class Worker:
             data += part
         return bytes(data)
 
-    def ask(self, request: bytes, seconds: float) -> tuple[bytes, str]:
+    def ask(self, request: bytes, seconds: float, computes: float = math.inf) -> tuple[bytes, str]:
         """Run one check: the bytes that it answered, and "", "time", "long" (more than a frame) or "gone" (the worker died)."""
-        deadline = time.monotonic() + seconds
+        allowed = Time(self, seconds, computes, own=not self.alone)
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         try:
             try:
                 socket.send_fds(self.channel, [ASK_FOR_CHECK], [theirs])
-                sent = self.send(struct.pack(">Q", len(request)) + request, deadline)
+                sent = self.send(struct.pack(">Q", len(request)) + request, allowed)
             except OSError:
                 sent = False
             finally:
                 os.close(theirs)
             if not sent:
                 return b"", "gone"
-            return self._drain(ours, deadline)
+            return self._drain(ours, allowed)
         except TimeoutError:
             return b"", "time"
         finally:
+            self.waited = allowed.waited
             os.close(ours)
 
-    def _drain(self, pipe: int, deadline: float) -> tuple[bytes, str]:
+    def _drain(self, pipe: int, allowed: Time) -> tuple[bytes, str]:
         data = bytearray()
         whole = 0.0  # when a frame is complete, nobody waits for what keeps the pipe open
         while True:
-            now = time.monotonic()
-            limit = min(deadline, whole + 0.5) if whole else deadline
-            if not select.select([pipe], [], [], max(0.0, limit - now))[0]:
-                return bytes(data), "" if whole else "time"
+            if whole and not select.select([pipe], [], [], max(0.0, whole + 0.5 - time.monotonic()))[0]:
+                return bytes(data), ""
+            if not whole and not allowed.is_ready(pipe):
+                return bytes(data), "time"
             part = os.read(pipe, 1 << 20)
             if not part:
                 return bytes(data), ""
@@ -292,14 +340,22 @@ class Zygote:
         if not answer:
             ours.close()
             raise JailError("the zygote is gone")
-        worker = Worker(self, int(json.loads(answer)["pid"]), ours, limits)
+        worker = Worker(self, int(json.loads(answer)["pid"]), ours, limits, alone)
         frame = None
         with contextlib.suppress(TimeoutError, ProtocolError):
-            frame = worker.receive(time.monotonic() + 30.0)
+            frame = worker.receive(Time(worker, 30.0))
         if frame is None or frame.get("is") != "jailed":
             worker.__exit__()
             raise JailError(f"a worker could not be jailed: {(frame or {}).get('text', 'it died')}")
         return worker
+
+    def look(self, pid: int, own: bool) -> tuple[float, float]:
+        """How long a worker, or without its `own` what it has started, has had a processor, and how long it waited for one, so far."""
+        with contextlib.suppress(OSError):
+            self.control.sendall(json.dumps({"do": "look", "pid": pid, "own": own}).encode())
+        answer = self.line()
+        told = json.loads(answer) if answer else {"processor": math.inf, "waited": 0.0}
+        return float(told["processor"]), float(told["waited"])
 
     def stop(self, pid: int) -> float:
         """End a worker with all that it started; return the seconds of a processor that they used."""

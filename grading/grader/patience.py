@@ -1,4 +1,4 @@
-"""a limit of time for what this process computes about an answer
+"""limits of time: for what this process computes about an answer, and for a submission
 
 A verdict is reached in a thread of the grader, which gets no signals. So another thread watches the processor time of
 that thread, and ends it with an exception. A busy machine costs nobody a point.
@@ -11,6 +11,32 @@ import ctypes
 import threading
 import time
 from collections.abc import Iterator
+
+
+class Clock(threading.local):
+    """The seconds of this thread's submission: they stand still (`forgive`) while it waits for what is no fault of the student's."""
+
+    forgiven = 0.0
+
+    def now(self) -> float:
+        """By the monotonic clock, but for what was forgiven."""
+        return time.monotonic() - self.forgiven
+
+    def forgive(self, seconds: float) -> None:
+        """Let these not count."""
+        self.forgiven += seconds
+
+    @contextlib.contextmanager
+    def stands(self) -> Iterator[None]:
+        """Nothing of what is done in the block counts."""
+        began = self.now()
+        try:
+            yield
+        finally:
+            self.forgiven += self.now() - began
+
+
+clock = Clock()
 
 _raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
 _raise_in.argtypes = [ctypes.c_ulong, ctypes.py_object]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-import time
 from typing import Any
 
 from .bubblewrap import JAX, JailError
 from .jail import IMPORT_SECONDS, Limits, ProtocolError
+from .patience import clock
 from .shipped_code import ShippedCode
 from .verdict import programs
 from .workers import Workers
@@ -47,7 +47,7 @@ class Programs:
             program.pop("results", None)
             program.pop("refused", None)
             if value is not right:
-                if i >= len(ours) or endless >= tries or time.monotonic() > deadline:
+                if i >= len(ours) or endless >= tries or clock.now() > deadline:
                     program["refused"] = _NOT_RUN
                     continue
                 program["arguments"] = ours[i]["arguments"]
@@ -83,7 +83,7 @@ class Programs:
         None if it runs out of time.
         """
         image = {"text": {"program": text, "arguments": arguments}, "fills": self.shipped.fills(None, workers.kept())}
-        seconds = min(self.limits.seconds + IMPORT_SECONDS, max(1.0, deadline - time.monotonic()))
+        seconds = min(self.limits.seconds + IMPORT_SECONDS, max(1.0, deadline - clock.now()))
         with workers.zygote(JAX, True).start(self.limits) as worker:
             try:
                 found = worker.load(image, seconds)

@@ -19,7 +19,6 @@ import importlib.metadata
 import json
 import marshal
 import platform
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -34,8 +33,8 @@ from jitkit.kata.engine.verdicts import Assessor, CheckResult
 from ..shared import hidden_checks
 from . import rungs
 from .bubblewrap import JAX, JAXLIB, NUMPY, JailError
-from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Worker, parse_object
-from .patience import TooLongError, patience
+from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Time, Worker, parse_object
+from .patience import TooLongError, clock, patience
 from .records import Item
 from .shipped_code import CheckFile, ShippedCode
 from .stablehlo import MOST_TIMEOUTS, Programs
@@ -49,6 +48,7 @@ _TOGETHER_SECONDS = 2.0  # of a check beside others: one that takes longer has i
 _VERDICT_SECONDS = 1.0  # of a processor, for the comparison of an answer
 _SHORT = 1 << 14  # answers below this size cannot take a second to compare, and need no watching thread
 _COMPUTES = 0.5  # of a check's seconds by the clock: what computed for so long comes to no end
+_STOPPED_BY_ITSELF = 1.0  # seconds more of a processor: one process alone has met its own limit until then
 _WAITED_FOR_NOTHING = 0.9  # the share of these for which it had a processor
 
 
@@ -143,7 +143,7 @@ class Trials:
         Args:
           notes: collects what a person should look at.
           expected: what `Grader.expected` returns.
-          deadline: by the monotonic clock; a check that was not tried until then is TIME.
+          deadline: by `patience.clock`; a check that was not tried until then is TIME.
           alone: asked before a check that ran out of time, and had to wait for a processor, runs again with nothing beside it.
         """
         how = How.of(expected)
@@ -183,7 +183,7 @@ class Trials:
         deadline: float = float("inf"),
     ) -> list[Outcome]:
         """Return the outcomes of these checks in one process, up to the one that kills it."""
-        if not checks or time.monotonic() > deadline:
+        if not checks or clock.now() > deadline:
             return []
         image, kind = self.image(workers, exercise, item, how)
         return self._with_one_worker(workers, kind, image, checks, False, deadline, True)[0]
@@ -210,7 +210,7 @@ class Trials:
             says what it likes.
         """
         rest = self.checks(exercise) if wanted is None else list(wanted)
-        if time.monotonic() > deadline:
+        if clock.now() > deadline:
             return [Outcome(c.name, None, Status.TIME, _OUT_OF_TIME) for _, c in rest]
         image, kind = self.image(workers, exercise, item, how)
         image |= {"keeps_executables": made is not None}
@@ -224,7 +224,9 @@ class Trials:
             computed = processor - sum(o.seconds for o in done[:-1])
             waited = computed < _WAITED_FOR_NOTHING * _COMPUTES * self.settings.limits.seconds
             if last.trouble == Status.TIME and sum(o.trouble == Status.TIME for o in found) == 1 and waited and alone():
-                with self.gate.alone():
+                with contextlib.ExitStack() as alone_:
+                    with clock.stands():
+                        alone_.enter_context(self.gate.alone())
                     found[-1] = worker(rest[len(done) - 1 : len(done)], how.reference, deadline)[0][0]
                 last = found[-1]
             rest = rest[len(done) :]
@@ -232,7 +234,7 @@ class Trials:
                 return found + [last._replace(check=check.name) for _, check in rest]
             if sum(o.trouble == Status.TIME for o in found) >= most:
                 return found + [Outcome(c.name, None, Status.TIME, _NOT_TRIED) for _, c in rest]
-            if time.monotonic() > deadline:
+            if clock.now() > deadline:
                 return found + [Outcome(c.name, None, Status.TIME, _OUT_OF_TIME) for _, c in rest]
         return found
 
@@ -278,29 +280,31 @@ class Trials:
         """Return the outcomes up to the check that kills the worker, and its processor seconds."""
         computes = 2.0 if reference else _COMPUTES
         with workers.zygote(*kind).start(self.settings.limits, computes, not together) as worker:
-            found = self._answers(worker, image, checks, reference, deadline, together, compiled)
+            found = self._answers(worker, image, checks, reference, deadline, together, compiled, computes)
         return found, worker.processor
 
     def _answers(
         self, worker: Worker, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool, deadline: float,
-        together: bool, compiled: dict[str, str] | None,
+        together: bool, compiled: dict[str, str] | None, computes: float,
     ) -> list[Outcome]:  # fmt: skip
         """Yield a worker's answers to these checks, up to the one that kills it."""
         limits = self.settings.limits
         group = worker.zygote.group
         kills = group.kills
         name = checks[0][1].name
-        began = time.monotonic()
+        began = clock.now()
         try:
-            frame = worker.load(image, min(IMPORT_SECONDS, max(1.0, deadline - began)))
+            frame = worker.load(image, min(IMPORT_SECONDS, max(1.0, deadline - began)) if together else IMPORT_SECONDS)
         except TimeoutError:
+            if not together:  # no code of a student's has run there
+                raise JailError("a worker does not answer") from None
             sentence = f"Importing it had not ended after {IMPORT_SECONDS:g} seconds."
             return [Outcome(name, None, Status.IMPORT, sentence)]
         except ProtocolError as error:
             return [Outcome(name, None, Status.PROTO, f"What came back is no answer of ours: {error}.")]
         if frame is None:
             sentence = "The process ended while jitkit was imported with your functions in it."
-            return [Outcome(name, None, Status.IMPORT, sentence, seconds=time.monotonic() - began)]
+            return [Outcome(name, None, Status.IMPORT, sentence, seconds=clock.now() - began)]
         if frame.get("is") == "broken" and not together:  # no code of a student's has run there
             raise JailError(f"a worker is broken: {frame.get('text')}")
         if frame.get("is") != "imported":
@@ -310,10 +314,12 @@ class Trials:
         seconds = min(limits.seconds, _TOGETHER_SECONDS) if together and not reference else limits.seconds
         found: list[Outcome] = []
         for file, check in checks:
-            began = time.monotonic()
+            began = clock.now()
             request = file.request(check, self.settings.seed, strip=not reference)
-            data, trouble = worker.ask(request, min(seconds, max(0.1, deadline - began)))
-            spent = time.monotonic() - began
+            most = min(seconds, max(0.1, deadline - began))
+            data, trouble = worker.ask(request, most, limits.seconds * computes + _STOPPED_BY_ITSELF)
+            clock.forgive(worker.waited)
+            spent = clock.now() - began
             if together:
                 ended, alive = None, bool(data) and not trouble
             else:
@@ -382,7 +388,7 @@ def _is_far_longer(value: Any, right: Any) -> bool:
 def _ended(worker: Worker) -> tuple[int | None, bool]:
     """Return how the process of a check ended, and whether the worker is ready for the next. JailError if it had no jail."""
     try:
-        frame = worker.receive(time.monotonic() + 3.0)
+        frame = worker.receive(Time(worker, 3.0, own=False))
     except (TimeoutError, ProtocolError):
         return None, False
     if frame is not None and frame.get("jailed") is False:

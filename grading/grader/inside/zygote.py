@@ -76,6 +76,10 @@ def main(arguments: Sequence[str]) -> int:
                 call("setns", own, NEW_PID)
             os.close(fds[0])
             control.sendall(json.dumps({"pid": pid}).encode() + b"\n")
+        elif request["do"] == "look":
+            which = request["pid"], request["own"]
+            told = {"processor": seconds_of_processor(*which), "waited": seconds_of_waiting(*which)}
+            control.sendall(json.dumps(told).encode() + b"\n")
         else:
             used = seconds_of_processor(request["pid"])
             with contextlib.suppress(ProcessLookupError):
@@ -87,10 +91,28 @@ def main(arguments: Sequence[str]) -> int:
             control.sendall(json.dumps({"processor": used}).encode() + b"\n")
 
 
-def seconds_of_processor(pid: int) -> float:
-    """Return the processor time of a process so far, with all that it started: those that live, and those that were
-    waited for. 0 without /proc.
+def seconds_of_processor(pid: int, own: bool = True) -> float:
+    """Return the processor time of a process so far, with all that it started (or of these alone, without its `own`):
+    those that live, and those that were waited for. 0 without /proc.
     """
+    return sum(_family(pid, own).values()) / os.sysconf("SC_CLK_TCK")
+
+
+def seconds_of_waiting(pid: int, own: bool = True) -> float:
+    """Return for how long the living threads of these processes could have run and had no processor, all together. 0
+    where Linux does not count it.
+    """
+    waited = 0
+    for member in _family(pid, own):
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"/proc/{member}/task"):
+                with contextlib.suppress(OSError), open(f"/proc/{member}/task/{thread}/schedstat", "rb") as file:
+                    waited += int(file.read().split()[1])
+    return waited / 1e9
+
+
+def _family(pid: int, own: bool) -> dict[int, int]:
+    """Return the ticks of a processor of a process and of all that it started, or of these alone, by number."""
     ticks, parents = dict[int, int](), dict[int, int]()
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdigit():
@@ -101,4 +123,4 @@ def seconds_of_processor(pid: int) -> float:
     family = {pid}
     while grown := {child for child, parent in parents.items() if parent in family} - family:
         family |= grown
-    return sum(ticks.get(member, 0) for member in family) / os.sysconf("SC_CLK_TCK")
+    return {member: ticks[member] for member in family if member in ticks and (own or member != pid)}
