@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+import ast
+import dis
+import inspect
+import pathlib
 import sys
+import tarfile
 import types
 
 import pytest
@@ -132,3 +138,24 @@ def test_an_equation_of_a_primitive_that_the_user_binds_is_from_the_users_line()
         [eqn] = jk.make_jaxpr(function)(x).eqns
         position = eqn.source_info.position
         assert position.line == f.__code__.co_firstlineno + 1
+
+
+def of_dis(code):
+    jumps = (i for i in dis.get_instructions(code) if "JUMP_BACKWARD" in i.opname and "NO_INTERRUPT" not in i.opname)
+    return [(jump.argval, jump.offset) for jump in jumps]
+
+
+def all_codes(code):
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from all_codes(const)
+
+
+@pytest.mark.parametrize("module", [argparse, ast, inspect, tarfile], ids=lambda module: module.__name__)
+def test_loops_are_found_in_the_bytes_of_a_code_object_as_dis_finds_them(module):
+    text = pathlib.Path(module.__file__).read_text(encoding="utf-8")
+    codes = list(all_codes(compile(text, module.__file__, "exec")))
+    expected = {code: of_dis(code) for code in codes}
+    assert sum(map(len, expected.values())) > 20
+    assert {code: source_info._loops(code) for code in codes} == expected

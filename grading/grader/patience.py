@@ -11,6 +11,7 @@ import ctypes
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 
 class Clock(threading.local):
@@ -27,13 +28,18 @@ class Clock(threading.local):
         self.forgiven += seconds
 
     @contextlib.contextmanager
-    def stands(self) -> Iterator[None]:
-        """Nothing of what is done in the block counts."""
+    def stands(self, entering: contextlib.AbstractContextManager[Any] | None = None) -> Iterator[None]:
+        """Nothing of what is done in the block counts; or, with something to be entered, nothing of the wait for that."""
         began = self.now()
-        try:
-            yield
-        finally:
-            self.forgiven += self.now() - began
+        with contextlib.ExitStack() as entered:
+            try:
+                if entering is not None:
+                    entered.enter_context(entering)
+                    self.forgive(self.now() - began)
+                yield
+            finally:
+                if entering is None:
+                    self.forgive(self.now() - began)
 
 
 clock = Clock()

@@ -224,9 +224,7 @@ class Trials:
             computed = processor - sum(o.seconds for o in done[:-1])
             waited = computed < _WAITED_FOR_NOTHING * _COMPUTES * self.settings.limits.seconds
             if last.trouble == Status.TIME and sum(o.trouble == Status.TIME for o in found) == 1 and waited and alone():
-                with contextlib.ExitStack() as alone_:
-                    with clock.stands():
-                        alone_.enter_context(self.gate.alone())
+                with clock.stands(self.gate.alone()):
                     found[-1] = worker(rest[len(done) - 1 : len(done)], how.reference, deadline)[0][0]
                 last = found[-1]
             rest = rest[len(done) :]
@@ -393,7 +391,7 @@ def _ended(worker: Worker) -> tuple[int | None, bool]:
         return None, False
     if frame is not None and frame.get("jailed") is False:
         raise JailError("a check could not be jailed")
-    status = frame.get("status") if frame is not None else None
+    status = (frame or {}).get("status")
     return (status, True) if type(status) is int else (None, False)
 
 

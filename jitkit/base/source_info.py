@@ -113,16 +113,32 @@ def in_loop() -> bool:
     return False
 
 
-_JUMPS_BACK = frozenset(code for name, code in dis.opmap.items() if "JUMP_BACKWARD" in name)
+_JUMPS_BACK = frozenset(
+    code
+    for name, code in dis.opmap.items()
+    if "JUMP_BACKWARD" in name and "NO_INTERRUPT" not in name  # that is `await`
+)
+_LONGER, _CACHE = dis.opmap["EXTENDED_ARG"], dis.opmap["CACHE"]
 
 
 @functools.lru_cache(maxsize=1024)
 def _loops(code: CodeType) -> list[tuple[int, int]]:
-    """Return the loops of a code object, as ranges from the first to the last instruction: a backward jump ends one."""
-    if _JUMPS_BACK.isdisjoint(code.co_code[::2]):  # most have none, and disassembling is slow
+    """Return the loops of a code object, as ranges from the first to the last instruction: a backward jump ends one. Read from its bytes:
+    `dis` takes thirty times as long, and was a seventh of what short programs cost.
+    """
+    text = code.co_code
+    if _JUMPS_BACK.isdisjoint(text[::2]):
         return []
-    jumps = (i for i in dis.get_instructions(code) if "JUMP_BACKWARD" in i.opname)
-    return [(jump.argval, jump.offset) for jump in jumps if "NO_INTERRUPT" not in jump.opname]  # that is `await`
+    found, high = [], 0
+    for at in range(0, len(text), 2):
+        far = high | text[at + 1]
+        high = far << 8 if text[at] == _LONGER else 0
+        if text[at] in _JUMPS_BACK:
+            behind = at + 2  # what it counts from: the next instruction
+            while text[behind : behind + 1] == bytes([_CACHE]):
+                behind += 2
+            found.append((behind - 2 * far, at))
+    return found
 
 
 @functools.lru_cache(maxsize=1024)
