@@ -429,6 +429,8 @@ class Trial:
         if cone in self.without_operands(*numbers).all:
             twins = tuple(n for number in numbers for n in self.alike(number) if n not in numbers)
             both = (*numbers, *twins)
+            if any(self.shares(cone, numbers, other) for other in self.beside(numbers)):
+                return "right"
             return (
                 "right"
                 if twins and not (cone in self.without_operands(*both).all and cone in self.without(*both).all)
@@ -442,6 +444,21 @@ class Trial:
             if cone not in self.without_operands(other).all and cone in self.without_results(other).all:
                 return "right" if self.has_passed(at, numbers, other) else "wrong"
         return "right" if self.is_its_own(at, numbers) else "merged"
+
+    def beside(self, numbers):
+        """The equations that read what these read."""
+        read = {each for n in numbers for made in self.equations[n].operands for each in made}
+        return [
+            n
+            for n, each in enumerate(self.equations)
+            if n not in numbers and any(read & made for made in each.operands)
+        ]
+
+    def shares(self, cone, numbers, other):
+        """Whether what is computed is a part of some equations and of another one, such as the real part of `z` in `z * z` and in `z.real`:
+        either is enough for it to be there, and without both it goes.
+        """
+        return cone in self.without_operands(other).all and cone not in self.without_operands(*numbers, other).all
 
     def behind_which(self, at, numbers):
         """The equations that an instruction's operands are linked to, but for those that it comes after."""

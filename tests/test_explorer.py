@@ -1495,3 +1495,20 @@ def test_a_miss_of_jaxs_is_compared_with_the_call_that_its_sentence_speaks_of():
     [sentence] = [line for line in entries[-1]["sentences"] if "and before" in line]
     assert sentence.endswith("now bf16[3,4] and before f32[3,4]")
     assert [each["versus"] for each in entries] == [None, 1, 1]
+
+
+def test_what_is_computed_in_several_kernels_and_what_goes_back_is_told():
+    def two(x):
+        y = x @ x + 1.0
+        return jnp.maximum(y, 0) @ x, jnp.where(y > 0, 2.0, 1.0) @ x
+
+    x = jitkit.ShapeDtypeStruct((64, 64), "float32")
+    data = jitkit.explore(two, x, targets="cpu").data
+    [cpu] = data["targets"]
+    [add] = [number for number, each in enumerate(data["equations"]) if each["primitive"] == "add"]
+    assert cpu["again"] == {str(add): 2}
+    assert cpu["by_line"]["backward"] == 0
+    [cpu] = jitkit.explore(lambda x: jnp.sin(x + 1.0), x, targets="cpu").data["targets"]
+    assert cpu["again"] == {}
+    [cpu] = jitkit.explore(jitkit.grad(lambda x: jnp.sin(x @ x).sum()), x, targets="cpu").data["targets"]
+    assert 0 < cpu["by_line"]["backward"] <= cpu["by_line"]["kernels"]

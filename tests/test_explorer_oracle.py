@@ -75,6 +75,12 @@ def test_a_product_that_is_spread_afterwards_is_linked_to_all_that_spread():
     assert trial.link(spread) == "wrong"
 
 
+def test_what_two_equations_need_a_part_of_is_of_each():
+    z = jitkit.ShapeDtypeStruct((3,), "complex64")
+    trial = knockout.Trial(lambda z: (jnp.real(z) > 0, z * z), (z,))
+    hold([trial], 1.0)
+
+
 def test_a_choice_between_two_that_are_spread_is_spread_afterwards():
     def f(a, x, y):
         return jnp.where(a > 0, jnp.broadcast_to(x, (2, 3)), y)

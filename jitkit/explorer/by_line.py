@@ -115,6 +115,7 @@ def table(
     moved, copied = sum(kernel.bytes for kernel in kernels), sum(copy.bytes for copy in copies)
     return {
         "kernels": len(kernels),
+        "backward": sum(any(number in backward for number in kernel.equations) for kernel in kernels),
         "bytes": moved,
         "copied": copied,
         "besides": None if their_bytes is None else round(their_bytes) - moved - copied,

@@ -44,6 +44,8 @@ td.said { white-space: pre-wrap; min-width: 36ch; } tr.all td { font-weight: 650
 .legend { display: flex; flex-wrap: wrap; gap: 2px 16px; color: var(--soft); font-size: 12.5px; margin: 6px 0; }
 .legend span { display: inline-flex; gap: 6px; align-items: center; } .legend i { width: 16px; }
 @media (max-width: 700px) {
+  .functions th, .functions td { padding-right: 9px; } .functions td.said { white-space: normal; min-width: 12ch; }
+  .functions :is(.place, .trace-time, .lower-time, .bar) { display: none; }
   .misses tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--line); } .misses td { border: 0; }
   .misses tr:first-child { display: none; }
   .misses td.said { flex: 1 0 100%; min-width: 0; overflow-wrap: anywhere; }
@@ -133,7 +135,7 @@ def page(script: str, rows: Sequence[tuple[Function, str | None, str]], made_wit
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
         f"<p>{_in_short(everything)}{left_out} A call from inside of another jitted function is a part of that one; the "
         "library's own functions, and operations outside of all jitted functions, are left out.</p>\n"
-        f'<h2>Functions, the dearest first</h2>\n<div class="legend">{legend}</div>\n<div class="wide"><table>{_head()}'
+        f'<h2>Functions, the dearest first</h2>\n<div class="legend">{legend}</div>\n<div class="wide"><table class="functions">{_head()}'
         f"{''.join(_row(*row, most) for row in rows)}{_sum(everything)}</table></div>\n"
         f'<h2>Misses, in order</h2>\n<div class="wide"><table class="misses">'
         f'<tr><th></th><th>function</th><th>from</th><th class="number">took</th>'
@@ -159,9 +161,9 @@ def _count(number: int, of: str) -> str:
 
 
 def _head() -> str:
-    left = "<th>function</th><th>defined at</th>"
-    numbers = "".join(f'<th class="number">{name}</th>' for name in ("calls", "misses", *STAGES))
-    return f"<tr>{left}{numbers}<th></th><th>reasons</th></tr>"
+    left = '<th>function</th><th class="place">defined at</th>'
+    numbers = "".join(f'<th class="number {name}-time">{name}</th>' for name in ("calls", "misses", *STAGES))
+    return f'<tr>{left}{numbers}<th class="bar"></th><th>reasons</th></tr>'
 
 
 def _row(function: Function, address: str | None, said: str, most: float) -> str:
@@ -177,7 +179,7 @@ def _row(function: Function, address: str | None, said: str, most: float) -> str
     )
     return (
         f'<tr><td class="name">{linked}</td>{_place(function.place)}{_numbers([function])}'
-        f'<td><div class="track" aria-hidden="true">{bars}</div></td><td class="said">{escape("; ".join(words))}</td></tr>'
+        f'<td class="bar"><div class="track" aria-hidden="true">{bars}</div></td><td class="said">{escape("; ".join(words))}</td></tr>'
     )
 
 
@@ -186,13 +188,13 @@ def _place(place: str) -> str:
 
 
 def _sum(rows: Sequence[Function]) -> str:
-    return f'<tr class="all"><td>all</td><td></td>{_numbers(rows)}<td></td><td></td></tr>'
+    return f'<tr class="all"><td>all</td><td class="place"></td>{_numbers(rows)}<td class="bar"></td><td></td></tr>'
 
 
 def _numbers(rows: Sequence[Function]) -> str:
-    counts = [str(sum(len(each.calls) for each in rows)), str(sum(len(each.misses) for each in rows))]
-    times = [_time(sum(each.seconds(stage) for each in rows)) for stage in STAGES]
-    return "".join(f'<td class="number">{each}</td>' for each in (*counts, *times))
+    cells = {"calls": str(sum(len(each.calls) for each in rows)), "misses": str(sum(len(each.misses) for each in rows))}
+    cells |= {stage: _time(sum(each.seconds(stage) for each in rows)) for stage in STAGES}
+    return "".join(f'<td class="number {name}-time">{text}</td>' for name, text in cells.items())
 
 
 def _misses(rows: Sequence[tuple[Function, str | None, str]]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..targets import Target
-from . import by_line, fates, hlo, machine, passes, rounding, source, stablehlo
+from . import again, by_line, fates, hlo, machine, passes, rounding, source, stablehlo
 from . import equations as numbering
 from .equation import Place
 from .listing import Listing
@@ -128,6 +128,7 @@ def _target(
         "passes": passes.listing(answer.get("passes", []), subject.equations).as_data(),
         "fates": fates.fates(subject.equations, wrote, read, inside),
         "rounded": rounding.rounded(subject.equations, read),
+        "again": again.computed_again(read.links),
         "by_line": by_line.table(
             read.kernels,
             read.flops,

@@ -118,7 +118,11 @@ export function changes(was, now) {
   const added = names(steps.filter(([same, before]) => !same && before === null).map(([, , line]) => line));
   const removed = names(steps.filter(([same, , after]) => !same && after === null).map(([, line]) => line));
   const others = steps.filter(([, before, after]) => before !== null && after !== null && nameless(before) !== nameless(after)).length;
-  const listed = (list) => list.slice(0, 4).join(", ") + (list.length > 4 ? `, and ${list.length - 4} more` : "");
+  const listed = (list) => {
+    const words = [...new Set(list)].map((name) => [name, list.filter((each) => each === name).length]);
+    const more = words.slice(4).reduce((sum, [, times]) => sum + times, 0);
+    return words.slice(0, 4).map(([name, times]) => (times > 1 ? `${times} ${name}` : name)).join(", ") + (more ? `, and ${more} more` : "");
+  };
   return [
     added.length && `${listed(added)} ${added.length === 1 ? "is" : "are"} new`, removed.length && `${listed(removed)} ${removed.length === 1 ? "is" : "are"} gone`,
     others && `${others} of ${now.length} lines have other types or numbers`,

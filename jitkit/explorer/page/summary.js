@@ -13,7 +13,7 @@ const MOST_REASONS = 3;
 // `to` has call(number), fate(target, kind), lines() and beside(one, other, row).
 export function summary(to) {
   const link = (text, onclick) => element("button", { type: "button", onclick }, text);
-  const items = [...callsSaid(to, link), ...fatesSaid(to, link), ...differencesSaid(to, link), ...otherFatesSaid()];
+  const items = [...callsSaid(to, link), ...dearestSaid(to, link), ...againSaid(), ...fatesSaid(to, link), ...differencesSaid(to, link), ...otherFatesSaid()];
   if (!items.length) return null;
   return element("details", { class: "summary", open: !matchMedia("(max-width: 899px)").matches },
     element("summary", {}, "In short", model.calls?.shown ? element("span", {}, `: the calls of the run, then the program of call #${model.calls.shown}`) : null), element("ul", {}, ...items.map((parts) => element("li", {}, ...parts))));
@@ -44,6 +44,26 @@ function whyOf({ sentences: [first = "", ...rest] }) {
   const depth = (line) => line.search(/\S/);
   const reasons = lines.filter((line) => depth(line) === depth(reason)).map((line) => line.trim());
   return few(reasons, MOST_REASONS, "; ") + (advice && depth(advice) > depth(reason) ? `. ${advice.trim().replace(/\.$/, "")}` : "");
+}
+
+// The lines that move most bytes and compute most, and what the gradient costs: on each target.
+function dearestSaid(to, link) {
+  const said = compiledTargets.slice(0, MOST_LINES).flatMap(({ name, by_line: all }) => {
+    const known = all.lines.filter(({ row }) => row !== null);
+    if (known.length < 2) return [];
+    const most = (of) => known.reduce((one, other) => (of(other) > of(one) ? other : one));
+    const [bytes, flops] = [most(moved), most((line) => line.flops)];
+    const computed = flops.flops ? `, line ${model.python.numbers[flops.row]} computes ${amount(flops.flops)}flop of ${amount(all.flops)}flop` : "";
+    const back = all.backward ? `; ${all.backward} of ${count(all.kernels, "kernel")} are of the gradient's way back` : "";
+    return [`on ${name}, line ${model.python.numbers[bytes.row]} moves ${amount(moved(bytes))}B of ${amount(moved(all))}B, in ${count(bytes.kernels.length, "kernel")}${computed}${back}`];
+  });
+  return said.length ? [[link("Dearest lines", () => to.lines()), `: ${said.join(". ")}.`]] : [];
+}
+
+// What is computed anew in each kernel that reads it.
+function againSaid() {
+  const said = compiledTargets.flatMap(({ name, again }) => (Object.keys(again).length ? [`on ${name}, ${named(Object.keys(again).map(Number))}`] : []));
+  return said.length ? [[element("b", {}, "Computed in several kernels"), ", rather than written to memory once: ", `${said.join("; ")}.`]] : [];
 }
 
 // What became of equations in the same way on all targets.

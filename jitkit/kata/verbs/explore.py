@@ -170,7 +170,9 @@ def explore_run(arguments: argparse.Namespace) -> Explored:
         "bold",
     )
     for each, _, said in rows:
-        screen.text(f"{each.name}: {len(each.calls)} calls, {len(each.misses)} misses{'; ' if said else ''}{said}", 2)
+        calls_said = f"{len(each.calls)} call{'s' * (len(each.calls) != 1)}"
+        misses_said = f"{len(each.misses)} miss{'es' * (len(each.misses) != 1)}"
+        screen.text(f"{each.name}: {calls_said}, {misses_said}{'; ' if said else ''}{said}", 2)
     written = [where, *(folder / address for _, address, _ in rows if address is not None)]
     return Explored(FAILED if any(map(has_failed, pages)) else OK, pages, written)
 

@@ -1,0 +1,28 @@
+"""links -> the equations that are computed in several kernels
+
+XLA computes a cheap operation anew in each fusion that reads it, where that is cheaper than to write the result to memory and read it
+back. Then an instruction of the same name, operation and type stands in each. (So it does where the program itself has it several times:
+in a loop that was unrolled.) What only arranges elements costs nothing to speak of, and is left out.
+
+JAX: jax/_src/ad_checkpoint.py:checkpoint
+"""
+
+from __future__ import annotations
+
+from .links import OPERANDS, PLUMBING, Links
+
+_ARRANGES = frozenset({"copy", "transpose", "reshape", "slice", "reverse", "concatenate", "pad", "convert"})
+
+
+def computed_again(links: Links) -> dict[str, int]:
+    """By number of equation: in how many kernels it is computed, where that is more than one."""
+    places: dict[tuple[int, str, str], set[str]] = {}
+    for at, numbers in links.own.items():
+        instruction = links.data.at[at]
+        if len(numbers) == 1 and instruction.opcode not in PLUMBING | OPERANDS | _ARRANGES:
+            places.setdefault((numbers[0], instruction.opcode, instruction.type), set()).add(at[0])
+    found: dict[str, int] = {}
+    for (number, _, _), computations in places.items():
+        if len(computations) > 1:
+            found[str(number)] = max(found.get(str(number), 0), len(computations))
+    return found
