@@ -62,6 +62,9 @@ LENGTH = "Each length is a program of its own: stack arrays of one shape, and pa
 NONE = "None has no leaf, so with it and without it there are two programs; to have one, pass zeros in its place."
 ONE_JIT = "Each jit of a function has its own options: keep one of them, and call that."
 SET_ONCE = "Each value of an option has programs of its own: set it once, before the first call."
+MORE_ARGUMENTS = (
+    "Each number of arguments is a program of its own: stack them into one array, or pass as many in every call."
+)
 AGAINST_1 = "A new signature. Against the closest in the cache, that of #1:"
 
 
@@ -273,7 +276,10 @@ def test_a_default_that_is_passed_is_another_signature():
     assert why(f) == [
         AGAINST_1,
         "y: left out (default 1.0) before, passed by position now",
-        "A default that is left out is a constant of the program; an argument that is passed is an input.",
+        (
+            "A default that is left out is a constant of the program; an argument that is passed is an input: pass it in "
+            "every call, to share one entry."
+        ),
     ]
 
 
@@ -281,7 +287,7 @@ def test_one_more_of_several_positional_arguments_has_an_index():
     f = jitkit.jit(lambda *xs: lax.neg(xs[0]))
     f(array(3))
     f(array(3), array(3))
-    assert why(f) == [AGAINST_1, "xs[1]: left out before, passed by position now"]
+    assert why(f) == [AGAINST_1, "xs[1]: left out before, passed by position now", MORE_ARGUMENTS]
 
 
 def test_collected_keywords_are_named_by_their_collector():
@@ -500,7 +506,8 @@ def test_a_committed_argument_is_compiled_for_its_place(count):
         "x: not committed to a device before, committed to cpu:0 now",
         (
             "Committed arguments decide where a program runs, and it is compiled for that place. `device_put` with a "
-            "device commits an array, and so does a computation with committed arguments."
+            "device commits an array, and so does a computation with committed arguments. Do it for every call, or for none, "
+            "to share one entry."
         ),
     ]
 

@@ -184,7 +184,10 @@ CALLS: dict[str, tuple[Any, tuple[Any, Any], tuple[Any, Any], list[str]]] = {
         ((1.0, 2.0), {}),
         [
             "y: left out (default None) before, passed by position now",
-            "A default that is left out is a constant of the program; an argument that is passed is an input.",
+            (
+                "A default that is left out is a constant of the program; an argument that is passed is an input: pass it in "
+                "every call, to share one entry."
+            ),
         ],
     ),
     "None is no input": (
@@ -522,3 +525,39 @@ def test_a_miss_costs_no_more_for_each_signature_that_is_known(monkeypatch):
         f.trace([struct(f32, n)] * 100)
         counts.append(len(compared))
     assert max(counts[:10]) == max(counts) <= 100 * 5
+
+
+def test_edits_that_are_advised_end_in_one_entry():
+    x = jnp.ones(3)
+
+    scaled = jitkit.jit(lambda x, rate: x * rate, static_argnames="rate")
+    scaled(x, 0.1)
+    scaled(x, 0.2)
+    assert "A float decides no shape: make rate an ordinary argument" in str(explain(scaled))
+    scaled = jitkit.jit(lambda x, rate: x * rate)
+    scaled(x, 0.1)
+    scaled(x, 0.2)
+    assert len(explain(scaled).misses) == 1
+
+    placed = jitkit.jit(lambda x: x + 1)
+    placed(x)
+    placed(jitkit.device_put(x, jitkit.devices()[0]))
+    assert "Do it for every call, or for none, to share one entry." in str(explain(placed))
+    placed = jitkit.jit(lambda x: x + 1)
+    for _ in range(2):
+        placed(jitkit.device_put(x, jitkit.devices()[0]))
+    assert len(explain(placed).misses) == 1
+
+    total = jitkit.jit(lambda *xs: sum(xs))
+    total(x)
+    total(x, x)
+    assert "stack them into one array, or pass as many in every call" in str(explain(total))
+
+    shifted = jitkit.jit(lambda x, by=1.0: x + by)
+    shifted(x)
+    shifted(x, 1.0)
+    assert "pass it in every call, to share one entry" in str(explain(shifted))
+    shifted = jitkit.jit(lambda x, by=1.0: x + by)
+    shifted(x, 1.0)
+    shifted(x, 2.0)
+    assert len(explain(shifted).misses) == 1

@@ -159,10 +159,14 @@ def _passing(change: Change, calls: Calls) -> Iterator[Difference]:
 
 
 def _advice_on_defaults(name: str, passed: Argument, default: Any) -> str:
-    if not name.isidentifier():  # another one of *args
-        return ""
+    if not name.isidentifier():  # another one of *args, or of **kwargs
+        more = "Each number of arguments is a program of its own: stack them into one array, or pass as many in every call."
+        return "" if passed.by_keyword else more
     if passed.static is None and passed.keys:
-        return "A default that is left out is a constant of the program; an argument that is passed is an input."
+        return (
+            "A default that is left out is a constant of the program; an argument that is passed is an input: pass it in every call, to "
+            "share one entry."
+        )
     if passed.static is not None:
         what, value = static_text(passed.static.value), passed.static.value
         is_default = type(value) is type(default) and safe_equal(value, default)
@@ -299,7 +303,8 @@ _TYPE_ADVICE: dict[str, Callable[[Change, Calls], str]] = {
 def _device(change: Change, calls: Calls) -> Iterator[Difference]:
     advice = (
         "Committed arguments decide where a program runs, and it is compiled for that place. `device_put` with a "
-        "device commits an array, and so does a computation with committed arguments."
+        "device commits an array, and so does a computation with committed arguments. Do it for every call, or for none, "
+        "to share one entry."
     )
     yield _difference(change, _place(change.before), _place(change.now), advice)
 
@@ -367,9 +372,11 @@ def _advice_on_many(change: Change, calls: Calls) -> str:
         if argument.name == change.name and argument.static is not None
     ]
     count = len({(type(static.value), static.hash) for static in [*statics, change.now]})
-    if count < _MANY:
-        return ""
     value = change.now.value
+    if count < _MANY:
+        floats = type(value) is type(change.before.value) is float
+        advice = f"A float decides no shape: make {change.name} an ordinary argument, unless Python branches on it, to share one entry."
+        return advice if floats else ""
     is_number = isinstance(value, numbers.Number) and not isinstance(value, bool)  # on which one branches
     instead = " If it is a number to compute with, make it an ordinary argument." if is_number else ""
     return f"{change.name} has had {calls.counted(count)} values, and each is compiled for itself.{instead}"
