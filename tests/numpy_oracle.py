@@ -43,8 +43,8 @@ DIFFERENT_IN_0_12 = (
         "an operation for searchsorted",
     ),
 )
-OTHER_VALUES_IN_0_12 = {"sinc", "hypot"}  # by more than rounding, at the edges
-REWORDED_IN_0_12 = {"a slice that ends at a traced place"}
+OTHER_VALUES_SINCE_0_11 = {"sinc", "hypot"}  # by more than rounding, at the edges
+REWORDED_SINCE_0_11 = {"a slice that ends at a traced place"}
 
 
 def _values_are_of(library):
@@ -74,7 +74,7 @@ def is_known_to_differ(name):
 
 def has_other_values(name):
     """Whether this version of JAX computes the row by another method than 0.10."""
-    return JAX_VERSION >= (0, 12) and name.split(" ")[0] in OTHER_VALUES_IN_0_12
+    return JAX_VERSION >= (0, 11) and name.split(" ")[0] in OTHER_VALUES_SINCE_0_11
 
 
 def assert_same_jaxpr(row):
@@ -173,6 +173,6 @@ def check_error(row):
     """Check for the same errors, or none, eagerly and traced; at least one of the two must fail."""
     theirs, ours = errors(row, jax), errors(row, jitkit)
     assert theirs != (None, None), "JAX accepts this"
-    if not wording.compared or (JAX_VERSION >= (0, 12) and row[0] in REWORDED_IN_0_12):
+    if not wording.compared or (JAX_VERSION >= (0, 11) and row[0] in REWORDED_SINCE_0_11):
         theirs, ours = ([error and error.split(":")[0] for error in both] for both in (theirs, ours))
     assert ours == theirs

@@ -205,7 +205,7 @@ PROGRAMS = {
     "a tree scaled": (lambda lib, jnp: jnp.ones(3) * {"a": 1}, "jax.tree.map"),
 }  # fmt: skip
 NAMED_OTHERWISE = {"a list added": "ArrayImpl", "a tree scaled": "jaxlib._jax.ArrayImpl"}  # the class of an array
-REWORDED_IN_0_12 = {
+REWORDED_SINCE_0_11 = {
     "vmap with too few axes",
     "vmap and a keyword",
     "bwd of another shape",
@@ -225,7 +225,7 @@ def test_the_first_line_is_jax_s_and_the_help_stands_below_it(name):
     assert type(ours).__name__ == type(theirs).__name__
     one, other = (re.sub(r" at 0x\w+", "", str(error).splitlines()[0]) for error in errors)
     other = other.replace(f"'{NAMED_OTHERWISE.get(name)}'", "'Array'")
-    if JAX_VERSION < (0, 12) or name not in REWORDED_IN_0_12:
+    if JAX_VERSION < (0, 11) or name not in REWORDED_SINCE_0_11:
         assert one.replace("test_errors_help.", "") == other.replace("test_errors_help.", "")
     below = str(ours).partition("\n")[2]
     assert help_ in below

@@ -236,4 +236,4 @@ def test_a_sum_begins_with_what_its_method_is_told():
     x = jitkit.numpy.asarray(X)
     np.testing.assert_array_equal(x.sum(axis=1, initial=1.5), jax.numpy.sum(X, axis=1, initial=1.5))
     is_left_out = np.array_equal(jax.numpy.asarray(X).sum(axis=1, initial=1.5), X.sum(axis=1))
-    assert is_left_out == (jax.__version_info__ < (0, 11))
+    assert is_left_out == (jax.__version_info__ < (0, 12))

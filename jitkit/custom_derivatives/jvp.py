@@ -69,8 +69,8 @@ def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn 
 
 
 def _partial_eval(trace: PartialTrace, *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
-    """Partial evaluation inlines the call, as its rule is no longer needed; since JAX 0.12 the call is kept."""
-    if since(0, 12):
+    """Partial evaluation inlines the call, as its rule is no longer needed; since JAX 0.11 the call is kept."""
+    if since(0, 11):
         with core.set_current_trace(trace.tangents):
             outs: list[Any] = custom_jvp_call_p.bind(*operands, call_jaxpr=call_jaxpr, **params)
         return outs

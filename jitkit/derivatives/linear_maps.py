@@ -257,7 +257,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
     kinds = [aval.dtype for aval in (*avals, *jaxpr.out_avals)]
     if not any(all(dtypes.issubdtype(d, kind) for d in kinds) for kind in (np.inexact, np.integer)):
         given, made = [aval.dtype for aval in avals], [aval.dtype for aval in jaxpr.out_avals]
-        inexact = "[float, complex, or float0]" if since(0, 12) else "[float or complex]"
+        inexact = "[float, complex, or float0]" if since(0, 11) else "[float or complex]"
         raise TypeError(
             f"linear_transpose only supports {inexact} -> {inexact}, and integer -> integer functions, "
             f"but got {given} -> {made}."

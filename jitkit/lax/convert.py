@@ -101,7 +101,7 @@ def _convert_element_type(
         warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=traceback_util.stacklevel())
     if type(operand) is int:  # wraps around in the new dtype, wherever it would not fit into int32
         return _known_scalar(np.asarray(operand).astype(new_dtype)[()], new_dtype, weak_type)
-    if isinstance(operand, np.ndarray) and since(0, 12):
+    if isinstance(operand, np.ndarray) and since(0, 11):
         # Known now: make a constant of the new type, without an equation. Each is its own object, since constants are
         # told apart by identity.
         operand = operand.astype(new_dtype, copy=False).view()

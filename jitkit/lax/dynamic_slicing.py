@@ -160,7 +160,7 @@ def _corner(operand: Any, start_indices: Any, allow_negative_indices: bool | Seq
             raise ValueError(f"Slice indices must be a 1D sequence, got {start_indices.shape}")
         if isinstance(start_indices, np.ndarray):
             start_indices = list(start_indices)
-        elif since(0, 12):
+        elif since(0, 11):
             start_indices = unstack(start_indices)
         else:
             start_indices = [index_in_dim(start_indices, i, keepdims=False) for i in range(operand.ndim)]

@@ -186,11 +186,11 @@ def _exact_jvp_tanh(g: Any, y: Any, x: Any) -> Any:
 
 
 def _one_minus_square(x: Any) -> Any:
-    return one_minus_square(x) if since(0, 12) else sub(constant_like(x, 1), square(x))
+    return one_minus_square(x) if since(0, 11) else sub(constant_like(x, 1), square(x))
 
 
 def _jvp_tanh(g: Any, y: Any, x: Any) -> Any:
-    if since(0, 12):
+    if since(0, 11):
         return mul(g, one_minus_square(y))
     return mul(add(g, mul(g, y)), sub(scalar_of_type(x, 1), y))
 
@@ -207,11 +207,11 @@ def _jvp_asinh(g: Any, y: Any, x: Any) -> Any:
 
 def _jvp_acosh(g: Any, y: Any, x: Any) -> Any:
     one = scalar_of_type(x, 1)
-    return mul(g, mul(rsqrt(sub(x, one)), rsqrt(add(x, one))) if since(0, 12) else rsqrt(sub(square(x), one)))
+    return mul(g, mul(rsqrt(sub(x, one)), rsqrt(add(x, one))) if since(0, 11) else rsqrt(sub(square(x), one)))
 
 
 def _jvp_atanh(g: Any, y: Any, x: Any) -> Any:
-    if since(0, 12):
+    if since(0, 11):
         return div(g, one_minus_square(x))
     one = scalar_of_type(x, 1)
     return mul(reciprocal(add(one, x)), div(g, sub(one, x)))

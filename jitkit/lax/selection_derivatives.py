@@ -71,7 +71,7 @@ def _share_of_greater(x: Any, y: Any) -> Any:
     return select(is_greater, one, select(is_equal, half, zero))
 
 
-if since(0, 12):
+if since(0, 11):
     defjvp(
         max_p,
         lambda g, out, x, y: mul(g, _share_of_greater(x, y)),

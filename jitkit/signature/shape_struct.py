@@ -84,7 +84,7 @@ def aval_of_argument(x: Any) -> Any:
     """
     if isinstance(x, ShapedArray):
         return x
-    if isinstance(x, ShapeDtypeStruct) and since(0, 12):
+    if isinstance(x, ShapeDtypeStruct) and since(0, 11):
         dtype = dtypes.check_and_canonicalize_user_dtype(x.dtype, "ShapeDtypeStruct")
         return ShapedArray(x.shape, dtype, x.weak_type)
     if not core.is_array_type(type(x)) and hasattr(x, "shape") and dtypes.is_array_dtype(getattr(x, "dtype", None)):

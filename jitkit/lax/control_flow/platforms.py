@@ -68,7 +68,7 @@ def platform_dependent(
         if not callable(function):
             raise TypeError(f"lax.platform_dependent: the '{name}' branch must be a callable.")
         if name == "gpu":
-            names = "'cuda', 'rocm', or 'oneapi'" if since(0, 12) else "'cuda' or 'rocm'"
+            names = "'cuda', 'rocm', or 'oneapi'" if since(0, 11) else "'cuda' or 'rocm'"
             raise ValueError(f"Use {names} for lax.platform_dependent.")
         if function in functions:
             place = functions.index(function)

@@ -127,7 +127,7 @@ def _jvp_cholesky(primals: Sequence[Any], tangents: Sequence[Any]) -> Pair:
     only the lower triangle of dA is read, as of A.
     """
     [x], [dx] = primals, tangents
-    dx = _hermitian(dx) if since(0, 12) else dx
+    dx = _hermitian(dx) if since(0, 11) else dx
     factor = lower_triangle(cholesky_p.bind(x))
     right = triangular_solve(factor, dx, left_side=False, transpose_a=True, conjugate_a=True, lower=True)
     both = lower_triangle(triangular_solve(factor, right, left_side=True, transpose_a=False, lower=True))
