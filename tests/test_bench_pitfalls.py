@@ -169,7 +169,7 @@ def test_what_cannot_be_hashed_ends_in_the_error_that_is_told(measured):
             "RuntimeError: Array has been deleted",
             "do not donate an argument that is needed afterwards.",
         ),
-        ("residuals", "MemoryError: 6 MiB are needed, and the device has 4", "computed again on the way back."),
+        ("residuals", "MemoryError: 6 MiB are needed, and the device has 4", "the reverse pass recomputes them."),
     ],
 )
 def test_an_error_is_told_with_its_mend(name, begins, ends, measured):
@@ -316,8 +316,8 @@ def test_the_dearest_is_looked_for_among_those_that_are_alike(measured):
     results = [measured(name) for name in names]
     count, cold, warm = Pitfalls().summary(results)
     assert count == "6 pitfalls; 2 of them compile at every call."
-    assert re.match(r"The dearest of the others, from empty caches: (a Python loop|a new length|a Python scalar)", cold)
-    assert re.match(r"The dearest of the others, once everything is compiled: a (hot loop|tiny)", warm)
+    assert re.match(r"The slowest of the others, from empty caches: (a Python loop|a new length|a Python scalar)", cold)
+    assert re.match(r"The slowest of the others, once everything is compiled: a (hot loop|tiny)", warm)
 
 
 def test_the_data_have_every_call(measured):

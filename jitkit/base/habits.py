@@ -14,18 +14,18 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
-_GRADIENT = "A derivative is a function's, by its arguments: `jax.grad(loss)(params)`. Arrays keep no gradients."
+_GRADIENT = "Differentiate a function with respect to its argument: `jax.grad(loss)(params)`. Arrays keep no gradients."
 _NO_DETOUR = (
-    "Only what `jax.grad` is asked for is differentiated, so there is nothing to turn off. A part that it "
-    "must not see is `jax.lax.stop_gradient(x)`."
+    "`jax.grad` differentiates only the function that it gets, so there is nothing to turn off. Hide a part "
+    "from it by `jax.lax.stop_gradient(x)`."
 )
 _KEY = (
-    "There is no hidden state. A key is made once, `key = jax.random.key(0)`, and `key, one = "
-    "jax.random.split(key)` makes a new one for each draw."
+    "There is no hidden state. Make a key once, `key = jax.random.key(0)`, and `key, one = "
+    "jax.random.split(key)` for each draw."
 )
 _NORMAL = "`jax.random.normal(key, (3,))`, with `key = jax.random.key(0)`."
 _UNIFORM = "`jax.random.uniform(key, (3,))`, with `key = jax.random.key(0)`."
-_NEW = "Arrays do not change. A new one is made: `x = {}`."
+_NEW = "Arrays do not change. Make a new one: `x = {}`."
 _DEVICE = (
     "Arrays go to the first device by themselves, and results are where their operands are. To another: "
     "`jax.device_put(x, jax.devices()[0])`."
@@ -36,7 +36,7 @@ _LAYERS = (
     "equinox have them as classes."
 )
 _CROSS_ENTROPY = (
-    "Of logits and of labels that are integers: `-jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, "
+    "For logits, and labels that are integers: `-jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, "
     "None], axis=-1).mean()`."
 )
 _SQUARES = "`jnp.mean((x - y) ** 2)`."

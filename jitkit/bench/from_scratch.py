@@ -1,7 +1,8 @@
 """a package -> times, as JSON: run as a script, `python from_scratch.py FOLDER NAME MACHINE`, or `... jax`
 
-Of a chain of a few hundred equations: tracing and lowering, per equation; of its compiled program, a warm call. Each is the best of several
-rounds, since what disturbs only ever adds. And the race of rung 23: six programs by the package's own compiler, by XLA and by numpy.
+It measures tracing and lowering of a chain of a few hundred equations, per equation, and a warm call of the compiled program. Each is
+the best of several rounds, because a disturbance only adds time. It also runs the race of rung 23: six programs by the package's own
+compiler, by XLA and by numpy.
 """
 
 from __future__ import annotations

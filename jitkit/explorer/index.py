@@ -135,7 +135,7 @@ def page(script: str, rows: Sequence[tuple[Function, str | None, str]], made_wit
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
         f"<p>{_in_short(everything)}{left_out} A call from inside of another jitted function is a part of that one; the "
         "library's own functions, and operations outside of all jitted functions, are left out.</p>\n"
-        f'<h2>Functions, the dearest first</h2>\n<div class="legend">{legend}</div>\n<div class="wide"><table class="functions">{_head()}'
+        f'<h2>Functions, the slowest first</h2>\n<div class="legend">{legend}</div>\n<div class="wide"><table class="functions">{_head()}'
         f"{''.join(_row(*row, most) for row in rows)}{_sum(everything)}</table></div>\n"
         f'<h2>Misses, in order</h2>\n<div class="wide"><table class="misses">'
         f'<tr><th></th><th>function</th><th>from</th><th class="number">took</th>'

@@ -73,7 +73,7 @@ class WrappedFun:
 
 
 def wrap_init(f: Callable[..., Any], params: dict[str, Any] | None = None, *, debug_info: Any = None) -> WrappedFun:
-    """Return a function without layers."""
+    """Wrap a function, with no transformation around it yet."""
     given = params or {}
     return WrappedFun(f, functools.partial(f, **given) if given else f, given, debug_info)
 

@@ -230,7 +230,7 @@ def _stand_in(
 
 
 def _is_own(rule: Any) -> bool:
-    """Whether a rule, and what it is made of, is the library's: a user's rule may have side effects."""
+    """Whether a rule, with the functions that it is made of, is the library's. A user's rule may have side effects."""
     if isinstance(rule, functools.partial):
         return all(map(_is_own, (rule.func, *rule.args, *rule.keywords.values())))
     if isinstance(rule, (tuple, list)):

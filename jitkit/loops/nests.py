@@ -225,7 +225,7 @@ class Nest:
 
 
 class Emitter(Protocol):
-    """Writes expressions: the `writer`."""
+    """Writes the C of expressions for a nest; `writer` implements it."""
 
     def emit(self, nest: Nest, x: Atom, index: Index) -> str:
         """Write the computation of an element, and return its name."""

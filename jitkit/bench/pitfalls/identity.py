@@ -159,7 +159,7 @@ PITFALLS = (
         closure_mended,
         Counts(CALLS, CALLS),
         Counts(1, 1),
-        "What changes from call to call is an argument.",
+        "Pass what changes from call to call as an argument.",
     ),
     Pitfall(
         "method",

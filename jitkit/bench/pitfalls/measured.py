@@ -120,7 +120,7 @@ class Pitfalls(Benchmark):
     """All pitfalls, or those that are named."""
 
     name = "pitfalls"
-    title = f"Pitfalls of jit, and how to mend them: programs of {CALLS} calls"
+    title = f"Pitfalls of jit, and how to fix them: programs of {CALLS} calls"
     how = (
         "Traces are those of the program's own functions; compilations include eager operations. Times are those of "
         "a whole program from empty caches, or where a `w` follows its name (for warm) of calls after everything was compiled; "
@@ -199,8 +199,8 @@ class Pitfalls(Benchmark):
             if len(others) > 1:
                 worst = max(others, key=lambda r: r.ratio.median)
                 sentences.append(
-                    f"The dearest of the others, {what}: {worst.pitfall.title}, {times(worst.ratio.median)} the time of what "
-                    "mends it."
+                    f"The slowest of the others, {what}: {worst.pitfall.title}, {times(worst.ratio.median)} the time "
+                    "of its fix."
                 )
         odd = [r.pitfall.name for r in results if not r.as_expected]
         if odd:

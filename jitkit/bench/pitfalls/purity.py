@@ -188,7 +188,7 @@ PITFALLS = (
         global_mended,
         Counts(1, 1),
         Counts(1, 1),
-        "Fast and wrong: the program has the value of the first call in it. What changes is an argument.",
+        "Fast and wrong: the program contains the value of the first call. Pass what changes as an argument.",
         wrong_from=2,
     ),
     Pitfall(
@@ -219,7 +219,7 @@ PITFALLS = (
         table_mended,
         Counts(1, 1),
         Counts(1, 1),
-        "Fast and wrong: the program has a copy of the array as it was. An array that changes is an argument.",
+        "Fast and wrong: the program contains a copy of the array as it was. Pass an array that changes as an argument.",
         wrong_from=2,
     ),
     Pitfall(
@@ -229,8 +229,8 @@ PITFALLS = (
         attribute_mended,
         Counts(1, 1),
         Counts(1, 1),
-        "Fast and wrong: a static object is looked for by hash and equality, and by those it has not changed. Pass what "
-        "changes, or make the object frozen.",
+        "Fast and wrong: the cache finds a static object by hash and equality, and neither has changed. Pass what "
+        "changes as an argument, or make the object frozen.",
         wrong_from=2,
     ),
     Pitfall(
@@ -240,7 +240,7 @@ PITFALLS = (
         leaked_mended,
         Counts(0, 0),
         Counts(1, 2),
-        "Inside of a jitted function there are no values yet: what is needed outside is returned.",
+        "Inside of a jitted function there are no values yet: return what you need outside.",
         raises=UnexpectedTracerError,
     ),
 )

@@ -159,6 +159,6 @@ PITFALLS = (
         mask_mended,
         Counts(CALLS, CALLS),
         Counts(1, 1),
-        "Keep all the elements, and let `jnp.where` make the others harmless.",
+        "Keep all the elements, and replace the others by `jnp.where`.",
     ),
 )

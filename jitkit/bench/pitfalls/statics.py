@@ -161,7 +161,7 @@ PITFALLS = (
         unhashable_mended,
         Counts(0, 0),
         Counts(1, 1),
-        "The cache looks for static values by hash: pass a tuple for a list, a frozen dataclass for a dict.",
+        "The cache finds static values by hash: pass a tuple instead of a list, a frozen dataclass instead of a dict.",
         raises=ValueError,
     ),
     Pitfall(
@@ -171,7 +171,7 @@ PITFALLS = (
         identity_mended,
         Counts(CALLS, CALLS),
         Counts(1, 1),
-        "Two objects that read the same are different without __eq__ and __hash__: make the class a frozen dataclass.",
+        "Without __eq__ and __hash__, two objects that read the same are different: make the class a frozen dataclass.",
     ),
     Pitfall(
         "static-function",

@@ -147,7 +147,7 @@ def fitted(program: Any) -> Any:
     if needed > MEMORY:
         raise MemoryError(
             f"{needed / 2**20:.0f} MiB are needed, and the device has {MEMORY / 2**20:.0f}.\n"
-            "Most of it are residuals: put `jax.checkpoint` around a layer, and they are computed again on the way back."
+            "Most of it are residuals: put `jax.checkpoint` around a layer, and the reverse pass recomputes them."
         )
     return program
 
@@ -205,12 +205,13 @@ PITFALLS = (
     ),
     Pitfall(
         "residuals",
-        "more kept for the way back than memory has",
+        "more residuals than memory holds",
         kept_slow,
         kept_mended,
         Counts(0, 0),
         Counts(1, 1),
-        "Each layer keeps what its derivative multiplies by. `jax.checkpoint` keeps what goes in, and computes the rest again.",
+        "Each layer saves its residuals, which its derivative multiplies by. `jax.checkpoint` saves only the layer's "
+        "input, and recomputes the rest.",
         raises=MemoryError,
     ),
 )

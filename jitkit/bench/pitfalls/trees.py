@@ -154,7 +154,7 @@ PITFALLS = (
         optional_mended,
         Counts(2, 2),
         Counts(1, 1),
-        "Two structures, two programs. Put in the neutral value where nothing is given.",
+        "Two structures, two programs. Pass a neutral value in the calls that have none.",
     ),
     Pitfall(
         "list-or-tuple",
@@ -172,6 +172,6 @@ PITFALLS = (
         forms_mended,
         Counts(3, 3),
         Counts(1, 1),
-        "By position, by keyword, and left to its default are three signatures. Write a call one way.",
+        "An argument by position, by keyword, and left to its default makes three signatures. Write all calls one way.",
     ),
 )

@@ -128,6 +128,6 @@ PITFALLS = (
         dtypes_mended,
         Counts(2, 2),
         Counts(1, 1),
-        "Say the dtype where the array is made.",
+        "Give the dtype where the array is made.",
     ),
 )

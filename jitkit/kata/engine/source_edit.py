@@ -1,6 +1,6 @@
 """source + functions -> source: functions replaced in a text, every other line as it was
 
-What `reset` does to a learner's file, and `export` to the reference's modules.
+`reset` uses it on a learner's file, and `export` on the reference's modules.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The one list of what a check, an exercise or a rung comes to.
+"""Lists everything that a check, an exercise or a rung can come to.
 
-Its values are what JSON and the state of a workspace have; a store of grades has their names (`grading/grader/records.py`).
+JSON and the state of a workspace have its values; a store of grades has their names (`grading/grader/records.py`).
 """
 
 from __future__ import annotations

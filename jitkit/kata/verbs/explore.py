@@ -1,4 +1,4 @@
-"""`jitkit explore`: one function, and a page that links everything that jit made of it; or all functions of a run"""
+"""`jitkit explore`: makes a page of one function, which links everything that jit made of it; or of all functions of a run"""
 
 from __future__ import annotations
 

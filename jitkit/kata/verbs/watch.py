@@ -1,8 +1,8 @@
-"""`jitkit watch`: on save, the verdict on the exercise that changed
+"""`jitkit watch`: shows, on each save, the verdict on the exercise that changed
 
-It sleeps until a file is written, or a key pressed (`workspace.changes`), and asks for the times of the files then. A save is read
-when it is complete; the exercise is the one whose functions, or whose helpers, are others than before. It stays on that exercise
-until another is changed. While the verdict is read, a process for the next one gets ready.
+It sleeps until a file is written or a key is pressed (`workspace.changes`), and then looks at the files' times. It reads a file when the
+save is complete. The exercise is the one whose functions or helpers have changed, and stays the same until another one changes. While
+the learner reads the verdict, a process prepares for the next one.
 """
 
 from __future__ import annotations
