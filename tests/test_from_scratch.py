@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from tails import keeping
 
+import jitkit.bench
 from grading.authoring.one_sitting import PAGE, page_text
 from grading.authoring.verify_ladder import Prover, hidden_programs, shortages
 from jitkit.base import whole_file
@@ -385,9 +386,32 @@ def test_the_card_has_a_bar_for_each_rung_and_for_each_call_and_the_misses_are_r
     row = {"loops": 1, "bytes": 4, "own": 3e-6, "xla": 2e-6, "numpy": 1e-5}
     raced = found._replace(mine=times | {"every call": calls, "race": {"a": row, "b": row | {"own": 5e-7}}})
     assert raced.sentences[-1] == "the race of rung 23: 2 programs by its own compiler, in 0.25 to 1.5 times XLA's time"
+    step = {"training": {"first": 0.0312, "later": 1.234e-4}}
+    trained = found._replace(mine=found.mine | step, jax=found.jax | {"training": {"first": 0.1, "later": 1e-4}})
+    sentence = "a training step of two layers: 120 µs (the first 31 ms); jax 100 µs (the first 100 ms)"
+    assert sentence in trained.sentences
+    assert sentence.partition(";")[0] in trained._replace(jax=None).sentences
     nothing = Abilities(rungs, (0, 8), 12, None, None)
     assert "every call" not in card_text("mine", nothing)
     assert nothing.sentences[-1] == "12 lines of code"
+
+
+@pytest.mark.parametrize(("rungs", "found"), [(len(RUNGS), ["first", "later"]), (10, [])])
+def test_a_training_step_is_measured_where_a_package_has_a_gradient(rungs, found, tmp_path):
+    program = (
+        "import importlib.util, sys, myjax\n"
+        "spec = importlib.util.spec_from_file_location('from_scratch', sys.argv[1])\n"
+        "module = importlib.util.module_from_spec(spec)\n"
+        "spec.loader.exec_module(module)\n"
+        "print(sorted(name for name, seconds in module.training(myjax).items() if 0 < seconds < 60))\n"
+    )
+    (tmp_path / "myjax.py").write_text(prefix(FIRST, f"{min(rungs, 18):02}"), encoding="utf-8")
+    (tmp_path / "xla.py").write_bytes(machine_file().read_bytes())
+    script = pathlib.Path(jitkit.bench.__file__).with_name("from_scratch.py")
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(script)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ast.literal_eval(done.stdout) == found
 
 
 def test_the_programs_of_the_tutorials_run_on_the_solution_and_not_on_half_of_it(tmp_path, kept):

@@ -1,8 +1,8 @@
 """a package -> times, as JSON: run as a script, `python from_scratch.py FOLDER NAME MACHINE`, or `... jax`
 
 It measures tracing and lowering of a chain of a few hundred equations, per equation, and a warm call of the compiled program. Each is
-the best of several rounds, because a disturbance only adds time. It also runs the race of rung 23: six programs by the package's own
-compiler, by XLA and by numpy.
+the best of several rounds, because a disturbance only adds time. It also measures a training step of two layers, the first and a later
+one, and runs the race of rung 23: six programs by the package's own compiler, by XLA and by numpy.
 """
 
 from __future__ import annotations
@@ -46,10 +46,35 @@ def best(action: Callable[[], Any], times: int = 1) -> float:
 def of_package(jk: Any) -> dict[str, Any]:
     """Measure a package that has `lower` and `jit`."""
     x = jk.numpy.asarray(np.ones(8, np.float32))
-    found = {"lower": best(lambda: jk.lower(chain, x)) / EQUATIONS}
+    found: dict[str, Any] = {"lower": best(lambda: jk.lower(chain, x)) / EQUATIONS}
     f = jk.jit(lambda x: x * 2.0 + 1.0)
     y = f(f(x))
-    return found | {"call": best(lambda: f(y), _CALLS), "every call": every_call(jk), "race": race(jk)}
+    found |= {"call": best(lambda: f(y), _CALLS), "training": training(jk)}
+    return found | {"every call": every_call(jk), "race": race(jk)}
+
+
+def training(jk: Any) -> dict[str, float]:
+    """Return the seconds of the first step of a training, two layers of 64 by `jit` and `grad`, and of a later one; nothing for a package
+    that has no `grad` yet.
+    """
+    n, rng = jk.numpy, np.random.default_rng(0)
+    x, y, *weights = (n.asarray(rng.normal(size=(64, 64)).astype(np.float32)) for _ in range(4))
+
+    def loss(weights: Any, x: Any, y: Any) -> Any:
+        apart = n.tanh(x @ weights[0]) @ weights[1] - y
+        return n.sum(apart * apart)
+
+    def step(weights: Any, x: Any, y: Any) -> Any:
+        return [w - 0.001 * g for w, g in zip(weights, jk.grad(loss)(weights, x, y), strict=True)]
+
+    try:
+        compiled = jk.jit(step)
+        start = time.perf_counter()
+        np.asarray(compiled(weights, x, y)[0])
+        first = time.perf_counter() - start
+        return {"first": first, "later": best(lambda: np.asarray(compiled(weights, x, y)[0]), 50)}
+    except Exception:  # it is not there yet: whatever a learner's package says
+        return {}
 
 
 def every_call(jk: Any) -> list[float]:
@@ -151,14 +176,14 @@ def race(jk: Any) -> dict[str, dict[str, float]]:
     return found
 
 
-def of_jax() -> dict[str, float]:
+def of_jax() -> dict[str, Any]:
     """Measure the same of JAX."""
     jax: Any = importlib.import_module("jax")
     x = jax.numpy.ones(8, np.float32)
-    found = {"lower": best(lambda: jax.jit(functools.partial(chain)).lower(x).as_text()) / EQUATIONS}
+    found: dict[str, Any] = {"lower": best(lambda: jax.jit(functools.partial(chain)).lower(x).as_text()) / EQUATIONS}
     f = jax.jit(lambda x: x * 2.0 + 1.0)
     y = f(f(x))
-    return found | {"call": best(lambda: f(y), _CALLS)}
+    return found | {"call": best(lambda: f(y), _CALLS), "training": training(jax)}
 
 
 def main(arguments: list[str]) -> int:

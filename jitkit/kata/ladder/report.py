@@ -73,6 +73,12 @@ class Abilities(NamedTuple):
                     times = _rounded(self.mine[name] / self.jax[name])
                     beside = f"; jax {_rounded(self.jax[name] * 1e6)} µs: {times} times that"
                 found.append(f"{what}: {_rounded(self.mine[name] * 1e6)} µs{beside}")
+        steps = [(row or {}).get("training", {}) for row in (self.mine, self.jax)]
+        if steps[0]:
+            of_each = [
+                f"{_rounded(s['later'] * 1e6)} µs (the first {_rounded(s['first'] * 1e3)} ms)" for s in steps if s
+            ]
+            found.append("; jax ".join([f"a training step of two layers: {of_each[0]}", *of_each[1:]]))
         if self.calls:
             found.append(
                 f"{len(self.calls)} calls, {len(self.misses)} of them longer than a millisecond; the longest took "
