@@ -96,6 +96,11 @@ class Equation:
         return str(self.eqn.primitive.name)
 
     @property
+    def size(self) -> int:
+        """How many elements its results have."""
+        return sum(getattr(var.aval, "size", 0) for var in self.eqn.outvars)
+
+    @property
     def results(self) -> str:
         """The types of its results: `f32[3] f32[]`."""
         return " ".join(

@@ -205,6 +205,9 @@ class _Fates:
                 )
                 return self._told("removed", "duplicate", words, like=twin)
         if equation.constant and (equation.why_constant or all_behind(self._equations, number) <= self.gone):
+            counted, at = made_of.counted(number, self._readers.get(number, ()), self._named, self._links)
+            if counted:
+                return self._told("rewritten", "rewritten", f"is now an iota, {at[1]}", row=at) if at else None
             why = equation.why_constant or "it depends on no argument"
             return self._told("removed", "constant", f"constant folded: {why}, and was computed by the compiler")
         return None
@@ -213,7 +216,7 @@ class _Fates:
         """Return the instruction that does an equation's work on its operands, under a neighbour's name."""
         for opcode in self._wrote.get(number, set()) - _ARRANGING - OPERANDS:
             for each in _PRODUCTS.get(opcode, {opcode}):
-                for at in self._alike.get((each, _size(self._equations[number])), [])[:_MOST_CANDIDATES]:
+                for at in self._alike.get((each, self._equations[number].size), [])[:_MOST_CANDIDATES]:
                     if self._reads_the_same(at, number):
                         return at
         return None
@@ -246,7 +249,7 @@ class _Fates:
                     continue
                 for each in passed:
                     instruction = self._data.at[each]
-                    if instruction.opcode in self._can_be(number) and elements_of(instruction.type) == _size(equation):
+                    if instruction.opcode in self._can_be(number) and elements_of(instruction.type) == equation.size:
                         how = _MERELY_MOVED.get(instruction.opcode, f"a {instruction.opcode} without its name")
                         return self._told("renamed", "renamed", f"is now {each[1]}: {how}", row=each)
                 reader = self._data.at[at]
@@ -269,7 +272,7 @@ class _Fates:
     def _guess(self, number: int) -> dict[str, Any]:
         equation = self._equations[number]
         for opcode in self._wrote.get(number, set()) - OPERANDS or self._wrote.get(number, set()):
-            for at in self._alike.get((opcode, _size(equation)), [])[:_MOST_CANDIDATES]:
+            for at in self._alike.get((opcode, equation.size), [])[:_MOST_CANDIDATES]:
                 lines = {self._equations[each].place for each in self._links.exact.get(at, ())}
                 numbers = self._links.own.get(at, ())
                 is_a_loop_s = bool(numbers) and all(
@@ -393,7 +396,3 @@ class _Fates:
     def _lines_of(self, at: Key) -> str:
         numbers = self._links.own.get(at, [])
         return f" ({self._line(numbers[0])})" if numbers else ""
-
-
-def _size(equation: Equation) -> int:
-    return sum(getattr(var.aval, "size", 0) for var in equation.eqn.outvars)
