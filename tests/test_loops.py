@@ -11,6 +11,7 @@ import textwrap
 import threading
 import time
 
+import jax
 import numpy as np
 import pytest
 from loops_programs import program
@@ -20,6 +21,7 @@ import jitkit as jk
 import jitkit.numpy as jnp
 from jitkit import lax
 from jitkit.base import config, stage_log
+from jitkit.loops import native
 from jitkit.loops.source import write
 
 F32 = np.float32
@@ -264,6 +266,40 @@ def test_a_broadcast_is_not_stored():
     assert (source.workspace, text.count("LOOP loop")) == (64, 1)
 
 
+def test_the_memory_of_a_large_result_is_used_again_once_nobody_holds_it():
+    f, x = jk.jit(lambda x: x + 1, backend="c"), jnp.zeros(100_000)
+
+    def address(result):
+        return np.asarray(result).ctypes.data
+
+    first = f(x)
+    where, view = address(first), np.asarray(first)[::1000]
+    del first
+    second = f(x)
+    assert address(second) != where  # since a view is left
+    np.testing.assert_array_equal(view, np.ones(100, F32))
+    del view
+    third = f(second)
+    assert address(third) == where
+    np.testing.assert_array_equal(np.asarray(second)[::1000], np.ones(100, F32))
+    np.testing.assert_array_equal(np.asarray(third)[::1000], np.full(100, 2, F32))
+
+
+def test_results_that_others_still_read_keep_their_memory():
+    """XLA reads ours while we go on; numpy, `jax` and DLPack hold it."""
+    f, g = jk.jit(lambda x: x * 2, backend="c"), jk.jit(lambda x: jnp.cumsum(jnp.sin(x)))
+    x = jnp.arange(100_000, dtype=F32)
+    sums = [g(f(x + i)) for i in range(8)]
+    held = [(np.from_dlpack(f(x + i)), jax.numpy.asarray(f(x + i))) for i in range(8)]
+    for _ in range(4):
+        f(x)
+    numbers = np.arange(100_000, dtype=F32)
+    for i, (found, both) in enumerate(zip(sums, held, strict=True)):
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(g((numbers + i) * 2)))
+        for one in both:
+            np.testing.assert_array_equal(np.asarray(one), (numbers + i) * 2)
+
+
 # --- the surface ------------------------------------------------------------------------------------------------
 
 
@@ -368,6 +404,20 @@ def test_a_compiler_that_fails_is_quoted_with_the_lines_of_c_and_of_python(tmp_p
     assert "error: out of registers" in said
     assert re.search(r"line \d+ of the C text:\n  f32 w\d+ = .*\nwhich is for mul test_loops\.py:\d+", said)
     np.testing.assert_allclose(np.asarray(f(MATRIX)), np.sin(MATRIX) * 9.5, rtol=1e-5)  # nothing is left of the failure
+
+
+def test_a_compiler_without_libgcc_links_as_it_is_used_to(tmp_path):
+    script, real = tmp_path / "cc.py", native.command()
+    script.write_text(
+        textwrap.dedent(f"""
+        import subprocess, sys
+        if "-lgcc" in sys.argv: sys.exit("cannot find -lgcc")
+        sys.exit(subprocess.call({real!r} + sys.argv[1:]))
+        """)
+    )
+    with config.override(cc=f"{sys.executable} {script}"):
+        found = jk.jit(lambda x: jnp.sin(x) * 10.5, backend="c")(MATRIX)
+    np.testing.assert_allclose(np.asarray(found), np.sin(MATRIX) * 10.5, rtol=1e-5)
 
 
 def test_the_disk_cache_keeps_machine_code(tmp_path):

@@ -2,7 +2,8 @@
 
 Runs our programs through the same interface as XLA's: `execute_sharded` takes the inputs' buffers, and returns an
 object that gives the results' buffers. The workspace of a call is kept for the next one; concurrent threads have one
-each, and the GIL is released meanwhile.
+each, and the GIL is released meanwhile. So is the memory of a large result, once nothing holds the result any more: the
+system clears memory that it hands out anew, which takes as long as writing it (SELU of 10**6 numbers: 1.4 ms, not 1.0).
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +22,9 @@ from .. import runtime
 from ..core import ShapedArray
 from . import native
 from .source import Source
+
+_LEAST, _MOST = 1 << 18, 1 << 28  # bytes of a result whose memory is kept: what is smaller, malloc keeps itself
+_SPARE = 2  # how much of it: as many results of a kind as usually die while one is made
 
 
 class MemoryStats(NamedTuple):
@@ -54,13 +59,14 @@ class Loaded:
         self._workspace = source.workspace
         self._run = native.loaded(library)
         self._free: list[np.ndarray[Any, Any]] = []
+        self._spare: list[list[np.ndarray[Any, Any]]] = [[] for _ in self._out_avals]
         self._pointers = ctypes.c_void_p * max(len(self._in_avals), 1), ctypes.c_void_p * max(len(self._out_avals), 1)
 
     def execute_sharded(self, buffers: Sequence[runtime.Buffer]) -> Results:
         """Run on buffers that are on this machine's processor."""
         of_ins, of_outs = self._pointers
         ins = of_ins(*[runtime.address(buffer) for buffer in buffers])
-        outs = [runtime.aligned(aval.shape, aval.dtype) for aval in self._out_avals]
+        outs = [_memory(aval, spare) for aval, spare in zip(self._out_avals, self._spare, strict=True)]
         try:
             work = self._free.pop()
         except IndexError:
@@ -84,6 +90,28 @@ class Loaded:
         """Return the memory that the program takes."""
         ins, outs = (sum(a.size * a.dtype.itemsize for a in avals) for avals in (self._in_avals, self._out_avals))
         return MemoryStats(ins, outs, self._workspace, self._code_size)
+
+
+def _memory(aval: ShapedArray, spare: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """Return memory for a result: that of an earlier one, if there is some to spare. Every view of it holds a lease, and when
+    the last one is gone, the memory is to spare again.
+    """
+    size = aval.size * aval.dtype.itemsize
+    if not _LEAST <= size <= _MOST:
+        return runtime.aligned(aval.shape, aval.dtype)
+    runtime.let_go()
+    try:
+        block = spare.pop()
+    except IndexError:
+        block = runtime.aligned((size,), np.dtype(np.uint8))
+    lease = (ctypes.c_char * size).from_address(block.ctypes.data)
+    weakref.finalize(lease, _keep, block, spare).atexit = False
+    return np.frombuffer(memoryview(lease), aval.dtype).reshape(aval.shape)
+
+
+def _keep(block: np.ndarray[Any, Any], spare: list[np.ndarray[Any, Any]]) -> None:
+    if len(spare) < _SPARE:
+        spare.append(block)
 
 
 class Results:

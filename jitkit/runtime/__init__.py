@@ -42,6 +42,7 @@ from .buffers import dlpack_device as dlpack_device
 from .buffers import from_dlpack as from_dlpack
 from .buffers import is_buffer as is_buffer
 from .buffers import key_of_buffer as key_of_buffer
+from .buffers import let_go as let_go
 from .buffers import put as put
 from .compiling import avals_of_results as avals_of_results
 from .compiling import compile_text as compile_text

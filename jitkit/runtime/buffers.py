@@ -154,6 +154,11 @@ def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
 _LINE = 64  # bytes: XLA uses memory with this alignment without a copy
 
 
+def let_go() -> None:
+    """Let go of the memory of buffers that are gone: jaxlib keeps what they were made of until its next call, or this."""
+    gate().ext.collect_garbage()
+
+
 def address(buffer: Buffer) -> int:
     """Return the address of a CPU buffer's elements, after waiting for them."""
     buffer.block_until_ready()
