@@ -86,13 +86,13 @@ class Limits(NamedTuple):
 
 
 class Time:
-    """The time that something in a worker may take. It stands still while what is run there could run, and has no processor: a machine
-    that is busy costs nobody a point.
+    """The time that something in a worker may take. It stands still while the worker could run but has no processor, so that a busy
+    machine costs nobody a point.
 
     Args:
       seconds: by the clock.
       computes: of a processor.
-      own: whether it is the worker itself that works, and not what it has started.
+      own: whether the worker itself works, and not what it has started.
     """
 
     def __init__(self, worker: Worker, seconds: float, computes: float = math.inf, own: bool = True) -> None:
@@ -103,7 +103,7 @@ class Time:
         self.before = worker.zygote.look(worker.pid, True) if own and worker.loaded else (0.0, 0.0)
 
     def is_ready(self, reads: Any = None, writes: Any = None) -> bool:
-        """Wait for something to be read from or written to; False where the time is over."""
+        """Wait until something can be read or written; False if the time is over."""
         asked = ([reads] if reads is not None else []), ([writes] if writes is not None else []), list[Any]()
         while True:
             left = self.look - (time.monotonic() - self.began)
@@ -113,7 +113,7 @@ class Time:
                 return False
 
     def goes_on(self) -> bool:
-        """Look how what is run there does: whether there is time left."""
+        """Look at the worker's use of the processor, and say whether there is time left."""
         spent = time.monotonic() - self.began
         used, waited = self.worker.zygote.look(self.worker.pid, self.own)
         self.waited = min(spent, max(self.waited, waited - self.before[1]))
@@ -350,7 +350,7 @@ class Zygote:
         return worker
 
     def look(self, pid: int, own: bool) -> tuple[float, float]:
-        """How long a worker, or without its `own` what it has started, has had a processor, and how long it waited for one, so far."""
+        """Return how long a worker, or without `own` what it has started, has had a processor so far, and how long it waited for one."""
         with contextlib.suppress(OSError):
             self.control.sendall(json.dumps({"do": "look", "pid": pid, "own": own}).encode())
         answer = self.line()

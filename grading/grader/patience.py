@@ -15,21 +15,23 @@ from typing import Any
 
 
 class Clock(threading.local):
-    """The seconds of this thread's submission: they stand still (`forgive`) while it waits for what is no fault of the student's."""
+    """Counts the seconds of this thread's submission. It stands still (`forgive`) while the thread waits for something that is not the
+    student's fault.
+    """
 
     forgiven = 0.0
 
     def now(self) -> float:
-        """By the monotonic clock, but for what was forgiven."""
+        """Return the monotonic clock without the forgiven seconds."""
         return time.monotonic() - self.forgiven
 
     def forgive(self, seconds: float) -> None:
-        """Let these not count."""
+        """Do not count these seconds."""
         self.forgiven += seconds
 
     @contextlib.contextmanager
     def stands(self, entering: contextlib.AbstractContextManager[Any] | None = None) -> Iterator[None]:
-        """Nothing of what is done in the block counts; or, with something to be entered, nothing of the wait for that."""
+        """Do not count the time of the block; with a context to enter, do not count the wait for that."""
         began = self.now()
         with contextlib.ExitStack() as entered:
             try:

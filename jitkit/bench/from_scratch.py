@@ -142,8 +142,8 @@ def in_turns(turns: int, body: Callable[[Any], Any], x: Any) -> Any:
 
 
 def race(jk: Any) -> dict[str, dict[str, float]]:
-    """Of each program: passes over memory and bytes of the package's own compiler, and seconds of all three. What has no compiler of its
-    own, or refuses a program, does not run it.
+    """Return, for each program, passes over memory and bytes of the package's own compiler, and the seconds of all three. A package
+    without a compiler, or whose compiler refuses a program, does not run it.
     """
 
     def seconds(f: Callable[[Any], Any], x: Any) -> float:

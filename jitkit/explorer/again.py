@@ -15,7 +15,7 @@ _ARRANGES = frozenset({"copy", "transpose", "reshape", "slice", "reverse", "conc
 
 
 def computed_again(links: Links) -> dict[str, int]:
-    """By number of equation: in how many kernels it is computed, where that is more than one."""
+    """Return, for each equation that several kernels compute, how many do."""
     places: dict[tuple[int, str, str], set[str]] = {}
     for at, numbers in links.own.items():
         instruction = links.data.at[at]

@@ -110,7 +110,7 @@ class Equation:
 
 
 def all_behind(equations: Sequence[Equation], number: int) -> set[int]:
-    """The equations that one is made of, however far behind it."""
+    """Return the equations that one depends on, directly or through others."""
     found: set[int] = set()
     waiting = [number]
     while waiting:

@@ -169,8 +169,8 @@ def operands_of_several(
 def spread_behind(
     equations: Sequence[Equation], wrote: Mapping[int, Collection[str]], gone: Collection[int], links: Links
 ) -> dict[Key, list[int]]:
-    """By broadcast: the equation of its name and what reads that, where XLA has put the spreading behind the operation of the latter,
-    whose other operands are spread, too. One broadcast is there for those of all operands then, and has the name of one.
+    """Return, for each broadcast that XLA has put behind an operation whose other operands are spread, too, its own equation and the
+    readers of that. One broadcast then serves all operands, and has the name of one.
     """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():

@@ -1,9 +1,9 @@
 """a learner's functions -> code for the functions of a jitkit that is imported already
 
-To import jitkit takes longer than most checks. A process that waits imports it with the reference's functions, and puts a learner's code
-in their place afterwards (`function.__code__ = code`): decorators, registries and other modules hold the functions, and see what was put
-there. That comes to the same as splicing before the import (`splice`), but for functions that are called while jitkit is imported
-(`Ahead` notices these), and for what an exchange of code cannot say, where `patch` is None.
+Importing jitkit takes longer than most checks. A process that waits imports it with the reference's functions, and exchanges their code
+for a learner's afterwards (`function.__code__ = code`): decorators, registries and other modules hold the functions, and so see the new
+code. The result is the same as with splicing before the import (`splice`), except for functions that are called while jitkit is imported
+(`Ahead` notices these), and for what an exchange of code cannot express, for which `patch` returns None.
 
 The grader does the same with holes in the place of the reference's functions (`grading.grader.holes`).
 """
@@ -45,7 +45,7 @@ _HAS_DOCSTRING = 0x4000000  # of Python 3.14
 
 
 class Ahead:
-    """jitkit as it was imported by `load`, whose functions take a learner's code.
+    """A jitkit that `load` has imported, whose functions take a learner's code.
 
     Args:
       package: the name of the folder `.../jitkit`.
@@ -71,8 +71,8 @@ class Ahead:
             self.called[id(frame.f_code)] = frame.f_code
 
     def put(self, submission: Submission) -> bool:
-        """Put the functions of a submission in place, but those of modules that are still to be imported. False, with nothing done, where
-        that would not come to the same as splicing.
+        """Put the functions of a submission in place, except those of modules that are still to be imported. False, with nothing done,
+        if the result would differ from splicing.
 
         Raises:
           SpliceError: as splicing does.
@@ -93,7 +93,7 @@ class Ahead:
         return True
 
     def function(self, target: Target) -> FunctionType | None:
-        """The one function that a target names; None where it was called already, or where there are several."""
+        """Return the only function that a target names; None if it was called already, or if there are several."""
         module: Any = sys.modules[target.module]
         node = reference_function(target).node
         line = min(part.lineno for part in (node, *node.decorator_list))
@@ -108,7 +108,7 @@ def _place(code: CodeType) -> tuple[str, str, int]:
 
 
 def docstring_of(code: CodeType) -> str | None:
-    """The docstring of a function with this code."""
+    """Return the docstring of a function with this code."""
     has_one = sys.version_info < (3, 14) or code.co_flags & _HAS_DOCSTRING
     first = code.co_consts[0] if has_one and code.co_consts else None
     return first if isinstance(first, str) else None
@@ -117,8 +117,9 @@ def docstring_of(code: CodeType) -> str | None:
 def prepared(
     request: dict[str, Any], submission: Submission, package: pathlib.Path, known: dict[tuple[Any, ...], CodeType]
 ) -> Ahead | None:
-    """jitkit, imported before the functions of a request (`Ahead`); None where these have to be there first. Code that is spliced
-    before its module is imported is added to `known`. Of other exercises, what is called at import is put in place before.
+    """Import jitkit before the functions of a request (`Ahead`), and return it; None if the functions must be there first. Code that is
+    spliced before its module is imported is added to `known`. Other exercises' functions that the import calls are put in place
+    before.
 
     Raises:
       SpliceError: as splicing does.
@@ -158,7 +159,7 @@ def import_jitkit(request: dict[str, Any]) -> None:
 
 
 def function_code(module: CodeType, target: Target, path: str, line: int) -> CodeType | None:
-    """The code of a function in that of its module: of this name, from this line of this file."""
+    """Return the code of a function from its module's code: of this name, at this line of this file."""
     return next(
         (c for c in _codes(module) if (c.co_qualname, c.co_filename, c.co_firstlineno) == (target.name, path, line)),
         None,
@@ -173,8 +174,8 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
-    """What is put in the place of functions: `functions`, code by target, after `helpers`, code to be run in modules.
-    None where that would not come to the same as splicing, or splicing would refuse it.
+    """Return what replaces functions: `functions`, code by target, and `helpers`, code that runs in modules first. None if the result
+    would differ from splicing, or splicing would refuse it.
 
     Raises:
       SpliceError: a helper has a name that the module uses.
@@ -208,7 +209,7 @@ def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
 
 
 def _compiled(function: Function, target: Target, path: str, flags: int) -> CodeType:
-    """The code of a function, in classes of the names that its own stands in."""
+    """Compile a function inside of classes with the names of its own, and return its code."""
     node: ast.stmt = function
     for name in reversed(target.path[:-1]):
         node = ast.copy_location(ast.ClassDef(name, [], [], [node], []), function)
@@ -221,7 +222,7 @@ def _compiled(function: Function, target: Target, path: str, flags: int) -> Code
 
 
 def _parameters(function: Function) -> str:
-    """Names, kinds and default values."""
+    """Return names, kinds and default values of parameters."""
     args = function.args
     several = [[arg.arg for arg in kind] for kind in (args.posonlyargs, args.args, args.kwonlyargs)]
     rest = [arg and arg.arg for arg in (args.vararg, args.kwarg)]
@@ -231,7 +232,7 @@ def _parameters(function: Function) -> str:
 
 @functools.lru_cache(maxsize=64)
 def flags_of_module(source: str) -> int:
-    """The compiler's flags of a module: what it imports from the future."""
+    """Return the compiler flags of a module's imports from `__future__`."""
     imports = [n for n in tree_of(source).body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
     names = {alias.name for node in imports for alias in node.names}
     return functools.reduce(int.__or__, (getattr(__future__, name).compiler_flag for name in names), 0)

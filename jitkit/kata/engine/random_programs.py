@@ -51,15 +51,14 @@ def hurry(seconds: float) -> None:
 def random_programs(
     jk: Any, rng: Any, write: Writer, count: int, graded: int = GRADED, by_numpy: bool = True, types: bool = False
 ) -> list[Ran]:
-    """So many programs of a writer, each with its result, or with the error that it ends in. NotImplementedError is what a function
-    raises that is still to be written, and ends all of them.
+    """Return `count` programs of a writer, each with its result, or with the error that it ends in. The NotImplementedError of a
+    function that is still to be written ends all of them.
 
     Args:
-      rng: a `numpy.random.Generator`; or `Choices`, and then the one program is written that they are; or the text of one.
-      count, graded: how many at most, for a learner who has saved, and in grading, where a course leaves it at `GRADED`.
+      rng: a `numpy.random.Generator`; or `Choices`, for the one program that they make; or the text of one.
+      count, graded: how many at most, for a learner who has saved, and in grading, if the course leaves it at `GRADED`.
       types: whether weak types of results count, too.
-      by_numpy: whether the last expression is a call that is traced, and computed by numpy, with no compiler; if not, it is run as
-        it is.
+      by_numpy: whether the last expression is a call to be traced, and computed by numpy without a compiler; if not, it runs as it is.
     """
     evaluate = functools.partial(_traced, jk, types) if by_numpy else functools.partial(_as_it_is, jk)
     if isinstance(rng, str):

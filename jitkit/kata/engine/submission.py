@@ -157,7 +157,7 @@ class Submission:
         return {target.module for target in self.functions}
 
     def without(self, modules: Container[str]) -> Submission:
-        """The functions that go into other modules than these."""
+        """Return the functions that do not go into these modules."""
         return Submission({target: file for target, file in self.functions.items() if target.module not in modules})
 
     def key(self, module: str) -> tuple[Any, ...]:
