@@ -201,6 +201,8 @@ PROGRAMS = {
     "a traced size": (lambda lib, jnp: lib.jit(lambda n: jnp.zeros(n))(3), "jit(f, static_argnames='n')"),
     "a text": (lambda lib, jnp: lib.jit(without_i)("relu"), "jit(without_i, static_argnames='carry')"),
     "two lengths": (lambda lib, jnp: jnp.ones(3) + jnp.ones(4), "two sizes must be equal, or one of them 1"),
+    "a dict of axes": (lambda lib, jnp: lib.vmap(lambda d: d["a"], in_axes={"a": 0})({"a": jnp.ones(3)}), "in_axes=({'a': 0},)"),
+    "jacobian by integers": (lambda lib, jnp: lib.jacfwd(lambda x: x * 2)(jnp.arange(3)), "x.astype(float)"),
     "a list added": (lambda lib, jnp: jnp.ones(3) + [1, 2, 3], "Make the list or tuple an array"),
     "a tree scaled": (lambda lib, jnp: jnp.ones(3) * {"a": 1}, "jax.tree.map"),
 }  # fmt: skip

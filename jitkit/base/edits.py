@@ -118,7 +118,7 @@ SCANNED = (
 )
 
 FLOAT_INPUT = (
-    "\n`grad` differentiates with respect to real numbers: write `3.0` instead of `3`, or `x.astype(float)`. "
+    "\nDerivatives are taken with respect to real numbers: write `3.0` instead of `3`, or `x.astype(float)`. "
     "`argnums` says which argument it is."
 )
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
-from ..base import traceback_util
+from ..base import edits, traceback_util
 from ..base.jax_version import since
 from ..base.util import wraps
 from ..core import dtypes
@@ -83,6 +83,7 @@ def _check_forward_input(x: Any, holomorphic: bool) -> None:
             f"jacfwd requires real-valued inputs (input dtype that is a sub-dtype of np.floating), but got {dtype.name}. For "
             "holomorphic differentiation, pass holomorphic=True. For differentiation of non-holomorphic functions involving "
             "complex inputs or integer inputs, use jax.jvp directly."
+            f"{edits.FLOAT_INPUT if np.dtype(dtype).kind in 'iub' else ''}"
         )
 
 

@@ -81,6 +81,11 @@ def vmap(
         raise TypeError(
             "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed to "
             f"the function, but got {in_axes}."
+            + (
+                f"\nWrite a tuple with an entry for each argument: in_axes=({in_axes},)."
+                if type(in_axes) is dict
+                else ""
+            )
         )
     for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
         if any(type(axis) is not int for axis in tree_leaves(axes)):
