@@ -370,16 +370,36 @@ def lets_go(jk, rng):
 @check(
     "02.4",
     "Too few values, or too many, are a TypeError that says how many there should be; of constants, too.",
-    against=["who calls it counts"],
+    against=["who calls it counts", "a constant too few makes up for an argument too many"],
 )
 def too_few_values(jk, rng):
     table = vector(rng, 3)
     program = jk.make_jaxpr(lambda x, y: x + y * table)(1.0, 2.0)
     calls = [([table], (1.0,)), ([table], (1.0, 2.0, 3.0)), ([], (1.0, 2.0)), ([table, table], (1.0, 2.0))]
+    calls += [([], (table, 1.0, 2.0)), ([table, 1.0], (2.0,))]
     return [
         raised(jk.jaxpr.eval_jaxpr, program, consts, *args, parts=["2" if len(consts) == 1 else "1"])
         for consts, args in calls
     ]
+
+
+@check(
+    "02.4",
+    "Every equation is run, also one whose results nobody reads: it may have an effect.",
+    against=["what nobody reads need not be run"],
+)
+def effects_happen(jk, rng):
+    x, seen = vector(rng), []
+
+    def f(x, y):
+        jk.debug.callback(lambda *values: seen.append([np.asarray(value) for value in values]), x * 2, y)
+        jk.debug.callback(lambda: seen.append("nothing"))
+        return x - y
+
+    program = jk.make_jaxpr(f)(x, x)
+    result = jk.jaxpr.eval_jaxpr(program, program.consts, x, 3 * x)
+    jk.effects_barrier()
+    return result, sorted(seen, key=len)
 
 
 # --- 02.5 Three laws ----------------------------------------------------------------------------------------------
@@ -553,16 +573,26 @@ def one_of_two_results(jk, rng):
     return jk.jaxpr.dce_jaxpr(program, True)
 
 
-@check("02.6", "An inner program loses what nobody needs, too.", against=["an equation is kept whole or dropped"])
+@check(
+    "02.6",
+    "An inner program loses what nobody needs, too; also one that has an effect.",
+    against=["an equation is kept whole or dropped", "an effect keeps all of its equation"],
+)
 def inner_programs(jk, rng):
     inner = jk.jit(lambda x, y: (jk.numpy.sin(x), jk.numpy.cos(y)))
     program = jk.make_jaxpr(lambda x, y: inner(x, jk.numpy.exp(y))[0])(vector(rng), vector(rng))
     dead_inside = jk.jit(lambda x, y: (jk.numpy.sin(x), jk.numpy.cos(y))[0])
     one_result = jk.make_jaxpr(lambda x, y: dead_inside(x, jk.numpy.exp(y)))(vector(rng), vector(rng))
-    return jk.jaxpr.dce_jaxpr(program, True), jk.jaxpr.dce_jaxpr(one_result, True)
+    with_effect = jk.jit(lambda x, y: (jk.debug.print("{}", x), jk.numpy.sin(x), jk.numpy.cos(y))[1:])
+    printed = jk.make_jaxpr(lambda x, y: with_effect(x, jk.numpy.exp(y))[0])(vector(rng), vector(rng))
+    return [jk.jaxpr.dce_jaxpr(each, True) for each in (program, one_result, printed)]
 
 
-@check("02.6", "The live variables are returned, too: the outputs, and what the remaining equations read.")
+@check(
+    "02.6",
+    "The live variables are returned, too, as a set: the outputs, and what the remaining equations read.",
+    against=["the outputs can be gone through again and again", "a list is as good as a set"],
+)
 def all_that_lives(jk, rng):
     def f(x, y):
         a, b = jk.numpy.sin(x), jk.numpy.cos(y)
@@ -572,7 +602,8 @@ def all_that_lives(jk, rng):
     variables = [*program.invars, *(var for eqn in program.eqns for var in eqn.outvars)]
     found = []
     for outputs in ([program.outvars[0]], program.outvars[1:], [program.invars[1]], []):
-        left, live = jk.jaxpr.pruning.live_equations(program.eqns, outputs)
+        left, live = jk.jaxpr.pruning.live_equations(program.eqns, iter(outputs))  # any iterable
+        assert isinstance(live, set), f"the live variables are a set, and here they are a {type(live).__name__}"
         found.append(([e.primitive.name for e in left], [v in live for v in variables], len(live)))
     inner = jk.jit(lambda x, n: (x * n, x))
     call = jk.make_jaxpr(lambda x: inner(x, 2.0)[0])(vector(rng))  # with a literal among its operands

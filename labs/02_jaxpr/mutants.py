@@ -226,6 +226,21 @@ edit(
 )
 edit(
     "02.4",
+    "a constant too few makes up for an argument too many",
+    "What if somebody gives all values as arguments, and no constants?",
+    "len(consts) != len(jaxpr.constvars) or len(args) != len(jaxpr.invars)",
+    "len(consts) + len(args) != len(jaxpr.constvars) + len(jaxpr.invars)",
+)
+edit(
+    "02.4",
+    "what nobody reads need not be run",
+    "Does a print have a result that somebody reads?",
+    "        results = eqn.perform(",
+    "        if set(eqn.outvars) <= set(dead):\n            for var in set(dead) - set(eqn.outvars):\n"
+    "                del env[var]\n            continue\n        results = eqn.perform(",
+)
+edit(
+    "02.4",
     "a value stays until the end",
     "A program of a thousand equations, each with a result of a gigabyte: how many are kept?",
     "            del env[var]",
@@ -321,6 +336,49 @@ edit(
     "return left[::-1], live",
     "return left, live",
 )
+edit(
+    "02.6",
+    "a list is as good as a set",
+    "What does the signature say of the live variables?",
+    "return left[::-1], live",
+    "return left[::-1], list(live)",
+)
+
+
+@mutant(
+    "02.6", "an effect keeps all of its equation", "What does the rule of `jit` say of an inner program that prints?"
+)
+def keeps_effects_whole(eqns, outputs):
+    live = set(outputs)
+    left = []
+    for eqn in reversed(eqns):
+        rule = dce_rules.get(eqn.primitive, keep_or_drop)
+        needed, rest = rule([var in live for var in eqn.outvars], eqn)
+        if eqn.effects:
+            needed, rest = [True] * len(eqn.invars), eqn
+        live.update(x for x, kept in zip(eqn.invars, needed, strict=True) if kept and isinstance(x, Var))
+        if rest is not None:
+            left.append(rest)
+    return left[::-1], live
+
+
+@mutant(
+    "02.6",
+    "the outputs can be gone through again and again",
+    "`outputs` is any iterable. What is left of a generator when you have looked for one variable in it?",
+)
+def goes_through_outputs_again(eqns, outputs):
+    live = set()
+    left = []
+    for eqn in reversed(eqns):
+        rule = dce_rules.get(eqn.primitive, keep_or_drop)
+        needed, rest = rule([var in live or var in outputs for var in eqn.outvars], eqn)
+        live.update(x for x, kept in zip(eqn.invars, needed, strict=True) if kept and isinstance(x, Var))
+        if rest is not None:
+            left.append(rest)
+    return left[::-1], live | set(outputs)
+
+
 edit(
     "02.6",
     "all outputs are of interest",
