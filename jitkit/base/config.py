@@ -203,8 +203,8 @@ def override(**values: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def named_axis(name: Hashable, size: int) -> Iterator[None]:
-    """In the block, `lax.psum` and other collectives know an axis of this name and size, in addition to outer ones;
-    none is added if the name is None.
+    """Make an axis of this name and size known to `lax.psum` and other collectives in the block, in addition to outer
+    ones; with the name None, add none.
     """
     if name is None:
         yield

@@ -149,7 +149,7 @@ _ROOMS = "numpy", "nn", "random", "lax", "numpy.linalg"
 
 
 def about_attribute(name: str) -> str:
-    """What to write instead of `x.name`, on a line of its own; empty where nothing is known."""
+    """Return what to write instead of `x.name`, on a line of its own; nothing if it is not known."""
     edit = METHODS.get(name, "")
     if f" {name} " in _FUNCTIONS:
         edit = f"It is a function: `jnp.{name}(x)`."
@@ -193,7 +193,7 @@ def mark(array: type) -> None:
 
 
 def about_keyword(error: TypeError) -> str:
-    """What a keyword is called here, where it was given to a function of ours that has it under another name; or empty."""
+    """Return a keyword's name here, if it was given to a function of ours that has it under another name; else nothing."""
     found = re.fullmatch(_UNEXPECTED, str(error).rpartition(".")[2])
     if not found or found[2] not in KEYWORDS:
         return ""

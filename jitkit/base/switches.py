@@ -32,7 +32,7 @@ def checking_leaks() -> AbstractContextManager[None]:
 
 
 def check_tracer_leaks(new_val: bool = True) -> AbstractContextManager[None]:
-    """The same as `checking_leaks`, by the name of the option."""
+    """Do what `checking_leaks` does, under the name of the option."""
     return config.override(check_tracer_leaks=new_val)
 
 

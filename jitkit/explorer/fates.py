@@ -365,7 +365,7 @@ class _Fates:
         if len(asked) == len(reads) and self._data.at[at].opcode not in _COMMUTE:
             pairs = zip(asked, reads, strict=True)
             return any(asked) and all(self._has([operand], origins) for origins, operand in pairs if origins)
-        is_reduced = "reduce" in self._data.at[at].opcode  # it reads where it begins, too
+        is_reduced = "reduce" in self._data.at[at].opcode  # its start value is an operand, too
         return any(asked) and (len(asked) == len(reads) or is_reduced) and all(self._has(reads, o) for o in asked if o)
 
     def _has(self, operands: Iterable[Key], origins: frozenset[int]) -> bool:

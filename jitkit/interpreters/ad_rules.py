@@ -145,7 +145,9 @@ def defjvp(primitive: Primitive, *shares: Share | None) -> None:
 
 
 def defjvp_without_result(primitive: Primitive, *shares: Share | None) -> None:
-    """The same for shares that do not get the result: `share(tangent, *operands, **params)`, as in JAX's `defjvp`."""
+    """Define a JVP rule from shares that do not get the result: `share(tangent, *operands, **params)`, as in JAX's
+    `defjvp`.
+    """
     defjvp(primitive, *[share and _without_result(share) for share in shares])
 
 
@@ -196,7 +198,7 @@ def deflinear(primitive: Primitive, transpose: TransposeRule) -> None:
 
 
 def deflinear_without_operands(primitive: Primitive, transpose: TransposeRule) -> None:
-    """The same for `transpose(ct, **params)`, which does not get the operands, as in JAX's `deflinear`."""
+    """Define a linear primitive by `transpose(ct, **params)`, which does not get the operands, as in JAX's `deflinear`."""
     deflinear(primitive, lambda ct, *operands, **params: transpose(ct, **params))
 
 

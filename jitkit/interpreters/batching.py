@@ -333,7 +333,7 @@ def shifted(axes: Sequence[int], dim: int) -> list[int]:
 
 
 def shifted_by_numpy(axes: Sequence[int], dim: int) -> tuple[Any, ...]:
-    """The same as numpy integers, which a jaxpr shows as `np.int64(1)`: JAX has such in some parameters."""
+    """Return the shifted axes as numpy integers, `np.int64(1)` in a jaxpr, as JAX has them in some parameters."""
     return tuple(np.add(axes, np.greater_equal(axes, dim)))
 
 

@@ -60,24 +60,24 @@ def fingerprint(compiler: tuple[str, ...]) -> str:
 
 
 def compiled(text: str) -> bytes:
-    """Return the library that the compiler makes of a program. JaxRuntimeError with its message, the line of C and the
-    line of Python.
+    """Compile a program, and return its library. JaxRuntimeError, with the compiler's message, the line of C and the line of Python, if
+    that fails.
     """
     libraries: list[tuple[str, ...]] = [("-lm",)]
-    if sys.platform == "linux":  # without what starts a program, and without libc, which is here: a ninth of the time
+    if (
+        sys.platform == "linux"
+    ):  # linking without start-up code and libc, which this process has, takes a ninth of the time
         libraries.insert(0, ("-nostdlib", "-lm", "-lgcc"))
     return _compiled(text, ("-shared", "-fPIC"), "program.so", libraries)
 
 
 def assembly(text: str, flags: Sequence[str] = ()) -> str:
-    """The same program in the processor's language, as text. With `-g1` among further flags it says for which line of C an
-    instruction is.
-    """
+    """Return the program in the processor's language, as text. With `-g1` among the flags, each instruction names its line of C."""
     return _compiled(text, ("-S", *flags), "program.s", [()]).decode()
 
 
 def _compiled(text: str, mode: Sequence[str], result: str, libraries: Sequence[Sequence[str]]) -> bytes:
-    """What the compiler makes of a text, with the first of these libraries that it finds."""
+    """Compile a text, with the first of these libraries that the compiler finds, and return the result."""
     compiler = command()
     with tempfile.TemporaryDirectory(prefix="jitkit-", ignore_cleanup_errors=True) as folder:
         path, made = os.path.join(folder, "program.c"), os.path.join(folder, result)

@@ -43,7 +43,7 @@ class JitOptions(NamedTuple):
     backend: str | None = None  # "c": compiled by the room `loops`
 
     def sharing(self) -> tuple[Any, ...]:
-        """The options that two `jit`s of a function must share for JAX to count their caches as one."""
+        """Return the options that two `jit`s of a function must share for JAX to count their caches as one."""
         donation = self.spec.donate_argnums, self.spec.donate_argnames
         return (*donation, self.compiler_options, self.in_shardings, self.out_shardings, self.backend)
 

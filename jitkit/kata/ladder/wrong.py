@@ -64,9 +64,7 @@ def failed(verdict: RungVerdict) -> dict[str, str]:
 
 
 def failures_file() -> pathlib.Path:
-    """Return where it is written how each wrong version fails: by rung and label. `grading.authoring.failures` makes
-    it.
-    """
+    """Return the path of the file that says how each wrong version fails, by rung and label. `grading.authoring.failures` writes it."""
     return ladder_folder() / "failures.json"
 
 

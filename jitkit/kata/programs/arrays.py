@@ -33,10 +33,10 @@ class Value(NamedTuple):
 
 
 class Writer:
-    """Writes lines.
+    """Writes the lines of a random program.
 
     Args:
-      choices: what is random in it.
+      choices: the source of its random choices.
       operations: what `step` may write, the plainest first: see `OPERATIONS`, and those of `nested`.
     """
 

@@ -144,7 +144,7 @@ def cusolver_target(routine: str, aval: ShapedArray) -> str:
 
 
 def checked_dtype(dtype: Any) -> Any:
-    """The dtype. NotImplementedError where LAPACK does not compute with it."""
+    """Return the dtype. NotImplementedError if LAPACK does not compute with it."""
     if not has_routines(dtype):
         raise NotImplementedError(f"Unsupported dtype {dtype}.")
     return dtype
@@ -196,7 +196,9 @@ def _option(value: str | int | bool) -> str:
 
 
 def _layout(ndim: int, matrix_rank: int | None) -> str:
-    """The order of an array's axes in memory, the fastest first. Of arrays with `matrix_rank` axes, rows come before columns."""
+    """Return the order of an array's axes in memory, the fastest first. In arrays with `matrix_rank` axes, rows come
+    before columns.
+    """
     order = list(reversed(range(ndim)))
     if ndim == matrix_rank:
         order[:2] = order[1], order[0]
