@@ -404,7 +404,11 @@ class Trial:
         differ, by reshapes between.
         """
         this = self.equations[number].primitive
-        return [n for n, each in enumerate(self.equations) if n != number and each.primitive == this]
+        return [
+            n
+            for n, each in enumerate(self.equations)
+            if n != number and each.primitive == this and self.can_be_knocked(n)
+        ]
 
     def links(self):
         """Yield the instructions that compute something and are surely linked, in the order of the program."""

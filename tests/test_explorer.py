@@ -1512,3 +1512,41 @@ def test_what_is_computed_in_several_kernels_and_what_goes_back_is_told():
     assert cpu["again"] == {}
     [cpu] = jitkit.explore(jitkit.grad(lambda x: jnp.sin(x @ x).sum()), x, targets="cpu").data["targets"]
     assert 0 < cpu["by_line"]["backward"] <= cpu["by_line"]["kernels"]
+
+
+def test_numbers_that_are_computed_from_numbers_are_known():
+    def f(x):
+        low, high = jnp.full((3,), 1.0), jnp.full((3,), 2.0)
+        return x * (high - low) + (low - 1.0)
+
+    x = jitkit.ShapeDtypeStruct((3,), "float32")
+    data = jitkit.explore(f, x, targets="cpu").data
+    said = {
+        data["equations"][int(number)]["primitive"]: each["why"] for number, each in data["targets"][0]["fates"].items()
+    }
+    assert (said["mul"], said["add"]) == ("x * 1.0 is x", "x + 0.0 is x")
+
+
+def test_what_a_scatter_applies_is_not_listed_and_a_page_of_a_hessian_is_written(tmp_path):
+    def f(x):
+        return x.at[jnp.array([0, 1])].add(2.0), jitkit.hessian(lambda x: (x**3).sum())(x)
+
+    page = jitkit.explore(f, jitkit.ShapeDtypeStruct((3,), "float32"), targets="cpu")
+    page.save(tmp_path / "f.html")
+    applied = [
+        n
+        for n, each in enumerate(page.data["equations"])
+        if page.data["equations"][each["parent"] or 0]["primitive"] == "scatter-add"
+    ]
+    assert applied
+    assert not {*map(str, applied)} & {*page.data["targets"][0]["fates"]}
+
+
+def test_random_bits_are_not_called_computed_again():
+    def f(seed):
+        one, other = jitkit.random.split(jitkit.random.key(seed))
+        return jitkit.random.normal(one, (8,)), jitkit.random.uniform(other, (8,))
+
+    data = jitkit.explore(f, jitkit.ShapeDtypeStruct((), "uint32"), targets="cpu").data
+    again = {data["equations"][int(number)]["primitive"] for number in data["targets"][0]["again"]}
+    assert not {name for name in again if name.startswith("random_")}

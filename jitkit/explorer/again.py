@@ -9,17 +9,25 @@ JAX: jax/_src/ad_checkpoint.py:checkpoint
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from .links import OPERANDS, PLUMBING, Links
 
 _ARRANGES = frozenset({"copy", "transpose", "reshape", "slice", "reverse", "concatenate", "pad", "convert"})
 
 
-def computed_again(links: Links) -> dict[str, int]:
-    """Return, for each equation that several kernels compute, how many do."""
+def computed_again(
+    links: Links, wrote: Mapping[int, Collection[str]], inside: Mapping[int, Collection[int]]
+) -> dict[str, int]:
+    """Return, for each equation that several kernels compute, how many do. Only equations that wrote one operation into StableHLO, as
+    `wrote` has it, are counted: the others, such as random bits, are many operations, each of which one kernel may compute.
+    """
     places: dict[tuple[int, str, str], set[str]] = {}
     for at, numbers in links.own.items():
         instruction = links.data.at[at]
-        if len(numbers) == 1 and instruction.opcode not in PLUMBING | OPERANDS | _ARRANGES:
+        if len(numbers) != 1 or numbers[0] in inside:
+            continue
+        if {instruction.opcode} == {*wrote.get(numbers[0], ())} - OPERANDS - _ARRANGES - PLUMBING:
             places.setdefault((numbers[0], instruction.opcode, instruction.type), set()).add(at[0])
     found: dict[str, int] = {}
     for (number, _, _), computations in places.items():

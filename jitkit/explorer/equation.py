@@ -118,3 +118,9 @@ def all_behind(equations: Sequence[Equation], number: int) -> set[int]:
         found |= made
         waiting += made
     return found
+
+
+def is_applied(equations: Sequence[Equation], number: int) -> bool:
+    """Whether an equation is what a scatter does to each pair of elements, and has no operation of its own."""
+    parent = equations[number].parent
+    return parent is not None and equations[parent].primitive.startswith("scatter")

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import made_of
-from .equation import Equation, all_behind
+from .equation import Equation, all_behind, is_applied
 from .hlo import Fused, elements_of
 from .links import OPERANDS, Key
 from .values import only_reshapes
@@ -76,11 +76,11 @@ class _Fates:
         for at in self._rows:
             instruction = self._data.at[at]
             self._alike.setdefault((instruction.opcode, elements_of(instruction.type)), []).append(at)
-        is_there = [number in self._links.around or self._is_it(number) for number in range(len(equations))]
+        there = [n in self._links.around or self._is_it(n) or is_applied(equations, n) for n in range(len(equations))]
         self.gone = {
             number
             for number in range(len(equations))
-            if not any(is_there[each] for each in [number, *inside.get(number, ())])
+            if not any(there[each] for each in [number, *inside.get(number, ())])
         }
         self._is_now: dict[int, Key] = {}  # equations whose work another instruction does
         for number in sorted(self.gone):

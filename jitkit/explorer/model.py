@@ -128,7 +128,7 @@ def _target(
         "passes": passes.listing(answer.get("passes", []), subject.equations).as_data(),
         "fates": fates.fates(subject.equations, wrote, read, inside),
         "rounded": rounding.rounded(subject.equations, read),
-        "again": again.computed_again(read.links),
+        "again": again.computed_again(read.links, wrote, inside),
         "by_line": by_line.table(
             read.kernels,
             read.flops,

@@ -56,7 +56,11 @@ def panes(subject: Subject, with_assembly: bool = True) -> dict[str, Any]:
         "listing": listing.as_data(),
         "assembly": found.as_data(),
         "no_assembly": problem,
-        "costs": {"loops": source.loops, "bytes": source.costs["bytes accessed"], "flops": source.costs["flops"]},
+        "costs": {
+            "loops": source.loops,
+            "bytes": int(source.costs["bytes accessed"]),
+            "flops": int(source.costs["flops"]),
+        },
         "workspace": source.workspace,
     }
 

@@ -15,6 +15,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from .equation import Dialect, Equation, Unchanged
 
 # By primitive: the constant that leaves the other operand as it is, whether it may be the first one, and that in words.
@@ -31,6 +33,7 @@ _WITH_ITSELF: dict[str, tuple[Any, str]] = {
     "sub": (0, "x - x is 0"), "xor": (0, "x ^ x is 0"), "eq": (True, "x == x is True"), "ne": (False, "x != x is False"),
     "lt": (False, "x < x is False"), "gt": (False, "x > x is False"), "le": (True, "x <= x is True"), "ge": (True, "x >= x is True"),
 }  # fmt: skip
+_COMPUTED: dict[str, Callable[[Any, Any], Any]] = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
 _RESHAPES = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_in_dim"})
 # each with its parameters of no effect
 _KEEPS = _RESHAPES | {"convert_element_type", "copy", "copy_p", "slice", "transpose"}
@@ -126,6 +129,11 @@ class _Same:
             self.constant.update(map(id, eqn.outvars))
         if equation.primitive in _KEEPS and self.number_in(eqn.invars[0]) is not None:
             self.filled[id(eqn.outvars[0])] = self.number_in(eqn.invars[0])
+        numbers = [self.number_in(atom) for atom in eqn.invars]
+        if equation.primitive in _COMPUTED and None not in numbers and eqn.outvars[0].aval.dtype.kind in "iuf":
+            kind = eqn.outvars[0].aval.dtype.type
+            with np.errstate(all="ignore"):
+                self.filled[id(eqn.outvars[0])] = _COMPUTED[equation.primitive](*map(kind, numbers)).item()
         found = _unchanged(equation.primitive, eqn, self.makers.get, self.number_in, self.value)
         if found:
             source, words, partner = found
