@@ -452,11 +452,15 @@ class Trial:
     def beside(self, numbers):
         """The equations that read what these read."""
         read = {each for n in numbers for made in self.equations[n].operands for each in made}
-        return [
-            n
-            for n, each in enumerate(self.equations)
-            if n not in numbers and any(read & made for made in each.operands)
-        ]
+        others = [n for n in range(len(self.equations)) if n not in numbers and self.can_be_knocked(n)]
+        return [n for n in others if any(read & made for made in self.equations[n].operands)]
+
+    def can_be_knocked(self, number):
+        """Whether the jaxpr that an equation stands in may take more arguments: that of a scatter may not."""
+        parent = self.equations[number].parent
+        return parent is None or (
+            self.equations[parent].primitive in (*CALLS, "scan", "while", "cond") and self.can_be_knocked(parent)
+        )
 
     def shares(self, cone, numbers, other):
         """Whether what is computed is a part of some equations and of another one, such as the real part of `z` in `z * z` and in `z.real`:

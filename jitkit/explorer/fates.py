@@ -175,7 +175,7 @@ class _Fates:
                 "removed" if was_lowered else "dropped", "dead", f"dead code: {part}no result depends on it"
             )
         if not was_lowered:
-            if equation.parent is None or equation.unchanged:
+            if equation.parent is None or equation.unchanged or equation.primitive == "stop_gradient":
                 return self._told("dropped", "no operation", "it writes no operation: its result is its operand")
             return self._told(
                 "dropped",
@@ -205,9 +205,11 @@ class _Fates:
                 )
                 return self._told("removed", "duplicate", words, like=twin)
         if equation.constant and (equation.why_constant or all_behind(self._equations, number) <= self.gone):
-            counted, at = made_of.counted(number, self._readers.get(number, ()), self._named, self._links)
-            if counted:
-                return self._told("rewritten", "rewritten", f"is now an iota, {at[1]}", row=at) if at else None
+            is_its, at = made_of.counted(number, self._readers.get(number, ()), self._named, self._links)
+            if at:
+                fate = "rewritten" if is_its else "renamed"
+                told = self._told(fate, fate, f"is now an iota, {at[1]}", row=at)
+                return told if is_its or equation.primitive == "iota" else None
             why = equation.why_constant or "it depends on no argument"
             return self._told("removed", "constant", f"constant folded: {why}, and was computed by the compiler")
         return None

@@ -189,13 +189,13 @@ def spread_behind(
 def counted(
     number: int, readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> tuple[bool, Key | None]:
-    """Whether what is constant is counted by an `iota` when the program runs, or what reads it is; and the iota that it is itself."""
+    """The `iota` that counts what is constant, or what reads it, when the program runs; and whether it has the name of the former."""
 
     def iotas(numbers: Sequence[int]) -> list[Key]:
         return [at for each in numbers for at in named.get(each, ()) if links.data.at[at].opcode == "iota"]
 
     own = iotas([number])
-    return bool(own or iotas(readers)), own[0] if own else None
+    return bool(own), next(iter([*own, *iotas(readers)]), None)
 
 
 def _size(atom: Any) -> int:
