@@ -44,8 +44,8 @@ td.said { white-space: pre-wrap; min-width: 36ch; } tr.all td { font-weight: 650
 .legend { display: flex; flex-wrap: wrap; gap: 2px 16px; color: var(--soft); font-size: 12.5px; margin: 6px 0; }
 .legend span { display: inline-flex; gap: 6px; align-items: center; } .legend i { width: 16px; }
 @media (max-width: 700px) {
-  .functions th, .functions td { padding-right: 9px; } .functions td.said { white-space: normal; min-width: 12ch; }
-  .functions :is(.place, .trace-time, .lower-time, .bar) { display: none; }
+  .functions th, .functions td { padding-right: 9px; } .functions td.said { white-space: normal; min-width: 8ch; }
+  .legend, .functions :is(.place, .trace-time, .lower-time, .run-time, .bar) { display: none; }
   .misses tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--line); } .misses td { border: 0; }
   .misses tr:first-child { display: none; }
   .misses td.said { flex: 1 0 100%; min-width: 0; overflow-wrap: anywhere; }
