@@ -82,8 +82,8 @@ def test_outside_of_a_workspace_run_finds_the_programs_own(learner, tmp_path, mo
     (outside / "other.py").write_text("print('ran')\n")
     status, printed, said = jitkit(outside, "run", "other.py")
     assert (status, printed) == (1, "")
-    assert "no workspace" in said
-    assert "no workspace" in jitkit(outside, "python", given="")[2]
+    assert "not a workspace" in said
+    assert "not a workspace" in jitkit(outside, "python", given="")[2]
 
 
 def test_an_exercise_that_is_half_written_says_what_is_missing(learner):
