@@ -230,7 +230,7 @@ print("all agree")
 """
 
 
-@pytest.mark.parametrize("first", keeping([0, *range(100, 1100, 100)], 0))
+@pytest.mark.parametrize("first", keeping([0, 100, 200], 0))
 def test_random_programs_by_both_compilers_agree(folder, first):
     seeds = [str(first + k) for k in range(12 if first == 0 else 100)]
     done = subprocess.run(
