@@ -30,6 +30,7 @@ from .interpreters.mlir import LoweringContext, register_lowering
 from .interpreters.partial_eval import trace_to_jaxpr, with_stand_ins_in
 from .jaxpr import DebugInfo, Jaxpr, convert_constvars_jaxpr
 from .lax.control_flow import map as map_in_loop
+from .lax.convert import asarray
 from .signature import api_util
 from .tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_structure, tree_unflatten, treedef_tuple
 
@@ -87,7 +88,7 @@ class custom_vmap:
             return outs
 
         if core.current_trace() is None:
-            outs = flat_fun(*leaves)
+            outs = [asarray(x) for x in flat_fun(*leaves)]
             return tree_unflatten(out_trees[0], outs)
         info = DebugInfo("custom_vmap fun", api_util.source_of(self.fun))
         jaxpr = trace_to_jaxpr(flat_fun, [core.typeof(x) for x in leaves], info)

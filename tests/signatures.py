@@ -63,7 +63,6 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"lax\.random_gamma_grad: ", "operands have names"),
     (r"Array\.(argsort: dtype|(std|var): mean)", "what the function takes"),
     (r"tree_util\.Partial: func", "by position only, as of functools.partial"),
-    (r"checkpoint: static_argnames", "JAX reads it under an option only"),
     (r"numpy\.result_type: return_weak_type_flag", "tells the weak type, too"),
     (r"dtypes\.canonicalize_dtype: allow_extended_dtype", "for the library in JAX"),
     (r"jit\(f\)\.trace\(\)\.lower: _", "private in JAX"),

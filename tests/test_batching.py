@@ -327,9 +327,10 @@ def test_a_leaked_tracer_is_found_at_the_end_of_its_trace(jax, jnp):
         return raised(jax.vmap(f), ROWS), raised(jax.vmap(jnp.sin), ROWS[0])[0]
 
 
-def test_a_name_for_devices_is_refused():
-    with pytest.raises(NotImplementedError, match=r"^vmap: spmd_axis_name is not supported"):
-        jitkit.vmap(jnp.sin, spmd_axis_name="devices")
+@same_as_jax
+def test_a_name_for_devices_changes_nothing_where_no_sharding_is_constrained(jax, jnp):
+    mapped = jax.vmap(jnp.sin, spmd_axis_name="devices")
+    return mapped(jnp.arange(3.0)), str(jax.make_jaxpr(mapped)(jnp.arange(3.0)))
 
 
 # --- made of it -------------------------------------------------------------------------------------------------------------

@@ -35,6 +35,8 @@ DISTRIBUTIONS = {
     "laplace": "pdf logpdf cdf",
     "logistic": "pdf logpdf cdf sf ppf isf",
     "cauchy": "pdf logpdf cdf logcdf sf logsf ppf isf",
+    "gumbel_l": "pdf logpdf cdf logcdf sf logsf ppf",
+    "gumbel_r": "pdf logpdf cdf logcdf sf logsf ppf",
 }
 PARTS = "cdf logcdf sf logsf"
 WITH_PARAMETERS = {
@@ -46,6 +48,13 @@ WITH_PARAMETERS = {
     "nbinom": ("pmf logpmf", (X, 5.0, 0.25), (INTS, 4, 0.5, 1), (INTS, np.abs(INTS), X[8:16])),
     "poisson": ("pmf logpmf cdf", (X, 2.0), (INTS, 3, 1)),
     "bernoulli": ("pmf logpmf cdf ppf", (X, 0.25), (INTS, X[:8])),
+    "geom": ("pmf logpmf", (X, 0.25), (INTS, 0.5, 1), (INTS, X[8:16])),
+    "betabinom": ("pmf logpmf", (X, 5.0, 0.5, 2.0), (INTS, 4, 2, 3, 1), (INTS, np.abs(INTS), X[8:16], 2)),
+    "gennorm": ("pdf logpdf cdf", (X, 0.5), (X, np.abs(X)), (INTS, 2)),
+    "pareto": (f"pdf logpdf {PARTS} ppf", (X, 0.5), (X, np.abs(X), 1, 2), (INTS, 2)),
+    "truncnorm": (f"pdf logpdf {PARTS}", (X, -0.5, 2.0), (X, 1.0, np.abs(X), 1, 2), (INTS, -1, 1)),
+    "vonmises": ("pdf logpdf", (X, 0.5), (X, X), (INTS, 2)),
+    "wrapcauchy": ("pdf logpdf", (X, 0.5), (X, X), (INTS, 0.25)),
     "multivariate_normal": (
         "pdf logpdf",
         (MATRIX[:, :2], MATRIX[0, :2], np.array([[2, 0.5], [0.5, 1]], "f")),

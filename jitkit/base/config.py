@@ -231,6 +231,15 @@ def __getattr__(name: str) -> Any:
     """Return an option's value for this thread: `config.enable_x64`, `config.jax_enable_x64`."""
     if name.startswith("__"):
         raise AttributeError(name)
+    try:
+        return value(_canonical_name(name))
+    except AttributeError as error:
+        rest = str(error).partition("\n")[2]
+        raise AttributeError(f"'Config' object has no attribute {name!r}\n{rest}") from None
+
+
+def read(name: str) -> Any:
+    """Return an option's value for this thread, by its name; the same as the attribute of `config`."""
     return value(_canonical_name(name))
 
 

@@ -17,14 +17,13 @@ make_array_from_callback make_array_from_process_local_data make_array_from_sing
 memory monitoring print_environment_info ref remove_size_one_mesh_axis_from_type reshard set_mesh smap
 softmax_custom_jvp thread_guard threefry_partitionable transfer_guard transfer_guard_device_to_device
 transfer_guard_device_to_host transfer_guard_host_to_device use_abstract_mesh
-numpy: ComplexWarning einsum_path frombuffer fromfile fromiter frompyfunc fromstring int1 minmax top_k ufunc uint1
+numpy: ComplexWarning einsum_path int1 minmax top_k uint1
 numpy.linalg:
 numpy.fft:
-lax: ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm approx_max_k
-approx_min_k approx_top_k_p composite one_minus_square one_minus_square_p pcast polynomial polynomial_p precv psend
-psum_scatter_start ragged_all_to_all ragged_all_to_all_p ragged_dot ragged_dot_general rng_bit_generator
-rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot select_and_scatter_p sharding_constraint_p
-with_sharding_constraint
+lax: ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers approx_max_k approx_min_k
+approx_top_k_p composite one_minus_square one_minus_square_p pcast polynomial polynomial_p precv psend
+psum_scatter_start ragged_all_to_all ragged_all_to_all_p ragged_dot ragged_dot_general scaled_dot select_and_scatter_p
+sharding_constraint_p with_sharding_constraint
 lax.linalg: cholesky_update cholesky_update_p hessenberg hessenberg_p qdwh schur schur_p symmetric_product
 symmetric_product_p tridiagonal tridiagonal_p tridiagonal_solve tridiagonal_solve_p
 nn: get_scaled_dot_general_config scaled_dot_general scaled_matmul
@@ -58,7 +57,7 @@ scipy: cluster interpolate
 scipy.special: bernoulli bessel_jn boxcox boxcox1p dawsn erfcinv erfcx fresnel hyp1f1 hyp2f1 owens_t poch sici spence
 sph_harm_y wofz zeta
 scipy.linalg: eigh_tridiagonal funm hessenberg polar qr_multiply rsf2csf schur solve_sylvester sqrtm
-scipy.stats: betabinom gennorm geom gumbel_l gumbel_r pareto truncnorm vonmises wrapcauchy
+scipy.stats:
 scipy.stats.norm:
 scipy.signal:
 scipy.ndimage:

@@ -86,13 +86,17 @@ def numpy_rank_promotion(new_val: str) -> AbstractContextManager[None]:
     return config.override(numpy_rank_promotion=new_val)
 
 
-@contextmanager
-def named_scope(name: str) -> Iterator[None]:
+def named_scope(name: str) -> AbstractContextManager[None]:
     """Name the operations of the block: the name is part of their `op_name` in HLO, profiles and printed
     jaxprs.
     """
     if not isinstance(name, str):
         raise TypeError(f"named_scope name argument must be a string.\nIt is {name!r}. Pass `str(...)` of it.")
+    return _in_scope(name)
+
+
+@contextmanager
+def _in_scope(name: str) -> Iterator[None]:
     state = config.local.state
     before = state.name_stack
     state.name_stack = NameStack((*before, name))

@@ -12,7 +12,7 @@ JAX: jax/_src/ad_checkpoint.py:checkpoint
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from typing import Any
 
@@ -277,6 +277,8 @@ def checkpoint(
     prevent_cse: bool | Sequence[Any] = True,
     policy: Policy | None = None,
     static_argnums: int | tuple[int, ...] = (),
+    static_argnames: str | Iterable[str] = (),
+    concrete: Any = None,
 ) -> Callable[..., Any]:
     """Return the function with gradients that save its arguments, and recompute the rest in the reverse pass.
 
@@ -287,7 +289,15 @@ def checkpoint(
         be hidden, such as weights.
       policy: what is saved besides, one of `checkpoint_policies`; by default nothing.
       static_argnums: arguments that are Python values. Equal ones share a trace.
+      static_argnames: accepted, and not read, as in JAX: it reads them under an option that jitkit does not have.
+      concrete: refused, as in JAX, by a NotImplementedError.
     """
+    if concrete is not None:
+        raise NotImplementedError(
+            "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In its place "
+            "please use `static_argnums`; for details refer to "
+            "https://docs.jax.dev/en/latest/jep/11830-new-remat-checkpoint.html."
+        )
     api_util.check_callable(fun)
     if isinstance(prevent_cse, Sequence):
         prevent_cse = tuple(prevent_cse)

@@ -63,7 +63,8 @@ def vmap(
         a tree that ends above the leaves.
       axis_name: for collectives inside of `fun`, such as `lax.psum(x, axis_name)`.
       axis_size: the number of elements; needed where no argument has them.
-      spmd_axis_name: not supported.
+      spmd_axis_name: accepted for programs that say it. In JAX it extends sharding constraints inside of `fun`, which
+        jitkit does not have: XLA finds a sharding by itself.
 
     Raises:
       TypeError: an axis is not an int or None.
@@ -71,11 +72,6 @@ def vmap(
       NotImplementedError: an operation in `fun` has no batching rule.
     """
     api_util.check_callable(fun)
-    if spmd_axis_name is not None:
-        raise NotImplementedError(
-            "vmap: spmd_axis_name is not supported: jitkit has no sharding constraints inside of a function that such a "
-            "name would extend.\nLeave it out: XLA finds a sharding by itself."
-        )
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     if in_axes is not None and type(in_axes) not in (int, tuple):
         raise TypeError(

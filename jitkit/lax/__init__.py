@@ -24,6 +24,7 @@ or, where it takes more than a screen, in NAME_derivatives.py, which `derivative
     ordering, placing, callback             barriers and tokens; from device to device; calls of Python
     parallel, exchange                      collectives: what the elements of a batch tell each other
     bessel, incomplete_gamma, incomplete_beta   special functions
+    generators                              XLA's own random bits
 
 JAX: jax/_src/lax/lax.py:add
 """

@@ -225,6 +225,11 @@ from .gathering import GatherDimensionNumbers as GatherDimensionNumbers
 from .gathering import gather as gather
 from .gathering import gather_p as gather_p
 from .gathering import index_take as index_take
+from .generators import RandomAlgorithm as RandomAlgorithm
+from .generators import rng_bit_generator as rng_bit_generator
+from .generators import rng_bit_generator_p as rng_bit_generator_p
+from .generators import rng_uniform as rng_uniform
+from .generators import rng_uniform_p as rng_uniform_p
 from .generic_reduction import reduce as reduce
 from .generic_reduction import reduce_p as reduce_p
 from .incomplete_beta import betainc as betainc

@@ -129,7 +129,7 @@ pmin_p = _define_reduction("pmin", reduce_min, lambda x, count: x)
 
 def _reduce_leaf(primitive: Primitive, x: Any, axis_name: Any, axis_index_groups: Any) -> Any:
     if axis_index_groups is not None:
-        raise NotImplementedError("axis_index_groups not supported in vmap collectives.")
+        raise NotImplementedError("axis_index_groups not supported in vmap collectives. Please open a feature request!")
     return primitive.bind(x, axes=_axes(axis_name), axis_index_groups=None)
 
 

@@ -4,6 +4,7 @@ Names, semantics and printed jaxprs are those of `jax.numpy`. Every function her
 
     util, promotion                                 prepare operands of any kind for a primitive
     ufuncs, arithmetic, float_parts, log_sums       elementwise
+    ufunc_objects (folds)                           their methods: add.reduce, add.at
     creation, ranges, scalar_types                  arrays from values, shapes and ranges
     reductions, cumulative, statistics,
     nan_reductions, quantiles                       over axes

@@ -103,6 +103,10 @@ from .editing import delete as delete
 from .editing import insert as insert
 from .editing import ravel_multi_index as ravel_multi_index
 from .einsums import einsum as einsum
+from .files import frombuffer as frombuffer
+from .files import fromfile as fromfile
+from .files import fromiter as fromiter
+from .files import fromstring as fromstring
 from .files import load as load
 from .float_parts import angle as angle
 from .float_parts import copysign as copysign
@@ -324,6 +328,8 @@ from .taking import take as take
 from .taking import take_along_axis as take_along_axis
 from .two_sets import intersect1d as intersect1d
 from .two_sets import setxor1d as setxor1d
+from .ufunc_objects import frompyfunc as frompyfunc
+from .ufunc_objects import ufunc as ufunc
 from .ufuncs import abs as abs
 from .ufuncs import absolute as absolute
 from .ufuncs import acos as acos

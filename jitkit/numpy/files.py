@@ -1,4 +1,4 @@
-"""Loads arrays from numpy's files.
+"""Reads arrays from numpy's files, and from bytes and texts.
 
 JAX: jax/_src/numpy/lax_numpy.py:load
 """
@@ -26,3 +26,32 @@ def load(file: IO[bytes] | str | os.PathLike[Any], *args: Any, **kwargs: Any) ->
     if found.dtype == "V2":
         found = found.view(bfloat16)
     return asarray(found) if is_array_dtype(found.dtype) else found
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+    """Return the numbers that lie in a buffer, such as bytes, one after another."""
+    return asarray(np.frombuffer(buffer=buffer, dtype=dtype, count=count, offset=offset))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+    """Return the numbers that a text has between separators."""
+    return asarray(np.fromstring(string=string, dtype=dtype, count=count, sep=sep))
+
+
+def fromfile(*args: Any, **kwargs: Any) -> Any:
+    """Raise NotImplementedError: reading changes the state of a file, and a traced function would read once."""
+    raise NotImplementedError(_impure("fromfile", "file"))
+
+
+def fromiter(*args: Any, **kwargs: Any) -> Any:
+    """Raise NotImplementedError: reading uses up an iterator, and a traced function would read once."""
+    raise NotImplementedError(_impure("fromiter", "iterable"))
+
+
+def _impure(name: str, what: str) -> str:
+    return (
+        f"jnp.{name}() is not implemented because it may be non-pure and thus unsafe for use with JIT and other JAX "
+        f"transformations. Consider using jnp.asarray(np.{name}(...)) instead, although care should be taken if np.{name} "
+        f"is used within a jax transformations because of its potential side-effect of consuming the {what} object; for more "
+        "information see https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html#pure-functions"
+    )

@@ -96,7 +96,7 @@ def parse(index: Any, shape: tuple[int, ...]) -> list[Part]:
       IndexError: for too many parts, several ellipses, and objects that are not indices.
       TypeError: for lists in place of a tuple, and arrays that are neither integers nor bools.
     """
-    indices = _as_tuple(index)
+    indices = index_as_tuple(index)
     kinds = [_kind_of(i) for i in indices]
     consumed = [np.ndim(i) if kind is Kind.BOOLEAN else _CONSUMED[kind] for i, kind in zip(indices, kinds, strict=True)]
     if kinds.count(Kind.ELLIPSIS) > 1:
@@ -115,7 +115,8 @@ def parse(index: Any, shape: tuple[int, ...]) -> list[Part]:
     return parts
 
 
-def _as_tuple(index: Any) -> tuple[Any, ...]:
+def index_as_tuple(index: Any) -> tuple[Any, ...]:
+    """Return the parts of an index as a tuple. TypeError for a list, of which numpy would guess what it means."""
     if isinstance(index, tuple):
         return index
     if isinstance(index, Sequence) and not isinstance(index, str):

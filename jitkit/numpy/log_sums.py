@@ -14,9 +14,10 @@ from ..core import dtypes
 from ..custom_derivatives import custom_jvp
 from ..lax import cumulative
 from ..pjit.jit import inlined
-from .promotion import promote_inexact
-from .ufuncs import constant, refuse_ufunc_options
-from .util import as_array
+from . import reductions
+from .promotion import promote_dtypes_inexact, promote_inexact
+from .ufuncs import constant, refuse_ufunc_options, with_ufunc_methods
+from .util import as_array, ensure_arraylike
 
 
 @inlined
@@ -32,6 +33,36 @@ def logaddexp2(x1: Any, x2: Any, /, *, out: Any = None, where: Any = None) -> An
     refuse_ufunc_options("logaddexp2", out, where)
     return _binary(*map(as_array, promote_inexact("logaddexp2", x1, x2)[1]))
 
+
+def log_sum_along(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    """Return log(sum(exp(a))) over `axis`, without overflow: `logaddexp.reduce`. `dtype` is checked, and that is all."""
+    if dtype is not None:
+        dtypes.check_and_canonicalize_user_dtype(dtype, "jnp.logaddexp.reduce")
+    (a,) = promote_dtypes_inexact(ensure_arraylike("logsumexp", a))
+    where = reductions.check_where("logsumexp", where)
+    axes = reductions.reduced_axes(a.ndim, axis)
+    largest = reductions.max(a.real, axis=axes, keepdims=keepdims, where=where, initial=-np.inf)
+    largest = lax.stop_gradient(lax.select(lax.is_finite(largest), largest, lax.full_like(largest, 0)))
+    spread = largest if keepdims else lax.expand_dims(largest, reductions.own_axes(axes))
+    sizes = lax.exp(lax.sub(a, spread.astype(a.dtype)))
+    total = sizes.sum(axis=axes, keepdims=keepdims, where=where)
+    out = lax.add(lax.log(total), largest.astype(total.dtype))
+    return out if initial is None else _natural(initial, out)
+
+
+def log2_sum_along(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    """Return log2(sum(2 ** a)) over `axis`: `logaddexp2.reduce`."""
+    if dtype is not None:
+        dtypes.check_and_canonicalize_user_dtype(dtype, "jnp.logaddexp2.reduce")
+    a = ensure_arraylike("logsumexp2", a)
+    where = reductions.check_where("logsumexp2", where)
+    ln2 = float(np.log(2))
+    initial = None if initial is None else initial * ln2
+    return log_sum_along(a * ln2, axis, None, keepdims, initial, where) / ln2
+
+
+with_ufunc_methods(logaddexp, identity=-np.inf)
+with_ufunc_methods(logaddexp2, identity=-np.inf)
 
 _natural = custom_jvp(cumulative.logaddexp)
 

@@ -1,6 +1,6 @@
 """Reductions over axes: sum, prod, max, min, all, any, their positions, and running sums.
 
-They share `_reduction`: check, convert to the dtype to compute in, reduce, convert to the dtype of the result. Two
+They share `reduction`: check, convert to the dtype to compute in, reduce, convert to the dtype of the result. Two
 choices are JAX's. Small integers and bools are summed in the default int type. 16-bit floats are summed in 32 bits and
 rounded once, at the end.
 
@@ -103,7 +103,7 @@ def promote_integer_dtype(dtype: Any) -> Any:
 # --- the general reduction -------------------------------------------------------------------------------------------
 
 
-class _Kind(NamedTuple):
+class Kind(NamedTuple):
     """The parameters that distinguish one reduction from another."""
 
     name: str
@@ -121,17 +121,18 @@ def _to_numeric(x: Any) -> Any:
     return convert(x, np.dtype("int32")) if x.dtype == np.bool_ else x
 
 
-def _to_bool(x: Any) -> Any:
+def to_bool(x: Any) -> Any:
+    """Return whether each element is true: not zero, and of complex numbers the real part."""
     return convert(lax.real(x) if dtypes.issubdtype(x.dtype, np.complexfloating) else x, np.dtype(bool))
 
 
 _OR, _AND = (lax.reduce_or, lax.bitwise_or), (lax.reduce_and, lax.bitwise_and)
-_SUM = _Kind("sum", lax.reduce_sum, lax.add, 0, prepare=_to_numeric, widens=True, of_bools=_OR, of_all="psum")
-_PROD = _Kind("prod", lax.reduce_prod, lax.mul, 1, prepare=_to_numeric, widens=True, of_bools=_AND)
-_MAX = _Kind("max", lax.reduce_max, lax.max, -np.inf, has_identity=False, of_all="pmax")
-_MIN = _Kind("min", lax.reduce_min, lax.min, np.inf, has_identity=False, of_all="pmin")
-_ALL = _Kind("all", *_AND, True, prepare=_to_bool)
-_ANY = _Kind("any", *_OR, False, prepare=_to_bool)
+_SUM = Kind("sum", lax.reduce_sum, lax.add, 0, prepare=_to_numeric, widens=True, of_bools=_OR, of_all="psum")
+_PROD = Kind("prod", lax.reduce_prod, lax.mul, 1, prepare=_to_numeric, widens=True, of_bools=_AND)
+_MAX = Kind("max", lax.reduce_max, lax.max, -np.inf, has_identity=False, of_all="pmax")
+_MIN = Kind("min", lax.reduce_min, lax.min, np.inf, has_identity=False, of_all="pmin")
+_ALL = Kind("all", *_AND, True, prepare=to_bool)
+_ANY = Kind("any", *_OR, False, prepare=to_bool)
 
 
 def start_value(dtype: Any, value: float) -> Any:
@@ -144,8 +145,8 @@ def start_value(dtype: Any, value: float) -> Any:
     return np.array(value, dtype)[()]
 
 
-def _reduction(
-    kind: _Kind,
+def reduction(
+    kind: Kind,
     a: Any,
     axis: Any,
     dtype: Any = None,
@@ -155,6 +156,7 @@ def _reduction(
     where: Any = None,
     promote_integers: bool = False,
 ) -> Any:
+    """Reduce over axes, by the parameters that distinguish one reduction from another."""
     name = kind.name
     refuse_out(name, out)
     a = ensure_arraylike(name, a)
@@ -190,7 +192,7 @@ def _reduction(
     return convert(result, result_dtype)
 
 
-def _reduction_dtypes(kind: _Kind, given: Any, asked: Any, promote_integers: bool) -> tuple[Any, Any]:
+def _reduction_dtypes(kind: Kind, given: Any, asked: Any, promote_integers: bool) -> tuple[Any, Any]:
     """Return the dtypes to reduce in, and to return. Converting to one with 64 bits warns where x64 mode is off."""
     if asked is not None:
         return dtypes.check_and_canonicalize_user_dtype(asked, kind.name), _converted_to(asked)
@@ -205,9 +207,9 @@ def _converted_to(dtype: Any) -> Any:
 # Without the rarer options, each axis has its own function, so that an eager call has a single argument, which is
 # dispatched fastest (6 us instead of 16).
 @functools.lru_cache(maxsize=1024)
-def _over_axis(kind: _Kind, axis: Any, dtype: Any, keepdims: bool, promote_integers: bool) -> Callable[[Any], Any]:
+def _over_axis(kind: Kind, axis: Any, dtype: Any, keepdims: bool, promote_integers: bool) -> Callable[[Any], Any]:
     def reduce(a: Any) -> Any:
-        return _reduction(kind, a, axis, dtype, keepdims=keepdims, promote_integers=promote_integers)
+        return reduction(kind, a, axis, dtype, keepdims=keepdims, promote_integers=promote_integers)
 
     reduce.__name__ = reduce.__qualname__ = f"_reduce_{kind.name}"
     reducer: Callable[[Any], Any] = inlined(reduce)
@@ -220,17 +222,17 @@ def _reduce(
     initial: Any,
     where: Any,
     out: Any,
-    kind: _Kind,
+    kind: Kind,
     axis: Any,
     dtype: Any,
     keepdims: bool,
     promote_integers: bool,
 ) -> Any:
-    return _reduction(kind, a, axis, dtype, out, keepdims, initial, where, promote_integers)
+    return reduction(kind, a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
 
 def _apply(
-    kind: _Kind,
+    kind: Kind,
     a: Any,
     axis: Any,
     dtype: Any,

@@ -10,12 +10,14 @@ JAX: jax/_src/numpy/ufuncs.py:sin
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import lax
+from ..base import late_rooms
 from ..core import dtypes
 from ..pjit.jit import inlined, jit
 from .promotion import promote, promote_inexact, promote_numeric, where
@@ -32,6 +34,29 @@ def refuse_ufunc_options(name: str, out: Any, where: Any) -> None:
                 f"{option} argument of <jnp.ufunc '{name}'>\n"
                 f"Arrays do not change: {'use the result' if option == 'out' else 'choose with `jnp.where`'}."
             )
+
+
+class _Methods(late_rooms.Slots):
+    """What `ufunc_objects` fills."""
+
+    ufunc_of: Callable[[Any], Any]
+
+
+methods = _Methods()
+_METHODS = ("reduce", "accumulate", "at", "reduceat", "outer")
+
+
+def with_ufunc_methods(function: Any, identity: Any = None, nin: int = 2) -> None:
+    """Give a function numpy's ways to use it along an axis (`add.reduce`, `add.at`), whose module is imported by the first
+    use.
+    """
+    vars(function).update(nin=nin, nout=1, nargs=nin, identity=identity)
+    for name in _METHODS:
+        setattr(function, name, functools.partial(_call_method, name, function))
+
+
+def _call_method(name: str, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return getattr(methods.ufunc_of(function), name)(*args, **kwargs)
 
 
 def _ufunc_of_one(name: str, operation: Operation, promotion: Operation, doc: str) -> Any:
@@ -342,3 +367,12 @@ def acosh(x: Any, /) -> Any:
     """Return the inverse of the hyperbolic cosine; nan below 1."""
     check_arraylike("acosh", x)
     return arccosh(x)
+
+
+for _function, _identity in (
+    *((add, 0), (multiply, 1), (subtract, None), (minimum, None), (maximum, None)),
+    *((bitwise_and, -1), (bitwise_or, 0), (bitwise_xor, 0)),
+    *((logical_and, True), (logical_or, False), (logical_xor, False)),
+):
+    with_ufunc_methods(_function, _identity)
+with_ufunc_methods(negative, nin=1)

@@ -213,6 +213,7 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    _split_transpose: bool = False,
 ) -> tuple[Any, Any]:
     """Scan the leading axis of arrays with a carry: `carry, y = f(carry, x)` for each `x`.
 
@@ -224,6 +225,7 @@ def scan(
       length: the number of steps; needed where `xs` has no arrays.
       reverse: start at the end of `xs`. The outputs are where their elements are.
       unroll: how many steps one trip of the compiled loop does; 0 or True for all of them.
+      _split_transpose: accepted for programs that say it. In JAX the reverse pass is then two loops, with the same results.
 
     Returns:
       The carry after the last step, and the outputs with a leading axis of size `length`.
