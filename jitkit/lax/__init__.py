@@ -23,8 +23,7 @@ or, where it takes more than a screen, in NAME_derivatives.py, which `derivative
     control_flow                            conditionals, loops, solutions of equations
     ordering, placing, callback             barriers and tokens; from device to device; calls of Python
     parallel, exchange                      collectives: what the elements of a batch tell each other
-    bessel, incomplete_gamma, incomplete_beta   special functions
-    generators                              XLA's own random bits
+    bessel, incomplete_gamma, incomplete_beta, generators   special functions; XLA's own random bits
 
 JAX: jax/_src/lax/lax.py:add
 """

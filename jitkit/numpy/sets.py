@@ -154,7 +154,7 @@ def unique_of_size(ar: Any, fill_value: Any = None, return_index: bool = False) 
     return (values, *positions, mask.sum())
 
 
-class UniqueAllResult(NamedTuple):
+class _UniqueAllResult(NamedTuple):
     """What `unique_all` returns."""
 
     values: Any
@@ -163,24 +163,24 @@ class UniqueAllResult(NamedTuple):
     counts: Any
 
 
-class UniqueCountsResult(NamedTuple):
+class _UniqueCountsResult(NamedTuple):
     """What `unique_counts` returns."""
 
     values: Any
     counts: Any
 
 
-class UniqueInverseResult(NamedTuple):
+class _UniqueInverseResult(NamedTuple):
     """What `unique_inverse` returns."""
 
     values: Any
     inverse_indices: Any
 
 
-def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAllResult:
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueAllResult:
     """Return all that `unique` can return, by names; each nan is a value of its own."""
     x = ensure_arraylike("unique_all", x)
-    return UniqueAllResult(
+    return _UniqueAllResult(
         *unique(
             x,
             return_index=True,
@@ -193,16 +193,16 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
     )
 
 
-def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCountsResult:
+def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueCountsResult:
     """Return the distinct elements and how often each occurs, by names; each nan is a value of its own."""
     x = ensure_arraylike("unique_counts", x)
-    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
+    return _UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverseResult:
+def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueInverseResult:
     """Return the distinct elements and the number of its own for each element, by names; each nan is a value of its own."""
     x = ensure_arraylike("unique_inverse", x)
-    return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
+    return _UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
