@@ -376,10 +376,17 @@ def contracted_axes(jk, rng):
     return lowered(jk, lambda x, y: jk.lax.dot_general(x, y, (((0, 2), (2, 0)), ((), ()))), x, y)
 
 
-@check("04.4", "Batch axes are paired, and stay in the result.", against=["batch axes are contracted, too"])
+@check(
+    "04.4",
+    "Batch axes are paired, in the order that they are given in, and stay in the result.",
+    against=["batch axes are contracted, too", "a product has one batch axis", "pairs of axes are in order"],
+)
 def batch_axes(jk, rng):
     x, y = floats(rng, 3, 2, 4), floats(rng, 4, 3, 5)
-    return lowered(jk, lambda x, y: jk.lax.dot_general(x, y, (((2,), (0,)), ((0,), (1,)))), x, y)
+    one = lowered(jk, lambda x, y: jk.lax.dot_general(x, y, (((2,), (0,)), ((0,), (1,)))), x, y)
+    n, m = map(int, rng.integers(2, 4, size=2))
+    x, y = floats(rng, m, n, n, 4), floats(rng, n, 4, m, n)
+    return one, lowered(jk, lambda x, y: jk.lax.dot_general(x, y, (((3,), (1,)), ((2, 1), (0, 3)))), x, y)
 
 
 @check("04.4", "Operands of two dtypes are converted.", against=["StableHLO converts"])

@@ -194,6 +194,14 @@ edit(
     'f", batching_dims = {list(lhs_batch)} x {list(rhs_batch)}" if lhs_batch else ""', '""',
 )  # fmt: skip
 edit(
+    "04.4", "a product has one batch axis", "How many pairs of batch axes may there be?",
+    "{list(lhs_batch)} x {list(rhs_batch)}", "{list(lhs_batch)[:1]} x {list(rhs_batch)[:1]}",
+)  # fmt: skip
+edit(
+    "04.4", "pairs of axes are in order", "The first batch axis of one side belongs to the first of the other. What becomes of it, sorted?",
+    "{list(lhs_batch)} x {list(rhs_batch)}", "{sorted(lhs_batch)} x {sorted(rhs_batch)}",
+)  # fmt: skip
+edit(
     "04.4", "StableHLO converts", "Which dtypes have the operands of your line?",
     "lhs, rhs = ctx.convert(lhs, lhs_aval, lhs_dtype), ctx.convert(rhs, rhs_aval, rhs_dtype)", "pass",
 )  # fmt: skip
