@@ -144,7 +144,7 @@ _OF_MORE = (
     "split subtract tensordot tile "
 )
 _OF_NN = " celu elu gelu glu leaky_relu log_softmax logsumexp one_hot relu relu6 selu sigmoid silu softmax softplus "
-_UNEXPECTED = r"(\w+)\(\) got an unexpected keyword argument '(\w+)'"
+_UNEXPECTED = r"(\w+)\(\) got an unexpected keyword argument '(\w+)'(?:\. Did you mean '\w+'\?)?$"
 _ROOMS = "numpy", "nn", "random", "lax", "numpy.linalg"
 
 
@@ -194,7 +194,7 @@ def mark(array: type) -> None:
 
 def about_keyword(error: TypeError) -> str:
     """Return a keyword's name here, if it was given to a function of ours that has it under another name; else nothing."""
-    found = re.fullmatch(_UNEXPECTED, str(error).rpartition(".")[2])
+    found = re.search(_UNEXPECTED, str(error))
     if not found or found[2] not in KEYWORDS:
         return ""
     instead, example = KEYWORDS[found[2]]
