@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import copy
 import functools
 import io
 import keyword
@@ -11,6 +12,7 @@ import re
 import tokenize
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.submission import LearnerFile, Target, tree_of, walk
@@ -210,11 +212,11 @@ def _size(target: Target) -> int:
 
 
 def _bare(function: ast.AST) -> str:
-    node = tree_of(ast.unparse(function)).body[0]
+    node: Any = copy.copy(function)
     if isinstance(node, ast.FunctionDef):
         node.decorator_list = []
         if ast.get_docstring(node) is not None:
-            del node.body[0]
+            node.body = node.body[1:]
     return ast.dump(node)
 
 
