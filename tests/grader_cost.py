@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> None:
         "--out", type=pathlib.Path, help="where grades are kept: a later call begins with what is there"
     )
     parser.add_argument("--cores", nargs="+", type=int, help="the processors to use")
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--workers", type=int, default=1, help="each has its own start, which is in the figures")
     chosen = parser.parse_args(arguments)
     if chosen.cores:
         os.sched_setaffinity(0, chosen.cores)

@@ -104,7 +104,7 @@ def _ran(evaluate: Callable[[str], Any], write: Writer, choices: Choices) -> Ran
     text = write(choices)
     try:
         value = evaluate(text)
-    except (NotImplementedError, ImportError):  # not written yet; or there is no compiler where it runs
+    except (NotImplementedError, ImportError, MemoryError):  # not written yet; no compiler; no memory for those to come
         raise
     except Exception as error:
         value = Raised(error)
