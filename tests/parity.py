@@ -76,13 +76,15 @@ REASONS: tuple[tuple[str, str], ...] = (
 _KIND = r"(.*: )?"
 LATER_REASONS: tuple[tuple[str, str, str], ...] = (
     (
-        _KIND + r"(jnp\.(flatnonzero|nonzero|union1d|tri[lu]_indices|insert|setdiff1d)\(|x\.nonzero)",
-        "`nonzero`, `flatnonzero`, indices of triangles, `unique`, `union1d`, `setdiff1d`, `insert`",
+        _KIND
+        + r"(jnp\.(flatnonzero|nonzero|union1d|tri[lu]_indices|insert|setdiff1d|intersect1d|setxor1d|unique_\w+|mask_indices|place)\(|"
+        + r"x\.nonzero)",
+        "`nonzero`, `flatnonzero`, `place`, `insert`, indices of triangles and masks, `unique` and its siblings, operations on sets",
         "an operation of its own for `nonzero`",
     ),
     (
-        _KIND + r"(jnp\.(searchsorted|histogram\(|interp|digitize)|v\.searchsorted)",
-        "`searchsorted`, `histogram`, `interp`, `digitize`",
+        _KIND + r"(jnp\.(searchsorted|histogram(2d|dd)?\(|interp|digitize)|v\.searchsorted)",
+        "`searchsorted`, `histogram`, `histogram2d`, `histogramdd`, `interp`, `digitize`",
         "an operation of its own for `searchsorted`",
     ),
     (_KIND + r"jnp\.(frexp|ldexp)", "`frexp`, `ldexp`", "an operation of its own for `frexp`"),
@@ -105,13 +107,13 @@ LATER_REASONS: tuple[tuple[str, str, str], ...] = (
     (
         _KIND
         + r"((jnp|lax)\.linalg\.(cholesky|cond|det|eigv?a?l?s?h?|householder_product|inv|lstsq|lu|matrix_rank|norm|pinv|qr|solve|"
-        + r"svd|svdvals|tensorinv|tensorsolve)|sla\.\w+|jnp\.(poly|polyfit|roots))\(",
-        "`linalg` of `jnp`, `lax` and `scipy`, `poly`, `polyfit`, `roots`: determinants, decompositions, and what is made of them",
+        + r"svd|svdvals|tensorinv|tensorsolve)|sla\.\w+|jnp\.(poly|polyfit|roots)|signal\.detrend)\(",
+        "`linalg` of `jnp`, `lax` and `scipy`, `poly`, `polyfit`, `roots`, `signal.detrend`: all that is made of decompositions",
         "floats of 16 bits are refused, other sentences for what has a wrong shape, other equations for `det`, `cond`, `expm`, `solve`",
     ),
     (
-        _KIND + r"special\.(i0|i1|rel_entr|kl_div|beta|betaln)\(",
-        "`special.i0`, `i1`, `rel_entr`, `kl_div`, `beta`, `betaln`",
+        _KIND + r"(special\.(i0|i1|rel_entr|kl_div|beta|betaln)|jnp\.(i0|kaiser))\(",
+        "`jnp.i0`, `kaiser`, `special.i0`, `i1`, `rel_entr`, `kl_div`, `beta`, `betaln`",
         "rules of their own for derivatives",
     ),
     (_KIND + r"lax\.custom_root\(", "`lax.custom_root`", "an operation of its own, and other dtypes"),

@@ -429,3 +429,32 @@ def test_a_private_name_is_refused_with_who_asked(tmp_path):
     library = write(tmp_path, "their_library.py", "from jax._src import pjit\n")
     said = as_jax("-c", "import their_library", cwd=tmp_path)[2]
     assert f"No module named 'jax._src.pjit', which their_library ({library}:1) imports" in said
+
+
+ONE_PROCESS = """
+    import jax, jax.numpy as jnp, numpy as np
+    from jax.experimental import mesh_utils, multihost_utils
+    mesh = jax.sharding.Mesh(mesh_utils.create_device_mesh((1, 1)), ("a", "b"))
+    print(mesh.shape)
+    try:
+        mesh_utils.create_device_mesh((2,))
+    except ValueError as error:
+        print(error)
+    tree = {"a": jnp.ones(2), "b": 3}
+    for tiled in (False, True):
+        print({k: (type(v).__name__, v.tolist()) for k, v in multihost_utils.process_allgather(tree, tiled=tiled).items()})
+    print(multihost_utils.broadcast_one_to_all(tree)["b"], multihost_utils.sync_global_devices("here"))
+    multihost_utils.assert_equal(tree)
+    try:
+        multihost_utils.assert_equal(jnp.nan, "they differ")
+    except AssertionError as error:
+        print(str(error)[:11])
+    print(multihost_utils.reached_preemption_sync_point(3))
+    """
+
+
+def test_what_several_processes_do_is_done_by_one(tmp_path):
+    program = write(tmp_path, "alone.py", ONE_PROCESS)
+    expected = python("-W", "ignore", program, cwd=tmp_path)
+    assert expected[0] == 0, expected[2]
+    assert as_jax(program, cwd=tmp_path)[:2] == expected[:2]

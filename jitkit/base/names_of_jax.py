@@ -35,9 +35,8 @@ debug: DebugEffect OrderedDebugEffect breakpoint inspect_array_sharding log visu
 visualize_sharding
 errors: InconclusiveDimensionOperation
 experimental: EArray array_serialization buffer_callback colocated_python compilation_cache compute_on control_deps
-custom_partitioning fused jax2tf jet key_reuse mesh_utils mosaic multihost_utils overlap pallas pjit
-primal_tangent_dtype profiler random rnn roofline scheduling_groups serialize_executable shard_alike source_mapper
-thunky topologies transfer xla_metadata
+custom_partitioning fused jax2tf jet key_reuse mosaic overlap pallas pjit primal_tangent_dtype profiler random rnn
+roofline scheduling_groups serialize_executable shard_alike source_mapper thunky topologies transfer xla_metadata
 experimental.hijax: AbstractRef GradAccum HiPrim HiPspec MappingSpec NullAccum RefAccum ShapedArray TransformedRef
 VJPHiPrimitive ValAccum bdims_at_front jvp_from_lin linearize_from_jvp unmap_avals vjp_from_jvp vjp_from_lin vmap_rule
 experimental.layout: explicit_layout with_layout_constraint

@@ -3,6 +3,8 @@
     checkify     errors as values: checks within traced code
     hijax        names for libraries' own types with state, which jitkit does not support
     layout       names for the memory layout of arrays, which XLA chooses here
+    mesh_utils   devices as meshes
+    multihost_utils  what several processes tell each other: here there is one
     ode          ordinary differential equations
     shard_map    `shard_map` under its older name
     sparse       names for sparse matrices, which jitkit does not have

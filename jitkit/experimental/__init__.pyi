@@ -3,6 +3,8 @@ from ..lax.callback import io_callback as io_callback
 from . import checkify as checkify
 from . import hijax as hijax
 from . import layout as layout
+from . import mesh_utils as mesh_utils
+from . import multihost_utils as multihost_utils
 from . import ode as ode
 from . import shard_map as shard_map
 from . import sparse as sparse

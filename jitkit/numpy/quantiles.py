@@ -185,7 +185,7 @@ def _between(
 def _nanquantile(a: Any, weights: Any, q: Any, axis: int, method: str, keepdims: bool) -> Any:
     a = where_(lax.ne(a, a), np.nan, a)
     if weights is None:
-        a = lax.sort(a, dimension=axis)
+        a = lax.sort(a, dimension=axis, is_stable=not since(0, 12))
     else:
         a, weights = lax.sort_key_val(a, weights, dimension=axis)
     fraction = q
