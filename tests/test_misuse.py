@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+import operator
 import re
 import traceback
 import warnings
@@ -34,7 +35,7 @@ ASKED = {
     "tolist": lambda x: x.tolist(), "np.asarray": np.asarray, "np.array": np.array, "np.add": lambda x: np.add(x, 1),
     "np.zeros of it": np.zeros, "np.sum": np.sum, "np.float32": np.float32, "an attribute": lambda x: x.numpy(),
     "a call": lambda x: x(), "unpacking": lambda x: dict([x]), "x[0] = 1": lambda x: x.__setitem__(0, 1),
-    "x[0] += 1": lambda x: x.__setitem__(0, x.sum() + 1), "del": lambda x: x.__delitem__(0), "append": lambda x: x.append(1),
+    "x[0] += 1": lambda x: x.__setitem__(0, x.sum() + 1), "del": lambda x: operator.delitem(x, 0), "append": lambda x: x.append(1),
     "shape = ": lambda x: setattr(x, "shape", (1,)), "pow modulo": lambda x: 0 if isinstance(x, float) else [] + x,
     "join": lambda x: ",".join(x), "chr": chr, "nonzero": lambda x: x.nonzero(),
     "copy": lambda x: copy.deepcopy(x).shape,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import operator
 import re
 
 import numpy as np
@@ -459,7 +460,7 @@ def test_arrays_are_immutable(jax, jnp):
 
     y = x
     y += 1  # a new array under an old name
-    return raised(assign), x, y, raised(lambda: x.__delitem__(0))
+    return raised(assign), x, y, raised(lambda: operator.delitem(x, 0))
 
 
 # --- randomness ------------------------------------------------------------------------------------------------------
