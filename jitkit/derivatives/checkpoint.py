@@ -386,4 +386,13 @@ class _Static:
         return self.value is other.value
 
 
-remat = checkpoint
+def remat(
+    fun: Callable[..., Any],
+    *,
+    prevent_cse: bool | Sequence[Any] = True,
+    policy: Policy | None = None,
+    static_argnums: int | tuple[int, ...] = (),
+    concrete: Any = None,
+) -> Callable[..., Any]:
+    """Return `checkpoint(fun)`; the parameters are the same, without `static_argnames`."""
+    return checkpoint(fun, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums, concrete=concrete)
