@@ -104,9 +104,58 @@ def test_programs_and_tangents_are_printed_as_in_jax(name, way):
         assert str(ours) == str(theirs)
 
 
+# Of these JAX has no derivatives, or those of a factor that is not unique.
+COMPLEX = "(a + 1j * p)"
+FORMS = [
+    "schur(a)",
+    "schur(a, output='complex')",
+    f"schur({COMPLEX})",
+    "jax.lax.linalg.schur(s, compute_schur_vectors=False)",
+    "rsf2csf(*schur(a))",
+    "rsf2csf(*schur(s @ a))",
+    "rsf2csf(a[:1, :1], p[:1, :1])",
+    "hessenberg(a)",
+    "hessenberg(s @ a, calc_q=True)",
+    f"hessenberg({COMPLEX}, calc_q=True)",
+    "hessenberg(a[:0, :0], calc_q=True)",
+    "jax.lax.linalg.hessenberg(a)",
+    "sqrtm(a)",
+    "sqrtm(p)",
+    f"sqrtm({COMPLEX})",
+    "funm(a, jax.numpy.sin)",
+    f"funm({COMPLEX}, jax.numpy.exp, disp=False)",
+    "jax.vmap(sqrtm)(s @ a)",
+]
+
+
+@pytest.mark.parametrize("code", FORMS)
+def test_forms_of_matrices_and_what_is_computed_from_them_are_those_of_jax(code):
+    programs = [program(library, code) for library in (jitkit, jax)]
+    ours, theirs = (
+        library.tree.leaves(library.jit(f)(*OPERANDS)) for library, f in zip((jitkit, jax), programs, strict=True)
+    )
+    assert len(ours) == len(theirs) > 0
+    for a, b in zip(ours, theirs, strict=True):
+        assert a.aval.str_short() == b.aval.str_short()
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-3, atol=1e-3)
+    if JAX_VERSION < (0, 11):
+        ours, theirs = (library.make_jaxpr(f)(*OPERANDS) for library, f in zip((jitkit, jax), programs, strict=True))
+        assert str(ours) == str(theirs)
+
+
 @pytest.mark.parametrize(
     "code",
     [
+        "schur(a, 'unitary')",
+        "schur(b)",
+        "hessenberg(b)",
+        "jax.grad(lambda a: hessenberg(a).sum())(a)",
+        "jax.jit(lambda a: jax.lax.linalg.schur(a, sort_eig_vals=True))(a)",
+        "sqrtm(a, 2)",
+        "funm(s, jax.numpy.sin)",
+        "rsf2csf(b, a)",
+        "rsf2csf(a, b)",
+        "rsf2csf(a, a[:2, :2])",
         "solve(a, b[:3])",
         "solve(a, b, assume_a='upper')",
         "solve(b, b, assume_a='pos')",

@@ -12,6 +12,10 @@ from .factoring import ormqr as ormqr
 from .factoring import ormqr_p as ormqr_p
 from .factoring import qr as qr
 from .factoring import qr_p as qr_p
+from .schur_forms import hessenberg as hessenberg
+from .schur_forms import hessenberg_p as hessenberg_p
+from .schur_forms import schur as schur
+from .schur_forms import schur_p as schur_p
 from .solving import solve as solve
 from .solving import triangular_solve as triangular_solve
 from .solving import triangular_solve_p as triangular_solve_p

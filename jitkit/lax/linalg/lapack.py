@@ -102,13 +102,13 @@ def call(
     avals_in: Sequence[ShapedArray],
     avals_out: Sequence[ShapedArray],
     overwrites: Mapping[int, int],
-    characters: Mapping[str, str | int | bool] | None = None,
+    characters: Mapping[str, str | int | bool | np.int32] | None = None,
 ) -> list[str]:
     """Write the call of a routine, such as `potrf`; return the names of its results.
 
     Args:
       overwrites: which operand's memory becomes which result's.
-      characters: the routine's options, which are characters, numbers of one byte, bools, or words.
+      characters: the routine's options, which are characters, numbers of one byte or (`np.int32`) of four, bools, or words.
 
     On NVIDIA's GPUs the call is cuSOLVER's, if that has a routine of this name with these options.
 
@@ -157,7 +157,7 @@ def write_call(
     avals_in: Sequence[ShapedArray],
     avals_out: Sequence[ShapedArray],
     overwrites: Mapping[int, int],
-    options: Mapping[str, str | int | bool] | None = None,
+    options: Mapping[str, str | int | bool | np.int32] | None = None,
     by_columns: bool = True,
 ) -> list[str]:
     """Write the call of a function that XLA knows as `target`, on matrices whose elements lie in memory column after column, or,
@@ -187,9 +187,11 @@ def write_call(
     return [name] if len(avals_out) == 1 else [f"{name}#{i}" for i in range(len(avals_out))]
 
 
-def _option(value: str | int | bool) -> str:
+def _option(value: str | int | bool | np.int32) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, np.int32):
+        return f"{value} : i32"
     if isinstance(value, str) and len(value) > 1:
         return f'"{value}"'
     return f"{value if isinstance(value, int) else ord(value)} : ui8"
