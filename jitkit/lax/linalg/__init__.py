@@ -2,7 +2,7 @@
 CPU, or cuSOLVER's on a GPU.
 
 All take batches: matrices lie in the last two axes. To be read in this order: `lapack` (what all of them have in common), `cusolver`,
-`factoring`, `solving`, `spectral`, `schur_forms`, `derivatives`.
+`factoring`, `solving`, `spectral`, `schur_forms`, `tridiagonals`, `derivatives`.
 
 JAX: jax/_src/lax/linalg.py:cholesky
 """

@@ -28,3 +28,5 @@ from .spectral import eigh as eigh
 from .spectral import eigh_p as eigh_p
 from .spectral import svd as svd
 from .spectral import svd_p as svd_p
+from .tridiagonals import tridiagonal_solve as tridiagonal_solve
+from .tridiagonals import tridiagonal_solve_p as tridiagonal_solve_p

@@ -118,12 +118,17 @@ def call(
     if ctx.module.platform == "gpu" and routine in _CUSOLVERS:
         target = cusolver_target(_CUSOLVERS[routine], avals_in[0])
         return write_call(ctx, target, operands, avals_in, avals_out, overwrites, characters)
+    check_runs_on(ctx)
+    letter = _LETTERS[checked_dtype(avals_in[0].dtype).name]
+    return write_call(ctx, f"lapack_{letter}{routine}_ffi", operands, avals_in, avals_out, overwrites, characters)
+
+
+def check_runs_on(ctx: LoweringContext) -> None:
+    """NotImplementedError where LAPACK does not run: the program is not lowered for CPUs."""
     if ctx.module.platform != "cpu":
         raise NotImplementedError(
             f"primitive {ctx.primitive} is LAPACK's, and runs on CPUs; the program is lowered for {ctx.module.platform}."
         )
-    letter = _LETTERS[checked_dtype(avals_in[0].dtype).name]
-    return write_call(ctx, f"lapack_{letter}{routine}_ffi", operands, avals_in, avals_out, overwrites, characters)
 
 
 # LAPACK's routines -> cuSOLVER's, where both take the same operands and options

@@ -29,6 +29,7 @@ from .patterns import fiedler_companion as fiedler_companion
 from .patterns import hankel as hankel
 from .patterns import leslie as leslie
 from .patterns import toeplitz as toeplitz
+from .polar_form import polar as polar
 from .schur_forms import funm as funm
 from .schur_forms import hessenberg as hessenberg
 from .schur_forms import rsf2csf as rsf2csf

@@ -1,0 +1,114 @@
+"""Solves systems of linear equations whose matrices have numbers on three diagonals only.
+
+JAX: jax/_src/lax/linalg.py:tridiagonal_solve
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...interpreters.ad_rules import (
+    Zero,
+    add_tangents,
+    instantiate_zeros,
+    is_undefined,
+    no_cotangents,
+    primitive_jvps,
+    primitive_transposes,
+)
+from ...interpreters.batching import AxisData, Dims, Vals, bdim_at_front, moveaxis, register_batcher
+from ...interpreters.mlir import LoweringContext, register_lowering
+from ..creation import full_like
+from ..elementwise import neg
+from ..joining import concatenate
+from ..shaping import reshape
+from ..utils import Shape
+from . import lapack
+from .lapack import linalg_primitive
+
+
+def _solution_shape(dl: Shape, d: Shape, du: Shape, b: Shape, **_: Any) -> list[Shape]:
+    if dl != d or dl != du:
+        raise TypeError("tridiagonal_solve requires that all diagonal arguments have the same shape.")
+    if dl != b[:-1]:
+        raise TypeError(
+            "tridiagonal_solve requires that the leading ndim-1 dimensions of b equal the dimensions of the diagonal arguments."
+        )
+    return [b]
+
+
+tridiagonal_solve_p = linalg_primitive("tridiagonal_solve", (1, 1, 1, 2), _solution_shape)
+
+
+@register_lowering(tridiagonal_solve_p)
+def _(ctx: LoweringContext, *operands: str, perturb_singular: bool) -> str:
+    out, info = ctx.avals_out[0], lapack.info_of(ctx.avals_out[0])
+    if perturb_singular:
+        lapack.check_runs_on(ctx)
+        return lapack.write_call(ctx, "tridiagonal_solve_perturbed_ffi", operands, ctx.avals_in, [out], {})[0]
+    results = [*ctx.avals_in, info]
+    *_, solution, failed = lapack.call(ctx, "gtsv", operands, ctx.avals_in, results, {i: i for i in range(4)})
+    return lapack.nan_where_failed(ctx, failed, info, [(solution, out)])[0]
+
+
+@register_batcher(tridiagonal_solve_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
+    """Batching rule: a batch of right sides of one matrix becomes more columns."""
+    *diagonals, b = vals
+    *diagonal_dims, b_dim = dims
+    if any(dim is not None for dim in diagonal_dims) or b_dim is None:
+        operands = [bdim_at_front(x, d, axis.size) for x, d in zip(vals, dims, strict=True)]
+        return tridiagonal_solve_p.bind(*operands, **params), 0
+    b = moveaxis(b, b_dim, b.ndim - 2)
+    columns = reshape(b, (*b.shape[:-2], b.shape[-2] * b.shape[-1]))
+    return reshape(tridiagonal_solve_p.bind(*diagonals, columns, **params), b.shape), b.ndim - 2
+
+
+# --- derivatives: dX = A^-1 (dB - dA X) ---------------------------------------------------------------------------------------
+
+
+def _product(dl: Any, d: Any, du: Any, x: Any) -> Any:
+    """Return the product of the matrix with these diagonals and x."""
+    y = reshape(d, (*d.shape, 1)) * x
+    y = y.at[..., 1:, :].add(dl[..., 1:, None] * x[..., :-1, :])
+    return y.at[..., :-1, :].add(du[..., :-1, None] * x[..., 1:, :])
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+    *diagonals, _ = primals
+    *changes, change = tangents
+    solution = tridiagonal_solve_p.bind(*primals, **params)
+    if not all(type(t) is Zero for t in changes):
+        dl, d, du = map(instantiate_zeros, changes)
+        change = add_tangents(change, neg(_product(dl, d, du, solution)))
+    if type(change) is Zero:
+        return solution, change
+    return solution, tridiagonal_solve_p.bind(*diagonals, change, **params)
+
+
+def _transpose(ct: Any, dl: Any, d: Any, du: Any, b: Any, **params: Any) -> Sequence[Any]:
+    assert is_undefined(b), "tridiagonal_solve is linear in its right side only"
+    if type(ct) is Zero:
+        return no_cotangents((dl, d, du, b))
+    axis = d.ndim - 1
+    below = concatenate((full_like(du[..., -1:], 0), du[..., :-1]), axis)
+    above = concatenate((dl[..., 1:], full_like(dl[..., :1], 0)), axis)
+    return [None, None, None, tridiagonal_solve_p.bind(below, d, above, ct, **params)]
+
+
+primitive_jvps[tridiagonal_solve_p] = _jvp
+primitive_transposes[tridiagonal_solve_p] = _transpose
+
+
+def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
+    """Return the X for which A @ X = b, where A has numbers on three diagonals: nan where A is singular.
+
+    Args:
+      dl: the numbers left of the diagonal, row after row; the first is not read.
+      d: the diagonal.
+      du: the numbers right of the diagonal; the last is not read.
+      b: the right sides, a matrix.
+      perturb_singular: whether to change pivots that are almost zero, so that the result is finite.
+    """
+    return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=perturb_singular)
