@@ -31,6 +31,12 @@ jax.jvp(jnp.sin, (1.0,), (1.0, 1.0))
 jax.vjp(lambda x: (x, x), 1.0)[1]((2.0,))
 jax.vjp(jnp.sin, 1.0)[1](np.ones(3, np.float32))
 jax.linearize(jnp.sin, 1.0)[1](np.ones(2, np.float32))
+jax.vjp(jnp.sin, 1.0)[1]()
+jax.vjp(jnp.sin, 1.0)[1](1.0, 2.0)
+jax.vjp(jnp.sin, 1.0)[1](1.0, ct=2.0)
+jax.vjp(jnp.sin, 1.0)[1](ct=2.0)
+jax.linear_transpose(lambda x: x * 3, 1.0)()
+jax.linear_transpose(lambda x: x * 3, 1.0)(1.0, 2.0)
 jax.linearize(jnp.sin, 1.0)[1](1.0, 1.0)
 jax.linear_transpose(lambda x: x.astype(int), 1.0)
 jax.linear_transpose(lambda x: x * 3, 1.0)((1.0,))
@@ -75,6 +81,7 @@ def test_arguments_trees_and_other_data(jax, jnp):
         jax.grad(loss, has_aux=True)(params, x),
         jax.value_and_grad(loss, argnums=(1, 0), has_aux=True)(params, x, scale=3.0),
         jax.grad(lambda x, y: x * y, argnums=-1)(2.0, 3.0),
+        jax.vjp(jnp.sin, 1.0)[1](out_ct=3.0),
         jax.grad(lambda z: z * z * jnp.sin(z), holomorphic=True)(1 + 2j),
         jax.grad(lambda x: x["a"][0] * 2 + x["b"])({"a": [1.0, None], "b": 2.0}),
     ]

@@ -707,3 +707,31 @@ def test_errors_of_operations_are_shown_alone(what):
     shown = "".join(traceback.format_exception(found.value))
     assert "During handling" not in shown
     assert "direct cause" not in shown
+
+
+@same_as_jax
+def test_slices_of_wrong_kinds(jax, jnp):
+    bounds = ("a", 2.5, 1j, [1], (), {}, np.float32(1), np.ones(2), None, 1, -1)
+    slices = [slice(*s) for b in bounds for c in bounds for s in ((b, c), (b, 1, c), (None, b, c))]
+    x = jnp.arange(3.0)
+    reads = [raised(lambda s=s: x[s]) for s in slices]
+    return [
+        reads,
+        [raised(lambda s=s: x.at[s].add(1.0)) for s in slices[::7]],
+        [raised(jax.jit(lambda x, s=s: x[s]), x) for s in slices[::5]],
+    ]
+
+
+@same_as_jax
+def test_constants_have_the_types_that_the_program_sees(jax, jnp):
+    def types(dtype):
+        c = np.ones(3, dtype)
+        called = jax.make_jaxpr(lambda x: (jax.jit(lambda y: y * c)(x), c))(1.0)
+        return [str(x.dtype) for x in (*called.consts, *jax.jit(lambda x: x + c).trace(1.0).jaxpr.consts)]
+
+    def both():
+        return [types(d) for d in ("float64", "int64", "uint64", "complex128", "float16", "int8", "bool")]
+
+    with jax.enable_x64(True):
+        wide = both()
+    return both(), wide

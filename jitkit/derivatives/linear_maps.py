@@ -198,14 +198,21 @@ def _pull_back(
     out_avals: Sequence[Any],
     residuals: list[Any],
     *cotangents: Any,
+    **keywords: Any,
 ) -> Any:
     info = program.jaxpr.debug_info
+    if "out_ct" in keywords and not cotangents:
+        cotangents = (keywords.pop("out_ct"),)
+    if keywords:
+        raise TypeError(f"VJP.__call__() got an unexpected keyword argument {next(iter(keywords))!r}")
+    if not cotangents:
+        raise TypeError("VJP.__call__() missing 1 required positional argument: 'out_ct'")
     if len(cotangents) != 1:
         raise TypeError(
-            f"The function returned by `jax.vjp` applied to {info.func_name} was called with {len(cotangents)} "
-            "arguments, but functions returned by `jax.vjp` must be called with a single argument corresponding to the "
-            "single value returned by the function being differentiated (even if that returned value is a tuple or "
-            "other container).\nPass one value like the result, a tuple for a tuple: `f_vjp((ct_1, ct_2))`."
+            f"\nThe function returned by `jax.vjp` applied to {info.func_name} was called with {len(cotangents)} "
+            "arguments,\nbut functions returned by `jax.vjp` must be called with a single argument\ncorresponding to the "
+            "single value returned by the function being differentiated\n(even if that returned value is a tuple or "
+            "other container).\n\nPass one value like the result, a tuple for a tuple: `f_vjp((ct_1, ct_2))`."
         )
     cts, tree = tree_flatten(cotangents[0])
     if tree != out_tree:
@@ -264,8 +271,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
         )
 
     @traceback_util.api_boundary
-    def transposed(consts: list[Any], cotangent: Any) -> Any:
-        cts, tree = tree_flatten(cotangent)
+    def transposed_fun(consts: list[Any], out_cotangent: Any) -> Any:
+        cts, tree = tree_flatten(out_cotangent)
         if tree != flat.out_tree:
             raise TypeError(f"cotangent tree does not match function output, expected {flat.out_tree} but got {tree}")
         types = [core.typeof(ct) for ct in cts]
@@ -286,7 +293,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
             ) from error
         return tree_unflatten(in_tree, [instantiate_zeros(ct) for ct in arg_cts])
 
-    return Partial(transposed, jaxpr.consts)
+    return Partial(transposed_fun, jaxpr.consts)
 
 
 derivatives.linearize, derivatives.linear_transpose = linearize, linear_transpose

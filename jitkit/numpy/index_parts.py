@@ -10,6 +10,7 @@ JAX: jax/_src/numpy/indexing.py:NDIndexer
 from __future__ import annotations
 
 import enum
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -175,6 +176,22 @@ def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
 def is_known_slice(s: slice) -> bool:
     """Whether no entry of a slice is traced."""
     return not (isinstance(s.start, core.Tracer) or isinstance(s.stop, core.Tracer) or isinstance(s.step, core.Tracer))
+
+
+def slice_indices(s: slice, size: int) -> tuple[int, int, int]:
+    """Return a slice's start, stop and step for an axis, as `slice.indices`. TypeError for an entry of a wrong kind, in
+    the words of the comparison, or of the conversion to an int, that fails.
+    """
+    try:
+        return s.indices(size)
+    except TypeError:
+        if s.step is not None:
+            bool(s.step > 0)
+        for x in (s.start, s.stop, s.step):
+            if x is not None:
+                bool(x >= 0)
+                operator.index(x)
+        raise
 
 
 def index_dtype(shape: Sequence[int]) -> np.dtype[Any]:

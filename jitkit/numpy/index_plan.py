@@ -28,7 +28,7 @@ from ..core import dtypes
 from ..lax.gathering import GatherDimensionNumbers
 from ..lax.scattering import ScatterDimensionNumbers
 from .creation import asarray
-from .index_parts import Kind, Part, expand_ellipsis, expand_masks, index_dtype, is_known_slice, parse
+from .index_parts import Kind, Part, expand_ellipsis, expand_masks, index_dtype, is_known_slice, parse, slice_indices
 from .promotion import _broadcast_arrays, broadcast_to, promote_dtypes
 from .ufuncs import constant
 
@@ -97,7 +97,7 @@ class _Builder:
 
     def slice(self, s: slice, size: int) -> None:
         """Select part of an axis."""
-        start, stop, step = s.indices(size)
+        start, stop, step = slice_indices(s, size)
         length = len(range(start, stop, step))
         self.result_shape.append(length)
         if step == 1:

@@ -20,7 +20,7 @@ import numpy as np
 from .. import lax
 from ..lax.index_checks import GatherScatterMode
 from .creation import asarray
-from .index_parts import Kind, Part, expand_ellipsis, expand_masks, index_dtype, is_known_slice, parse
+from .index_parts import Kind, Part, expand_ellipsis, expand_masks, index_dtype, is_known_slice, parse, slice_indices
 from .index_plan import gather
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def _window(parts: list[Part], shape: tuple[int, ...], normalize: bool) -> _Wind
             limit, stride = start + 1, 1
             squeezed.append(axis)
         else:
-            start, stop, stride = part.index.indices(size)
+            start, stop, stride = slice_indices(part.index, size)
             if stride < 0:  # the same elements from the other end
                 last = min(size, stop + 1 + abs(start - stop - 1) % abs(stride))
                 start, limit, stride = last, max(last, start + 1), -stride

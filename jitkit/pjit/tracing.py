@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import core, runtime
 from ..base import config, late_rooms, stage_log, traceback_util
 from ..compiler import shardings as jit_shardings
@@ -20,7 +22,7 @@ from ..compiler.program import Program
 from ..compiler.shardings import ShardingTree
 from ..core import Tracer
 from ..interpreters import partial_eval
-from ..jaxpr import DebugInfo
+from ..jaxpr import DebugInfo, Jaxpr
 from ..misses.record import CallRecord, aval_of, record_call
 from ..signature import api_util, argument_errors
 from ..signature.api_util import Arguments, ArgumentSpec
@@ -285,4 +287,14 @@ def trace_call(
         return outs
 
     jaxpr = partial_eval.trace_to_jaxpr(flat_fun, avals, debug_info)
+    if any(
+        type(x) is np.ndarray and x.dtype != v.aval.dtype for v, x in zip(jaxpr.constvars, jaxpr.consts, strict=True)
+    ):
+        jaxpr = jaxpr.replace(consts=_in_32_bits(jaxpr))
     return TracedCall(jaxpr, out_trees[0])
+
+
+def _in_32_bits(jaxpr: Jaxpr) -> tuple[Any, ...]:
+    """Return the constants as the program sees them: without x64 mode, numpy's arrays of 64 bits have 32."""
+    pairs = zip(jaxpr.constvars, jaxpr.consts, strict=True)
+    return tuple(x.astype(v.aval.dtype) if type(x) is np.ndarray else x for v, x in pairs)
