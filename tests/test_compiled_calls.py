@@ -120,3 +120,26 @@ def test_compiled_programs_look_for_nans_where_they_are_asked_to():
     with jitkit.debug_nans(True), pytest.raises(FloatingPointError):
         compiled(-1.0)
     assert np.isnan(compiled(-1.0))
+
+
+@same_as_jax
+def test_derivatives_donate_what_the_function_donates(jax, jnp):
+    double = jax.jit(lambda x: x * 2, donate_argnums=0)
+    sine = jax.jit(jnp.sin, donate_argnums=0)
+
+    def after(call):
+        x = jnp.arange(3.0) + 0
+        try:
+            return call(x), x.is_deleted()
+        except (RuntimeError, ValueError) as error:  # which of them depends, in JAX, on what ran before
+            return "deleted" in str(error)
+
+    return [
+        [after(jax.grad(lambda x, f=f: f(x).sum())) for f in (double, sine)],
+        [after(lambda x, f=f: jax.jvp(f, (x,), (jnp.ones(3),))) for f in (double, sine)],
+        [after(jax.vmap(f)) for f in (double, sine)],
+        [after(jax.jit(jax.grad(lambda x, f=f: f(x).sum()))) for f in (double, sine)],
+        after(jax.grad(lambda x: (double(x) * x).sum())),
+        after(lambda x: jax.grad(lambda a, b: (double(a) * b).sum(), argnums=1)(x, x)),
+        after(lambda x: [jax.grad(lambda y: double(y).sum())(x) for _ in range(2)]),
+    ]

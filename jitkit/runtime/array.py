@@ -292,8 +292,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
-            is_key = isinstance(self.aval.dtype, dtypes.ExtendedDType)
-            raise TypeError(f"iteration over a 0-d {'key ' if is_key else ''}array")
+            raise TypeError(f"iteration over a 0-d {'key ' * isinstance(self.aval.dtype, dtypes.ExtendedDType)}array")
         if self._key is not self.aval or runtime.default_backend() != "cpu":
             if config.local.state.trace is None and len(runtime.sharding_devices(self.sharding)) == 1:
                 return self._rows_by_programs()
@@ -325,13 +324,11 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def __format__(self, spec: str) -> str:
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):
-            return format(str(self), spec)
+            return object.__format__(self, spec)
         return format(self._value if self.aval.ndim else self._value[()], spec)
 
     def __str__(self) -> str:
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
-            return repr(self)
-        return str(self._value)
+        return repr(self) if isinstance(self.aval.dtype, dtypes.ExtendedDType) else str(self._value)
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.aval.weak_type else ""
