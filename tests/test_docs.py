@@ -79,6 +79,7 @@ def test_a_cell_that_fails_names_its_error():
     sections = re.split(r"^## ", PAGES["errors"], flags=re.MULTILINE)[1:]
     raising = {section.split("\n")[0]: re.findall(r"# raises (\w+)", section) for section in sections}
     assert raising.pop("Shapes, dtypes, rules") == ["TypeError"] * 2  # of many, by what the message begins with
+    assert set(raising.pop("Habits from PyTorch and NumPy")) <= {"AttributeError", "TypeError"}
     assert {name for name, errors in raising.items() if errors} == {n for n, errors in raising.items() if errors == [n]}
     assert len([name for name, errors in raising.items() if errors]) == 9
 

@@ -23,6 +23,7 @@ import zlib
 
 import jax
 import pytest
+from twin import JAX_VERSION
 
 import jitkit
 import jitkit.numpy as jnp
@@ -733,7 +734,8 @@ def test_calls_of_a_function_of_jaxs_are_told_in_its_words(tmp_path, capfd):
     assert [entry["hit"] for entry in data["entries"]] == [False, True, False, False]
     assert [name for name, _ in first["stages"]] == ["trace", "lower", "compile", "run"]
     assert [name for name, _ in second["stages"]] == ["run"]
-    assert [entry.get("versus") for entry in data["entries"]] == [None, None, 1, 3]
+    nearest = 3 if JAX_VERSION < (0, 11) else 1  # of the earlier calls, to the fourth, in JAX's words
+    assert [entry.get("versus") for entry in data["entries"]] == [None, None, 1, nearest]
     assert third["sentences"][0] == "JAX says:"
     assert any("f32[4]" in line and "f32[3]" in line for line in third["sentences"])
     assert data["jaxprs"][fourth["jaxpr"]] == str(step.trace(jax.numpy.ones(4), 0.1, power=2).jaxpr).splitlines()

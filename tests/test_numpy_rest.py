@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 import pytest
-from twin import raised, same_as_jax
+from twin import JAX_VERSION, raised, same_as_jax
 
 INTS, OTHERS = np.int32([3, 1, 1, 2, 7]), np.int32([2, 3, 3, 9])
 WITH_NAN = np.float32([[0, np.nan, 2], [3, 4, 5]])
@@ -22,9 +22,10 @@ def test_windows_of_each_length_are_those_of_jax(jax, jnp):
 
 @same_as_jax
 def test_the_derivative_of_i0_is_that_of_jax_at_zero_too(jax, jnp):
-    at = [0.0, 1.5, -2.0]
+    slopes = [jax.grad(jnp.i0)(x) for x in (0.0, 1.5, -2.0)]
     return (
-        [jax.grad(jnp.i0)(x) for x in at],
+        # JAX 0.11 has another rule, of the Bessel function of order 1
+        slopes if JAX_VERSION < (0, 11) else [round(float(x), 5) for x in slopes],
         str(jax.make_jaxpr(jnp.i0)(1.0)),
         raised(jnp.i0, 1j),
         jnp.i0(jnp.arange(3)),

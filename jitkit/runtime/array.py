@@ -133,14 +133,11 @@ class Array(Operators, metaclass=_ArrayMeta):
         """The parts of the array, as jax has them: each with its `device`, `index` and `data`."""
         return list(self._as_jax_array().addressable_shards)
 
+    global_shards = addressable_shards  # the same, in one process
+
     def addressable_data(self, index: int) -> Any:
         """Return the part of the array that the index-th of its devices has."""
         return self if index == 0 and len(self.devices()) == 1 else self.addressable_shards[index].data
-
-    @property
-    def global_shards(self) -> list[Any]:
-        """The parts of the array: in one process the same as `addressable_shards`."""
-        return self.addressable_shards
 
     def on_device_size_in_bytes(self) -> int:
         """Return the memory that the array takes on its device."""
