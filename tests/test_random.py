@@ -838,3 +838,56 @@ def test_a_step_of_training_with_noise_is_repeatable(jax, jnp):
         params, out = step(params, jax.random.fold_in(jax.random.key(0), i), jnp.arange(4.0))
         results.append(out)
     return params, results, step._cache_size()
+
+
+ASKED_OF_KEYS = """all any argmax argmin argpartition(0) argsort astype(int) byteswap choose([1]) clip clip(0,1) compress([True]) conj
+conjugate cumprod cumsum diagonal dot(1) flat imag item item(0) mT max mean min nonzero prod ptp real repeat(2) round round(1)
+searchsorted(1) sort std sum to_device(None) trace var view view('uint32') T copy flatten ravel reshape(-1) squeeze
+take(0) transpose shape ndim size dtype __len__ __pos__ __invert__ __neg__ __abs__"""
+
+
+def asked(key, text):
+    name, *args = text.removesuffix(")").split("(")
+    value = getattr(key, name)
+    return value(*eval(f"({args[0]},)")) if args else value() if callable(value) and name != "dtype" else value
+
+
+@pytest.mark.parametrize("text", ASKED_OF_KEYS.split())
+def test_methods_of_arrays_of_keys(text):
+    """A key is no number, and in JAX has none of a number's methods."""
+
+    def outcome(lib, shape):
+        keys = lib.random.key(0) if shape == () else lib.random.split(lib.random.key(0), shape)
+        try:
+            asked(keys, text)
+        except Exception as error:
+            return type(error).__name__
+        return "a value"
+
+    shapes = [(), (2,), (2, 2)]
+    assert [outcome(jitkit, shape) for shape in shapes] == [outcome(jax, shape) for shape in shapes]
+
+
+def test_a_method_that_keys_have_not_says_what_has_it():
+    with pytest.raises(NotImplementedError, match=r"Cannot call abstract method sum\n.*`jax.random.key_data\(keys\)`"):
+        jitkit.random.key(0).sum()
+    with pytest.raises(AttributeError, match="__dlpack__"):
+        np.from_dlpack(jitkit.random.key(0))
+
+
+@same_as_jax
+def test_functions_of_numbers_refuse_keys(jax, jnp):
+    keys = jax.random.split(jax.random.key(0))
+    functions = [
+        jnp.sum,
+        jnp.prod,
+        jnp.max,
+        jnp.min,
+        jnp.mean,
+        jnp.argmax,
+        jnp.argmin,
+        jnp.cumsum,
+        jnp.cumprod,
+        jnp.any,
+    ]
+    return [[raised(f, keys), raised(jax.jit(f), keys)] for f in functions]

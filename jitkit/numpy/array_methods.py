@@ -8,6 +8,7 @@ JAX: jax/_src/numpy/array_methods.py:register_jax_array_methods
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from .. import lax
 from .. import numpy as jnp
 from ..base import edits, late_rooms
-from ..core import dtypes, operators
+from ..core import Tracer, dtypes, operators
 from ..lax.placing import device_put
 from ..lax.utils import index_tuple
 from .util import ensure_arraylike
@@ -201,6 +202,29 @@ _PROPERTIES: dict[str, str | Callable[[Any], Any]] = {
     "at": "index_update.IndexUpdateHelper", "nbytes": _nbytes, "itemsize": _itemsize, "flat": _flat,
 }  # fmt: skip
 
+# What numbers have. JAX's arrays of random keys are of a class without them; under `jit`, each function answers for itself.
+_NOT_OF_KEYS = frozenset((
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "byteswap", "choose", "clip", "compress", "conj",
+    "conjugate", "cumprod", "cumsum", "diagonal", "dot", "flat", "imag", "mT", "max", "mean", "min", "nonzero", "prod", "ptp",
+    "real", "repeat", "round", "searchsorted", "sort", "std", "sum", "to_device", "trace", "var", "view",
+))  # fmt: skip
+
+
+def _refused_for_keys(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method with NotImplementedError for an array of random keys."""
+
+    @functools.wraps(function)
+    def method(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(x.dtype, dtypes.ExtendedDType) and not isinstance(x, Tracer):
+            raise NotImplementedError(
+                f"Cannot call abstract method {name}\nRandom keys are not numbers; `jax.random.key_data(keys)` gives the numbers "
+                "that they consist of."
+            )
+        return function(x, *args, **kwargs)
+
+    return method
+
+
 # name -> how to install it, and which function
 _FILLS: dict[str, tuple[Callable[..., None], tuple[Any, ...], str | Callable[..., Any]]] = {
     **{f"__{r}{n}__": (operators.install_binary, (n, s), f) for n, (s, f) in _BINARY.items() for r in ("", "r")},
@@ -217,4 +241,4 @@ def fill(name: str) -> None:
     if isinstance(function, str):
         room, function = function.split(".")
         function = getattr(late_rooms.import_room(f".{room}", __package__), function)
-    install(*how, function)
+    install(*how, _refused_for_keys(name, function) if name in _NOT_OF_KEYS else function)

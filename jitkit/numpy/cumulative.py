@@ -32,6 +32,8 @@ def _cumulative(
     promote_integers: bool = False,
 ) -> Any:
     a = ensure_arraylike(name, a)
+    if isinstance(a.dtype, dtypes.ExtendedDType):
+        raise TypeError(f"Cannot interpret {a.dtype.name!r} as a data type")
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported{edits.NO_OUT}")
     if axis is None or (a.ndim == 0 and a.weak_type):  # here a Python number has an axis

@@ -166,6 +166,8 @@ def reduction(
             f"reduction operation {name} does not have an identity, so to use a where mask one has to specify 'initial'"
         )
     a = a if kind.prepare is None else kind.prepare(a)
+    if isinstance(a.dtype, dtypes.ExtendedDType):
+        raise TypeError(f"Cannot interpret {a.dtype.name!r} as a data type")
     axes = reduced_axes(a.ndim, axis)
     own = own_axes(axes)
     if initial is None and not kind.has_identity and 0 in [a.shape[i] for i in own]:
@@ -362,6 +364,8 @@ def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
 def _arg(name: str, function: Callable[..., Any], a: Any, axis: int | None, out: None, keepdims: bool | None) -> Any:
     check_arraylike(name, a)
     refuse_out(name, out)
+    if isinstance(core.typeof(a).dtype, dtypes.ExtendedDType):
+        raise ValueError(f"Unsupported dtype for {name.removeprefix('arg')}: {core.typeof(a).dtype.name}")
     return function(a, None if axis is None else operator.index(axis), keepdims=bool(keepdims))
 
 

@@ -87,11 +87,6 @@ class Array(Operators, metaclass=_ArrayMeta):
         return self.aval.size
 
     @property
-    def itemsize(self) -> int:
-        """Bytes per element."""
-        return self.aval.dtype.itemsize
-
-    @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
         return self.aval.size * self.aval.dtype.itemsize
@@ -169,6 +164,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def is_ready(self) -> bool:
         """Whether the array is computed."""
+        self._check_not_deleted()  # XLA would crash
         return bool(self._buf.is_ready())
 
     def is_deleted(self) -> bool:
@@ -232,6 +228,8 @@ class Array(Operators, metaclass=_ArrayMeta):
         return runtime.buffer_for_jax(self)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            raise AttributeError("random keys have no `__dlpack__`; the array `jax.random.key_data(keys)` has")
         return runtime.dlpack(self._buf, kwargs)
 
     def __dlpack_device__(self) -> Any:
@@ -258,6 +256,8 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def item(self, *args: int) -> Any:
         """Return the element as a Python scalar; with several elements, the one at the index given."""
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            raise NotImplementedError("Cannot call abstract method item")
         return self._value.item(*args)
 
     def __bool__(self) -> bool:
