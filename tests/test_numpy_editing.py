@@ -183,6 +183,13 @@ STEPPED = [
     "cg(lambda x: {'u': 2 * x['u'], 'w': a @ x['w']}, {'u': b[0], 'w': b})[0]['w']",
     "bicgstab(a + np.triu(np.ones((3, 3), 'f'), 1), b, tol=1e-7)[0]",
     "bicgstab(a, b, x0=b, atol=1e-6, M=np.eye(3, dtype='f') / 2)[0]",
+    "gmres(a + np.triu(np.ones((3, 3), 'f'), 1), b, tol=1e-7)[0]",
+    "gmres(a, b, solve_method='incremental')[0]",
+    "gmres(a, b, x0=b, restart=2, maxiter=3, M=lambda x: x / 3)[0]",
+    "gmres(a, b, x0=b, restart=2, atol=0.5, solve_method='incremental', M=np.eye(3, dtype='f') / 2)[0]",
+    "gmres(lambda x: {'u': 2 * x['u'] + x['w'][0], 'w': a @ x['w']}, {'u': b[0], 'w': b})[0]['w']",
+    "abs(gmres(a * (1 + 2j), b * (1 + 1j))[0])",
+    "gmres(a * 0, b)[0] * 0 + gmres(a, b)[1]",
 ]
 
 
@@ -190,7 +197,7 @@ STEPPED = [
 def test_steps_lead_to_jaxs_solution_and_its_gradient(code):
     found = []
     for library in (jitkit, jax):
-        names = {name: getattr(library.scipy.sparse.linalg, name) for name in ("cg", "bicgstab")}
+        names = {name: getattr(library.scipy.sparse.linalg, name) for name in ("cg", "bicgstab", "gmres")}
 
         def solution(a, b, names=names):
             return eval(code, names | {"np": np, "a": a, "b": b})
@@ -203,11 +210,22 @@ def test_steps_lead_to_jaxs_solution_and_its_gradient(code):
         np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("code", ["cg(a[:2], b)", "cg(3, b)", "cg(a, b, x0=b[:2])", "cg(a, b, x0=(b,))"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "cg(a[:2], b)",
+        "cg(3, b)",
+        "cg(a, b, x0=b[:2])",
+        "cg(a, b, x0=(b,))",
+        "gmres(a, b, solve_method='x')",
+        "gmres(a, b, x0=(b,))",
+        "gmres(a[:2], b)",
+    ],
+)
 def test_systems_that_do_not_fit_are_refused(code):
     errors = []
     for library in (jitkit, jax):
-        names = {"cg": library.scipy.sparse.linalg.cg}
+        names = {name: getattr(library.scipy.sparse.linalg, name) for name in ("cg", "gmres")}
         errors.append(error_of(lambda a, b, names=names: eval(code, names | {"a": a, "b": b}), MATRIX, V[:3]))
     ours, theirs = (error.partition("shapes: ")[0] for error in errors)  # JAX prints an iterator there
     assert ours == theirs

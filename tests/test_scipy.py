@@ -27,7 +27,7 @@ ONE_OPERAND = (
     "erf erfc erfinv expit logit i0e i0 i1e i1 gammaln loggamma gammasgn gamma factorial digamma entr ndtr ndtri log_ndtr logsumexp "
     "softmax log_softmax expi exp1"
 )
-TWO_OPERANDS = "xlogy xlog1py rel_entr kl_div betaln beta"
+TWO_OPERANDS = "xlogy xlog1py rel_entr kl_div betaln beta boxcox boxcox1p zeta"
 DISTRIBUTIONS = {
     "norm": "pdf logpdf cdf logcdf sf logsf ppf isf",
     "expon": "pdf logpdf cdf logcdf sf logsf ppf",
@@ -224,6 +224,10 @@ ERRORS = {
     "complex sign of gamma": lambda lib: lib.scipy.special.gammasgn(X.astype("F")),
     "complex beta": lambda lib: lib.scipy.special.beta(X.astype("F"), 1),
     "complex incomplete beta": lambda lib: lib.scipy.special.betainc(1, 2, X.astype("F")),
+    "zeta of one operand": lambda lib: lib.scipy.special.zeta(X),
+    "a negative number of Bernoulli's": lambda lib: lib.scipy.special.bernoulli(-1),
+    "a broken number of Bernoulli's": lambda lib: lib.scipy.special.bernoulli(2.5),
+    "an unknown number of Bernoulli's": lambda lib: lib.jit(lib.scipy.special.bernoulli)(3),
     "polygamma of a float": lambda lib: lib.scipy.special.polygamma(X, X),
     "ndtr of halves": lambda lib: lib.scipy.special.ndtr(X.astype("e")),
     "log_ndtr of halves": lambda lib: lib.scipy.special.log_ndtr(X.astype("e")),
@@ -247,6 +251,29 @@ def test_what_jax_refuses_is_refused_in_its_words(name):
     theirs, ours = (error_of(ERRORS[name], library) for library in (jax, jitkit))
     assert theirs is not None
     assert ours == theirs
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_derivatives_of_zeta_are_those_of_jax(x64):
+    operands = np.abs(X).astype("d" if x64 else "f") + 1.5, np.linspace(0.5, 9, X.size).reshape(X.shape).astype("f")
+    found = []
+    for library in (jitkit, jax):
+        with library.enable_x64(x64):
+            slope = library.grad(lambda x, q, library=library: library.scipy.special.zeta(x, q).sum(), (0, 1))
+            found.append((str(library.make_jaxpr(slope)(*operands)), *library.jit(slope)(*operands)))
+    (ours, *our_slopes), (theirs, *their_slopes) = found
+    if JAX_VERSION < (0, 11):
+        assert ours == theirs
+    for a, b in zip(our_slopes, their_slopes, strict=True):
+        assert describe(a) == describe(b)
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-5)
+
+
+@pytest.mark.parametrize("n", [0, 2, 3, 4, 9, 30])
+def test_bernoullis_numbers_are_those_of_jax(n):
+    ours, theirs = (library.scipy.special.bernoulli(n) for library in (jitkit, jax))
+    assert describe(ours) == describe(theirs)
+    np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-6)
 
 
 def test_the_number_of_segments_is_counted_where_it_is_known():

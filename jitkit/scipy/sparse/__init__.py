@@ -1,5 +1,11 @@
 """`jitkit.scipy.sparse`: `linalg`, which solves systems whose matrix is only known by its products with vectors.
 
+Comes in: a matrix, or a function that multiplies with it, and a right side. Goes out: the solution. In the order of reading:
+
+    tree_vectors        trees of arrays as vectors
+    minimal_residual    the method GMRES
+    linalg              conjugate gradients, BiCGSTAB, and what users call
+
 JAX: jax/_src/scipy/sparse/linalg.py:cg
 """
 

@@ -1,7 +1,7 @@
-"""Solves systems of linear equations iteratively: conjugate gradients, for positive matrices, and BiCGSTAB, for any.
+"""Solves systems of linear equations iteratively: conjugate gradients, for positive matrices; BiCGSTAB and GMRES, for any.
 
 The matrix is an array, or a function that multiplies with it; unknowns may be a tree of arrays. Derivatives are those of the solution
-(`custom_linear_solve`), not of the steps. The algorithms: Saad, "Iterative methods for sparse linear systems", 2nd ed., 9.2 and 7.4.2.
+(`custom_linear_solve`), not of the steps. The algorithms: Saad, "Iterative methods for sparse linear systems", 2nd ed., 9.2, 7.4.2 and 6.5.
 
 JAX: jax/_src/scipy/sparse/linalg.py:cg
 """
@@ -18,35 +18,11 @@ import numpy as np
 from ... import lax
 from ...core import dtypes
 from ...lax.placing import device_put
-from ...numpy import dot, iscomplexobj, maximum, square, vdot, where, zeros_like
+from ...numpy import isnan, logical_and, maximum, minimum, square, where, zeros_like
 from ...numpy.util import is_array
 from ...tree_util import tree_leaves, tree_map, tree_structure
-
-# --- trees as vectors ---------------------------------------------------------------------------------------------------------
-
-_dot = functools.partial(dot, precision=lax.Precision.HIGHEST)
-_vdot = functools.partial(vdot, precision=lax.Precision.HIGHEST)
-_add = functools.partial(tree_map, operator.add)
-_sub = functools.partial(tree_map, operator.sub)
-
-
-def _mul(scalar: Any, tree: Any) -> Any:
-    return tree_map(functools.partial(operator.mul, scalar), tree)
-
-
-def _real_product(x: Any, y: Any) -> Any:
-    """Return the real part of the product of two trees."""
-    return sum(tree_leaves(tree_map(_real_part, x, y)))
-
-
-def _real_part(x: Any, y: Any) -> Any:
-    result = _vdot(x.real, y.real)
-    return result + _vdot(x.imag, y.imag) if iscomplexobj(x) or iscomplexobj(y) else result
-
-
-def _product(x: Any, y: Any) -> Any:
-    return sum(tree_leaves(tree_map(_vdot, x, y)))
-
+from .minimal_residual import METHODS, norm_of, normalized
+from .tree_vectors import add, mul, precise_dot, product, real_product, sub
 
 # --- the algorithms -----------------------------------------------------------------------------------------------------------
 
@@ -57,7 +33,7 @@ def _identity(x: Any) -> Any:
 
 def _smallest(b: Any, tol: float, atol: float) -> Any:
     """Return the square of the residual norm at which to stop."""
-    size = _real_product(b, b)
+    size = real_product(b, b)
     return maximum(square(tol) * size, square(atol))
 
 
@@ -66,24 +42,24 @@ def _cg_solve(A: Any, b: Any, x0: Any, *, maxiter: Any, tol: float, atol: float,
 
     def cond_fun(value: Any) -> Any:
         _, r, gamma, _, k = value
-        size = gamma.real if M is _identity else _real_product(r, r)
+        size = gamma.real if M is _identity else real_product(r, r)
         return (size > enough) & (k < maxiter)
 
     def body_fun(value: Any) -> Any:
         x, r, gamma, p, k = value
         image = A(p)
-        alpha = gamma / _real_product(p, image).astype(dtype)
-        x_next = _add(x, _mul(alpha, p))
-        r_next = _sub(r, _mul(alpha, image))
+        alpha = gamma / real_product(p, image).astype(dtype)
+        x_next = add(x, mul(alpha, p))
+        r_next = sub(r, mul(alpha, image))
         z_next = M(r_next)
-        gamma_next = _real_product(r_next, z_next).astype(dtype)
-        p_next = _add(z_next, _mul(gamma_next / gamma, p))
+        gamma_next = real_product(r_next, z_next).astype(dtype)
+        p_next = add(z_next, mul(gamma_next / gamma, p))
         return x_next, r_next, gamma_next, p_next, k + 1
 
-    r0 = _sub(b, A(x0))
+    r0 = sub(b, A(x0))
     p0 = z0 = M(r0)
     dtype = dtypes.result_type(*tree_leaves(p0))
-    gamma0 = _real_product(r0, z0).astype(dtype)
+    gamma0 = real_product(r0, z0).astype(dtype)
     return lax.while_loop(cond_fun, body_fun, (x0, r0, gamma0, p0, 0))[0]
 
 
@@ -92,34 +68,34 @@ def _bicgstab_solve(A: Any, b: Any, x0: Any, *, maxiter: Any, tol: float, atol: 
 
     def cond_fun(value: Any) -> Any:
         _, r, *_, k = value
-        return (_real_product(r, r) > enough) & (k < maxiter) & (k >= 0)
+        return (real_product(r, r) > enough) & (k < maxiter) & (k >= 0)
 
     def body_fun(value: Any) -> Any:
         x, r, shadow, alpha, omega, rho, p, q, k = value
-        rho_next = _product(shadow, r)
+        rho_next = product(shadow, r)
         beta = rho_next / rho * alpha / omega
-        p_next = _add(r, _mul(beta, _sub(p, _mul(omega, q))))
+        p_next = add(r, mul(beta, sub(p, mul(omega, q))))
         p_hat = M(p_next)
         q_next = A(p_hat)
-        alpha_next = rho_next / _product(shadow, q_next)
-        s = _sub(r, _mul(alpha_next, q_next))
-        is_enough = _real_product(s, s) < enough
+        alpha_next = rho_next / product(shadow, q_next)
+        s = sub(r, mul(alpha_next, q_next))
+        is_enough = real_product(s, s) < enough
         s_hat = M(s)
         t = A(s_hat)
-        omega_next = _product(t, s) / _product(t, t)
+        omega_next = product(t, s) / product(t, t)
 
         def choose(half: Any, whole: Any) -> Any:
             return tree_map(functools.partial(where, is_enough), half, whole)
 
-        half = _add(x, _mul(alpha_next, p_hat))
-        whole = _add(x, _add(_mul(alpha_next, p_hat), _mul(omega_next, s_hat)))
+        half = add(x, mul(alpha_next, p_hat))
+        whole = add(x, add(mul(alpha_next, p_hat), mul(omega_next, s_hat)))
         x_next = choose(half, whole)
-        r_next = choose(s, _sub(s, _mul(omega_next, t)))
+        r_next = choose(s, sub(s, mul(omega_next, t)))
         k_next = where((omega_next == 0) | (alpha_next == 0), -11, k + 1)  # it broke down, so the loop ends
         k_next = where(rho_next == 0, -10, k_next)
         return x_next, r_next, shadow, alpha_next, omega_next, rho_next, p_next, q_next, k_next
 
-    r0 = _sub(b, A(x0))
+    r0 = sub(b, A(x0))
     dtype, weak = dtypes.lattice_result_type(*(x.aval for x in tree_leaves(b)))
     one = lax._convert_element_type(1, dtype, weak)
     return lax.while_loop(cond_fun, body_fun, (x0, r0, r0, one, one, one, r0, r0, 0))[0]
@@ -138,7 +114,7 @@ def _as_function(f: Any) -> Callable[[Any], Any]:
     if len(f.shape) != 2 or f.shape[0] != f.shape[1]:
         raise ValueError(f"linear operator must be a square matrix, but has shape: {f.shape}")
     is_dense = is_array(f) or isinstance(f, np.ndarray)
-    return functools.partial(_dot if is_dense else operator.matmul, f)
+    return functools.partial(precise_dot if is_dense else operator.matmul, f)
 
 
 def _solve(
@@ -185,3 +161,55 @@ def bicgstab(
 ) -> tuple[Any, None]:
     """Solve like `cg`, by the method BiCGSTAB, for any A."""
     return _solve(_bicgstab_solve, A, b, x0, tol, atol, maxiter, M, False)
+
+
+def gmres(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    tol: float = 1e-5,
+    atol: float = 0.0,
+    restart: int = 20,
+    maxiter: int | None = None,
+    M: Any = None,
+    solve_method: str = "batched",
+) -> tuple[Any, Any]:
+    """Solve like `cg`, by the method GMRES, for any A; return `(x, info)`, where info is -1 if x is nan, and otherwise 0.
+
+    Args:
+      restart: how many vectors to make before starting again with the x that they give; `maxiter` counts those starts.
+      solve_method: "incremental" ends before as many vectors if fewer do; "batched" makes them all, with less work for each.
+
+    Raises:
+      ValueError: another `solve_method`, or what `cg` refuses.
+    """
+    x0 = tree_map(zeros_like, b) if x0 is None else x0
+    matvec, preconditioner = _as_function(A), _as_function(_identity if M is None else M)
+    b, x0 = device_put((b, x0))
+    size = sum(x.size for x in tree_leaves(b))
+    max_starts = 10 * size if maxiter is None else maxiter
+    restart = min(restart, size)
+    if tree_structure(x0) != tree_structure(b):
+        raise ValueError(f"x0 and b must have matching tree structure: {tree_structure(x0)} vs {tree_structure(b)}")
+    b_norm = norm_of(b)
+    smallest = maximum(tol * b_norm, atol)
+    enough = norm_of(preconditioner(b)) * minimum(1.0, smallest / b_norm)
+    if solve_method not in METHODS:
+        raise ValueError(f"invalid solve_method {solve_method}, must be either 'incremental' or 'batched'")
+    improve = METHODS[solve_method]
+
+    def solve(A: Any, b: Any) -> Any:
+        def goes_on(state: Any) -> Any:
+            return logical_and(state[1] < max_starts, state[3] > smallest)
+
+        def start(state: Any) -> Any:
+            x, k, unit, norm = state
+            x, unit, norm = improve(A, b, x, unit, norm, enough, restart, preconditioner)
+            return x, k + 1, unit, norm
+
+        unit, norm = normalized(preconditioner(sub(b, A(x0))))
+        return lax.while_loop(goes_on, start, (x0, 0, unit, norm))[0]
+
+    x = lax.custom_linear_solve(matvec, b, solve, solve)
+    return x, where(isnan(norm_of(x)), -1, 0)

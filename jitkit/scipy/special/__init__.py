@@ -5,10 +5,11 @@ Comes in: arrays, or numbers. Goes out: arrays of floats. In the order of readin
     error_functions     the error function, the logistic function, Bessel's functions
     gamma_functions     gamma and beta functions, whole and incomplete
     log_beta            where the logarithm of the beta function would lose its digits
+    zeta_functions      Hurwitz's zeta, and Bernoulli's numbers
     complex_gamma       the gamma function of complex numbers
     counting            factorials and binomial coefficients
     exponential_integrals   of exp(t) / t
-    logarithms          x log x, entropies, sums of exponentials
+    logarithms          x log x, entropies, sums of exponentials, powers of Box and Cox
     normal              the normal distribution
     normal_tail         its inverse, and what is far from its middle
 

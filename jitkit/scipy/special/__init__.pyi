@@ -24,6 +24,8 @@ from .gamma_functions import gammasgn as gammasgn
 from .gamma_functions import loggamma as loggamma
 from .gamma_functions import multigammaln as multigammaln
 from .gamma_functions import polygamma as polygamma
+from .logarithms import boxcox as boxcox
+from .logarithms import boxcox1p as boxcox1p
 from .logarithms import entr as entr
 from .logarithms import kl_div as kl_div
 from .logarithms import log_softmax as log_softmax
@@ -35,3 +37,5 @@ from .logarithms import xlogy as xlogy
 from .normal import log_ndtr as log_ndtr
 from .normal import ndtr as ndtr
 from .normal import ndtri as ndtri
+from .zeta_functions import bernoulli as bernoulli
+from .zeta_functions import zeta as zeta

@@ -12,7 +12,7 @@ import numpy as np
 from ... import lax
 from ...custom_derivatives import custom_jvp
 from ...nn import functions
-from ...numpy import isnan, where, zeros_like
+from ...numpy import expm1, isnan, log, log1p, ones_like, where, zeros_like
 from ...numpy.ufuncs import constant
 from ..arguments import promoted, refuse_complex
 
@@ -95,3 +95,25 @@ def softmax(x: Any, /, *, axis: Any = None) -> Any:
 def log_softmax(x: Any, /, *, axis: Any = None) -> Any:
     """Return the logarithm of `softmax`."""
     return functions.log_softmax(x, axis=axis)
+
+
+# --- the transformation of Box and Cox ----------------------------------------------------------------------------------------
+
+
+def boxcox(x: Any, lmbda: Any) -> Any:  # scipy's name
+    """Return (x**lmbda - 1) / lmbda, and log(x) where lmbda is 0."""
+    x, power = promoted("boxcox", x, lmbda)
+    return _box_cox(log, x, power)
+
+
+def boxcox1p(x: Any, lmbda: Any) -> Any:  # scipy's name
+    """Return `boxcox` of 1 + x, exact for small x."""
+    x, power = promoted("boxcox1p", x, lmbda)
+    return _box_cox(log1p, x, power)
+
+
+def _box_cox(log_of: Any, x: Any, power: Any) -> Any:
+    is_zero = power == 0
+    safe = where(is_zero, ones_like(power), power)
+    logarithm = log_of(x)
+    return where(is_zero, logarithm, expm1(safe * logarithm) / safe)
