@@ -4,6 +4,7 @@ from . import core as core
 from . import custom_batching as custom_batching
 from . import custom_derivatives as custom_derivatives
 from . import debug as debug
+from . import dlpack as dlpack
 from . import dtypes as dtypes
 from . import errors as errors
 from . import example_libraries as example_libraries

@@ -506,3 +506,25 @@ def test_what_device_put_does_not_take_is_refused_as_by_jax(options):
             lib.device_put({"a": lib.numpy.ones(2)}, **options)
         first.append(str(error.value).splitlines()[0])
     assert first[0] == first[1]
+
+
+@pytest.mark.parametrize("copy", [None, True, False])
+def test_arrays_of_other_libraries_come_in_by_the_module_dlpack(copy):
+    memory = np.arange(80, dtype=np.float32)
+    start = -memory.ctypes.data % 64 // 4  # XLA uses memory without a copy from multiples of 64 bytes
+    host = memory[start : start + 64]
+    ours, theirs = (library.dlpack.from_dlpack(host, copy=copy) for library in (jk, jax))
+    assert type(ours) is type(jnp.ones(2))
+    assert ours.aval.str_short() == theirs.aval.str_short()
+    np.testing.assert_array_equal(ours, theirs)
+    same = [x.unsafe_buffer_pointer() == host.ctypes.data for x in (ours, theirs)]
+    assert same[0] == same[1]
+    assert same[0] or copy
+
+
+def test_the_module_dlpack_knows_the_dtypes_that_jaxs_knows_and_refuses_what_it_refuses():
+    for dtype in ("bool", "int8", "uint64", "f", jnp.bfloat16, float, "complex128", jnp.float8_e4m3fn, "U3", jnp.int4):
+        assert jk.dlpack.is_supported_dtype(dtype) == jax.dlpack.is_supported_dtype(dtype), dtype
+    for call in (lambda dlpack: dlpack.from_dlpack([1.0]), lambda dlpack: dlpack.is_supported_dtype(None)):
+        assert raised(call, jk.dlpack) == raised(call, jax.dlpack)
+        assert raised(call, jk.dlpack)[0] == "TypeError"

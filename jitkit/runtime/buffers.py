@@ -138,6 +138,8 @@ def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
 
     Without a copy where alignment and dtype allow it. TypeError for other values.
     """
+    if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
+        raise TypeError("The array passed to from_dlpack must have __dlpack__ and __dlpack_device__ methods.")
     as_it_is = device is None and copy is None and not is_here()
     if as_it_is and x.__dlpack_device__()[0] == _DLPACK_CPU:
         with contextlib.suppress(BufferError, RuntimeError, TypeError):  # what numpy cannot do
