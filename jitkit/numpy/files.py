@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from ..base.jax_version import since
 from ..core.element_types import bfloat16, is_array_dtype
 from .creation import asarray
 
@@ -49,9 +50,11 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
 
 
 def _impure(name: str, what: str) -> str:
+    later = "101/transformations.html#consequence-1-transformations-require-traceable-functions"
+    page = later if since(0, 12) else "notebooks/Common_Gotchas_in_JAX.html#pure-functions"
     return (
         f"jnp.{name}() is not implemented because it may be non-pure and thus unsafe for use with JIT and other JAX "
         f"transformations. Consider using jnp.asarray(np.{name}(...)) instead, although care should be taken if np.{name} "
         f"is used within a jax transformations because of its potential side-effect of consuming the {what} object; for more "
-        "information see https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html#pure-functions"
+        f"information see https://docs.jax.dev/en/latest/{page}"
     )
