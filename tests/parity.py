@@ -68,7 +68,10 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"None: lax\.dynamic_update_index_in_dim", "an AttributeError, in JAX an IndexError"),
     (r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)", _OTHER_SENTENCE),
     (r"empty: signal\.detrend", "a TypeError that says why, in JAX a ZeroDivisionError"),
-    (r"((.*: )?iterative\.(bicgstab|gmres)|complex64: iterative\.cg)", "JAX has the constants of the solver in another order"),
+    (
+        r"((.*: )?iterative\.(bicgstab|gmres)|complex64: iterative\.cg)",
+        "JAX has the constants of the solver in another order",
+    ),
 )
 
 # What differs from JAX 0.12 only: there jitkit records the equations of 0.10. Pattern of a sample, of any kind of operand,
