@@ -8,7 +8,7 @@ import pkgutil
 
 def enter():
     """Import them."""
-    for room in ("lax", "numpy", "random", "pjit", "derivatives", "custom_derivatives"):
+    for room in ("lax", "numpy", "random", "pjit", "derivatives", "custom_derivatives", "experimental"):
         for found in pkgutil.walk_packages(importlib.import_module(f"jitkit.{room}").__path__, f"jitkit.{room}."):
             importlib.import_module(found.name)
     for room in ("custom_batching", "debug", "nn", "ops", "scipy"):

@@ -25,6 +25,7 @@ from typing import Any
 
 import all_rooms
 import jax
+import jax.experimental.checkify  # has rules of its own
 import jax.flatten_util
 import jax.ops
 import jax.scipy.fft

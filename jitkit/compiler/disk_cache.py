@@ -24,14 +24,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import runtime
-from ..base import config, stage_log, whole_file
+from ..base import config, stage_log
 
 if TYPE_CHECKING:  # imported when something is kept
     import hashlib
 
 _MAGIC = b"jitkit-executable-1\n"
 _SUFFIX = ".jitkit"
-_UNFINISHED = (whole_file.PART, ".tmp")  # files being written; jitkit 0.1 named them .tmp
+_UNFINISHED = (".part", ".tmp")  # files being written, as `whole_file` names them; jitkit 0.1 named them .tmp
 
 
 def enabled() -> bool:
@@ -96,7 +96,7 @@ def _store(path: str, data: Callable[[], bytes]) -> None:
             return
         os.makedirs(folder, exist_ok=True)
         _make_room(folder, limit - len(content))
-        whole_file.write_whole(path, content, make_folder=True)
+        importlib.import_module("jitkit.base.whole_file").write_whole(path, content, make_folder=True)
         _make_room(folder, limit)  # other processes may have written meanwhile
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: PJRT cannot serialise on every platform
         warnings.warn(f"jitkit's disk cache cannot write to {folder}: {error}", stacklevel=3)

@@ -8,6 +8,7 @@ import jitkit
 import jitkit.nn
 import jitkit.numpy as jnp
 from jitkit import lax
+from jitkit.custom_derivatives import linear_call
 from jitkit.lax.creation import empty_like_aval
 from jitkit.lax.elementwise import one_minus_square
 from jitkit.signature.shape_struct import ShapeDtypeStruct
@@ -123,6 +124,12 @@ def computed_before_a_loop(x):
     return jitkit.grad(jitkit.checkpoint(loop))(x)
 
 
+def kept_unread(x):
+    """An equation that dead-code elimination leaves."""
+    lax.dce_sink(x)
+    return x + 1
+
+
 SAMPLES = {
     "branches": (branches, X, N),
     "loops": (loops, X, N),
@@ -150,4 +157,10 @@ SAMPLES = {
     "what is kept by its name": (kept_by_name, X),
     "what is computed before a loop": (computed_before_a_loop, X),
     "1 - x * x": (lambda x: one_minus_square(x), X),
+    "a function that is linear": (lambda x: linear_call(lambda r, x: x * r, lambda r, ct: ct * r, 3.0, x), X),
+    "another place": (lambda x: jitkit.device_put(x) + 1, X),
+    "a program for each platform": (lambda x: lax.platform_dependent(x, tpu=jnp.sin, default=jnp.cos), X),
+    "XLA's own random numbers": (lambda key: lax.rng_bit_generator(key, (3,)), ShapeDtypeStruct((4,), np.uint32)),
+    "random numbers without a key": (lambda x: x + lax.rng_uniform(np.float32(0), np.float32(1), X.shape), X),
+    "what is kept though nobody reads it": (kept_unread, X),
 }

@@ -41,9 +41,10 @@ NEVER_ALONE = {
     "psum": "goes with the axis that vmap names",
     "pmax": "goes with the axis that vmap names",
     "pmin": "goes with the axis that vmap names",
+    "check": "goes when checkify makes its error a result",
 } | dict.fromkeys(
-    ("cholesky", "eig", "eigh", "geqp3", "geqrf", "householder_product", "lu", "lu_pivots_to_permutation", "qr", "svd",
-     "triangular_solve"),
+    ("cholesky", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "lu_pivots_to_permutation",
+     "ormqr", "qr", "schur", "svd", "triangular_solve", "tridiagonal_solve"),
     "LAPACK's, which is there for the CPU",
 )  # fmt: skip
 
