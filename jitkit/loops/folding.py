@@ -13,7 +13,7 @@ from typing import Any
 
 from .formulas import COMBINE, c_type, neutral
 from .language import Op
-from .nests import FLAT, Index, Nest
+from .nests import FLAT, Conflict, Index, Nest
 from .writer import Writer, rule
 
 
@@ -31,6 +31,8 @@ def _reduce(writer: Writer, op: Op) -> None:
     is_last = axes == [ndim - 1] or (len(axes) == ndim and _is_flat(writer, x))
 
     def fold(nest: Nest, index: Index) -> None:
+        if len(axes) == ndim > 1 and not nest.flat:
+            raise Conflict  # there, one accumulator would be begun for each row
         accumulator = nest.fold(kind, dtype, ctype, writer.emit(nest, x, index), f"{op.name}  {op.line}")
         nest.sources[f"{op.name}  {op.line}"] = None
         nest.flops += 1
