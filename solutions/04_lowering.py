@@ -13,9 +13,9 @@ from jitkit.compiler.placement import Placement
 from jitkit.compiler.program import Program, _by_loops, build_executable, lower_program
 from jitkit.core import ShapedArray, dtypes
 from jitkit.core.effects import ordered_effects
-from jitkit.interpreters.mlir import with_shape, write_body
+from jitkit.interpreters.mlir import with_dtype, with_shape, write_body
 from jitkit.interpreters.mlir_module import Function, Module
-from jitkit.interpreters.mlir_rules import lowering_rule, rank_polymorphic
+from jitkit.interpreters.mlir_rules import lowering_rules, rank_polymorphic
 from jitkit.interpreters.mlir_text import DECIMAL, all_same, element_type, nested_text, type_of
 from jitkit.jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from jitkit.lax import DotDimensionNumbers
@@ -171,7 +171,7 @@ class LoweringContext:
           NotImplementedError: the primitive has no rule. The message has its name.
         """
         primitive, invars, outvars = eqn.primitive, eqn.invars, eqn.outvars
-        rule = lowering_rule(primitive)
+        rule = lowering_rules.get(primitive)
         if rule is None:
             raise NotImplementedError(f"primitive {primitive} has no lowering to StableHLO")
         self.primitive = primitive
@@ -183,12 +183,12 @@ class LoweringContext:
         shape = outvars[0].aval.shape if primitive in rank_polymorphic else None
         for atom in invars:
             aval = atom.aval
-            if shape is None:
+            if shape is None or aval.shape == shape:
                 names.append(self.read(atom, env))
                 avals_in.append(aval)
             else:
                 names.append(self.read_spread(atom, env, shape))
-                avals_in.append(aval if aval.shape == shape else with_shape(aval, shape))
+                avals_in.append(with_shape(aval, shape))
         out = rule(self, *names, **eqn.params)
         if primitive.multiple_results:
             env.update(zip(outvars, out, strict=True))
@@ -248,14 +248,14 @@ def lower_dot_general(
     lhs, rhs = ctx.convert(lhs, lhs_aval, lhs_dtype), ctx.convert(rhs, rhs_aval, rhs_dtype)
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     batching = f", batching_dims = {list(lhs_batch)} x {list(rhs_batch)}" if lhs_batch else ""
-    precisions = ", ".join(map(str, precision_pair(precision)))
+    precisions = ", ".join([chosen.name for chosen in precision_pair(precision)])
     text = (
         f"stablehlo.dot_general {lhs}, {rhs}{batching}, "
         f"contracting_dims = {list(lhs_contract)} x {list(rhs_contract)}, "
         f"precision = [{precisions}]{algorithm}"
     )
-    summed = out.update(dtype=sum_dtype)
-    result = ctx.emit_op(text, [lhs_aval.update(dtype=lhs_dtype), rhs_aval.update(dtype=rhs_dtype)], summed)
+    summed = with_dtype(out, sum_dtype)
+    result = ctx.emit_op(text, [with_dtype(lhs_aval, lhs_dtype), with_dtype(rhs_aval, rhs_dtype)], summed)
     return ctx.convert(result, summed, out.dtype)
 
 

@@ -37,7 +37,7 @@ import numpy as np
 
 from .. import core
 from ..base import missing_names
-from ..core import Primitive, ShapedArray
+from ..core import Primitive
 from ..core.effects import Effect, ordered_effects
 from ..jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from .library_rules import lower_fun
@@ -61,6 +61,12 @@ HOISTED_BYTES = 1 << 14
 def with_shape(aval: Any, shape: tuple[int, ...]) -> Any:
     """Return the aval with another shape."""
     return aval.update(shape=shape)
+
+
+@functools.lru_cache(maxsize=4096)
+def with_dtype(aval: Any, dtype: Any) -> Any:
+    """Return the aval with another dtype."""
+    return aval.update(dtype=dtype)
 
 
 class LoweringContext:
@@ -91,9 +97,10 @@ class LoweringContext:
         Operations whose operands all have the result's type write that type once; `signature=True` writes
         `(ins) -> out`, with the types of the equation's operands.
         """
-        result = type_of(self.avals_out[0] if out is None else out)
-        types = f"({', '.join(map(type_of, self.avals_in))}) -> {result}" if signature else result
-        return self.emit_text(f"{op} {', '.join(operands)}{attributes} : {types}")
+        types = type_of(self.avals_out[0] if out is None else out)
+        if signature:
+            types = f"({', '.join(map(type_of, self.avals_in))}) -> {types}"
+        return self.function.define(f"{op} {', '.join(operands)}{attributes} : {types}", self.origin)
 
     def emit_text(self, text: str, results: int = 1) -> str:
         """Write `%n = text`. With several results (`%n:2 = text`) the name of the i-th is `{returned}#i`."""
@@ -103,7 +110,8 @@ class LoweringContext:
         """Write `%n = text : (types of operand_avals) -> type of out`, for text that names operands and
         attributes itself.
         """
-        return self.emit_text(f"{text} : ({', '.join(map(type_of, operand_avals))}) -> {type_of(out)}")
+        types = f"({', '.join(map(type_of, operand_avals))}) -> {type_of(out)}"
+        return self.function.define(f"{text} : {types}", self.origin)
 
     def write(self, line: str) -> None:
         """Write a line that has no result, such as a `return` or a brace."""
@@ -188,9 +196,10 @@ class LoweringContext:
 
     def broadcast_in_dim(self, x: str, aval: Any, shape: Sequence[int], dims: Sequence[int]) -> str:
         """Broadcast: axis i of x becomes axis `dims[i]` of the result; the other axes are new."""
-        if tuple(aval.shape) == tuple(shape):
+        shape = tuple(shape)
+        if aval.shape == shape:
             return x
-        out = core.physical_aval(ShapedArray(shape, aval.dtype))
+        out = core.physical_aval(with_shape(aval, shape))
         dims = [*dims, *range(len(shape), out.ndim)]  # an element's own axes stay last
         return self.emit_text(
             f"stablehlo.broadcast_in_dim {x}, dims = [{', '.join(map(str, dims))}] : "
@@ -201,13 +210,14 @@ class LoweringContext:
         """Convert x to another dtype."""
         if aval.dtype == np.dtype(dtype):
             return x
-        return self.emit_op(f"stablehlo.convert {x}", [aval], aval.update(dtype=dtype))
+        return self.emit_op(f"stablehlo.convert {x}", [aval], with_dtype(aval, dtype))
 
     def reshape(self, x: str, aval: Any, shape: Sequence[int]) -> str:
         """Return the same elements, in row-major order, in another shape."""
-        if tuple(aval.shape) == tuple(shape):
+        shape = tuple(shape)
+        if aval.shape == shape:
             return x
-        return self.emit_op(f"stablehlo.reshape {x}", [aval], ShapedArray(shape, aval.dtype))
+        return self.emit_op(f"stablehlo.reshape {x}", [aval], with_shape(aval, shape))
 
     # equations
 
@@ -298,7 +308,7 @@ class LoweringContext:
           NotImplementedError: the primitive has no rule. The message has its name.
         """
         primitive, invars, outvars = eqn.primitive, eqn.invars, eqn.outvars
-        rule = lowering_rule(primitive)
+        rule = lowering_rules.get(primitive)
         if rule is None:
             raise NotImplementedError(f"primitive {primitive} has no lowering to StableHLO")
         self.primitive = primitive
@@ -310,12 +320,12 @@ class LoweringContext:
         shape = outvars[0].aval.shape if primitive in rank_polymorphic else None
         for atom in invars:
             aval = atom.aval
-            if shape is None:
+            if shape is None or aval.shape == shape:
                 names.append(self.read(atom, env))
                 avals_in.append(aval)
             else:
                 names.append(self.read_spread(atom, env, shape))
-                avals_in.append(aval if aval.shape == shape else with_shape(aval, shape))
+                avals_in.append(with_shape(aval, shape))
         out = rule(self, *names, **eqn.params)
         if primitive.multiple_results:
             env.update(zip(outvars, out, strict=True))
@@ -345,21 +355,19 @@ class LoweringContext:
         """Write `call @function(operands)` with its types, where `arg_avals` are those of its arguments without tokens
         and constants; return the names of its results.
         """
-        tokens = ["!stablehlo.token"] * len(function.ordered)
-        const_types = (kind for _, kind in function.hoisted.values())
-        types_in = ", ".join([*tokens, *const_types, *map(type_of, arg_avals)])
-        types_out = [*tokens, *function.results]
-        out_text = types_out[0] if len(types_out) == 1 else f"({', '.join(types_out)})"
-        text = f"call @{symbol_text(function.symbol)}({', '.join(operands)}) : ({types_in}) -> {out_text}"
-        if not types_out:
+        types = function.call_types(arg_avals)
+        text = f"call @{symbol_text(function.symbol)}({', '.join(operands)}) : {types}"
+        results = len(function.ordered) + len(function.results)
+        if not results:
             self.function.write(text, self.origin)
             return []
-        called = self.emit_text(text, len(types_out))
-        return [called] if len(types_out) == 1 else [f"{called}#{i}" for i in range(len(types_out))]
+        called = self.emit_text(text, results)
+        return [called] if results == 1 else [f"{called}#{i}" for i in range(results)]
 
     def take_tokens(self, ordered: Sequence[Effect], names: Sequence[str]) -> list[str]:
         """Make the first of these names the current tokens of the ordered effects. Returns the others."""
-        self.tokens.update(zip(ordered, names, strict=False))
+        if ordered:
+            self.tokens.update(zip(ordered, names, strict=False))
         return list(names[len(ordered) :])
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from ..base.source_info import scopes_of
 from ..core.effects import Effect
 from ..jaxpr import JaxprEqn
-from .mlir_text import quoted, symbol_text
+from .mlir_text import quoted, symbol_text, type_of
 
 FIRST_DEVICE = "maximal_mesh_0"  # in a program for several devices, the mesh of what runs on one of them
 
@@ -103,7 +103,8 @@ class Function:
         self.ordered = ordered  # the effects whose tokens it takes before all arguments and returns first
         self.arguments: list[str] = []  # `%arg0: tensor<f32>`, with attributes
         self.argument_names: Sequence[str] = ()  # the user's names for them: shown where locations are
-        self.results: list[str] = []  # the names of what it returns
+        self.results: list[str] = []  # the types of what it returns
+        self._call_types: str | None = None
         self.hoisted: dict[int, tuple[str, str]] = {}  # id of the constant -> name and type of the argument
         self.lines: list[str] = []
         self.origins: list[Origin | None] = []
@@ -137,9 +138,8 @@ class Function:
         """Append `%n = text`, or `%n:2 = text` for two results; return `%n`, which is a new name."""
         name = f"%{self.counter}"
         self.counter += 1
-        self.lines.append(
-            f"{self.indent}{name} = {text}" if results == 1 else f"{self.indent}{name}:{results} = {text}"
-        )
+        defined = name if results == 1 else f"{name}:{results}"
+        self.lines.append(f"{self.indent}{defined} = {text}")
         self.origins.append(origin)
         return name
 
@@ -156,6 +156,18 @@ class Function:
         if key not in self.hoisted:
             self.hoisted[key] = f"%const{len(self.hoisted)}", type_text
         return self.hoisted[key][0]
+
+    def call_types(self, arg_avals: Sequence[Any]) -> str:
+        """Return the types of a call, `(tensor<f32>) -> tensor<f32>`, as they were written for the first one; `arg_avals`
+        are those of the arguments without tokens and constants.
+        """
+        if self._call_types is None:
+            tokens = ["!stablehlo.token"] * len(self.ordered)
+            consts = (kind for _, kind in self.hoisted.values())
+            types_out = [*tokens, *self.results]
+            out_text = types_out[0] if len(types_out) == 1 else f"({', '.join(types_out)})"
+            self._call_types = f"({', '.join([*tokens, *consts, *map(type_of, arg_avals)])}) -> {out_text}"
+        return self._call_types
 
     def text(self, numbers: dict[str, int] | None) -> list[str]:
         """Return the lines of the function. With `numbers`, lines carry locations, which are numbered there."""

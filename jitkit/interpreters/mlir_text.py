@@ -11,6 +11,7 @@ JAX: jax/_src/interpreters/mlir.py:dtype_to_ir_type
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -34,6 +35,7 @@ _ELEMENT_TYPES = {
 _type_of_aval: dict[Any, str] = {}
 
 
+@functools.cache  # NumPy puts the name of a dtype together each time it is asked
 def element_type(dtype: Any) -> str:
     """Write a dtype in MLIR: `f32`, `i1`, `complex<f32>`."""
     return _ELEMENT_TYPES[np.dtype(dtype).name]

@@ -18,7 +18,7 @@ from ..base.pretty_printer import Doc
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.ad_rules import defbilinear
 from ..interpreters.batching import AxisData, Dim, Dims, Vals, register_batcher, shifted
-from ..interpreters.mlir import LoweringContext, register_lowering
+from ..interpreters.mlir import LoweringContext, register_lowering, with_dtype
 from ..jaxpr import JaxprEqn, pp_eqn_rules
 from ..jaxpr.printer import JaxprPpContext, JaxprPpSettings, pp_eqn_plain
 from .convert import _convert_element_type
@@ -185,14 +185,14 @@ def lower_dot_general(
     lhs, rhs = ctx.convert(lhs, lhs_aval, lhs_dtype), ctx.convert(rhs, rhs_aval, rhs_dtype)
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     batching = f", batching_dims = {list(lhs_batch)} x {list(rhs_batch)}" if lhs_batch else ""
-    precisions = ", ".join(map(str, precision_pair(precision)))
+    precisions = ", ".join([chosen.name for chosen in precision_pair(precision)])
     text = (
         f"stablehlo.dot_general {lhs}, {rhs}{batching}, "
         f"contracting_dims = {list(lhs_contract)} x {list(rhs_contract)}, "
         f"precision = [{precisions}]{algorithm}"
     )
-    summed = out.update(dtype=sum_dtype)
-    result = ctx.emit_op(text, [lhs_aval.update(dtype=lhs_dtype), rhs_aval.update(dtype=rhs_dtype)], summed)
+    summed = with_dtype(out, sum_dtype)
+    result = ctx.emit_op(text, [with_dtype(lhs_aval, lhs_dtype), with_dtype(rhs_aval, rhs_dtype)], summed)
     return ctx.convert(result, summed, out.dtype)
 
 

@@ -142,16 +142,16 @@ def broadcast_operands(name: str, *operands: ShapedArray) -> tuple[int, ...]:
 
 def one_op(op: str) -> LoweringRule:
     """Return the lowering rule of a primitive that is one operation of StableHLO, or of CHLO, which XLA expands."""
-    is_chlo = op.startswith("chlo.")
 
     def rule(ctx: LoweringContext, *operands: str, **params: Any) -> str:
-        if is_chlo:  # CHLO writes its types out, without parentheses
-            types = ", ".join(map(mlir.type_of, ctx.avals_in))
-            return ctx.emit_text(f"{op} {', '.join(operands)} : {types} -> {mlir.type_of(ctx.avals_out[0])}")
-        asked = accuracy_attribute(params.get("accuracy"))
+        asked = accuracy_attribute(params.get("accuracy")) if params else ""
         return ctx.emit(op, operands, asked, signature=ctx.avals_in[0].dtype != ctx.avals_out[0].dtype)
 
-    return rule
+    def rule_of_chlo(ctx: LoweringContext, *operands: str, **params: Any) -> str:  # types without parentheses
+        types = ", ".join(map(mlir.type_of, ctx.avals_in))
+        return ctx.emit_text(f"{op} {', '.join(operands)} : {types} -> {mlir.type_of(ctx.avals_out[0])}")
+
+    return rule_of_chlo if op.startswith("chlo.") else rule
 
 
 def compare(ctx: LoweringContext, direction: str, x: str, y: str, aval: ShapedArray, total_order: bool = False) -> str:

@@ -9,6 +9,7 @@ JAX: jax/_src/lax/lax.py:_unary_reduce_lower
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -113,20 +114,24 @@ def _define_reduction(
     primitive = Primitive(name)
     defreducer(primitive)
 
+    @functools.cache
+    def starts(dtype: Any) -> tuple[ShapedArray, Any]:
+        return ShapedArray((), dtype), identity(dtype)[()]
+
     @primitive.def_abstract_eval
     def _(operand: ShapedArray, *, axes: tuple[int, ...], out_sharding: None = None) -> ShapedArray:
         return shape_rule(name, operand, axes)
 
     @register_lowering(primitive)
     def _(ctx: LoweringContext, x: str, *, axes: tuple[int, ...], out_sharding: None = None) -> str:
-        scalar = ShapedArray((), ctx.avals_in[0].dtype)
-        init = ctx.constant(identity(scalar.dtype))
+        scalar, identity_of_dtype = starts(ctx.avals_in[0].dtype)
+        init = ctx.splat(identity_of_dtype, scalar)
         if complex_op is not None and dtypes.issubdtype(scalar.dtype, np.complexfloating):
             reducer = scalar_reducer(complex_op, scalar)
             [out] = emit_reduce(ctx, [x], [init], axes, ctx.avals_out, lambda *args: ctx.inline(reducer, args))
             return out
         text = f"stablehlo.reduce({x} init: {init}) applies stablehlo.{op} across dimensions = {[*map(int, axes)]}"
-        return ctx.emit_op(text, [ctx.avals_in[0], scalar], ctx.avals_out[0])
+        return ctx.emit_op(text, (ctx.avals_in[0], scalar), ctx.avals_out[0])
 
     return primitive
 

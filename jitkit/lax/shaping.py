@@ -185,7 +185,8 @@ def _(x: ShapedArray, *, new_sizes: tuple[int, ...], dimensions: Any, sharding: 
 def _(ctx: LoweringContext, x: str, *, new_sizes: tuple[int, ...], dimensions: Any, sharding: None) -> str:
     aval: ShapedArray = ctx.avals_in[0]
     if dimensions is not None:
-        x, aval = _emit_transpose(ctx, x, aval, dimensions)
+        permuted = aval.update(shape=[aval.shape[axis] for axis in dimensions])
+        x, aval = _write_transpose(ctx, x, aval, dimensions, permuted), permuted
     return ctx.reshape(x, aval, new_sizes)
 
 
@@ -304,7 +305,7 @@ def _(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
 
 @register_lowering(transpose_p)
 def _(ctx: LoweringContext, x: str, *, permutation: tuple[int, ...]) -> str:
-    return _emit_transpose(ctx, x, ctx.avals_in[0], permutation)[0]
+    return _write_transpose(ctx, x, ctx.avals_in[0], permutation, ctx.avals_out[0])
 
 
 deflinear(transpose_p, lambda ct, x, permutation: [transpose(ct, np.argsort(permutation))])
@@ -316,9 +317,8 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, permutation: Sequence[
     return transpose(x, (dim, *shifted(permutation, dim))), 0
 
 
-def _emit_transpose(ctx: LoweringContext, x: str, aval: ShapedArray, axes: Sequence[int]) -> tuple[str, ShapedArray]:
-    out = aval.update(shape=[aval.shape[axis] for axis in axes])
-    return ctx.emit_op(f"stablehlo.transpose {x}, dims = [{', '.join(map(str, axes))}]", [aval], out), out
+def _write_transpose(ctx: LoweringContext, x: str, aval: ShapedArray, axes: Sequence[int], out: ShapedArray) -> str:
+    return ctx.emit_op(f"stablehlo.transpose {x}, dims = [{', '.join(map(str, axes))}]", [aval], out)
 
 
 def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -> Any:

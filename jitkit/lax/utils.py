@@ -9,6 +9,7 @@ JAX: jax/_src/lax/utils.py:standard_abstract_eval
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -222,6 +223,7 @@ def check_same_dtypes(name: str, *avals: ShapedArray) -> None:
     raise TypeError(message + edits.ONE_DTYPE)
 
 
+@functools.lru_cache(maxsize=1024)
 def is_a(dtype: Any, *kinds: type) -> bool:
     """Whether a dtype is of one of the kinds: `is_a(dtype, np.floating, np.complexfloating)`."""
     return any(dtypes.issubdtype(dtype, kind) for kind in kinds)

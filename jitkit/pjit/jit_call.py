@@ -83,14 +83,23 @@ def _(*avals: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
 @mlir.register_lowering(jit_p)
 def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, inline: Inline, **params: Any) -> list[str]:
     ins, outs = take_shardings(params, jaxpr)
-    names = [_constrained(ctx, *each) for each in zip(args, jaxpr.in_avals, ins, strict=True)]
-    scope = f"jit({name})"
-    found = ctx.lower_region(jaxpr, names, scope) if inline is Inline.JAX_LATE else ctx.call_jaxpr(name, jaxpr, names)
-    return [_constrained(ctx, *each) for each in zip(found, jaxpr.out_avals, outs, strict=True)]
+    names = _constrained(ctx, args, jaxpr.in_avals, ins)
+    found = (
+        ctx.lower_region(jaxpr, names, f"jit({name})")
+        if inline is Inline.JAX_LATE
+        else ctx.call_jaxpr(name, jaxpr, names)
+    )
+    return _constrained(ctx, found, jaxpr.out_avals, outs)
 
 
-def _constrained(ctx: mlir.LoweringContext, x: str, aval: Any, sharding: Any) -> str:
-    """Constrain a value to its sharding, if `jit` was told one."""
+def _constrained(ctx: mlir.LoweringContext, names: Sequence[str], avals: Sequence[Any], shardings: Any) -> list[str]:
+    """Constrain values to their shardings, where `jit` was told any."""
+    if not NestedCall.some_are_placed:
+        return list(names)
+    return [_constrain(ctx, *each) for each in zip(names, avals, shardings, strict=True)]
+
+
+def _constrain(ctx: mlir.LoweringContext, x: str, aval: Any, sharding: Any) -> str:
     if sharding is None or len(runtime.sharding_devices(sharding)) == 1:
         return x
     aval = physical_aval(aval)

@@ -20,9 +20,9 @@ from jitkit.compiler.placement import Placement
 from jitkit.compiler.program import Program, _by_loops, build_executable, lower_program
 from jitkit.core import ShapedArray, dtypes
 from jitkit.core.effects import ordered_effects
-from jitkit.interpreters.mlir import with_shape, write_body
+from jitkit.interpreters.mlir import with_dtype, with_shape, write_body
 from jitkit.interpreters.mlir_module import Function, Module
-from jitkit.interpreters.mlir_rules import lowering_rule, rank_polymorphic
+from jitkit.interpreters.mlir_rules import lowering_rules, rank_polymorphic
 from jitkit.interpreters.mlir_text import DECIMAL, all_same, element_type, nested_text, type_of
 from jitkit.jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from jitkit.lax import DotDimensionNumbers

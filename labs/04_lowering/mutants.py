@@ -154,7 +154,7 @@ edit(
 )  # fmt: skip
 edit(
     "04.3", "operands have the types of the jaxpr", "The scalar was broadcast before the rule was called. Which type has it in `avals_in`?",
-    "avals_in.append(aval if aval.shape == shape else with_shape(aval, shape))", "avals_in.append(aval)",
+    "avals_in.append(with_shape(aval, shape))", "avals_in.append(aval)",
     target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
@@ -207,11 +207,11 @@ edit(
 )  # fmt: skip
 edit(
     "04.4", "the result has the dtype of the operands", "127 times 127 does not fit into int8. Which dtype does the sum have?",
-    "summed = out.update(dtype=sum_dtype)", "summed = out.update(dtype=lhs_dtype)",
+    "summed = with_dtype(out, sum_dtype)", "summed = with_dtype(out, lhs_dtype)",
 )  # fmt: skip
 edit(
     "04.4", "the precision is XLA's business", "Where does your line get its precision from?",
-    'precisions = ", ".join(map(str, precision_pair(precision)))', 'precisions = "DEFAULT, DEFAULT"',
+    'precisions = ", ".join([chosen.name for chosen in precision_pair(precision)])', 'precisions = "DEFAULT, DEFAULT"',
 )  # fmt: skip
 
 # --- 04.5 A reduction with its region ---------------------------------------------------------------------------------
