@@ -74,7 +74,7 @@ class _DebugPrimitive(Primitive):
 # --- callback -----------------------------------------------------------------------------------------------
 
 debug_callback_p = _DebugPrimitive("debug_callback", lambda *, callback, **params: callback)
-debug_callback_p.effects = lambda params: frozenset({params["effect"]})
+debug_callback_p.effects = lambda params: {params["effect"]}
 
 
 @register_lowering(debug_callback_p)
@@ -208,7 +208,7 @@ def _naming(fmt: str, fill_in: Callable[..., str], *args: Any, **kwargs: Any) ->
 
 
 def _print_effects(params: dict[str, Any]) -> Effects:
-    return frozenset({_effect(params["ordered"])})
+    return {_effect(params["ordered"])}
 
 
 debug_print_p = _DebugPrimitive("debug_print", _printer)

@@ -12,12 +12,13 @@ import numpy as np
 
 from .base import missing_names
 from .core.element_types import bfloat16
-from .runtime import array
+from .numpy import files
+from .runtime.array import Array
 
 
-def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> array.Array:
+def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Array:
     """Do what `jax.numpy.from_dlpack` does: return an Array on the memory of another library's array."""
-    return array.from_dlpack(external_array, device=device, copy=copy)
+    return files.from_dlpack(external_array, device=device, copy=copy)
 
 
 def is_supported_dtype(dtype: Any) -> bool:

@@ -175,6 +175,8 @@ def _method_for(shape: Sequence[int], image: Any, method: str | ResizeMethod, an
     if len(shape) != image.ndim:
         raise ValueError(f"shape must have length equal to the number of dimensions of x;  {shape} vs {image.shape}")
     found = ResizeMethod.from_string(method) if isinstance(method, str) else method
+    if not isinstance(found, ResizeMethod):
+        raise ValueError(f"Unknown resize method {method!r}: pass one of {', '.join(_METHODS)}, or a ResizeMethod.")
     return ResizeMethod.CUBIC if found == ResizeMethod.CUBIC_PYTORCH and antialias else found
 
 
@@ -187,7 +189,8 @@ def scale_and_translate(
     Values outside of the image are zero. The other arguments are those of `resize`; `shape` is that of the result.
 
     Raises:
-      ValueError: for a shape of another length than the image's, and for an unknown method, or "nearest".
+      ValueError: for a shape of another length than the image's, a scale or translation of another length than
+        `spatial_dims`, and for an unknown method, or "nearest".
     """
     shape = canonicalize_shape(shape)
     method = _method_for(shape, image, method, antialias)
@@ -195,6 +198,11 @@ def scale_and_translate(
         raise ValueError("Nearest neighbor resampling is not currently supported for scale_and_translate.")
     (image,) = promote_dtypes_inexact(image)
     scale, translation = promote_dtypes_inexact(scale, translation)
+    for name, numbers in (("scale", scale), ("translation", translation)):
+        if len(numbers) != len(spatial_dims):
+            raise ValueError(
+                f"{name} has {len(numbers)} elements, and there are {len(spatial_dims)} spatial_dims: one is for each."
+            )
     return _resampled(image, shape, spatial_dims, scale, translation, method, antialias, precision)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from jitkit import core
 from jitkit.base import config, source_info
 from jitkit.core import Primitive
-from jitkit.core.effects import no_effects
+from jitkit.core.effects import Effect, no_effects
 from jitkit.interpreters.partial_eval import (
     DynamicJaxprTracer, check_no_leaks, check_results, empty_name_stack, staging_rules,
 )
@@ -84,7 +84,7 @@ class DynamicJaxprTrace:
         used: set[Any] = {atom for eqn in self.eqns for atom in eqn.invars if type(atom) is Var}
         used.update(atom for atom in outvars if type(atom) is Var)
         consts = {var: value for var, value in self.consts.items() if var in used}
-        effects = no_effects.union(*(eqn.effects for eqn in self.eqns if eqn.effects))
+        effects = set[Effect]().union(*(eqn.effects for eqn in self.eqns if eqn.effects))
         return Jaxpr(list(consts), self.invars, outvars, self.eqns, effects, debug_info, tuple(consts.values()))
 
 

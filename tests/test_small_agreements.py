@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from twin import raised, same_as_jax
+
+import jitkit as jk
+import jitkit.numpy as jnp
 
 
 @same_as_jax
@@ -45,3 +49,65 @@ def test_a_scan_may_ask_for_a_split_reverse_pass(jax, jnp):
         return jax.lax.scan(lambda c, a: (c * a, c), 1.0, x, _split_transpose=True)[0]
 
     return total(jnp.arange(1.0, 4.0)), jax.grad(total)(jnp.arange(1.0, 4.0))
+
+
+@same_as_jax
+def test_effects_of_a_program_are_a_set(jax, jnp):
+    def printing(x):
+        jax.debug.print("{}", x)
+        return jax.jit(lambda x: x + 1)(x)
+
+    seen = []
+    for f in (printing, lambda x: x + 1):
+        closed = jax.make_jaxpr(f)(1.0)
+        seen += [
+            sorted(map(str, closed.effects)),
+            type(closed.effects).__name__,
+            closed.effects == frozenset(closed.effects),
+        ]
+        seen += [(sorted(map(str, eqn.effects)), type(eqn.effects).__name__) for eqn in closed.eqns]
+        seen += [str(closed.jaxpr.effects - closed.effects)]
+    return seen
+
+
+@same_as_jax
+def test_random_keys_are_not_numbers(jax, jnp):
+    key = jax.random.key(0)
+    keys = jax.random.split(key, 3)
+    conversions = [raised(convert, x) for convert in (int, float, complex, bool) for x in (key, keys)]
+    conversions.append(raised(bytes, key))
+    methods = [raised(lambda name=name: getattr(keys, name)()) for name in ("tolist", "tobytes", "item")]
+    names = ("add", "subtract", "multiply", "min", "max", "set")
+    updates = [raised(getattr(keys.at[0], name), value) for name in names for value in (1, 1.0, jnp.uint32(1))]
+    updates += [raised(getattr(keys.at[0], name), key) for name in names[:-1]]
+    return (
+        conversions,
+        methods,
+        updates,
+        jax.random.key_data(keys.at[0].set(key)),
+        jax.random.key_data(keys.at[1:].get()),
+    )
+
+
+@same_as_jax
+def test_shards_of_random_keys_are_keys(jax, jnp):
+    keys = jax.random.split(jax.random.key(0), 3)
+    (shard,) = keys.addressable_shards
+    return (
+        jax.random.key_data(shard.data),
+        str(shard.data.dtype),
+        str(shard.index),
+        shard.replica_id,
+        str(shard.device),
+        len(keys.global_shards),
+    )
+
+
+def test_an_image_is_moved_by_as_many_numbers_as_there_are_axes():
+    image = jnp.ones((4, 6))
+    for scale, translation in ((jnp.ones(1), jnp.zeros(2)), (jnp.ones(2), jnp.zeros(1))):
+        with pytest.raises(ValueError, match="has 1 elements, and there are 2 spatial_dims"):  # JAX: an AssertionError
+            jk.image.scale_and_translate(image, (4, 6), (0, 1), scale, translation, "linear")
+    for method in (None, 0):
+        with pytest.raises(ValueError, match="Unknown resize method"):
+            jk.image.resize(image, (3, 3), method)

@@ -162,6 +162,17 @@ SEED = "\nA seed must be an integer: `random.key(0)`."
 
 KEY_FIRST = "\nThe key comes first: `random.normal(random.key(0), shape)`."
 
+KEYS_ARE_NOT_OF_NUMPY = (
+    "JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use jax.random.key_data(arr) if you wish to extract "
+    "the underlying integer array."
+)
+
+NOT_OF_A_KEY = " argument must be a string, a bytes-like object or a real number, not 'PRNGKeyArray'"
+
+KEYS_ARE_NOT_NUMBERS = (
+    "\nRandom keys are not numbers; `jax.random.key_data(keys)` gives the numbers that they consist of."
+)
+
 KEY_ARITHMETIC = "\nA key is not a number. `random.fold_in(key, i)` makes a new one, `random.split(key)` makes several."
 
 OF_THE_SAME_TREE = "\nPass all leaves, in the order in which `tree.flatten` returns them."

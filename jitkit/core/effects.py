@@ -16,6 +16,8 @@ JAX: jax/_src/effects.py:Effect
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 
 class Effect:
     """One kind of effect: its name, and whether its operations keep their order. A library's own class of effects is
@@ -32,8 +34,8 @@ class Effect:
         return self.name
 
 
-Effects = frozenset[Effect]
-no_effects: Effects = frozenset()
+Effects = AbstractSet[Effect]
+no_effects = frozenset[Effect]()  # of an operation without effects; those of a jaxpr are a set, as in JAX
 
 io_effect = Effect("IO")  # of `io_callback`: loops check for it
 ordered_io_effect = Effect("OrderedIO", ordered=True)

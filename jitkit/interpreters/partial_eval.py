@@ -31,7 +31,7 @@ from .. import core
 from ..base import config, errors, late_rooms, missing_names, source_info
 from ..base.util import NameStack
 from ..core import Primitive, dtypes
-from ..core.effects import no_effects
+from ..core.effects import Effect, no_effects
 from ..core.operators import Operators
 from ..core.trace import Trace
 from ..core.tracer import Tracer
@@ -208,7 +208,7 @@ class DynamicJaxprTrace(Trace):
         used: set[Any] = {atom for eqn in self.eqns for atom in eqn.invars if type(atom) is Var}
         used.update(atom for atom in outvars if type(atom) is Var)
         consts = {var: value for var, value in self.consts.items() if var in used}
-        effects = no_effects.union(*(eqn.effects for eqn in self.eqns if eqn.effects))
+        effects = set[Effect]().union(*(eqn.effects for eqn in self.eqns if eqn.effects))
         return Jaxpr(list(consts), self.invars, outvars, self.eqns, effects, debug_info, tuple(consts.values()))
 
     def end(self) -> None:

@@ -28,7 +28,7 @@ from ..base.late_rooms import Slots
 from ..base.rich_display import RichDisplay
 from ..base.source_info import UNKNOWN, SourceInfo
 from ..core import Primitive
-from ..core.effects import Effects, no_effects
+from ..core.effects import Effect, Effects, no_effects
 
 _T = TypeVar("_T")
 
@@ -281,7 +281,7 @@ def selected(items: Iterable[_T], keep: Iterable[bool]) -> list[_T]:
 
 def join_effects(eqns: Iterable[JaxprEqn]) -> Effects:
     """Return the union of the equations' effects: the effects of their jaxpr."""
-    return no_effects.union(*[eqn.effects for eqn in eqns])
+    return set[Effect]().union(*[eqn.effects for eqn in eqns])
 
 
 # --- running ------------------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
 
 pure_callback_p = Primitive("pure_callback", multiple_results=True, pure_shape_rule=False)
 io_callback_p = Primitive("io_callback", multiple_results=True, pure_shape_rule=False)
-io_callback_p.effects = lambda params: frozenset({ordered_io_effect if params["ordered"] else io_effect})
+io_callback_p.effects = lambda params: {ordered_io_effect if params["ordered"] else io_effect}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ def after_all(*operands: Any) -> Any:
 # --- dce_sink ------------------------------------------------------------------------------------------
 dce_sink_p = Primitive("dce_sink", multiple_results=True)
 no_dce_effect = Effect("NoDCE")
-dce_sink_p.effects = lambda params: frozenset({no_dce_effect})
+dce_sink_p.effects = lambda params: {no_dce_effect}
 dce_sink_p.def_abstract_eval(lambda x, **params: [])
 dce_sink_p.impl = lambda x, **params: []
 primitive_jvps[dce_sink_p] = lambda primals, tangents, **params: (dce_sink_p.bind(*primals, **params), [])

@@ -33,7 +33,6 @@ from ..core.dtypes import iinfo as iinfo
 from ..core.dtypes import isdtype as isdtype
 from ..core.dtypes import promote_types as promote_types
 from ..core.dtypes import result_type as result_type
-from ..runtime.array import from_dlpack as from_dlpack
 from . import fft as fft
 from . import linalg as linalg
 from .arithmetic import deg2rad as deg2rad
@@ -103,6 +102,7 @@ from .editing import delete as delete
 from .editing import insert as insert
 from .editing import ravel_multi_index as ravel_multi_index
 from .einsums import einsum as einsum
+from .files import from_dlpack as from_dlpack
 from .files import frombuffer as frombuffer
 from .files import fromfile as fromfile
 from .files import fromiter as fromiter

@@ -216,10 +216,7 @@ def _refused_for_keys(name: str, function: Callable[..., Any]) -> Callable[..., 
     @functools.wraps(function)
     def method(x: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(x.dtype, dtypes.ExtendedDType) and not isinstance(x, Tracer):
-            raise NotImplementedError(
-                f"Cannot call abstract method {name}\nRandom keys are not numbers; `jax.random.key_data(keys)` gives the numbers "
-                "that they consist of."
-            )
+            raise NotImplementedError(f"Cannot call abstract method {name}{edits.KEYS_ARE_NOT_NUMBERS}")
         return function(x, *args, **kwargs)
 
     return method

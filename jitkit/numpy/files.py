@@ -1,4 +1,4 @@
-"""Reads arrays from numpy's files, and from bytes and texts.
+"""Reads arrays from numpy's files, from bytes and texts, and from the memory of other libraries.
 
 JAX: jax/_src/numpy/lax_numpy.py:load
 """
@@ -10,8 +10,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from .. import runtime
 from ..base.jax_version import since
 from ..core.element_types import bfloat16, is_array_dtype
+from ..runtime.array import Array, wrap
 from .creation import asarray
 
 
@@ -58,3 +60,13 @@ def _impure(name: str, what: str) -> str:
         f"is used within a jax transformations because of its potential side-effect of consuming the {what} object; for more "
         f"information see https://docs.jax.dev/en/latest/{page}"
     )
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """Return an Array on the memory of anything that supports DLPack (torch tensors, cupy and numpy arrays,
+    `jax.Array`s), committed to its device, or to `device`. `copy` is handed on to `jax.dlpack.from_dlpack`.
+
+    Raises:
+      TypeError: for other values.
+    """
+    return wrap(runtime.from_dlpack(x, device, copy))

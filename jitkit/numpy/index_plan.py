@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import core, lax
-from ..base import errors, traceback_util
+from ..base import edits, errors, traceback_util
 from ..core import dtypes
 from ..lax.gathering import GatherDimensionNumbers
 from ..lax.scattering import ScatterDimensionNumbers
@@ -263,6 +263,25 @@ def gather(
 # --- scatter ---------------------------------------------------------------------------------------------------------
 
 
+def _check_update_of_keys(keys: Any, y: Any, scatter: Callable[..., Any]) -> None:
+    """Raise TypeError for arithmetic with keys, and for other values in their place."""
+    dtype = getattr(y, "dtype", None)
+    if dtype != keys.dtype or scatter in (
+        lax.scatter_add,
+        lax.scatter_sub,
+        lax.scatter_mul,
+        lax.scatter_min,
+        lax.scatter_max,
+    ):
+        is_known = dtype == keys.dtype or isinstance(y, int)
+        first_line = (
+            f"Cannot interpret {str(keys.dtype)!r} as a data type"
+            if is_known
+            else f"Cannot determine dtype of {keys.dtype}"
+        )
+        raise TypeError(first_line + edits.KEYS_ARE_NOT_NUMBERS)
+
+
 def scatter_update(
     x: Any,
     index: Any,
@@ -276,14 +295,15 @@ def scatter_update(
 ) -> Any:
     """Scatter `y` to `x[index]` with one of lax's scatter functions. The dtype stays that of x."""
     x = asarray(x)
-    if (
+    if isinstance(x.dtype, dtypes.ExtendedDType):
+        _check_update_of_keys(x, y, scatter)
+    elif (
         isinstance(y, int)
         and dtypes.issubdtype(x.dtype, np.integer)
         and dtypes.iinfo(x.dtype).min <= y <= dtypes.iinfo(x.dtype).max
     ):
         y = asarray(y, dtype=x.dtype)
-    else:
-        y = asarray(y)
+    y = asarray(y)
     parts = expand_masks(parse(index, x.shape), x.shape)
     dtype, weak_type = x.dtype, x.aval.weak_type
     if not dtypes.safe_to_cast(y, x):

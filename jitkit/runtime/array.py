@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 
 from .. import core, runtime
-from ..base import config, errors, habits
+from ..base import config, edits, errors, habits
 from ..base.late_rooms import Slots
 from ..base.mixed_with_jax import is_of_jax
 from ..core import ShapedArray, Tracer, dtypes
@@ -126,7 +126,13 @@ class Array(Operators, metaclass=_ArrayMeta):
     @property
     def addressable_shards(self) -> list[Any]:
         """The parts of the array, as jax has them: each with its `device`, `index` and `data`."""
-        return list(self._as_jax_array().addressable_shards)
+        whole = runtime.buffer_for_jax(self)
+        if not self._is_of_keys:
+            return list(whole.addressable_shards)
+        shards = whole.addressable_shards
+        parts = [wrap(shard.data) for shard in shards]  # numbers; those of a key are along the last axis
+        keys = [reinterpreted(part, self.aval.update(shape=part.shape[: self.ndim])) for part in parts]
+        return [type(s)(s.device, whole.sharding, whole.shape, k) for s, k in zip(shards, keys, strict=True)]
 
     global_shards = addressable_shards  # the same, in one process
 
@@ -181,11 +187,8 @@ class Array(Operators, metaclass=_ArrayMeta):
     @property
     def _value(self) -> np.ndarray[Any, Any]:
         self._check_not_deleted()
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
-            raise TypeError(
-                "JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use jax.random.key_data(arr) if "
-                "you wish to extract the underlying integer array."
-            )
+        if self._is_of_keys:
+            raise TypeError(edits.KEYS_ARE_NOT_OF_NUMPY)
         return np.asarray(self._buf)
 
     @property
@@ -193,6 +196,14 @@ class Array(Operators, metaclass=_ArrayMeta):
         """The numbers on the device; for an extended dtype its storage, not its elements."""
         self._check_not_deleted()
         return np.asarray(self._buf)
+
+    @property
+    def _is_of_keys(self) -> bool:
+        return isinstance(self.aval.dtype, dtypes.ExtendedDType)
+
+    def _check_is_numbers(self, refusal: type[Exception], first_line: str) -> None:
+        if self._is_of_keys:
+            raise refusal(first_line + edits.KEYS_ARE_NOT_NUMBERS)
 
     def _check_not_deleted(self) -> None:
         if self._buf.is_deleted():
@@ -217,18 +228,18 @@ class Array(Operators, metaclass=_ArrayMeta):
     @property
     def __jax_array__(self) -> Callable[[], runtime.Buffer]:
         """Called by JAX for a value of a foreign class: return the buffer."""
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType) and is_of_jax(sys._getframe(1).f_globals.get("__name__")):
+        if self._is_of_keys and is_of_jax(sys._getframe(1).f_globals.get("__name__")):
             # raised here, since JAX would complain about the key's shape; other libraries may look
             raise errors.key_for_jax_error(self.aval)
         return self._as_jax_array
 
     def _as_jax_array(self) -> runtime.Buffer:
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+        if self._is_of_keys:
             raise errors.key_for_jax_error(self.aval)
         return runtime.buffer_for_jax(self)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+        if self._is_of_keys:
             raise AttributeError("random keys have no `__dlpack__`; the array `jax.random.key_data(keys)` has")
         return runtime.dlpack(self._buf, kwargs)
 
@@ -237,7 +248,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def __buffer__(self, flags: int) -> memoryview:
         view = self._view
-        if view is None and not isinstance(self.aval.dtype, dtypes.ExtendedDType) and not self._buf.is_deleted():
+        if view is None and not self._is_of_keys and not self._buf.is_deleted():
             view = self._view = memoryview(self._buf)
         if view is not None and not self._buf.is_deleted():
             return memoryview(view)
@@ -245,36 +256,40 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def tolist(self) -> Any:
         """Nested lists of Python scalars."""
+        self._check_is_numbers(AttributeError, "'PRNGKeyArray' object has no attribute 'tolist'")
         return self._value.tolist()
 
     def __bytes__(self) -> bytes:
+        self._check_is_numbers(TypeError, "cannot convert 'PRNGKeyArray' object to bytes")
         return self.tobytes()
 
     def tobytes(self, order: str = "C") -> bytes:
         """Return the elements' bytes."""
+        self._check_is_numbers(AttributeError, "'PRNGKeyArray' object has no attribute 'tobytes'")
         return self._value.tobytes("F" if order == "F" else "C")
 
     def item(self, *args: int) -> Any:
         """Return the element as a Python scalar; with several elements, the one at the index given."""
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
-            raise NotImplementedError("Cannot call abstract method item")
+        self._check_is_numbers(NotImplementedError, "Cannot call abstract method item")
         return self._value.item(*args)
 
     def __bool__(self) -> bool:
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
-            raise TypeError("key array cannot be converted to boolean.")
+        self._check_is_numbers(TypeError, "key array cannot be converted to boolean.")
         core.check_bool_conversion(self)
         return bool(self._value)
 
     def __int__(self) -> int:
+        self._check_is_numbers(TypeError, f"int(){edits.NOT_OF_A_KEY}")
         core.check_scalar_conversion(self)
         return int(self._value)
 
     def __float__(self) -> float:
+        self._check_is_numbers(TypeError, f"float(){edits.NOT_OF_A_KEY.replace(', a bytes-like object', '')}")
         core.check_scalar_conversion(self)
         return float(self._value)
 
     def __complex__(self) -> complex:
+        self._check_is_numbers(TypeError, "complex() first argument must be a string or a number, not 'PRNGKeyArray'")
         core.check_scalar_conversion(self)
         return complex(self._value)
 
@@ -289,7 +304,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
-            raise TypeError(f"iteration over a 0-d {'key ' * isinstance(self.aval.dtype, dtypes.ExtendedDType)}array")
+            raise TypeError(f"iteration over a 0-d {'key ' * self._is_of_keys}array")
         if self._key is not self.aval or runtime.default_backend() != "cpu":
             if config.local.state.trace is None and len(runtime.sharding_devices(self.sharding)) == 1:
                 return self._rows_by_programs()
@@ -320,19 +335,18 @@ class Array(Operators, metaclass=_ArrayMeta):
     # printing
 
     def __format__(self, spec: str) -> str:
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+        if self._is_of_keys:
             return object.__format__(self, spec)
         return format(self._value if self.aval.ndim else self._value[()], spec)
 
     def __str__(self) -> str:
-        return repr(self) if isinstance(self.aval.dtype, dtypes.ExtendedDType) else str(self._value)
+        return repr(self) if self._is_of_keys else str(self._value)
 
     def __repr__(self) -> str:
-        weak = ", weak_type=True" if self.aval.weak_type else ""
-        kind = f"dtype={self.aval.dtype.name}{weak})"
+        kind = f"dtype={self.aval.dtype.name}{', weak_type=True' * self.aval.weak_type})"
         if self.is_deleted():
             return f"Array({self.aval.str_short()}, deleted)"
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+        if self._is_of_keys:
             return f"Array({self.aval.shape}, {kind} overlaying:\n{self._stored}"
         if self.aval.size == 0:
             return f"Array([], shape={self.aval.shape}, {kind}"
@@ -372,16 +386,6 @@ def reinterpreted(x: Array, aval: ShapedArray) -> Array:
     return Array(x._buf, aval, remade)
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """Return an Array on the memory of anything that supports DLPack (torch tensors, cupy and numpy arrays,
-    `jax.Array`s), committed to its device, or to `device`. `copy` is handed on to `jax.dlpack.from_dlpack`.
-
-    Raises:
-      TypeError: for other values.
-    """
-    return wrap(runtime.from_dlpack(x, device, copy))
-
-
 def as_array(x: Any) -> Any:
     """Convert any array-like value (numpy, Python scalar, jax.Array) to an Array; return Arrays and tracers as they
     are. TypeError otherwise.
@@ -390,8 +394,7 @@ def as_array(x: Any) -> Any:
         return x
     if runtime.is_buffer(x):
         return wrap(x)
-    aval = core.get_aval(x)
-    return from_host(x, aval)
+    return from_host(x, core.get_aval(x))
 
 
 habits.mark(Array)

@@ -15,7 +15,7 @@ from typing import Any
 from jitkit import core
 from jitkit.base import config, source_info
 from jitkit.core import Primitive
-from jitkit.core.effects import no_effects
+from jitkit.core.effects import Effect, no_effects
 from jitkit.interpreters.partial_eval import (
     DynamicJaxprTracer, check_no_leaks, check_results, empty_name_stack, staging_rules,
 )

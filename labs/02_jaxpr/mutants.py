@@ -114,7 +114,7 @@ edit(
     "02.2",
     "a program only computes",
     "What is the union of the effects of the equations?",
-    "no_effects.union(*(eqn.effects for eqn in self.eqns if eqn.effects))",
+    "set[Effect]().union(*(eqn.effects for eqn in self.eqns if eqn.effects))",
     "no_effects",
 )
 

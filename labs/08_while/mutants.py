@@ -308,7 +308,7 @@ edit(
     "effects happen once",
     "Which effects does `write_while` have to know of?",
     "body_jaxpr.effects",
-    "no_effects",
+    "frozenset()",
 )
 
 # --- 08.6 fori_loop -----------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from ...tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_un
 from .errors import Error, FailedCheckError, JaxRuntimeError, found_if, here, init_error, raising
 
 check_p = Primitive("check", multiple_results=True)
-check_p.effects = lambda params: _error_of(params["err_tree"]).effects
+check_p.effects = lambda params: set(_error_of(params["err_tree"]).effects)
 check_p.def_abstract_eval(lambda *avals, err_tree, debug: [])
 
 

@@ -37,7 +37,7 @@ from .common import Body, avals_of, trace_body, with_consts_of_all
 Platforms = tuple[tuple[str, ...] | None, ...]
 
 cond_p = Primitive("cond", multiple_results=True, pure_shape_rule=False)
-cond_p.effects = lambda params: no_effects.union(*(branch.effects for branch in params["branches"]))
+cond_p.effects = lambda params: set[Effect]().union(*(branch.effects for branch in params["branches"]))
 
 
 @cond_p.def_abstract_eval

@@ -21,7 +21,7 @@ from ...base import config, edits, traceback_util
 from ...base.errors import ConcretizationTypeError
 from ...base.util import merge_lists, partition_list, split_list
 from ...core import Primitive, ShapedArray, abstract_token
-from ...core.effects import Effects, io_effect, no_effects, ordered_effects, ordered_io_effect
+from ...core.effects import Effects, io_effect, ordered_effects, ordered_io_effect
 from ...interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, batch_jaxpr_if, move_to, register_batcher
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import Jaxpr, dce_jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front
@@ -35,7 +35,7 @@ from .agreement import check_carry, check_operands, promote_weak_inputs
 from .common import Body, Traced, avals_of, batched_carry, eval_jaxpr_p, trace_body
 
 while_p = Primitive("while", multiple_results=True, pure_shape_rule=False)
-while_p.effects = lambda params: no_effects.union(params["cond_jaxpr"].effects, params["body_jaxpr"].effects)
+while_p.effects = lambda params: params["cond_jaxpr"].effects | params["body_jaxpr"].effects
 
 
 @while_p.def_abstract_eval
