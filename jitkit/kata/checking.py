@@ -6,12 +6,13 @@ from .engine.checking import Stablehlo, Unordered, check, module, modules_of_jax
 from .engine.random_programs import random_programs
 from .programs import calls as of_calls
 from .programs import chips as of_chips
+from .programs import compiled as of_c
 from .programs import loops as of_loops
 from .programs import mended as of_mended
 from .programs import transformed as of_arrays
 from .programs import trees as of_trees
 
 __all__ = [
-    "Stablehlo", "Unordered", "check", "module", "modules_of_jax", "of_arrays", "of_calls", "of_chips", "of_loops", "of_mended",
+    "Stablehlo", "Unordered", "check", "module", "modules_of_jax", "of_arrays", "of_c", "of_calls", "of_chips", "of_loops", "of_mended",
     "of_trees", "raised", "random_programs", "run_by_numpy",
 ]  # fmt: skip

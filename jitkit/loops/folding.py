@@ -13,7 +13,7 @@ from typing import Any
 
 from .formulas import COMBINE, c_type, neutral
 from .language import Op
-from .nests import FLAT, Conflict, Index, Nest
+from .nests import FLAT, Conflict, Index, Nest, Place
 from .writer import Writer, rule
 
 
@@ -21,26 +21,49 @@ from .writer import Writer, rule
 def _reduce(writer: Writer, op: Op) -> None:
     """Write `reduce_sum` and the other reductions."""
     (x,), (out,) = op.ins, op.outs
-    kind, axes, ndim = op.name.removeprefix("reduce_"), sorted(op.params["axes"]), len(x.shape)
+    axes, ndim = sorted(op.params["axes"]), len(x.shape)
     place = writer.aims.pop(out, None) or writer.allocate(out.aval)
     writer.where[out] = place
     if not axes:
         writer.copy(x, place)
-        return
-    ctype, dtype = c_type(out.aval), out.aval.dtype
-    is_last = axes == [ndim - 1] or (len(axes) == ndim and _is_flat(writer, x))
+    elif axes == [ndim - 1] or (len(axes) == ndim and _is_flat(writer, x)):
+        fold_in_register(writer, op, place)
+    else:
+        fold_in_memory(writer, op, place)
 
-    def fold(nest: Nest, index: Index) -> None:
-        if len(axes) == ndim > 1 and not nest.flat:
-            raise Conflict  # there, one accumulator would be begun for each row
-        accumulator = nest.fold(kind, dtype, ctype, writer.emit(nest, x, index), f"{op.name}  {op.line}")
+
+def fold_in_register(writer: Writer, op: Op, place: Place) -> None:
+    """Write a reduction over the last axis, or over all axes, as one loop with an accumulator that is stored behind it.
+
+    The loop is over the operand; `Writer.nest` may make it a part of the nest before it. Over all axes it is `flat`: one loop over
+    all elements in their order. A nest that is not flat would begin the accumulator anew for each row; so a
+    reduction over all axes cannot be a part of one: `Conflict`. The nest's `flops` has one more, and its `sources`
+    the operation with its line, `reduce_sum  model.py:3`, which is the note at the accumulator, too.
+
+    Args:
+      op: `reduce_sum`, `reduce_max` or another; its kind is its name without `reduce_`.
+      place: where the result goes: over all axes its element `()`, else that at the index without the last axis.
+    """
+    (x,), (out,) = op.ins, op.outs
+    kind, is_all = op.name.removeprefix("reduce_"), len(op.params["axes"]) == len(x.shape)
+
+    def body(nest: Nest, index: Index) -> None:
+        if is_all and not nest.flat:
+            raise Conflict
+        name = writer.emit(nest, x, index)
+        accumulator = nest.fold(kind, out.aval.dtype, c_type(out.aval), name, f"{op.name}  {op.line}")
         nest.sources[f"{op.name}  {op.line}"] = None
         nest.flops += 1
-        nest.store(place, () if len(axes) == ndim else index[:-1], accumulator, after=True)
+        nest.store(place, () if is_all else index[:-1], accumulator, after=True)
 
-    if is_last:
-        writer.nest(x.shape, fold, flat=len(axes) == ndim)
-        return
+    writer.nest(x.shape, body, flat=is_all)
+
+
+def fold_in_memory(writer: Writer, op: Op, place: Place) -> None:
+    """Write a reduction over other axes as a loop that adds to its result in memory, which another loop has filled."""
+    (x,), (out,) = op.ins, op.outs
+    kind, axes, ndim = op.name.removeprefix("reduce_"), sorted(op.params["axes"]), len(x.shape)
+    ctype, dtype = c_type(out.aval), out.aval.dtype
 
     def add_up(nest: Nest, index: Index) -> None:
         kept = tuple(i for axis, i in enumerate(index) if axis not in axes)

@@ -43,7 +43,18 @@ def plus(index: str, offset: int) -> str:
     return f"({index} {'+' if offset > 0 else '-'} {abs(offset)})" if offset else index
 
 
-def _broadcast(op: Op, index: Any) -> Index:
+def broadcast_index(op: Op, index: Any) -> Index:
+    """Map the index of a `broadcast_in_dim` to that of its operand.
+
+    Axis k of the operand is axis `op.params["broadcast_dimensions"][k]` of the result. Where it has one element and the result has
+    more, that element is read for all of them, at `"0"`.
+
+    Args:
+      index: an expression of C for each axis of the result, such as `("i0", "(i1 + 2)")`.
+
+    Returns:
+      An expression for each axis of the operand, `op.ins[0]`.
+    """
     shape = op.params["shape"]
     sizes = zip(op.params["broadcast_dimensions"], op.ins[0].shape, strict=True)
     return tuple(index[axis] if size == shape[axis] else "0" for axis, size in sizes)
@@ -60,19 +71,28 @@ def _squeeze(op: Op, index: Any) -> Index:
     return tuple("0" if axis in gone else parts.pop(0) for axis in range(len(op.ins[0].shape)))
 
 
-def _transpose(op: Op, index: Any) -> Index:
+def transpose_index(op: Op, index: Any) -> Index:
+    """Map the index of a `transpose` to that of its operand: axis k of the result is axis `op.params["permutation"][k]` of the
+    operand.
+    """
     order = list(op.params["permutation"])
     return tuple(index[order.index(axis)] for axis in range(len(order)))
 
 
-def _slice(op: Op, index: Any) -> Index:
+def slice_index(op: Op, index: Any) -> Index:
+    """Map the index of a `slice` to that of its operand: element i along an axis is `start + i * stride` of the operand, with
+    `op.params["start_indices"]` and `op.params["strides"]`, which is None where every stride is 1.
+
+    An expression that is returned can be an operand of any other: a sum or a product has parentheses.
+    """
     starts = op.params["start_indices"]
     strides = op.params["strides"] or (1,) * len(starts)
     steps = (i if s == 1 or i == "0" else f"({i}*{s})" for i, s in zip(index, strides, strict=True))
     return tuple(plus(i, start) for i, start in zip(steps, starts, strict=True))
 
 
-def _rev(op: Op, index: Any) -> Index:
+def rev_index(op: Op, index: Any) -> Index:
+    """Map the index of a `rev` to that of its operand: along the axes `op.params["dimensions"]` the last element comes first."""
     turned = op.params["dimensions"]
     sizes = op.ins[0].shape
     return tuple(f"({sizes[k] - 1} - {i})" if k in turned else i for k, i in enumerate(index))
@@ -115,8 +135,8 @@ def _tile(op: Op, index: Any) -> Index:
 
 
 INDEX_MAPS: dict[str, IndexMap] = {
-    "broadcast_in_dim": _by_axes(_broadcast), "squeeze": _by_axes(_squeeze), "transpose": _by_axes(_transpose),
-    "slice": _by_axes(_slice), "rev": _by_axes(_rev), "tile": _by_axes(_tile), "iota": _iota, "dynamic_slice": _dynamic_slice,
+    "broadcast_in_dim": _by_axes(broadcast_index), "squeeze": _by_axes(_squeeze), "transpose": _by_axes(transpose_index),
+    "slice": _by_axes(slice_index), "rev": _by_axes(rev_index), "tile": _by_axes(_tile), "iota": _iota, "dynamic_slice": _dynamic_slice,
     "expand": _by_axes(_reshape),
     "empty": _zero,
     "empty2": _zero,

@@ -187,8 +187,26 @@ class Nest:
         return f"\x01{place.buffer.name}|{outer}|{inner}\x02"
 
     def forwarded(self, place: Place, index: Index) -> str | None:
-        """Return the name that holds what this nest has written itself, or None where it can be read from memory.
-        Conflict, where it is not written yet.
+        """Decide how this nest reads an element of an array: when two loops may be one.
+
+        `written` has an entry for each buffer that the nest itself writes: `(when, where, name, is_after)`. `when` is the number
+        of the inner loop that writes it, counted from 0, or -1 where no part of this nest may read it; `where` is the index that is
+        written; `name` is the variable that was stored; `is_after` says that it was stored behind that inner loop, once for each
+        iteration of the outer loops, and not in it. The loop that is being written now is the last one of `inner`. What stands behind
+        an earlier inner loop is seen by all later ones, in the same iteration of the outer loops.
+
+        Args:
+          index: of the element. A nest that is `flat`, or has one axis, has no outer loops.
+
+        Returns:
+          The name of the variable that holds the element now, if it was stored in this same iteration. None, where it is read from
+          memory: the nest does not write the buffer, or an earlier inner loop has written the element. That is so if there are
+          no outer loops, or if both indices have as many axes as the nest, and are equal but for the last one: what other
+          iterations of the outer loops write is not there yet, or is one row that was overwritten.
+
+        Raises:
+          Conflict: in all other cases: the loop cannot be a part of this nest. So it is for each place with a `base`, which is a part
+            of its buffer, if the nest writes that.
         """
         if place.buffer not in self.written:
             return None
@@ -201,7 +219,7 @@ class Nest:
             raise Conflict
         if index == where and is_after:
             return name
-        if self.flat or len(self.shape) <= 1:
+        if self.flat:
             return None  # an earlier loop has written all of it
         if len(index) == len(self.shape) == len(where) and index[:-1] == where[:-1]:
             return None
@@ -215,7 +233,20 @@ class Nest:
         self.written[place.buffer] = (len(self.inner) - 1 if readable else -1, index, name, after)
 
     def fold(self, kind: str, dtype: np.dtype[Any], ctype: str, name: str, note: str) -> str:
-        """Combine the numbers of the innermost loop; return the name of the result."""
+        """Combine the numbers of the innermost loop in a variable of their own, the accumulator.
+
+        It is declared before the loop, with the number that changes nothing (`neutral`); each iteration combines it with `name`, as
+        `COMBINE` says. `folds` of the loop says so to the compiler, which may then use several accumulators.
+
+        Args:
+          kind: `"sum"`, `"max"` or another key of `COMBINE`.
+          ctype: the accumulator's type in C.
+          name: the number of this iteration.
+          note: a comment for the line, such as `reduce_sum  model.py:3`.
+
+        Returns:
+          The accumulator's name: `a` and a number that no other name of the nest has, from `counted`.
+        """
         self.counted += 1
         accumulator = f"a{self.counted}"
         self.loop.before.append(f"{ctype} {accumulator} = {neutral(kind, dtype)};")

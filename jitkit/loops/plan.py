@@ -39,24 +39,41 @@ def plan_of(buffers: Sequence[Buffer], nests: Sequence[Nest], regions: Sequence[
     for x in buffers:
         times = [*x.times, *(nest.time for nest, _ in uses.get(x, []))]
         if times and x not in unread:
-            lives[x] = _whole_regions(min(times), max(times), regions)
+            lives[x] = whole_regions(min(times), max(times), regions)
     for x, life in lives.items():
         both = [life, *(lives[other] for other in x.partners if other in lives)]
         lives[x] = min(a for a, _ in both), max(b for _, b in both)
     sizes = {x: _rounded(uses[x][0][1].last * x.dtype.itemsize if x in rows else x.nbytes) for x in lives}
+    offsets = placed(lives, sizes)
+    return Plan(offsets, max((offsets[x] + sizes[x] for x in offsets), default=0), rows, unread)
+
+
+def placed(lives: dict[Buffer, tuple[int, int]], sizes: dict[Buffer, int]) -> dict[Buffer, int]:
+    """Place buffers in one piece of memory, so that those that live at the same time share no bytes.
+
+    The buffers are placed in the order in which their lives begin; of those that begin together the largest is the first. Each one
+    gets the lowest offset at which it fits: between two buffers that it meets, or behind them.
+
+    Args:
+      lives: the first and the last step that uses each buffer, both included: two lives meet if they have a step in common.
+      sizes: bytes of each.
+
+    Returns:
+      Where each buffer begins, in bytes from the beginning.
+    """
     offsets: dict[Buffer, int] = {}
     for x in sorted(lives, key=lambda each: (lives[each][0], -sizes[each])):
-        begin, end = lives[x]
         at = 0
-        for low, high in sorted((offsets[y], offsets[y] + sizes[y]) for y in offsets if _meet(lives[y], (begin, end))):
+        for low, high in sorted((offsets[y], offsets[y] + sizes[y]) for y in offsets if meet(lives[y], lives[x])):
             if at + sizes[x] <= low:
                 break
             at = max(at, high)
         offsets[x] = at
-    return Plan(offsets, max((offsets[x] + sizes[x] for x in offsets), default=0), rows, unread)
+    return offsets
 
 
-def _meet(a: tuple[int, int], b: tuple[int, int]) -> bool:
+def meet(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    """Whether two lives have a step in common."""
     return a[0] <= b[1] and b[0] <= a[1]
 
 
@@ -64,12 +81,17 @@ def _rounded(size: int) -> int:
     return max(-(-size // LINE), 1) * LINE
 
 
-def _whole_regions(first: int, last: int, regions: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Extend a life over the rest of each loop that it enters from outside."""
-    for begin, end in sorted(regions, key=lambda each: each[1] - each[0]):
-        if first < begin <= last < end:
-            last = end
-    return first, last
+def whole_regions(first: int, last: int, regions: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Extend a life over the rest of each loop that it enters from outside: the next iteration reads the buffer again.
+
+    Args:
+      first, last: the steps that the life begins and ends with.
+      regions: the first and last step of each loop of control flow. One lies inside of another, or they have no step in common.
+
+    Returns:
+      The first step and the last one. A buffer that is first used within a loop is written anew in each iteration.
+    """
+    return first, max([last, *(end for begin, end in regions if first < begin <= last <= end)])
 
 
 def _one_row_does(found: Sequence[tuple[Nest, Access]]) -> bool:

@@ -6,6 +6,7 @@ loops       loops and choices whose parts may not go together
 trees       programs on trees
 calls       programs that call a jitted function again and again
 chips       programs about what a chip runs
+compiled    functions that become C, which is run line by line
 mended      programs that call a function of lab 00 or 10, or a jit whose key is given
 definitions what a program is about, such as classes, above it: as much as it names
 

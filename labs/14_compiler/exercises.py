@@ -1,0 +1,187 @@
+"""14 A compiler of your own: the exercises. README.md beside this file tells what they are about.
+
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 14.1` helps, one
+step further each time. You may add helpers and imports: functions, classes, constants. Other
+statements at the top are not run. The parameters stay as they are: other code calls these
+functions. A class has only those methods that are yours to write; the others are the
+reference's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from collections.abc import Sequence
+from typing import Any
+
+from jitkit.loops.formulas import COMBINE, c_type, neutral
+from jitkit.loops.index_maps import plus
+from jitkit.loops.language import Op
+from jitkit.loops.nests import Buffer, Conflict, Index, Place
+from jitkit.loops.plan import meet
+from jitkit.loops.writer import Writer
+
+
+# --- 14.1 The same element, elsewhere (3 points) ------------------------------------------------------------
+# A broadcast, a transpose, a slice and a reversal compute nothing, so they need no loop and no memory: the
+# loop that reads the result reads the operand instead, at another index. Write the four maps from the one
+# index to the other. An index is a tuple of texts, each an expression of C.
+
+
+def broadcast_index(op: Op, index: Any) -> Index:
+    """Map the index of a `broadcast_in_dim` to that of its operand.
+
+    Axis k of the operand is axis `op.params["broadcast_dimensions"][k]` of the result. Where it has
+    one element and the result has more, that element is read for all of them, at `"0"`.
+
+    Args:
+      index: an expression of C for each axis of the result, such as `("i0", "(i1 + 2)")`.
+
+    Returns:
+      An expression for each axis of the operand, `op.ins[0]`.
+    """
+    raise NotImplementedError("14.1")
+
+
+def transpose_index(op: Op, index: Any) -> Index:
+    """Map the index of a `transpose` to that of its operand: axis k of the result is axis
+    `op.params["permutation"][k]` of the operand.
+    """
+    raise NotImplementedError("14.1")
+
+
+def slice_index(op: Op, index: Any) -> Index:
+    """Map the index of a `slice` to that of its operand: element i along an axis is
+    `start + i * stride` of the operand, with `op.params["start_indices"]` and
+    `op.params["strides"]`, which is None where every stride is 1.
+
+    An expression that is returned can be an operand of any other: a sum or a product has
+    parentheses.
+    """
+    raise NotImplementedError("14.1")
+
+
+def rev_index(op: Op, index: Any) -> Index:
+    """Map the index of a `rev` to that of its operand: along the axes `op.params["dimensions"]` the
+    last element comes first.
+    """
+    raise NotImplementedError("14.1")
+
+
+# --- 14.2 When two loops may be one (4 points) --------------------------------------------------------------
+# The writer tries to make each new loop a part of the last nest. It may, as long as what it reads is there
+# when it is read. Decide that for one element.
+
+
+class Nest:
+    def forwarded(self, place: Place, index: Index) -> str | None:
+        """Decide how this nest reads an element of an array: when two loops may be one.
+
+        `written` has an entry for each buffer that the nest itself writes:
+        `(when, where, name, is_after)`. `when` is the number of the inner loop that writes it,
+        counted from 0, or -1 where no part of this nest may read it; `where` is the index that is
+        written; `name` is the variable that was stored; `is_after` says that it was stored behind
+        that inner loop, once for each iteration of the outer loops, and not in it. The loop that is
+        being written now is the last one of `inner`. What stands behind an earlier inner loop is
+        seen by all later ones, in the same iteration of the outer loops.
+
+        Args:
+          index: of the element. A nest that is `flat`, or has one axis, has no outer loops.
+
+        Returns:
+          The name of the variable that holds the element now, if it was stored in this same
+          iteration. None, where it is read from
+          memory: the nest does not write the buffer, or an earlier inner loop has written the
+            element. That is so if there are
+          no outer loops, or if both indices have as many axes as the nest, and are equal but for
+          the last one: what other iterations of the outer loops write is not there yet, or is one
+          row that was overwritten.
+
+        Raises:
+          Conflict: in all other cases: the loop cannot be a part of this nest. So it is for each
+            place with a `base`, which is a part of its buffer, if the nest writes that.
+        """
+        raise NotImplementedError("14.2")
+
+
+# --- 14.3 One number for a row (3 points) -------------------------------------------------------------------
+# A sum of a row has one result, and as many additions as there are elements. Keep it in a variable until the
+# row is done, so that memory sees one number only.
+
+
+class Nest:
+    def fold(self, kind: str, dtype: np.dtype[Any], ctype: str, name: str, note: str) -> str:
+        """Combine the numbers of the innermost loop in a variable of their own, the accumulator.
+
+        It is declared before the loop, with the number that changes nothing (`neutral`); each
+        iteration combines it with `name`, as `COMBINE` says. `folds` of the loop says so to the
+        compiler, which may then use several accumulators.
+
+        Args:
+          kind: `"sum"`, `"max"` or another key of `COMBINE`.
+          ctype: the accumulator's type in C.
+          name: the number of this iteration.
+          note: a comment for the line, such as `reduce_sum  model.py:3`.
+
+        Returns:
+          The accumulator's name: `a` and a number that no other name of the nest has, from
+          `counted`.
+        """
+        raise NotImplementedError("14.3")
+
+
+def fold_in_register(writer: Writer, op: Op, place: Place) -> None:
+    """Write a reduction over the last axis, or over all axes, as one loop with an accumulator that
+    is stored behind it.
+
+    The loop is over the operand; `Writer.nest` may make it a part of the nest before it. Over all
+    axes it is `flat`: one loop over all elements in their order. A nest that is not flat would
+    begin the accumulator anew for each row; so a reduction over all axes cannot be a part of one:
+    `Conflict`. The nest's `flops` has one more, and its `sources` the operation with its line,
+    `reduce_sum  model.py:3`, which is the note at the accumulator, too.
+
+    Args:
+      op: `reduce_sum`, `reduce_max` or another; its kind is its name without `reduce_`.
+      place: where the result goes: over all axes its element `()`, else that at the index without
+        the last axis.
+    """
+    raise NotImplementedError("14.3")
+
+
+# --- 14.4 Who lives here (3 points) -------------------------------------------------------------------------
+# A program of a hundred steps needs memory for a hundred arrays, but not at the same time. Give bytes to
+# arrays, and take them back.
+
+
+def placed(lives: dict[Buffer, tuple[int, int]], sizes: dict[Buffer, int]) -> dict[Buffer, int]:
+    """Place buffers in one piece of memory, so that those that live at the same time share no
+    bytes.
+
+    The buffers are placed in the order in which their lives begin; of those that begin together the
+    largest is the first. Each one gets the lowest offset at which it fits: between two buffers that
+    it meets, or behind them.
+
+    Args:
+      lives: the first and the last step that uses each buffer, both included: two lives meet if
+        they have a step in common.
+      sizes: bytes of each.
+
+    Returns:
+      Where each buffer begins, in bytes from the beginning.
+    """
+    raise NotImplementedError("14.4")
+
+
+def whole_regions(first: int, last: int, regions: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Extend a life over the rest of each loop that it enters from outside: the next iteration
+    reads the buffer again.
+
+    Args:
+      first, last: the steps that the life begins and ends with.
+      regions: the first and last step of each loop of control flow. One lies inside of another, or
+        they have no step in common.
+
+    Returns:
+      The first step and the last one. A buffer that is first used within a loop is written anew in
+      each iteration.
+    """
+    raise NotImplementedError("14.4")
