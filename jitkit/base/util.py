@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
@@ -109,6 +110,38 @@ def garbage_collection_paused() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+class fewer_collections:
+    """In the block, collect garbage after 10,000 new objects instead of 700, and leave old ones alone: of what a trace
+    makes, most stays, and the collector walked over all of it, with all that the program holds, several times. A trace
+    of 20,000 equations took a quarter longer for each than one of 2,000.
+
+    The user's function, which runs in the block, may leave cycles behind; so the collector is not turned off. Its
+    thresholds belong to the process: the first block sets them, the last one puts them back, and thresholds that the
+    program sets in the meantime stay.
+    """
+
+    _RARELY = (10_000, 10, 1_000_000)
+    _lock = threading.RLock()  # a collection may end an object whose `__del__` traces
+    _blocks = 0  # open now, in all threads
+    _before = _RARELY
+
+    def __enter__(self) -> None:
+        cls = fewer_collections
+        with cls._lock:
+            if not cls._blocks:
+                cls._before = gc.get_threshold()
+                if 0 < cls._before[0] < cls._RARELY[0]:  # 0: the program has turned collections off
+                    gc.set_threshold(*cls._RARELY)
+            cls._blocks += 1
+
+    def __exit__(self, *error: object) -> None:
+        cls = fewer_collections
+        with cls._lock:
+            cls._blocks -= 1
+            if not cls._blocks and gc.get_threshold() == cls._RARELY:
+                gc.set_threshold(*cls._before)
 
 
 def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:

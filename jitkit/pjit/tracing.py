@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import core, runtime
 from ..base import config, late_rooms, stage_log, traceback_util
+from ..base.util import fewer_collections
 from ..compiler import shardings as jit_shardings
 from ..compiler.placement import Placement, placed_as_asked, placement_of
 from ..compiler.program import Program
@@ -286,7 +287,8 @@ def trace_call(
             partial_eval.check_results(outs, info)
         return outs
 
-    jaxpr = partial_eval.trace_to_jaxpr(flat_fun, avals, debug_info)
+    with fewer_collections():
+        jaxpr = partial_eval.trace_to_jaxpr(flat_fun, avals, debug_info)
     if any(
         type(x) is np.ndarray and x.dtype != v.aval.dtype for v, x in zip(jaxpr.constvars, jaxpr.consts, strict=True)
     ):
