@@ -1,5 +1,6 @@
 """Decompositions on NVIDIA's GPUs: what is asked of cuSOLVER is what JAX asks, to the letter. No GPU is needed to write it down."""
 
+import functools
 import re
 
 import jax
@@ -62,7 +63,9 @@ def for_cuda(jax, f, *args):
 def calls(text):
     """The calls of routines in a program: name, options, layouts, what is overwritten, types."""
     found = []
-    for name, attributes, types in re.findall(r"custom_call @(cu(?:solver|hybrid)_\w+)\([^)]*\) \{(.*)\} : (.*)", text):
+    for name, attributes, types in re.findall(
+        r"custom_call @(cu(?:solver|hybrid|sparse)?_\w+)\([^)]*\) \{(.*)\} : (.*)", text
+    ):
         options = re.findall(r"backend_config = \{([^}]*)\}", attributes)[-1]
         said = [re.search(part + r" = (\[.*?\](?=, [a-z_.]+ = |$)|\"\d+\")", attributes) for part in PARTS]
         parts = [each[1] if each and each[1] != "[]" else "" for each in said]
@@ -81,6 +84,40 @@ def test_the_routines_that_are_called_are_those_of_jax(name, dtype, monkeypatch)
         ours = calls(for_cuda(jitkit, lambda x: program(jitkit.lax.linalg, x), x))
         assert ours == calls(for_cuda(jax, lambda x: program(jax.lax.linalg, x), x))
         assert ours or 0 in shape
+
+
+@pytest.mark.parametrize("perturb", [False, True])
+@pytest.mark.parametrize("shape", [(5, 3), (4, 5, 3), (3, 1), (2, 0, 5, 2)])
+def test_tridiagonal_systems_are_cusparses(shape, perturb):
+    b, diagonal = (jax.ShapeDtypeStruct(s, np.dtype("float32")) for s in (shape, shape[:-1]))
+
+    def asked_by(library):
+        solve = functools.partial(library.lax.linalg.tridiagonal_solve, perturb_singular=perturb)
+        return calls(for_cuda(library, solve, *[diagonal] * 3, b))
+
+    of_ours, of_jax = asked_by(jitkit), asked_by(jax)
+    assert of_ours == of_jax
+    assert [name for name, *_ in of_ours] == ["cu_tridiagonal_solve_perturbed" if perturb else "cusparse_gtsv2_ffi"]
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_tridiagonal_system_of_two_rows_is_solved_in_loops(rows):
+    """cuSPARSE wants three; TPUs have no routine."""
+    rng = np.random.default_rng(0)
+    dl, d, du = rng.standard_normal((3, 4, rows)).astype("float32")
+    b = rng.standard_normal((4, rows, 2)).astype("float32")
+    solve = jitkit.lax.linalg.tridiagonal_solve
+    assert calls(for_cuda(jitkit, solve, dl, d + 5, du, b)) == []
+    by_elimination = jitkit.vmap(jitkit.lax.linalg.tridiagonals._by_elimination)
+    assert np.allclose(by_elimination(dl, d + 5, du, b), jax.lax.linalg.tridiagonal_solve(dl, d + 5, du, b), rtol=1e-5)
+
+
+def test_elimination_solves_larger_systems():
+    rng = np.random.default_rng(1)
+    dl, d, du = rng.standard_normal((3, 70)).astype("float32")
+    b = rng.standard_normal((70, 2)).astype("float32")
+    ours = jitkit.jit(jitkit.lax.linalg.tridiagonals._by_elimination)(dl, d + 6, du, b)
+    assert np.allclose(ours, jax.lax.linalg.tridiagonal_solve(dl, d + 6, du, b), rtol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])

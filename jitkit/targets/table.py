@@ -202,9 +202,8 @@ def compiler_of(target: Target) -> str:
     """Return the packages that compile for a target, with their versions: `libtpu 0.0.51`."""
     needed = cuda() if target.package is None else [target.package]
     versions = [(package, version_of(package)) for package, _ in needed]
-    return ", ".join(
-        f"{package} {version}" if version != UNKNOWN else "this machine's ptxas" for package, version in versions
-    )
+    nameless = "this machine's ptxas" if target.package is None else UNKNOWN
+    return ", ".join(f"{package} {version}" if version != UNKNOWN else nameless for package, version in versions)
 
 
 def folder_of(module: str) -> pathlib.Path:

@@ -230,11 +230,11 @@ def _load_plugin(name: str, library: str) -> Any:
 
 
 def _register_routines(api: Any, package: str) -> None:
-    """Register the routines that programs call by name, cuSOLVER's among them: XLA compiles no call of one that it does
-    not know. They are in JAX's package of operations for CUDA, which need not be there.
+    """Register the routines that programs call by name, those of cuSOLVER and cuSPARSE among them: XLA compiles no call of one
+    that it does not know. They are in JAX's package of operations for CUDA, which need not be there.
     """
     operations = package.replace("jax_plugins.xla_", "jax_") + "_plugin"
-    parts = ("cuda_plugin_extension", "_solver", "_hybrid")
+    parts = ("cuda_plugin_extension", "_solver", "_hybrid", "_sparse", "_linalg")
     try:
         extension, *libraries = (importlib.import_module(f"{operations}.{part}") for part in parts)
     except ImportError:

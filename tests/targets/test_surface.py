@@ -44,7 +44,7 @@ NEVER_ALONE = {
     "check": "goes when checkify makes its error a result",
 } | dict.fromkeys(
     ("cholesky", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "lu_pivots_to_permutation",
-     "ormqr", "qr", "schur", "svd", "triangular_solve", "tridiagonal_solve"),
+     "ormqr", "qr", "schur", "svd", "triangular_solve"),
     "LAPACK's, which is there for the CPU",
 )  # fmt: skip
 

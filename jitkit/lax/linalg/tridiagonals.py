@@ -5,6 +5,7 @@ JAX: jax/_src/lax/linalg.py:tridiagonal_solve
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,9 +20,11 @@ from ...interpreters.ad_rules import (
 )
 from ...interpreters.batching import AxisData, Dims, Vals, bdim_at_front, moveaxis, register_batcher
 from ...interpreters.mlir import LoweringContext, register_lowering
+from ..control_flow import scan
 from ..creation import full_like
 from ..elementwise import neg
 from ..joining import concatenate
+from ..reducers import inline_function
 from ..shaping import reshape
 from ..utils import Shape
 from . import lapack
@@ -38,18 +41,47 @@ def _solution_shape(dl: Shape, d: Shape, du: Shape, b: Shape, **_: Any) -> list[
     return [b]
 
 
+_PERTURBED = {"cpu": "tridiagonal_solve_perturbed_ffi", "gpu": "cu_tridiagonal_solve_perturbed"}
+_CUSPARSE_NEEDS = 3  # rows
+_ROWS_A_TURN = 32
+
 tridiagonal_solve_p = linalg_primitive("tridiagonal_solve", (1, 1, 1, 2), _solution_shape)
 
 
 @register_lowering(tridiagonal_solve_p)
 def _(ctx: LoweringContext, *operands: str, perturb_singular: bool) -> str:
-    out, info = ctx.avals_out[0], lapack.info_of(ctx.avals_out[0])
+    out, info, platform = ctx.avals_out[0], lapack.info_of(ctx.avals_out[0]), ctx.module.platform
     if perturb_singular:
-        lapack.check_runs_on(ctx)
-        return lapack.write_call(ctx, "tridiagonal_solve_perturbed_ffi", operands, ctx.avals_in, [out], {})[0]
+        if platform not in _PERTURBED:
+            raise NotImplementedError("perturb_singular=True is not supported on this platform.")
+        return lapack.write_call(ctx, _PERTURBED[platform], operands, ctx.avals_in, [out], {})[0]
+    if platform == "gpu" and out.shape[-2] >= _CUSPARSE_NEEDS:
+        return lapack.write_call(ctx, "cusparse_gtsv2_ffi", operands, ctx.avals_in, [out], {3: 0})[0]
+    if platform != "cpu":
+        solve = functools.partial(lapack.for_each, _by_elimination, out.ndim - 2)
+        return inline_function(ctx, lambda *values: [solve(*values)], operands, ctx.avals_in)[0]
     results = [*ctx.avals_in, info]
     *_, solution, failed = lapack.call(ctx, "gtsv", operands, ctx.avals_in, results, {i: i for i in range(4)})
     return lapack.nan_where_failed(ctx, failed, info, [(solution, out)])[0]
+
+
+def _by_elimination(dl: Any, d: Any, du: Any, b: Any) -> Any:
+    """Solve one system by two passes over its rows (Thomas' algorithm), which is for platforms that have no routine."""
+
+    def eliminate(row_above: Any, row: Any) -> Any:
+        c, right = row_above
+        left, middle, next_c, next_right = row
+        pivot = middle - left * c
+        return (next_c / pivot, (next_right - left * right) / pivot), row_above
+
+    def substitute(below: Any, row: Any) -> Any:
+        c, right = row
+        return right - c * below, below
+
+    rows = (dl[1:], d[1:], du[1:], b[1:])
+    (_, last), reduced = scan(eliminate, (du[0] / d[0], b[0] / d[0]), rows, unroll=_ROWS_A_TURN)
+    first, others = scan(substitute, last, reduced, reverse=True, unroll=_ROWS_A_TURN)
+    return concatenate([first[None], others], 0)
 
 
 @register_batcher(tridiagonal_solve_p)
