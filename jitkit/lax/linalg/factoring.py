@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core import ShapedArray
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ..control_flow import fori_loop
 from ..convert import convert_element_type
@@ -73,15 +74,14 @@ lu_p = linalg_primitive(
 
 @register_lowering(lu_p)
 def _(ctx: LoweringContext, x: str) -> list[str]:
-    [aval], [out, pivots_aval, _] = ctx.avals_in, ctx.avals_out
-    info, rows = lapack.info_of(aval), aval.shape[-2]
+    [aval], [out, pivots_aval, order_aval] = ctx.avals_in, ctx.avals_out
+    info = lapack.info_of(aval)
     results = [out, pivots_aval, info]
     factors, pivots, failed = lapack.call(ctx, "getrf", [x], [aval], results, {0: 0})
     # Fortran counts from 1
     pivots = ctx.emit_text(f"stablehlo.subtract {pivots}, {ctx.splat(1, pivots_aval)} : {type_of(pivots_aval)}")
     [factors] = lapack.nan_where_failed(ctx, failed, info, [(factors, out)], "GE")
-    [permutation] = inline_function(ctx, lambda swaps: [_swapped(swaps, rows)], [pivots], [pivots_aval])
-    return [factors, pivots, permutation]
+    return [factors, pivots, _write_order(ctx, pivots, pivots_aval, order_aval)]
 
 
 def lu(x: Any) -> tuple[Any, Any, Any]:
@@ -108,7 +108,15 @@ lu_pivots_to_permutation_p = linalg_primitive("lu_pivots_to_permutation", (1,), 
 
 @register_lowering(lu_pivots_to_permutation_p)
 def _(ctx: LoweringContext, pivots: str, *, permutation_size: int) -> str:
-    return inline_function(ctx, lambda swaps: [_swapped(swaps, permutation_size)], [pivots], ctx.avals_in)[0]
+    return _write_order(ctx, pivots, *ctx.avals_in, *ctx.avals_out)
+
+
+def _write_order(ctx: LoweringContext, pivots: str, aval: ShapedArray, out: ShapedArray) -> str:
+    """Write the order of rows that swaps make: a loop, or, on a GPU, where each turn would be a launch, a call."""
+    if ctx.module.platform == "gpu":
+        target = "cu_lu_pivots_to_permutation"
+        return lapack.write_call(ctx, target, [pivots], [aval], [out], {}, by_columns=False, own_axes=1)[0]
+    return inline_function(ctx, lambda swaps: [_swapped(swaps, out.shape[-1])], [pivots], [aval])[0]
 
 
 def _swapped(swaps: Any, size: int) -> Any:

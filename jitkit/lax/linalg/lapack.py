@@ -164,9 +164,10 @@ def write_call(
     overwrites: Mapping[int, int],
     options: Mapping[str, str | int | bool | np.int32] | None = None,
     by_columns: bool = True,
+    own_axes: int = 2,
 ) -> list[str]:
     """Write the call of a function that XLA knows as `target`, on matrices whose elements lie in memory column after column, or,
-    without `by_columns`, row after row; the names of its results.
+    without `by_columns`, row after row; return the names of its results. The axes before the last `own_axes` are the batch's.
     """
     rank = max(aval.ndim for aval in avals_in)
     said = ", ".join(f"{name} = {_option(value)}" for name, value in (options or {}).items())
@@ -180,7 +181,7 @@ def write_call(
     )
     attributes = (
         f"api_version = 4 : i32, backend_config = {{{said}}}, "
-        f'mhlo.frontend_attributes = {{num_batch_dims = "{rank - 2}"}}, '
+        f'mhlo.frontend_attributes = {{num_batch_dims = "{rank - own_axes}"}}, '
         f"operand_layouts = [{layouts_in}], output_operand_aliases = [{aliases}], result_layouts = [{layouts_out}]"
     )
     types_in, types_out = (", ".join(map(type_of, avals)) for avals in (avals_in, avals_out))
