@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from twin import raised, same_as_jax
+from twin import raised, same_as_jax, warned
 
 import jitkit as jk
 import jitkit.numpy as jnp
@@ -111,3 +111,25 @@ def test_an_image_is_moved_by_as_many_numbers_as_there_are_axes():
     for method in (None, 0):
         with pytest.raises(ValueError, match="Unknown resize method"):
             jk.image.resize(image, (3, 3), method)
+
+
+@same_as_jax
+def test_attention_of_float16_runs_where_no_such_product_is(jax, jnp):
+    x = jnp.arange(24, dtype=jnp.float16).reshape(3, 4, 2) / 8
+    return jax.nn.dot_product_attention(x, x, x, is_causal=True)
+
+
+@same_as_jax
+def test_refusals_of_wrong_axes_and_lists_are_those_of_jax(jax, jnp):
+    def scattered(axis):
+        return jax.vmap(lambda a: jax.lax.psum_scatter(a, "i", scatter_dimension=axis), axis_name="i")
+
+    return [
+        raised(jax.grad(lambda x: jax.lax.linalg.svd(x)[1].sum()), 1.0),
+        raised(jnp.trim_zeros, jnp.arange(3.0), axis=(0, 0)),
+        raised(jnp.average, [1.0, 2.0], weights=jnp.arange(2.0)),
+        raised(jax.lax.collapse, 2.0, 1, 0),
+        raised(scattered(1), jnp.ones(3)),
+        raised(scattered(1), jnp.ones((3, 2))),
+        warned(lambda: raised(jax.scipy.linalg.hessenberg, [[1.0, 2.0], [3.0, 4.0]])),
+    ]

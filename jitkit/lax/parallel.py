@@ -303,6 +303,8 @@ def _(
     axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Axes, scatter_dimension: int, tiled: bool, **params: Any
 ) -> Any:
     [x], [dim], at = vals, dims, scatter_dimension
+    if at >= x.ndim - (dim is not None):
+        raise IndexError(f"tuple index out of range\nThere is no axis {at} (`scatter_dimension`) in x.")
     if axis.name is None or axis.name not in axis_name:
         if dim is not None:
             at, dim = at + (dim <= at), dim - (dim > at and not tiled)

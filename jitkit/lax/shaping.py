@@ -227,7 +227,7 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
 
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
     """Merge the axes from `start_dimension` up to `stop_dimension` into one. ValueError where stop is before start."""
-    shape = np.shape(operand)
+    shape = operand.shape
     low, high, _ = slice(start_dimension, stop_dimension).indices(len(shape))
     if high < low:
         axes = f"{shape}[{start_dimension}:{stop_dimension}]"

@@ -147,7 +147,10 @@ def _attention(
 ) -> Any:
     dtype = dtypes.promote_types(query.dtype, np.float32)
     precision = _PRECISIONS.get(query.dtype.name)
-    logits = einsum("BTNH,BSNH->BNTS", query, key, precision=precision, preferred_element_type=dtype)
+    try:
+        logits = einsum("BTNH,BSNH->BNTS", query, key, precision=precision, preferred_element_type=dtype)
+    except ValueError:  # computed at once, on a chip that has no such algorithm
+        logits = einsum("BTNH,BSNH->BNTS", query, key, preferred_element_type=dtype)
     logits *= array(scale, dtype=logits.dtype)
     if bias is not None:
         logits = (logits + bias).astype(logits.dtype)

@@ -230,6 +230,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     filt = ensure_arraylike("trim_zeros", filt)
     concrete_or_error(lambda x: x, filt, "Error arose in the `filt` argument of trim_zeros()")
     axes = range(filt.ndim) if axis is None else [canonicalize_axis(i, filt.ndim) for i in np.atleast_1d(axis)]
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"repeated axis: {axis}")
     sides = trim.lower()
     if not axes or not ("f" in sides or "b" in sides):
         return filt

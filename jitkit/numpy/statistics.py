@@ -73,8 +73,8 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 
 @inlined(static_argnames=("axis", "returned", "keepdims"))
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
+    axes = reduced_axes(np.ndim(a), axis)
     a = ensure_arraylike("average", a)
-    axes = reduced_axes(a.ndim, axis)
     if weights is None:
         (a,) = promote_dtypes_inexact(a)
         avg = mean(a, axis=axis, keepdims=keepdims)

@@ -317,11 +317,11 @@ def _jvp_svd(
     algorithm: Any = None,
 ) -> Pair:
     [a], [da] = primals, tangents
-    rows, columns = a.shape[-2:]
     with config.override(default_matmul_precision="float32"):
         s, u, vt = svd_p.bind(
             a, full_matrices=False, compute_uv=True, subset_by_index=subset_by_index, algorithm=algorithm
         )
+        rows, columns = a.shape[-2:]
         if compute_uv and full_matrices and rows != columns:
             raise NotImplementedError("Singular value decomposition JVP not implemented for full matrices")
         ut, v = adjoint(u), adjoint(vt)

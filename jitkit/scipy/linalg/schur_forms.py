@@ -29,7 +29,6 @@ from ...numpy import (
     maximum,
     minimum,
     ones,
-    shape,
     sqrt,
     triu,
     vectorize,
@@ -122,7 +121,7 @@ def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check
     """Return H with a = Q H Q^H, where Q is unitary and H zero below the diagonal that follows the main one; with `calc_q`,
     `(H, Q)`.
     """
-    size = shape(a)[-1]
+    size = np.shape(a)[-1]
     if size == 0:
         return (zeros_like(a), zeros_like(a)) if calc_q else zeros_like(a)
     reflections, taus = lax.linalg.hessenberg(a)
