@@ -18,6 +18,7 @@ from grading import shared
 from grading.authoring import cells, generate, nbgrader_course, notebooks, verify
 from grading.authoring.new import NewLabError, new_lab
 from grading.authoring.notebooks import WIDTH
+from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.processes import Forks
 from jitkit.kata.engine.running import Job, run
@@ -263,10 +264,19 @@ def test_a_lab_whose_checks_draw_nothing_is_not_proven(tmp_path, monkeypatch):
     monkeypatch.setattr(shared, "HIDDEN", tmp_path / "grading" / "hidden")
     with contextlib.closing(Forks()) as forks:
         found = verify.verify(lab, Assessor(), forks, workers=1)
-    assert [(finding.exercise, finding.proof) for finding in found] == [("20.1", "checks"), ("20.1", "drawn")]
+    assert [(finding.exercise, finding.proof) for finding in found] == [("20.1", "checks"), *[("20.1", "drawn")] * 4]
     assert "or `no_programs` in lab.toml says why not" in found[0].sentence
     said = verify.shortages(lab, lab.exercises[0]._replace(no_programs="It asks for a prediction."), [])
     assert not any("no_programs" in str(finding) for finding in said)
+
+
+def test_a_check_says_why_what_is_right_is_the_same_on_all_seeds_and_only_then():
+    check = Check("20.1", "sizes", "Sizes are kept.", (), lambda jk, rng: None, None, False)
+    fixed = check._replace(fixed="there is one size")
+    assert "on all seeds" in verify.not_drawn(check, [1, 1, 1])
+    assert "depends on the seed" in verify.not_drawn(fixed, [1, 2, 1])
+    assert verify.not_drawn(check, [1, 2, 1]) == verify.not_drawn(fixed, [1, 1, 1]) == ""
+    assert verify.not_drawn(check._replace(drawn=True), [1, 1, 1]) == ""  # random programs are another matter
 
 
 @pytest.mark.parametrize("name", ["sorting", "2_sorting", "20_", "20_Sorting", "00_other"])

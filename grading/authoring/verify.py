@@ -5,7 +5,7 @@ For each exercise:
     fresh       the generated files are what the generator would write now
     stub        the stub, put in place, fails every check, and with its own NotImplementedError
     solution    the reference's function, as a learner's, passes every check, on several seeds
-    drawn       what is right depends on the seed in a check at least: not all of it can be written down
+    drawn       what is right depends on the seed in each check, or the check says with `fixed=` why it does not
     right       right answers that are written in another way pass every check, too
     mutants     three or more plausible wrong answers fail, each on a check that is against its misconception
     planted     a `raise` at the start of the solution makes a check fail: the learner's function is what runs
@@ -26,9 +26,10 @@ import concurrent.futures
 import pathlib
 import tempfile
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jitkit.kata.engine import verdicts
+from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.mutants import (
     Mutant,
@@ -166,6 +167,24 @@ def _body(source: str) -> list[str]:
     return source.splitlines()[body[0].lineno - 1 :] if body else []
 
 
+def not_drawn(check: Check, values: list[Plain | None]) -> str:
+    """Return what is wrong with a check whose right results on several seeds are these: they should differ, or the check says why not."""
+    same = all(value == values[0] for value in values)
+    if check.drawn or same == bool(check.fixed):
+        return ""
+    if same:
+        return f"what is right in {check.name} is the same on all seeds. Draw it with `rng`, or say with `fixed=` why it is one thing"
+    return f"{check.name} says that it is `fixed` ({check.fixed}), and what is right depends on the seed"
+
+
+def _compared(value: Any) -> Any:
+    """Return a result without what is not compared: of an error, its words and its lines."""
+    if isinstance(value, dict):
+        left_out = ("text", "lines") if value.get("is") == "error" else ()
+        return {key: _compared(part) for key, part in value.items() if key not in left_out}
+    return [_compared(part) for part in value] if isinstance(value, list) else value
+
+
 def _mentions(value: Plain, id: str) -> bool:
     """Whether a result is the stub's error, or contains it."""
     if value.get("is") == "error":
@@ -229,9 +248,11 @@ class _Prover:
         """Prove that the reference's functions pass as a learner's, and that their results depend on the seed."""
         findings = []
         values: list[list[Plain | None]] = []
+        checks: list[Check] = []
         for seed in _SEEDS:
             results = self.verdict(exercise, {}, seed, graded=seed == _SEEDS[0]).results
-            values.append([result.value for result in results])
+            checks, of_seed = [result.check for result in results], [result.value for result in results]
+            values.append(of_seed)
             for result in results:
                 if result.status != Status.PASS:
                     text = f"{result.check.name} is red for the reference (seed {seed}): {result.sentence} {result.difference}"
@@ -239,9 +260,16 @@ class _Prover:
                 elif (result.value or {}).get("uncaught"):
                     text = f"{result.check.name} ends in an error for the reference, too: {result.value}"
                     findings.append(Finding(exercise.id, "solution", f"{text}. Is it meant? Then use `raised`."))
-        if not findings and all(each == values[0] for each in values) and any(map(_takes_arguments, exercise.targets)):
-            text = "what is right is the same on all seeds in every check, so it can be written down. Draw inputs with `rng`"
-            findings.append(Finding(exercise.id, "drawn", text))
+        if not findings and any(map(_takes_arguments, exercise.targets)):
+            findings += [
+                Finding(exercise.id, "drawn", text)
+                for check, *of_check in zip(checks, *values, strict=True)
+                if (text := not_drawn(check, [_compared(value) for value in of_check]))
+            ]
+            if all(check.fixed for check in checks if not check.drawn):
+                findings.append(
+                    Finding(exercise.id, "drawn", "every check is `fixed`: all that is right can be written down")
+                )
         return findings
 
     def right(self, exercise: Exercise, answer: RightAnswer) -> list[Finding]:

@@ -67,6 +67,7 @@ def inner_functions(jk, rng):
 @check("01.6", "`while`, `and`, and the items of a list ask for values, too.", hidden=True)
 def other_questions(jk, rng):
     items = rng.normal(size=4).tolist()
+    kind = str(rng.choice(["float32", "float16", "int8", "int32"]))
 
     def halve(x):
         while x > 1:
@@ -75,7 +76,7 @@ def other_questions(jk, rng):
 
     return [
         raised(jk.make_jaxpr(halve), 5.0, parts=["halve"]),
-        raised(jk.make_jaxpr(lambda x: x and 1.0), 5.0, parts=["float32[]"]),
+        raised(jk.make_jaxpr(lambda x: x and 1.0), np.dtype(kind).type(5), parts=[f"{kind}[]"]),
         raised(jk.make_jaxpr(lambda i: items[i]), 2, parts=["__index__()"]),
         raised(jk.make_jaxpr(lambda i: items[i]), np.ones(2, "int32"), parts=["scalar index"]),
     ]

@@ -30,7 +30,8 @@ def other_functions(jk, rng):
         return x
 
     partial = functools.partial(f, 1.0)
-    several = raised(jk.jit, f, static_argnums=(0, -4), parts=["(0, -4)", "only accepts 3"])
+    beyond = -4 - int(rng.integers(9))
+    several = raised(jk.jit, f, static_argnums=(0, beyond), parts=[f"(0, {beyond})", "only accepts 3"])
     names = raised(jk.jit, f, static_argnames=("n", "p", "q"), parts=["'p'", "'q'", "does not take"])
     donated = raised(jk.jit, f, donate_argnums=3 + int(rng.integers(9)), parts=["donate_argnums"])
     return several, names, donated, raised(jk.jit, partial, static_argnums=2, parts=["only accepts 2", "f("])
@@ -78,10 +79,11 @@ def other_callables(jk, rng):
 
     arguments = jk.signature.api_util.Arguments
     static = jk.signature.api_util.Static(int(rng.integers(9)))
+    name = f"other{rng.integers(999)}"
     calls = [
         arguments(({"w": 1, "b": 2}, 3, [4]), {"rate": 5}, (), 3),
         arguments((1, 2), {}, ((0, static), (2, static)), 4),
-        arguments((), {"params": [1], "other": 2}, (("rate", static),), 0),
+        arguments((), {"params": [1], name: 2}, (("rate", static),), 0),
     ]
     partial = functools.partial(lambda a, b, c: a, 1)
     return [

@@ -36,7 +36,7 @@ def array_without_jit(jk, rng):
 
 @check("07.2", "Indices of other integer types, and operands that are trees.", hidden=True)
 def other_indices(jk, rng):
-    tree = {"x": rng.normal(size=3).astype("float32"), "n": int(rng.integers(9))}
+    tree = {"x": rng.normal(size=int(rng.integers(2, 9))).astype("float32"), "n": int(rng.integers(9))}
 
     def f(i, tree):
         return jk.lax.switch(i, [lambda t: t["x"], lambda t: t["x"] * t["n"]], operand=tree)

@@ -23,7 +23,7 @@ def nested_loops(jk, rng):
 
 @check("08.2", "Loops of mixed starts, in scans too.", hidden=True)
 def mixed_starts(jk, rng):
-    xs = rng.normal(size=4).astype("float16")
+    xs = rng.normal(size=int(rng.integers(2, 9))).astype("float16")
 
     def f(xs):
         total, ys = jk.lax.scan(lambda c, x: ((c[0] + x, c[1] * 2), c[1]), (0, 1), xs)

@@ -90,14 +90,15 @@ def looked_at_in_trouble(jk, rng):
     against=["the operands say which trace it is"],
 )
 def the_current_trace_decides(jk, rng):
+    first, second, third = rng.integers(99, size=3).tolist()
     scale_p = jk.core.Primitive("scale")
     outer, inner = recording_trace(jk, "outer"), recording_trace(jk, "inner")
     x = jk.core.Tracer(outer, jk.core.ShapedArray((), "float32"))
     with jk.core.set_current_trace(outer):
-        scale_p.bind(x, by=1)
+        scale_p.bind(x, by=first)
         with jk.core.set_current_trace(inner):
-            scale_p.bind(x, by=2)
-        scale_p.bind(x, by=3)
+            scale_p.bind(x, by=second)
+        scale_p.bind(x, by=third)
     return [(name, params) for name, _, _, params in outer.received + inner.received]
 
 
@@ -220,9 +221,10 @@ def rules_of_its_own(jk, rng):
     against=["the dtype comes from the left operand"],
 )
 def two_dtypes(jk, rng):
-    x, y = aval(jk, (2,), "float32"), aval(jk, (2,), "int32")
+    left, right = map(str, rng.permutation(["float32", "int32", "float16", "uint8", "int64"])[:2])
+    x, y = aval(jk, (2,), left), aval(jk, (2,), right)
     n = int(rng.integers(3, 9))
-    found = [raised(jk.lax.add_p.abstract_eval, x, y, parts=["float32, int32"])]
+    found = [raised(jk.lax.add_p.abstract_eval, x, y, parts=[f"{left}, {right}"])]
     for other in (aval(jk, (3, n), "int32"), aval(jk, (3, n), "bool")):  # a shape that does not fit comes first
         try:
             jk.lax.add_p.abstract_eval(aval(jk, (2, n)), other)
@@ -237,13 +239,13 @@ def two_dtypes(jk, rng):
     against=["a missing axis is put in front, as in numpy"],
 )
 def misfits(jk, rng):
-    n = int(rng.integers(3, 9))
+    n, name = int(rng.integers(3, 9)), str(rng.choice(["fold", "mix", "weigh", "join"]))
     add, x = jk.lax.add_p.abstract_eval, aval(jk, (2, n))
     return [
         raised(add, x, aval(jk, (2, n + 1)), parts=["add"]),
         raised(add, x, aval(jk, (n,)), parts=["add"]),
-        raised(shape_of, jk, [(2, n), (1, n), (2, n + 1)], "fold", parts=["fold"]),
-        raised(shape_of, jk, [(2,), (2, n), (2, n)], "fold", parts=["fold"]),
+        raised(shape_of, jk, [(2, n), (1, n), (2, n + 1)], name, parts=[name]),
+        raised(shape_of, jk, [(2,), (2, n), (2, n)], name, parts=[name]),
     ]
 
 
@@ -271,13 +273,15 @@ def weak_types(jk, rng):
 
 @check("01.3", "The result may be a type of fewer bits.", against=["the type with more bits wins"])
 def fewer_bits(jk, rng):
-    widths = [str(w) for w in rng.permutation([8, 16, 32])]
-    return [meet(jk, f"int{w}", "float16") for w in widths]
+    halves = [str(name) for name in rng.choice(["float16", "bfloat16"], size=6)]
+    widths = rng.permutation([8, 16, 32, 8, 16, 32])
+    return [meet(jk, f"int{w}", half) for w, half in zip(widths, halves, strict=True)]
 
 
 @check("01.3", "The result may be neither of the two types.", against=["the type with more bits wins"])
 def a_third_type(jk, rng):
-    return meet(jk, "uint8", "int8"), meet(jk, "float16", "bfloat16"), meet(jk, int, "uint8", "int16", float)
+    pairs = [("uint8", "int8"), ("uint16", "int16"), ("float16", "bfloat16"), ("uint8", "int16", "uint16")]
+    return [meet(jk, *pairs[i]) for i in rng.permutation(4)], meet(jk, int, "uint8", "int16", float)
 
 
 @check("01.3", "It is the lowest of the types above all.", against=["any type above all will do"])
@@ -290,13 +294,18 @@ def the_lowest(jk, rng):
     "01.3",
     "Without 64-bit types, int32 and uint32 meet in int32; with them, in int64.",
     against=["there is one lattice"],
+    fixed="there is one pair of such types",
 )
 def two_lattices(jk, rng):
     a, b = (str(t) for t in rng.permutation(["int32", "uint32"]))
     return meet(jk, a, b), meet(jk, a, b, x64=True)
 
 
-@check("01.3", "Types without a common upper bound are an error, and so are types outside of the lattice.")
+@check(
+    "01.3",
+    "Types without a common upper bound are an error, and so are types outside of the lattice.",
+    fixed="errors, whose words are free",
+)
 def no_bound(jk, rng):
     bound = jk.core.dtypes.least_upper_bound
     floats = [np.dtype(getattr(jk.numpy, n)) for n in rng.permutation(["float8_e4m3fn", "float8_e5m2"])]
@@ -304,7 +313,12 @@ def no_bound(jk, rng):
     return raised(bound, False, *floats, parts=["float8"]), unknown
 
 
-@check("01.3", "The function finds the bound itself, and asks neither JAX nor numpy.", against=["JAX may do it"])
+@check(
+    "01.3",
+    "The function finds the bound itself, and asks neither JAX nor numpy.",
+    against=["JAX may do it"],
+    fixed="nobody is asked",
+)
 def without_jax(jk, rng):
     # As nobody has asked before, whatever the seed: JAX remembers what it was asked, and then none of its functions is called.
     types = np.random.default_rng().choice(["int8", "uint16", "float16", "bfloat16", "float32"], size=24)
@@ -345,12 +359,15 @@ def unknown_operands(jk, rng):
     class Money:
         pass
 
-    method = jk.core.operators.reflected_method("-", lambda left, right: "a result")
+    symbol, operation = [("-", operator.sub), ("/", operator.truediv), ("//", operator.floordiv)][rng.integers(3)]
+    method = jk.core.operators.reflected_method(symbol, lambda left, right: "a result")
     says = (
         method(np.float32(rng.normal()), Money()) is NotImplemented,
         method(np.float32(1.0), Money()) is NotImplemented,
     )
-    return says, raised(jk.make_jaxpr(lambda x: "text" - x), 1.0, parts=["unsupported operand", "str"])
+    return says, raised(
+        jk.make_jaxpr(lambda x: operation("text", x)), 1.0, parts=["unsupported operand", symbol, "str"]
+    )
 
 
 @check(
@@ -359,9 +376,12 @@ def unknown_operands(jk, rng):
     against=["everything that numpy converts takes part"],
 )
 def lists(jk, rng):
+    symbol, do = [("-", operator.sub), ("/", operator.truediv), ("**", operator.pow)][rng.integers(3)]
     numbers = rng.normal(size=2).tolist()
-    message = raised(jk.make_jaxpr(lambda x: numbers - x), np.ones(2), parts=["-", "'list'", "'list' and '"])
-    others = [raised(jk.make_jaxpr(lambda x, c=c: c - x), np.ones(2), parts=["-"]) for c in ((1.0,), {"a": 1.0}, {2.0})]
+    message = raised(jk.make_jaxpr(lambda x: do(numbers, x)), np.ones(2), parts=[symbol, "'list'", "'list' and '"])
+    others = [
+        raised(jk.make_jaxpr(lambda x, c=c: do(c, x)), np.ones(2), parts=[symbol]) for c in ((1.0,), {"a": 1.0}, {2.0})
+    ]
     return message, others
 
 
@@ -460,16 +480,20 @@ def truth(x):
 
 @check("01.6", "`if x > 0` is an error in a traced function.", against=["`if x > 0` works on tracers"])
 def branches(jk, rng):
-    def absolute(x):
-        return x if x > 0 else -x
+    i = int(rng.integers(6))
 
-    return raised(jk.make_jaxpr(absolute), float(rng.normal()), parts=["bool[]", "absolute", "argument x"])
+    def absolute(*, u, v, w, x, y, z):
+        return x if (u, v, w, x, y, z)[i] > 0 else -x
+
+    numbers = dict(zip("uvwxyz", rng.normal(size=6).tolist(), strict=True))
+    return raised(jk.make_jaxpr(absolute), **numbers, parts=["bool[]", "absolute", f"argument {'uvwxyz'[i]}"])
 
 
 @check(
     "01.6",
     "None, or several: the truth value of such an array is ambiguous, traced or not.",
     against=["an array of several elements is wrong because it is a tracer"],
+    fixed="the words are numpy's",
 )
 def several(jk, rng):
     program = jk.make_jaxpr(truth)
@@ -479,8 +503,10 @@ def several(jk, rng):
 
 @check("01.6", "One element has a truth value, whatever its axes.", against=["only a scalar has a truth value"])
 def one_element(jk, rng):
-    x = rng.normal(size=(1,) * int(rng.integers(1, 4)))
-    return jk.core.tracer.check_bool_conversion(x), raised(jk.make_jaxpr(truth), x, parts=["boolean conversion"])
+    ndim = int(rng.integers(1, 5))
+    x = rng.normal(size=(1,) * ndim)
+    parts = ["boolean conversion", f"float32[{','.join('1' * ndim)}]"]
+    return jk.core.tracer.check_bool_conversion(x), raised(jk.make_jaxpr(truth), x, parts=parts)
 
 
 @check(
@@ -489,10 +515,10 @@ def one_element(jk, rng):
     against=["a traced integer is an integer", "an index may be any number"],
 )
 def ranges(jk, rng):
+    kind, n = str(rng.choice(["int8", "int16", "int32", "uint8"])), int(rng.integers(2, 9))
     trace = jk.make_jaxpr(lambda n: [0.0 for _ in range(n)])
-    return raised(trace, int(rng.integers(2, 9)), parts=["__index__()", "int32[]"]), raised(
-        trace, 1.5, parts=["Only integer scalar arrays"]
-    )
+    whole = raised(trace, np.dtype(kind).type(n), parts=["__index__()", f"{kind}[]"])
+    return whole, raised(trace, 1.5, parts=["Only integer scalar arrays"])
 
 
 @check(

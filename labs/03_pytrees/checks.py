@@ -102,7 +102,7 @@ def one_object(jk, rng):
     return one is two, structures[0] == structures[1], known is one, mixed[0] is mixed[1], mixed[0].keys
 
 
-@check("03.1", "The table of keys is used under the lock.")
+@check("03.1", "The table of keys is used under the lock.", fixed="the lock is held, or it is not")
 def locked_keys(jk, rng):
     nodes, keys = jk.tree_util.nodes, tuple(names(rng, 3))
     return with_the_lock(nodes, ["known_keys"], lambda: nodes.dict_keys(keys)), is_free(nodes.intern_lock)
@@ -117,7 +117,11 @@ def is_free(lock):
     return found[0]
 
 
-@check("03.1", "An object that nobody uses any more leaves the table, and nothing else keeps it.")
+@check(
+    "03.1",
+    "An object that nobody uses any more leaves the table, and nothing else keeps it.",
+    fixed="there, and then gone",
+)
 def forgotten_keys(jk, rng):
     nodes, keys = jk.tree_util.nodes, tuple(sorted(names(rng, 3)))
     kept = nodes.dict_keys(keys)
@@ -134,7 +138,12 @@ def keys_of_two_types(jk, rng):
     return first is second, first.keys, second.keys
 
 
-@check("03.1", "Keys that cannot be sorted are an error that says so.", against=["any error will do"])
+@check(
+    "03.1",
+    "Keys that cannot be sorted are an error that says so.",
+    against=["any error will do"],
+    fixed="an error of one kind",
+)
 def keys_without_order(jk, rng):
     n = int(rng.integers(99))
     parts = ["Comparator raised exception while sorting"]
@@ -206,7 +215,8 @@ def built_in_nodes(jk, rng):
 def derived_classes(jk, rng):
     bases = [dict, list, tuple, collections.OrderedDict]
     derived = [type("Derived", (bases[i],), {}) for i in rng.permutation(len(bases))]
-    return [kind_of(jk, cls) for cls in derived]
+    classes = [*bases, *derived]
+    return [kind_of(jk, classes[i]) for i in rng.permutation(len(classes))]
 
 
 @check("03.2", "A registered named tuple is handled by the functions that it was registered with.")
@@ -221,7 +231,7 @@ def registered_named_tuples(jk, rng):
     return before, kind_of(jk, Point), jk.tree_util.tree_leaves(Point(x, y))
 
 
-@check("03.2", "The tables are changed under the lock.")
+@check("03.2", "The tables are changed under the lock.", fixed="the lock is held, or it is not")
 def locked_tables(jk, rng):
     registry = jk.tree_util.registry
     mine = type(f"Mine{rng.integers(99)}", (), {})
@@ -291,7 +301,7 @@ def registered_late(jk, rng):
     against=["the last registration wins"],
 )
 def registered_twice(jk, rng):
-    cls, node_type = make_box_class(jk, "the first")
+    cls, node_type = make_box_class(jk, f"the first, {rng.integers(999)}")
     jk.tree_util.registry.register(node_type)
     second = jk.tree_util.registered_nodes.DataclassNode(cls, ("content",), ())
     refused = [
@@ -343,7 +353,8 @@ def nothing(jk, rng):
 def derived_instances(jk, rng):
     derived = [type("Derived", (base,), {}) for base in (dict, list, tuple)]
     a, b = numbers(rng, 2)
-    tree = [derived[0]({"a": a}), derived[1]([a, b]), (derived[2]((b, a)), a)]
+    parts = [derived[0]({"a": a}), derived[1]([a, b]), (derived[2]((b, a)), a), [b]]
+    tree = [parts[i] for i in rng.permutation(4)]
     plain = jk.tree_util.tree_flatten(tree)
     until = jk.tree_util.tree_flatten(tree, lambda x: x == b)
     return [([type(leaf).__mro__[1].__name__ for leaf in leaves], structure) for leaves, structure in (plain, until)]
@@ -369,7 +380,8 @@ class Pair(NamedTuple):
 )
 def three_structures(jk, rng):
     x, y = numbers(rng, 2)
-    structures = [jk.tree_util.tree_structure(((x,), tree)) for tree in ([x, y], (x, y), Pair(x, y))]
+    trees = [[x, y], (x, y), Pair(x, y)]
+    structures = [jk.tree_util.tree_structure(((x,), trees[i])) for i in rng.permutation(3)]
     return structures, len({*structures})
 
 
@@ -379,7 +391,8 @@ def three_structures(jk, rng):
     against=["each tree has a structure of its own"],
 )
 def equal_structures(jk, rng):
-    structures = [jk.tree_util.tree_structure({"a": [x, (x, None)], "b": x}) for x in numbers(rng, 2)]
+    a, b = names(rng, 2)
+    structures = [jk.tree_util.tree_structure({a: [x, (x, None)], b: x}) for x in numbers(rng, 2)]
     return structures[0] is structures[1], structures[0] == structures[1], structures
 
 
@@ -584,7 +597,7 @@ def stopping_by_path(jk, rng):
 
 @check("03.1", "Keys are sorted as they are, and not as they are written.", against=["keys are texts"])
 def numbers_as_keys(jk, rng):
-    keys = [int(n) for n in rng.permutation([2, 10, 9, 100, 33])]
+    keys = [int(n) for n in rng.permutation([2, 10, 9, 100, *rng.choice(range(101, 2000), 2, replace=False)])]
     return repr(jk.tree_util.tree_structure(dict.fromkeys(keys, 0))), jk.tree_util.tree_leaves({k: k for k in keys})
 
 
@@ -616,13 +629,15 @@ def keywords_by_name(jk, rng):
     against=["there is one function", "functions are known by their names"],
 )
 def two_memories(jk, rng):
+    (name,) = names(rng, 1)
+
     def made(result):
         def f(x):
             return result(x)
 
         return jk.tree_util.flatten_fun(f, arguments_tree(jk, 0)[1])
 
-    (one, one_tree), (other, other_tree) = made(lambda x: [x, x]), made(lambda x: {"a": x})
+    (one, one_tree), (other, other_tree) = made(lambda x: [x, x]), made(lambda x: {name: x})
     first = raised(other_tree) if one(*numbers(rng, 1)) else None
     other(*numbers(rng, 1))
     return first, one_tree(), other_tree()

@@ -118,6 +118,7 @@ def zeros_of_both_signs(jk, rng):
     "04.1",
     "A thousand zeros are written as one number; a thousand different numbers as eight digits each.",
     against=["each element is written out"],
+    fixed="only a bound is asked for",
 )
 def lengths(jk, rng):
     dense = jk.interpreters.mlir_text.dense
@@ -145,7 +146,8 @@ def forms(jk, rng):
         dense(np.float32(rng.normal()).reshape(())),
         dense(np.full((1, 1), 2)),
     ]
-    return [form(text) for text in (*mixed, bools, *same, *others)]
+    texts = [*mixed, bools, *same, *others]
+    return [form(texts[i]) for i in rng.permutation(len(texts))]
 
 
 @check("04.1", "Arrays of no elements, and integers of 2 or 4 bits, are read as they were meant.")
@@ -225,13 +227,27 @@ def filled_arrays(jk, rng):
     against=["a literal is broadcast like a variable"],
 )
 def no_line_for_a_literal(jk, rng):
-    text = text_of(jk, lambda x: jk.numpy.maximum(x * 2.0, 0.5), floats(rng, int(rng.integers(2, 9))))
+    numbers = [i + 0.5 for i in range(int(rng.integers(1, 7)))]
+
+    def f(x):
+        for number in numbers:
+            x = x * number
+        return jk.numpy.maximum(x, 0.25)
+
+    text = text_of(jk, f, floats(rng, int(rng.integers(2, 9))))
     return text.count("broadcast_in_dim"), text.count("stablehlo.constant")
 
 
 @check("04.2", "A number that is used twice is written once.", against=["each use of a number is a constant"])
 def written_once(jk, rng):
-    text = text_of(jk, lambda x: (x + 3.0) * 3.0 - 3.0, floats(rng, 4))
+    numbers = [i + 0.5 for i in range(int(rng.integers(1, 7)))]
+
+    def f(x):
+        for number in numbers:
+            x = (x + number) * number - number
+        return x
+
+    text = text_of(jk, f, floats(rng, 4))
     return text.count("stablehlo.constant")
 
 
@@ -337,7 +353,8 @@ def what_a_rule_sees(jk, rng):
 
 @check("04.3", "Each line has the position of its equation.", against=["where a line comes from does not matter"])
 def lines(jk, rng):
-    text = text_of(jk, lambda x: jk.numpy.sin(x) + jk.numpy.cos(x), floats(rng, 3), debug_info=True)
+    f, g = (getattr(jk.numpy, name) for name in rng.permutation(["sin", "cos", "tanh", "exp", "log"])[:2])
+    text = text_of(jk, lambda x: f(x) + g(x), floats(rng, 3), debug_info=True)
     return sorted(set(re.findall(r'"(jit\(f\)[^"]*)"', text)))
 
 
@@ -347,7 +364,13 @@ def lines(jk, rng):
     against=["every line has an equation of its own"],
 )
 def lines_of_regions(jk, rng):
-    text = text_of(jk, jk.numpy.argmax, floats(rng, 3), debug_info=True)
+    name = f"scope{rng.integers(999)}"
+
+    def f(x):
+        with jk.named_scope(name):
+            return jk.numpy.argmax(x)
+
+    text = text_of(jk, f, floats(rng, 3), debug_info=True)
     return sorted(set(re.findall(r'"(jit\(f\)[^"]*)"', text)))
 
 
@@ -427,8 +450,8 @@ def wide_sums(jk, rng):
 
 @check("04.4", "The precision that was asked for is written.", against=["the precision is XLA's business"])
 def precision(jk, rng):
-    x = floats(rng, 2, 2)
-    text = text_of(jk, lambda x: jk.lax.dot(x, x, precision=("highest", "default")), x)
+    x, asked = floats(rng, 2, 2), tuple(map(str, rng.permutation(["highest", "high", "default"])[:2]))
+    text = text_of(jk, lambda x: jk.lax.dot(x, x, precision=asked), x)
     return re.findall(r"precision = \[(.*?)\]", text), text.count("batching_dims")
 
 
@@ -457,8 +480,13 @@ def pairs(jk, rng):
     against=["the order of the region's arguments does not matter"],
 )
 def order_in_the_region(jk, rng):
+    i, j = rng.integers(2, size=2)
+
+    def step(*both):
+        return both[i] * both[j] * 0 + sum(both)
+
     def f(x):
-        return jk.lax.reduce(x, np.float32(0), lambda accumulated, new: accumulated + new * new * 0 + new, (0,))
+        return jk.lax.reduce(x, np.float32(0), step, (0,))
 
     text = text_of(jk, f, floats(rng, 3))
     [arguments] = re.findall(r"\^bb0\((%\w+): .*?, (%\w+): ", text)
@@ -552,8 +580,14 @@ def tokens(jk, rng):
         jk.debug.print("{}", x, ordered=True)
         return x + 1
 
-    inner = jk.jit(speak)
-    text = text_of(jk, lambda x: inner(inner(x)), np.float32(rng.normal()))
+    inner, times = jk.jit(speak), int(rng.integers(2, 7))
+
+    def f(x):
+        for _ in range(times):
+            x = inner(x)
+        return x
+
+    text = text_of(jk, f, np.float32(rng.normal()))
     calls = re.findall(r"(%\w+)(?::\d+)? = call @\w+\((%\w+)(?:#0)?, .*? : \(!stablehlo.token, ", text)
     follows = [taken == before for (before, _), (_, taken) in itertools.pairwise(calls)]
     return follows, len(calls)
@@ -573,8 +607,15 @@ def tokens_of_two_effects(jk, rng):
         jk.debug.print("{}", x, ordered=True)
         return call(x)
 
-    both, one = jk.jit(both), jk.jit(call)
-    text = text_of(jk, lambda x: both(one(both(x))), np.float32(rng.normal()))
+    functions = [jk.jit(both), jk.jit(call)]
+    order = [*rng.permutation([0, 0, 1]), 1, *rng.integers(2, size=2)]
+
+    def f(x):
+        for i in order:
+            x = functions[i](x)
+        return x
+
+    text = text_of(jk, f, np.float32(rng.normal()))
     lines = re.findall(r"(%\w+)(?::\d+)? = call @(\w+)\((.*?)\) : \((.*?)\) ->", text)
     # which call made each token that a call takes, and which of its results it is
     makers = {name: i for i, (name, *_) in enumerate(lines)}
@@ -591,13 +632,14 @@ def tokens_of_two_effects(jk, rng):
     against=["a function belongs to who called it first", "a function's lines begin with its name"],
 )
 def name_stacks(jk, rng):
-    inner = jk.jit(lambda x: jk.numpy.sin(x) * 2.0)
+    f, g = (getattr(jk.numpy, name) for name in rng.permutation(["sin", "cos", "tanh", "exp", "log"])[:2])
+    inner = jk.jit(lambda x: f(x) * 2.0)
 
     @jk.jit
     def outer(x):
         return inner(x) + 1.0
 
-    text = text_of(jk, lambda x: jk.numpy.cos(outer(x)), floats(rng, int(rng.integers(2, 9))), debug_info=True)
+    text = text_of(jk, lambda x: g(outer(x)), floats(rng, int(rng.integers(2, 9))), debug_info=True)
     return sorted(set(re.findall(r'loc\((?:fused\[)?"([^"]*)"', text)))
 
 
@@ -615,7 +657,7 @@ def replaced(module, **values):
         vars(module).update(before)
 
 
-def compiled_by(jk, log, *programs, cache=True, known=()):
+def compiled_by(jk, log, *programs, cache=True, known=(), setting=1):
     """What `load_or_compile` returns for some programs, one after the other; what it asks for is written to the log."""
     stored = dict(known)
 
@@ -636,7 +678,7 @@ def compiled_by(jk, log, *programs, cache=True, known=()):
         replaced(compiler.disk_cache, enabled=lambda: cache, load=load, store=store),
         replaced(compiler.runtime, compile_text=compile_text),
     ):
-        return [compiler.load_or_compile(program, [], (("some_option", 1),)) for program in programs]
+        return [compiler.load_or_compile(program, [], (("some_option", setting),)) for program in programs]
 
 
 def two_places(jk, rng):
@@ -652,11 +694,15 @@ def two_places(jk, rng):
     against=["lines are for people", "there is always a cache"],
 )
 def without_cache(jk, rng):
-    log = []
-    return compiled_by(jk, log, *two_places(jk, rng), cache=False), log
+    log, setting = [], int(rng.integers(99))
+    return compiled_by(jk, log, *two_places(jk, rng), cache=False, setting=setting), log
 
 
-@check("04.7", "Without a cache, the text without lines is not written, since nobody needs it.")
+@check(
+    "04.7",
+    "Without a cache, the text without lines is not written, since nobody needs it.",
+    fixed="whether it is asked for",
+)
 def texts_made(jk, rng):
     found = []
     for cache in (True, False):
@@ -690,14 +736,14 @@ def replaced_method(kind, name, method):
     against=["another line is another program", "what is found is compiled all the same", "others may store it"],
 )
 def with_cache(jk, rng):
-    log = []
-    return compiled_by(jk, log, *two_places(jk, rng)), log
+    log, setting = [], int(rng.integers(99))
+    return compiled_by(jk, log, *two_places(jk, rng), setting=setting), log
 
 
 @check("04.7", "A program that an earlier process stored is used.", against=["what is found is compiled all the same"])
 def from_an_earlier_process(jk, rng):
-    log, modules = [], two_places(jk, rng)
-    return compiled_by(jk, log, *modules, known={modules[0].text(): "machine code"}), log
+    log, modules, known = [], two_places(jk, rng), f"machine code {rng.integers(99)}"
+    return compiled_by(jk, log, *modules, known={modules[0].text(): known}), log
 
 
 @check("04.7", "A traced program is lowered and compiled: it can be run.")

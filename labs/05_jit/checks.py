@@ -207,7 +207,12 @@ def two_functions(jk, rng):
     return [jk.jit(lambda x, s=scale: x * s).trace(x).jaxpr for scale in scales]
 
 
-@check("05.2", "A function that nobody uses any more is freed.", against=["a cache keeps its functions"])
+@check(
+    "05.2",
+    "A function that nobody uses any more is freed.",
+    against=["a cache keeps its functions"],
+    fixed="alive, and then freed",
+)
 def functions_die(jk, rng):
     f = jk.jit(logged(log := []))
     f.trace(floats(rng, 3))
@@ -252,7 +257,7 @@ def errors(jk, rng):
     against=["what was traced is good for ever"],
 )
 def closures(jk, rng):
-    seen, log = [], []
+    seen, log, times = [], [], int(rng.integers(2, 7))
 
     @jk.jit
     def inner(y):
@@ -262,7 +267,7 @@ def closures(jk, rng):
     def program():
         def outer(x):
             seen.append(x)
-            return inner(x) + inner(x)
+            return sum(inner(x) for _ in range(times))
 
         return jk.make_jaxpr(outer)(float(rng.normal()))
 
@@ -273,6 +278,7 @@ def closures(jk, rng):
     "05.2",
     "A function that calls itself without end is stopped at once.",
     against=["a function that calls itself comes to an end", "every function is called f"],
+    fixed="an error of fixed words",
 )
 def recursion(jk, rng):
     log = []
@@ -326,9 +332,9 @@ def found_by_the_key(jk, rng):
 
 @check("05.2", "The number of kept traces has a limit.", against=["there is room for all that was traced"])
 def limited_traces(jk, rng):
-    log = []
+    log, limit = [], int(rng.integers(2, 6))
     f = jk.jit(logged(log))
-    with limited(jk, 3):
+    with limited(jk, limit):
         for n in (1, 2, 3, 4, 5, 5, 4, 3, 1):
             f.trace(floats(rng, n))
     return len(log), len(f._jitted.cache.traces)
@@ -336,10 +342,12 @@ def limited_traces(jk, rng):
 
 @check("05.2", "Errors inside of the function know its parameters by their names.")
 def names_of_parameters(jk, rng):
-    def f(x, limit):
-        return x if limit > 0 else -x
+    i = int(rng.integers(6))
 
-    return raised(jk.jit(f).trace, floats(rng, 3), float(rng.normal()), parts=["of the argument limit"])
+    def f(u, v, w, x, y, z):
+        return x if (u, v, w, x, y, z)[i] > 0 else -x
+
+    return raised(jk.jit(f).trace, *rng.normal(size=6).tolist(), parts=[f"of the argument {'uvwxyz'[i]}"])
 
 
 @check("05.2", "The result says whether the function was traced now; a trace that was found does not count.")
@@ -366,7 +374,7 @@ class Lock:
         self.is_held = False
 
 
-@check("05.2", "The table of all caches is used under its lock.")
+@check("05.2", "The table of all caches is used under its lock.", fixed="the lock is held, or it is not")
 def locked(jk, rng):
     caches = module(jk, "pjit.compilation_cache")
     kept, lock = caches._caches_lock, Lock()
@@ -470,16 +478,21 @@ def crowded(jk, rng):
 
 @check("05.3", "An executable that no entry runs any more is dropped.", against=["an executable goes by itself"])
 def unused_executables(jk, rng):
-    entries = Entries(jk)
+    entries, limit = Entries(jk), int(rng.integers(2, 7))
     shared = [object() for _ in range(5)]
-    with limited(jk, 3):
+    with limited(jk, limit):
         for i, executable in enumerate(shared):
             entries.table.executables[i] = executable
             entries.insert(2 * i, 2 * i + 1, executable=executable)
     return sorted(entries.table.executables), entries.keys()
 
 
-@check("05.3", "A key that is inserted has not failed.", against=["once failed, always failed"])
+@check(
+    "05.3",
+    "A key that is inserted has not failed.",
+    against=["once failed, always failed"],
+    fixed="the key is out of the one table and in the other",
+)
 def failures(jk, rng):
     entries, key = Entries(jk), int(rng.integers(9))
     entries.table.remember_failure((key,))
@@ -576,7 +589,11 @@ def traced_before(jk, rng):
     return run(jk, f, (x,)), [(miss.reason, miss.traced, miss.compiled) for miss in jk.explain(f).misses]
 
 
-@check("05.4", "A program is found by its jaxpr, by what is donated, and by where it runs.")
+@check(
+    "05.4",
+    "A program is found by its jaxpr, by what is donated, and by where it runs.",
+    fixed="kinds of things, which are the same for every call",
+)
 def places_of_executables(jk, rng):
     f = jk.jit(lambda x: x * 2, donate_argnums=0)
     x = jk.device_put(floats(rng, int(rng.integers(2, 9))))
@@ -605,7 +622,8 @@ def failed_compilations(jk, rng):
 
 @check("05.4", "With the option `debug_key_reuse`, what the entry runs looks after the random keys.")
 def key_reuse(jk, rng):
-    f = jk.jit(lambda key: jk.random.bits(key, (0,)))  # uses a key up, and takes XLA little time
+    n = int(rng.integers(9))
+    f = jk.jit(lambda key: jk.random.bits(key, (0, n)))  # uses a key up, and takes XLA little time
     with jk.debug_key_reuse(True):
         key = jk.random.key(int(rng.integers(99)))
         f(key)
@@ -638,9 +656,9 @@ def told_to_the_story(jk, rng):
 
 @check("05.4", "An error while tracing names the argument that it is about.")
 def names_in_errors(jk, rng):
-    return raised(
-        jk.jit(lambda x, steps: [x] * int(steps)), floats(rng, 3), int(rng.integers(9)), parts=["of the argument steps"]
-    )
+    i = int(rng.integers(5))
+    f = jk.jit(lambda u, v, w, x, y: [x] * int((u, v, w, x, y)[i]))
+    return raised(f, *rng.integers(9, size=5).tolist(), parts=[f"of the argument {'uvwxy'[i]}"])
 
 
 # --- 05.5 Why did it miss? --------------------------------------------------------------------------------------------
@@ -804,7 +822,7 @@ def devices(jk, rng):
 @check("05.6", "A nested call is one equation.", against=["a nested call is written out"])
 def one_equation(jk, rng):
     inner = jk.jit(lambda x, y: (x - y, x * 2))
-    x, y = floats(rng, 2, 3)
+    x, y = floats(rng, 2, int(rng.integers(2, 9)))
     return jk.make_jaxpr(lambda x, y: inner(y, x)[0] + 1)(x, y)
 
 
@@ -817,7 +835,8 @@ def one_jaxpr(jk, rng):
         log.append(1)
         return jk.numpy.sin(x)
 
-    program = jk.make_jaxpr(lambda x, y: inner(x) + inner(y) + inner(inner(x)))(1.0, float(rng.normal()))
+    times = int(rng.integers(2, 7))
+    program = jk.make_jaxpr(lambda x, y: inner(x) + sum(inner(y) for _ in range(times)) + inner(inner(x)))(1.0, 2.0)
     jaxprs = [id(eqn.params["jaxpr"]) for eqn in program.eqns if eqn.primitive.name == "jit"]
     inner.trace(floats(rng, 3))
     jk.make_jaxpr(inner)(floats(rng, 3))
@@ -850,13 +869,13 @@ def closed_over_arrays(jk, rng):
 
 @check("05.6", "Which arguments are donated is kept in the equation.", against=["donation is for the outermost jit"])
 def donated(jk, rng):
-    x = floats(rng, 3)
+    x, which = floats(rng, 3), rng.integers(2, size=2).tolist()
 
     def outer(x, y):
-        return jk.jit(lambda a, b: (a * y, b), donate_argnums=1)(x, y)
+        return jk.jit(lambda a, b: (a * y, b), donate_argnums=which[0])(x, y)
 
     eqn = jk.make_jaxpr(outer)(x, x).eqns[0]
-    whole = jk.jit(lambda a, b: a, donate_argnums=0, keep_unused=True)
+    whole = jk.jit(lambda a, b: a, donate_argnums=which[1], keep_unused=True)
     other = jk.make_jaxpr(lambda x: whole(x, x))(x).eqns[0]
     keys = ("donated_invars", "inline", "keep_unused", "name")
     return [{key: str(e.params[key]) for key in keys} for e in (eqn, other)], len(eqn.invars), list(eqn.params)
@@ -875,8 +894,9 @@ def placed(jk, rng):
     try:
         here = jk.numpy.zeros(()).sharding  # `jk.sharding` would import all of JAX
         plain = jk.jit(lambda x, y: (x * 2, y))
-        inner = jk.jit(lambda x, y: (x * 2, y), in_shardings=(None, here))
-        eqns = [jk.make_jaxpr(lambda x, y, f=f: f(y, x))(*floats(rng, 2)).eqns[0] for f in (plain, inner)]
+        places = [((None, here), (here, None), (here, here))[i] for i in rng.permutation(3)]
+        inner = [jk.jit(lambda x, y: (x * 2, y), in_shardings=place) for place in places]
+        eqns = [jk.make_jaxpr(lambda x, y, f=f: f(y, x))(*floats(rng, 2)).eqns[0] for f in (plain, *inner)]
     finally:
         call.place = place
     return told, [[sharding is None for sharding in eqn.params.get("in_shardings", ())] for eqn in eqns]
@@ -885,12 +905,13 @@ def placed(jk, rng):
 @check("05.6", "With `inline`, the equations themselves are recorded.")
 def inlined(jk, rng):
     inner = jk.jit(lambda x: jk.numpy.sin(x) * 2.0, inline=jk.Inline.JAX_EARLY)
-    return jk.make_jaxpr(lambda x: inner(x) - inner(-x))(floats(rng, 3))
+    return jk.make_jaxpr(lambda x: inner(x) - inner(-x))(floats(rng, int(rng.integers(2, 9))))
 
 
 @check("05.6", "The call returns what the function returns.", against=["a call returns a list"])
 def result_of_a_call(jk, rng):
-    inner = jk.jit(lambda x: {"a": x, "b": (x + 1, None)})
+    a, b = shuffled(rng, "abcdefgh")[:2]
+    inner = jk.jit(lambda x: {a: x, b: (x + 1, None)})
     trees = []
 
     def outer(x):
@@ -939,6 +960,7 @@ def tree_of_results(jk, rng):
     "05.7",
     "A result is good for the next call: it has the key of its type.",
     against=["a key is found when it is asked for"],
+    fixed="kinds of things, which are the same for every call",
 )
 def results_go_on(jk, rng):
     x = jk.device_put(floats(rng, 3))
@@ -997,6 +1019,7 @@ def shortest_way(jk, rng):
         OfPaper([0, 1]), OfPaper([1]), OfPaper([0]), OfPaper([1], consts=["a constant"]), OfPaper([0, 1], consts=["a constant"]),
         OfPaper([0, 1], committed=True), OfPaper([0, 1], has_effects=True), OfPaper([]),
     ]  # fmt: skip
+    executables = shuffled(rng, executables)
     found = [[bool(takes(e, keys)) for e in executables] for keys in ([aval, aval], [aval, on_host], [on_host, aval])]
     return isinstance(on_host, runtime.OnHost), found, bool(takes(OfPaper([]), []))
 
@@ -1020,7 +1043,7 @@ def good_key(jk, rng):
 def compiled_for_each_key(jk, rng):
     found = []
     jitted = jit_by(jk, lambda x: x.ndim, lambda x: x * 2)
-    for x in (floats(rng, 3), floats(rng, 3), floats(rng, 2, 2), floats(rng, 2, 2)):
+    for x in shuffled(rng, [floats(rng, 3), floats(rng, 3), floats(rng, 2, 2), floats(rng, 2, 2)]):
         with jk.base.stage_log.listen() as events:
             jitted(x)
         found.append(sum(event.stage == "compilation" for event in events))

@@ -92,7 +92,12 @@ def kinds_of_parameters(jk, rng):
     return inferred(jk, every_kind, nums, None), inferred(jk, every_kind, None, names), only_by_position
 
 
-@check("06.1", "Nobody else is asked: numbers and names are worked out here.", against=["JAX may do it"])
+@check(
+    "06.1",
+    "Nobody else is asked: numbers and names are worked out here.",
+    against=["JAX may do it"],
+    fixed="nobody is asked",
+)
 def without_jax(jk, rng):
     nums, names = some(rng, 4, 2), tuple("xynm"[i] for i in some(rng, 4, 2))
     return modules_of_jax(lambda: [inferred(jk, plain, nums, None), inferred(jk, plain, None, names)])
@@ -133,6 +138,7 @@ def checked(jk, function, what, entries, *parts):
     "06.2",
     "A position beyond the last parameter, or before the first one, is an error.",
     against=["what does not exist is ignored"],
+    fixed="an error of fixed words",
 )
 def positions_out_of_range(jk, rng):
     beyond, before = 4 + int(rng.integers(5)), -5 - int(rng.integers(5))
@@ -150,11 +156,17 @@ def positions_out_of_range(jk, rng):
     against=["the last position is as many as there are parameters"],
 )
 def first_and_last(jk, rng):
-    right = [checked(jk, plain, "donate_argnums", (i,)) for i in (0, 3, -1, -4)]
-    return right, checked(jk, plain, "donate_argnums", (4,), "donate_argnums")
+    what = str(rng.choice(["donate_argnums", "static_argnums", "my_argnums", "his_argnums"]))
+    right = [checked(jk, plain, what, (i,)) for i in (0, 3, -1, -4)]
+    return right, checked(jk, plain, what, (4,), what)
 
 
-@check("06.2", "Keyword-only parameters take no position.", against=["every parameter takes a position"])
+@check(
+    "06.2",
+    "Keyword-only parameters take no position.",
+    against=["every parameter takes a position"],
+    fixed="an error of fixed words",
+)
 def keyword_only(jk, rng):
     return checked(jk, every_kind, "static_argnums", (int(rng.integers(4, 6)),), "only accepts 4 positional")
 
@@ -208,6 +220,7 @@ def positional_only_names(jk, rng):
     "06.2",
     "The errors name the function, with what it takes.",
     against=["the option is enough for an error", "every callable has a `__name__`"],
+    fixed="an error of fixed words",
 )
 def which_function(jk, rng):
     n = int(rng.integers(4, 9))
@@ -372,7 +385,8 @@ def equal_of_other_types(jk, rng):
 )
 def one_hash(jk, rng):
     n = int(rng.integers(2, 99))
-    pairs = [(-1, -2), ((n, -1), (n, -2)), (n, n)]
+    pairs = [(-1, -2), ((n, -1), (n, -2)), (n, n), (n, n + 1), ("n", "n")]
+    pairs = [pairs[i] for i in rng.permutation(5)]
     equal = [static(jk, a) == static(jk, b) for a, b in pairs]
     return equal, [key(jk, ("n", a)) == key(jk, ("n", b)) for a, b in pairs], traces(jk, -1, -2, -1)
 
@@ -381,6 +395,7 @@ def one_hash(jk, rng):
     "06.4",
     "A list or an array cannot be static, and the error says what can.",
     against=["anything can be static", "arrays can be static", "any error means that the hash is missing"],
+    fixed="an error of fixed words",
 )
 def without_a_hash(jk, rng):
     n = int(rng.integers(99))
@@ -479,7 +494,8 @@ def collected(jk, rng):
 )
 def collected_keyword(jk, rng):
     (n,) = some(rng, 9, 1)
-    beside = called(jk, lambda *args, n, **options: n, n=n, args=2, options=3)
+    name = f"option{rng.integers(999)}"
+    beside = called(jk, lambda *args, n, **options: n, n=n, args=2, options=3, **{name: 4})
     return called(jk, any_name, n, 2, x=n), called(jk, any_name, n, y=2), beside
 
 

@@ -49,7 +49,12 @@ def numbers_are_predicates(jk, rng):
     return [jk.make_jaxpr(f)(number, 1.0) for number in (2, 0.5, np.uint8(7))]
 
 
-@check("07.1", "An array of several truth values is refused, and so is None.", against=["a predicate may be an array"])
+@check(
+    "07.1",
+    "An array of several truth values is refused, and so is None.",
+    against=["a predicate may be an array"],
+    fixed="an error of fixed words",
+)
 def bad_predicates(jk, rng):
     def f(pred):
         return jk.lax.cond(pred, lambda: 1.0, lambda: 2.0)
@@ -162,7 +167,7 @@ def switch_without_jit(jk, rng):
     called = []
     branches = [lambda k=k: called.append(k) for k in range(5)]
     with jk.disable_jit():
-        for i in (-1, int(rng.integers(5)), 7):
+        for i in (-1, *rng.integers(5, size=3).tolist(), 7):
             jk.lax.switch(np.int32(i), branches)
 
     def traced(i):
@@ -174,7 +179,10 @@ def switch_without_jit(jk, rng):
 
 
 @check(
-    "07.2", "The index is one integer: floats, truth values and arrays are refused.", against=["any number is an index"]
+    "07.2",
+    "The index is one integer: floats, truth values and arrays are refused.",
+    against=["any number is an index"],
+    fixed="an error of fixed words",
 )
 def bad_indices(jk, rng):
     def f(i):
@@ -214,7 +222,7 @@ def known_numbers(jk, rng):
 
     conditionals.choose = choose
     try:
-        jk.lax.switch(np.int32(rng.integers(9)), [abs, abs, abs], 1.0)
+        jk.lax.switch(np.int32(rng.integers(9)), [abs] * int(rng.integers(2, 9)), 1.0)
     finally:
         conditionals.choose = kept
     return received
@@ -316,7 +324,7 @@ def shared_closures(jk, rng):
 
 @check("07.3", "Operands and results are trees.", against=["a result is a list of arrays"])
 def trees(jk, rng):
-    tree = {"a": row(rng), "b": (scalar(rng), np.int32(rng.integers(9)))}
+    tree = {"a": row(rng, int(rng.integers(2, 9))), "b": (scalar(rng), np.int32(rng.integers(9)))}
 
     def f(tree, x):
         return jk.lax.cond(
@@ -334,6 +342,7 @@ def trees(jk, rng):
     "07.3",
     "Branches that return different types are refused, by the names of their functions.",
     against=["branch types may differ"],
+    fixed="an error of fixed words",
 )
 def disagreement(jk, rng):
     n = int(rng.integers(2, 9))
@@ -359,8 +368,9 @@ def trace_switch(jk, *branches):
 )
 def different_dtypes(jk, rng):
     n = int(rng.integers(2, 9))
-    program = trace_switch(jk, lambda x: x * 2, lambda x: jk.numpy.int32(n))
-    return raised(program, 0, 1.0, parts=["equal output types", "float32[]", "int32[]"])
+    kind = str(rng.choice(["int32", "int16", "float16", "uint8"]))
+    program = trace_switch(jk, lambda x: x * 2, lambda x: np.dtype(kind).type(n))
+    return raised(program, 0, 1.0, parts=["equal output types", "float32[]", f"{kind}[]"])
 
 
 @check("07.4", "Results of different shapes are refused.", against=["branch types may differ", "a type is a dtype"])
@@ -377,7 +387,10 @@ def different_shapes(jk, rng):
 
 
 @check(
-    "07.4", "The structure counts, and is compared before the types.", against=["the same leaves are the same result"]
+    "07.4",
+    "The structure counts, and is compared before the types.",
+    against=["the same leaves are the same result"],
+    fixed="an error of fixed words",
 )
 def different_structures(jk, rng):
     n = int(rng.integers(2, 9))
@@ -420,13 +433,16 @@ def a_later_branch(jk, rng):
 
 @check("07.4", "Every leaf is compared.")
 def every_leaf(jk, rng):
-    n = int(rng.integers(2, 9))
+    kind = str(rng.choice(["int32", "int16", "float16", "uint8"]))
+    n = np.dtype(kind).type(rng.integers(2, 9))
 
     def first(x):
         return (x, {"a": x, "b": x})
 
     others = [lambda x: (x, {"a": x, "b": n}), lambda x: (n, {"a": x, "b": x}), lambda x: (x, {"a": n, "b": x})]
-    return [raised(trace_switch(jk, first, other), 0, 1.0, parts=["equal output types", "int32[]"]) for other in others]
+    return [
+        raised(trace_switch(jk, first, other), 0, 1.0, parts=["equal output types", f"{kind}[]"]) for other in others
+    ]
 
 
 # --- 07.5 case ----------------------------------------------------------------------------------------------------
@@ -471,10 +487,10 @@ def several_results(jk, rng):
     against=["both always run"],
 )
 def one_case(jk, rng):
-    a = float(scalar(rng))
+    a, more = float(scalar(rng)), int(rng.integers(5))
 
     def f(i, x):
-        return jk.lax.switch(i, [lambda x: jk.numpy.sin(x * a), jk.numpy.tanh, lambda x: x], x)
+        return jk.lax.switch(i, [lambda x: jk.numpy.sin(x * a), jk.numpy.tanh, lambda x: x] + [jk.numpy.tanh] * more, x)
 
     text = jk.jit(f).lower(0, 1.0).as_text()
     inside = text.partition("stablehlo.case")[2]
@@ -526,13 +542,15 @@ def ordered(jk, rng):
 
 @check("07.5", "The lines of a branch say which branch they are of.")
 def scopes(jk, rng):
-    a = float(scalar(rng))
+    a, more = float(scalar(rng)), int(rng.integers(5))
 
     def f(i, x):
-        return jk.lax.switch(i, [lambda x: jk.numpy.sin(x * a), jk.numpy.tanh, lambda x: x - a], x)
+        return jk.lax.switch(
+            i, [lambda x: jk.numpy.sin(x * a), jk.numpy.tanh, lambda x: x - a] + [jk.numpy.cos] * more, x
+        )
 
     text = jk.jit(f).lower(0, 1.0).as_text(debug_info=True)
-    return [f"cond/branch_{i}_fun" in text for i in range(4)]
+    return [f"cond/branch_{i}_fun" in text for i in range(9)]
 
 
 @check(

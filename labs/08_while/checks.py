@@ -38,7 +38,7 @@ def plain_loop(jk, rng):
 
 @check("08.1", "The carry is a tree, and comes back as one.", against=["a result is a list of arrays"])
 def tree(jk, rng):
-    start = {"x": row(rng), "rest": (np.int32(rng.integers(9)), np.float32(number(rng)))}
+    start = {"x": row(rng, int(rng.integers(2, 9))), "rest": (np.int32(rng.integers(9)), np.float32(number(rng)))}
 
     def f(start):
         def step(c):
@@ -54,6 +54,7 @@ def tree(jk, rng):
     "08.1",
     "Python calls condition and body once, however many steps there will be.",
     against=["the body's effects repeat"],
+    fixed="each of them once, whatever the numbers are",
 )
 def traced_once(jk, rng):
     called = []
@@ -90,6 +91,7 @@ def weak_start(jk, rng):
     "08.1",
     "A carry that comes out as another type, or another tree, is refused.",
     against=["the carry's type may drift"],
+    fixed="an error of fixed words",
 )
 def drift(jk, rng):
     start = np.int32(rng.integers(9))
@@ -151,9 +153,10 @@ def starts_from_zero(jk, rng):
 
 @check("08.2", "What was given a dtype keeps it, whatever the body returns.", against=["any start gives way"])
 def strong_starts(jk, rng):
-    n = np.int32(rng.integers(9))
+    kind = str(rng.choice(["int32", "int16", "int8", "uint8"]))
+    n = np.dtype(kind).type(rng.integers(9))
     f = jk.make_jaxpr(lambda x: jk.lax.while_loop(lambda v: v < 9, lambda v: v + x, n))
-    refused = raised(f, np.float32(1), parts=["int32[]", "float32[]"])
+    refused = raised(f, np.float32(1), parts=[f"{kind}[]", "float32[]"])
     return refused, promote(jk, [n, row(rng)], [jk.core.ShapedArray((), "float32")] * 2)
 
 
@@ -164,7 +167,8 @@ def strong_starts(jk, rng):
 )
 def where_they_meet(jk, rng):
     shaped = jk.core.ShapedArray
-    outs = [shaped((), "int32"), shaped((), "float16"), shaped((), "bool"), shaped((), "complex64")]
+    kinds = rng.permutation(["int32", "float16", "bool", "complex64", "float32", "bfloat16"])[:4]
+    outs = [shaped((), np.dtype(getattr(jk.numpy, kind))) for kind in map(str, kinds)]
     return promote(jk, [number(rng), number(rng), int(rng.integers(9)), number(rng)], outs)
 
 
@@ -175,21 +179,22 @@ def where_they_meet(jk, rng):
 )
 def untouched(jk, rng):
     shaped = jk.core.ShapedArray
-    leaves = [number(rng), int(rng.integers(9)), row(rng)]
-    outs = [shaped((), "float32", True), shaped((), "int32"), shaped((3,), "float32")]
+    n = int(rng.integers(2, 9))
+    leaves = [number(rng), int(rng.integers(9)), row(rng, n)]
+    outs = [shaped((), "float32", True), shaped((), "int32"), shaped((n,), "float32")]
     return promote(jk, leaves, outs)
 
 
 @check("08.2", "The flag says whether anything is new.", against=["it is always said to have changed"])
 def flag(jk, rng):
-    traced = []
+    traced, kind = [], str(rng.choice(["float32", "float16", "int16", "complex64"]))
 
     def step(v):
         traced.append(str(v.aval))
         return v * 2
 
     jk.make_jaxpr(lambda: jk.lax.while_loop(lambda v: v < 100, step, int(rng.integers(1, 9))))()
-    return traced, promote(jk, [], []), promote(jk, [1], [jk.core.ShapedArray((), "float32")])
+    return traced, promote(jk, [], []), promote(jk, [1], [jk.core.ShapedArray((), kind)])
 
 
 # --- 08.3 The carry agrees with itself ----------------------------------------------------------------------------
@@ -252,6 +257,7 @@ def other_shape(jk, rng):
     "08.3",
     "The structure is compared first: a list is not a tuple, and keys matter.",
     against=["as many leaves are the same tree", "types come before trees", "None is nothing to compare"],
+    fixed="an error of fixed words",
 )
 def other_tree(jk, rng):
     x, n = np.float32(number(rng)), np.int32(rng.integers(9))
@@ -289,7 +295,7 @@ def weakness(jk, rng):
     against=["all that goes in comes out"],
 )
 def in_a_scan(jk, rng):
-    xs = rng.integers(9, size=4).astype("int32")
+    xs = rng.integers(9, size=int(rng.integers(2, 9))).astype("int32")
     f = jk.make_jaxpr(lambda c, xs: jk.lax.scan(lambda c, x: (c * 2, (c > x, x)), c, xs))
     g = jk.make_jaxpr(lambda c, xs: jk.lax.scan(lambda total, x: (x, total), c, xs))
     c = np.float32(number(rng))
@@ -317,10 +323,10 @@ def constant(jk, rng):
 def read_by_the_condition(jk, rng):
     def f(x, limit, a):
         return jk.lax.while_loop(
-            lambda c: c["x"] < c["limit"], lambda c: c | {"x": c["x"] * c["a"]}, {"x": x, "limit": limit, "a": a}
+            lambda c: c["x"][0] < c["limit"], lambda c: c | {"x": c["x"] * c["a"]}, {"x": x, "limit": limit, "a": a}
         )
 
-    return jk.make_jaxpr(f)(np.float32(1), np.float32(number(rng)), np.float32(2))
+    return jk.make_jaxpr(f)(row(rng, int(rng.integers(2, 9))), np.float32(number(rng)), np.float32(2))
 
 
 @check("08.4", "Parts that change places do change.", against=["what is not computed does not change"])
@@ -417,7 +423,12 @@ def constants(jk, rng):
     return lowered(jk, f, np.float32(20 * x), step, x)
 
 
-@check("08.5", "The regions read nothing but their own arguments.", against=["a region sees what is around it"])
+@check(
+    "08.5",
+    "The regions read nothing but their own arguments.",
+    against=["a region sees what is around it"],
+    fixed="nothing is read",
+)
 def own_arguments(jk, rng):
     a = number(rng)
 
@@ -433,13 +444,14 @@ def own_arguments(jk, rng):
 
 @check("08.5", "The lines of a region say which one it is.", against=["a scope is decoration"])
 def scopes(jk, rng):
-    a = number(rng)
+    a, functions = number(rng), ["sin", "cos", "tanh", "exp"]
+    asked, done = (functions[i] for i in rng.permutation(4)[:2])
 
     def f(x):
-        return jk.lax.while_loop(lambda v: jk.numpy.sin(v) < 1, lambda v: jk.numpy.cos(v) * a, x)
+        return jk.lax.while_loop(lambda v: getattr(jk.numpy, asked)(v) < 1, lambda v: getattr(jk.numpy, done)(v) * a, x)
 
     text = jk.jit(f).lower(np.float32(1)).as_text(debug_info=True)
-    return [f"while/{scope}" in text for scope in ("cond/sin", "body/cos", "body/sin", "cond/cos")]
+    return [[f"while/{scope}/{name}" in text for name in functions] for scope in ("cond", "body")]
 
 
 @check("08.5", "The parts of the carry keep their places.", against=["the order of the carry is free"])
@@ -457,10 +469,15 @@ def places(jk, rng):
 
 @check("08.5", "The program has one loop, and the body in it once.", against=["a loop is written once for each step"])
 def one_loop(jk, rng):
-    n = int(rng.integers(5, 50))
+    n, times = int(rng.integers(5, 50)), int(rng.integers(1, 5))
+
+    def step(i, v):
+        for _ in range(times):
+            v = jk.numpy.sin(v)
+        return v + i
 
     def f(x):
-        return jk.lax.fori_loop(0, n, lambda i, v: jk.numpy.sin(v) + i, x)
+        return jk.lax.fori_loop(0, n, step, x)
 
     text = jk.jit(f).lower(np.float32(1)).as_text()
     return {word: text.count(word) for word in ("stablehlo.while", "stablehlo.sine", "stablehlo.return")}
@@ -522,7 +539,9 @@ def argument_order(jk, rng):
         seen.extend([str(i.aval), str(v.aval)])
         return v * 2
 
-    program = jk.make_jaxpr(lambda n, x: jk.lax.fori_loop(0, n, step, x))(int(rng.integers(9)), row(rng))
+    program = jk.make_jaxpr(lambda n, x: jk.lax.fori_loop(0, n, step, x))(
+        int(rng.integers(9)), row(rng, int(rng.integers(2, 9)))
+    )
     loop = program.eqns[-1].params
     return seen, [loop[name].debug_info.traced_for for name in ("cond_jaxpr", "body_jaxpr")]
 
@@ -562,6 +581,7 @@ def unrolling(jk, rng):
     "08.6",
     "An error about the carry speaks of the user's function and its parameters.",
     against=["my step is the user's function"],
+    fixed="an error of fixed words",
 )
 def names(jk, rng):
     n = int(rng.integers(2, 9))
@@ -582,7 +602,10 @@ def names(jk, rng):
 
 
 @check(
-    "08.1", "The carry is checked, too, when a part of it was promoted.", against=["who was promoted needs no check"]
+    "08.1",
+    "The carry is checked, too, when a part of it was promoted.",
+    against=["who was promoted needs no check"],
+    fixed="an error of fixed words",
 )
 def drift_beside_a_promotion(jk, rng):
     n, a = np.int32(rng.integers(1, 9)), number(rng)
@@ -597,9 +620,8 @@ def drift_beside_a_promotion(jk, rng):
 def flags(jk, rng):
     shaped = jk.core.ShapedArray
     new, old = shaped((), "float32"), shaped((), "int32", True)
-    return [
-        promote(jk, [int(n) for n in rng.integers(9, size=2)], outs) for outs in ([new, old], [old, new], [old] * 2)
-    ]
+    choices = [[new, old], [old, new], [old, old]]
+    return [promote(jk, rng.integers(9, size=2).tolist(), choices[i]) for i in rng.permutation(3)]
 
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------

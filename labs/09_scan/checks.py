@@ -83,7 +83,12 @@ def without_arrays(jk, rng):
     return by_python(jk, f, np.float32(1)), jk.tree_util.tree_structure(jk.eval_shape(f, np.float32(1)))
 
 
-@check("09.1", "Without steps there is nothing to stack: an error.", against=["no steps, no outputs"])
+@check(
+    "09.1",
+    "Without steps there is nothing to stack: an error.",
+    against=["no steps, no outputs"],
+    fixed="an error of fixed words",
+)
 def no_steps(jk, rng):
     def f(xs):
         with jk.disable_jit():
@@ -124,6 +129,7 @@ def from_arrays(jk, rng):
     "09.2",
     "All arrays must have the same number of elements; none is cut.",
     against=["the shortest array counts", "the first array counts"],
+    fixed="an error of fixed words",
 )
 def different_sizes(jk, rng):
     n = int(rng.integers(2, 9))
@@ -135,6 +141,7 @@ def different_sizes(jk, rng):
     "09.2",
     "A `length` beside arrays has to agree with them.",
     against=["length cuts the arrays", "length is never needed"],
+    fixed="an error of fixed words",
 )
 def disagreeing(jk, rng):
     n = int(rng.integers(3, 9))
@@ -152,7 +159,12 @@ def no_arrays(jk, rng):
     return [length([], n), length([], np.int64(n)), raised(length, [], None)]
 
 
-@check("09.2", "A number of steps that is data is refused.", against=["the number of steps may be data"])
+@check(
+    "09.2",
+    "A number of steps that is data is refused.",
+    against=["the number of steps may be data"],
+    fixed="an error of fixed words",
+)
 def traced_length(jk, rng):
     f = jk.make_jaxpr(lambda n: jk.lax.scan(lambda c, _: (c * 2, c), 1.0, None, n))
     return raised(f, int(rng.integers(9)), parts=["The `length` argument to `scan` expects a concrete `int`"])
@@ -167,7 +179,11 @@ def numbers(jk, rng):
     return raised(f, row(rng), parts=["no leading axis to scan over", str(x)]), first
 
 
-@check("09.2", "Of several things that are wrong, the first of the list is told; 0 is a length, too.")
+@check(
+    "09.2",
+    "Of several things that are wrong, the first of the list is told; 0 is a length, too.",
+    fixed="an error of fixed words",
+)
 def order_of_errors(jk, rng):
     length, tracers = jk.lax.control_flow.counting.scan_length, []
     jk.make_jaxpr(lambda n: (tracers.append(n), n)[1])(3)
@@ -240,7 +256,7 @@ def weak_starts(jk, rng):
     against=["the carry's type may drift", "all that goes in comes out"],
 )
 def drift(jk, rng):
-    xs = rng.integers(9, size=4)
+    xs = rng.integers(9, size=int(rng.integers(2, 9)))
     c = np.float32(number(rng))
 
     def f(step):
@@ -491,7 +507,7 @@ def independent(jk, rng):
 
     choices = [((True, False), (False, False)), ((False, False), (False, True)), ((False, True), (True, False))]
     carry = (np.float32(1), np.float32(number(rng)))
-    return needed(jk, step, carry, row(rng), *choices)
+    return needed(jk, step, carry, row(rng), *(choices[i] for i in rng.permutation(3)))
 
 
 @check(
@@ -508,6 +524,7 @@ def for_an_output(jk, rng):
 
     start, choices = (np.float32(1), np.float32(number(rng))), [((False, False), (True,)), ((False, True), (True,))]
     all_choices = [((a, b), (y,)) for a in (True, False) for b in (True, False) for y in (True, False)]
+    all_choices = [all_choices[i] for i in rng.permutation(8)]
     return needed(jk, step, start, row(rng), *choices), needed(jk, ends, start, row(rng), *all_choices)
 
 
@@ -531,8 +548,8 @@ def after_constants(jk, rng):
     def step(c, x):
         return (c[0] * a, c[1] + b * x), c[1]
 
-    choices = [((True, False), (False,)), ((False, True), (False,)), ((False, False), (True,))]
-    return needed(jk, step, (a + 1, b + 1), row(rng), *choices)
+    choices = [((a, b), (y,)) for a in (True, False) for b in (True, False) for y in (True, False)]
+    return needed(jk, step, (a + 1, b + 1), row(rng), *(choices[i] for i in rng.permutation(8)))
 
 
 @check(

@@ -61,11 +61,14 @@ def elements_and_batches(jk, rng):
 
 @check("12.1", "There are as many operations for a thousand elements as for one.", against=["it is a loop"])
 def no_loop(jk, rng):
-    n = int(rng.integers(3, 9))
-    return [
-        count(mapped(jk, lambda x: jk.lax.cos(jk.lax.sin(x)), normal(rng, n, 2))[1]),
-        count(mapped(jk, jk.lax.sin, normal(rng, 100 * n))[1]),
-    ]
+    n, times = int(rng.integers(3, 9)), int(rng.integers(1, 6))
+
+    def f(x):
+        for _ in range(times):
+            x = jk.lax.cos(x)
+        return x
+
+    return [count(mapped(jk, f, normal(rng, n, 2))[1]), count(mapped(jk, jk.lax.sin, normal(rng, 100 * n))[1])]
 
 
 @check(
@@ -94,7 +97,8 @@ def the_same_for_all(jk, rng):
 
 @check("12.1", "Operations of several results have a place for each.", against=["an operation has one result"])
 def several_results(jk, rng):
-    x, k = normal(rng, 3, 4), rng.permutation(12).reshape(3, 4).astype("int32")
+    n = int(rng.integers(2, 9))
+    x, k = normal(rng, n, 4), rng.permutation(4 * n).reshape(n, 4).astype("int32")
     program = jk.make_jaxpr(jk.vmap(lambda k, x: jk.lax.sort((k, x), num_keys=1)))(k, x)
     return [aval.shape for aval in program.out_avals], program
 
@@ -119,11 +123,12 @@ def nested(jk, rng):
     against=["without a rule it is the operation as it is"],
 )
 def without_a_rule(jk, rng):
-    strange = jk.core.Primitive("strange")
+    name = f"strange{rng.integers(999)}"
+    strange = jk.core.Primitive(name)
     strange.def_abstract_eval(lambda x: x)
     x = normal(rng, 3)
     alone = jk.make_jaxpr(jk.vmap(lambda x, a: (x, strange.bind(a)), in_axes=(0, None), out_axes=(0, None)))
-    return count(alone(x, x), "strange"), raised(jk.make_jaxpr(jk.vmap(strange.bind)), x, parts=["strange"])
+    return count(alone(x, x), name), raised(jk.make_jaxpr(jk.vmap(strange.bind)), x, parts=[name])
 
 
 @check(
@@ -132,7 +137,7 @@ def without_a_rule(jk, rng):
     against=["without a batch there is no axis"],
 )
 def asked_in_any_case(jk, rng):
-    x, a = normal(rng, 4), normal(rng, 2)
+    x, a = normal(rng, int(rng.integers(2, 9))), normal(rng, 2)
 
     def f(x, a):
         return x + jk.jit(lambda a: a.sum() + jk.lax.axis_index("i"))(a)
@@ -172,13 +177,14 @@ def several_results_of_elements(jk, rng):
     pair = jk.core.Primitive("pair", multiple_results=True)
     pair.def_abstract_eval(lambda x, y, how: [x, y])
     jk.interpreters.batching.defbroadcasting(pair)
-    x, y = normal(rng, 3, 4), normal(rng, 3, 4)
+    n = int(rng.integers(2, 9))
+    x, y = normal(rng, 3, n), normal(rng, 3, n)
 
     def bind(x, y):
         return pair.bind(x, y, how="in order")
 
     alike = jk.make_jaxpr(jk.vmap(bind, in_axes=1, out_axes=[1, 0]))(x, y)
-    moved = jk.make_jaxpr(jk.vmap(bind, in_axes=(0, 1), out_axes=[1, 0]))(x, y[:, :3].repeat(2, 0)[:4])
+    moved = jk.make_jaxpr(jk.vmap(bind, in_axes=(0, 1), out_axes=[1, 0]))(x, normal(rng, n, 3))
     return [[aval.shape for aval in program.out_avals] for program in (alike, moved)], count(alike, "transpose")
 
 
@@ -311,7 +317,7 @@ def place_of_the_result(jk, rng):
     against=["it is a loop", "the batch axis has to be in front"],
 )
 def one_reduction(jk, rng):
-    x = normal(rng, 3, 4, 5)
+    x = normal(rng, *rng.integers(2, 9, size=3))
     programs = [
         mapped(jk, lambda x: jk.lax.reduce_min(x, (0,)), x, in_axes=1)[1],
         mapped(jk, lambda x: jk.lax.argmax(x, 1, "int16"), x, in_axes=2)[1],
@@ -390,7 +396,10 @@ def right(jk, rng):
 
 
 @check(
-    "12.4", "An operand that is the same for all elements stays as it is.", against=["unmapped arguments are batched"]
+    "12.4",
+    "An operand that is the same for all elements stays as it is.",
+    against=["unmapped arguments are batched"],
+    fixed="only a bound is asked for",
 )
 def one_is_no_batch(jk, rng):
     w, x = normal(rng, 4, 5), normal(rng, 3, 4)
@@ -408,7 +417,7 @@ def numbers(jk, rng):
     ask = module(jk, "lax.dot_products").batched_dimension_numbers
     given = (((1,), (2,)), ((0,), (0,)))  # (b, c, k) with (b, l, c)
     cases = [(4, 3, dim, None) for dim in range(4)] + [(3, 4, None, dim) for dim in range(4)]
-    found = []
+    found, cases = [], [cases[i] for i in rng.permutation(len(cases))]
     for lhs_ndim, rhs_ndim, lhs_dim, rhs_dim in cases:
         (contract, batch), place = ask(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, given)
         found.append(([list(map(list, contract)), list(map(list, batch))], int(place)))
@@ -506,6 +515,7 @@ def constant_results(jk, rng):
     "12.5",
     "A place that the result does not have is refused, and so is a result that is not an array.",
     against=["numpy will say so", "out of range is the end"],
+    fixed="an error of fixed words",
 )
 def refused(jk, rng):
     x = normal(rng, 4)
@@ -617,6 +627,7 @@ def no_nan(jk, rng):
     "12.6",
     "A branch that writes is refused: it would write for elements that did not take it.",
     against=["vmap of cond is select"],
+    fixed="an error of fixed words",
 )
 def branches_that_write(jk, rng):
     x = normal(rng, 3)
@@ -795,10 +806,11 @@ def delay_lines(jk, rng):
     against=["only batches need to be stopped"],
 )
 def no_nan_for_all(jk, rng):
+    by = float(np.float32(rng.normal()))
     p, a = np.zeros(3, bool), np.float32(0)
 
     def f(p, a):
-        return jk.lax.cond(p, lambda a: jk.lax.log(a) * a, lambda a: a * 3, a)
+        return jk.lax.cond(p, lambda a: jk.lax.log(a) * a, lambda a: a * by, a)
 
     return run_by_numpy(jk.make_jaxpr(jk.grad(lambda a: jk.vmap(f, in_axes=(0, None))(p, a).sum()))(a), a)
 
@@ -819,7 +831,7 @@ def negative_places_of_constants(jk, rng):
     against=["all results have one place", "an unbatched result has its axis in front"],
 )
 def a_place_for_each(jk, rng):
-    x, a = normal(rng, 4, 3), normal(rng, 2)
+    x, a = normal(rng, *rng.integers(2, 9, size=2)), normal(rng, 2)
     two = jk.core.Primitive("two", multiple_results=True)
     two.def_abstract_eval(lambda x, a: [x, a])
     jk.interpreters.batching.fancy_primitive_batchers[two] = lambda axis, vals, dims: (list(vals), list(dims))

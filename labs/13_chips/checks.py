@@ -250,6 +250,7 @@ def values(jk, rng):
     "13.3",
     "Compiled, it is one kernel, and no loop.",
     against=["a loop of lax is unrolled", "a scan is not a loop", "one line of Python is one kernel"],
+    fixed="as many kernels for any numbers",
 )
 def one_kernel(jk, rng):
     x, c = floats(jk, rng.normal(size=(32, 65))), floats(jk, rng.normal(size=int(rng.integers(5, 9))))
@@ -261,6 +262,7 @@ def one_kernel(jk, rng):
     "Compiled for other chips, as far as their compilers are installed, it has no loop, and a GPU needs one kernel, which moves no more "
     "than twice the least.",
     against=["a loop of lax is unrolled", "a scan is not a loop", "one line of Python is one kernel"],
+    fixed="as many kernels for any numbers",
 )
 def on_other_chips(jk, rng):
     x, c = floats(jk, rng.normal(size=(64, 256))), floats(jk, rng.normal(size=int(rng.integers(5, 9))))
@@ -321,7 +323,12 @@ def small_rate(jk, rng):
     return jk.jit(chips(jk).decayed)(x, float(rng.uniform(0.01, 0.05)))
 
 
-@check("13.4", "Compiled, neither has a loop.", against=["a loop of lax is unrolled", "a scan is not a loop"])
+@check(
+    "13.4",
+    "Compiled, neither has a loop.",
+    against=["a loop of lax is unrolled", "a scan is not a loop"],
+    fixed="there is no loop, whatever the numbers are",
+)
 def no_loops(jk, rng):
     x = floats(jk, rng.normal(size=int(rng.integers(33, 60))))
     return {
@@ -334,6 +341,7 @@ def no_loops(jk, rng):
     "13.4",
     "Nor has either one when it is compiled for other chips, as far as their compilers are installed.",
     against=["a loop of lax is unrolled", "a scan is not a loop"],
+    fixed="there is no loop, whatever the numbers are",
 )
 def no_loops_on_other_chips(jk, rng):
     x = floats(jk, rng.normal(size=int(rng.integers(33, 60))))
@@ -354,7 +362,12 @@ def longest_chain(jaxpr):
     return max(depth.values(), default=0)
 
 
-@check("13.4", "Steps that wait for each other are few, however long the array is.", against=["unrolled is parallel"])
+@check(
+    "13.4",
+    "Steps that wait for each other are few, however long the array is.",
+    against=["unrolled is parallel"],
+    fixed="only a bound is asked for",
+)
 def few_steps(jk, rng):
     x = np.ones(256 + int(rng.integers(200)), "float32")
     chain = longest_chain(jk.make_jaxpr(chips(jk).decayed)(x, 0.5))

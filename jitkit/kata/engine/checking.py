@@ -62,6 +62,7 @@ class Check(NamedTuple):
     tolerance: float | None
     hidden: bool
     drawn: bool = False
+    fixed: str = ""
 
 
 def module(jk: Any, name: str) -> Any:
@@ -81,6 +82,7 @@ def check(
     tolerance: float | None = None,
     hidden: bool = False,
     drawn: bool = False,
+    fixed: str = "",
 ) -> Callable[[Program], Program]:
     """Make a function a check of an exercise.
 
@@ -91,13 +93,14 @@ def check(
       tolerance: relative tolerance of floating-point results, where the usual one is too narrow.
       hidden: whether it is used in grading only.
       drawn: whether it is made of random `programs`: a learner gets others at each save, until one fails.
+      fixed: why what is right is the same on every seed, where it is.
     """
 
     def collect(program: Program) -> Program:
         if list(inspect.signature(program).parameters) != ["jk", "rng"]:
             raise TypeError(f"the check {program.__name__} should take (jk, rng)")
         _collected.append(
-            Check(exercise, program.__name__, sentence, tuple(against), program, tolerance, hidden, drawn)
+            Check(exercise, program.__name__, sentence, tuple(against), program, tolerance, hidden, drawn, fixed)
         )
         return program
 
