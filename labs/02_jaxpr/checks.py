@@ -16,10 +16,15 @@ def vector(rng, size=None):
 # --- 02.1 Write one equation down ---------------------------------------------------------------------------------
 
 
-@check("02.1", "An equation reads its operands in their order.", against=["operand order does not matter"])
+@check(
+    "02.1",
+    "An equation reads its operands in their order.",
+    against=["operand order does not matter", "weak types are for Python's numbers only"],
+)
 def operands(jk, rng):
     x, y = rng.normal(size=(2, int(rng.integers(2, 9)))).astype("float32")
-    return jk.make_jaxpr(lambda x, y: (x - y) / y)(x, y)
+    weak = jk.make_jaxpr(lambda x: (x * 2.0 - 1, x * 3))(float(rng.normal()))
+    return jk.make_jaxpr(lambda x, y: (x - y) / y)(x, y), weak, [aval.weak_type for aval in weak.out_avals]
 
 
 @check(
@@ -77,7 +82,11 @@ def parameters(jk, rng):
     return jk.make_jaxpr(lambda x: jk.lax.cumsum(x, axis=axis))(np.ones((2, n), "float32"))
 
 
-@check("02.1", "An equation has the effects of its primitive.", against=["an operation only computes"])
+@check(
+    "02.1",
+    "An equation has the effects of its primitive.",
+    against=["an operation only computes", "an operation of one result has no effects"],
+)
 def effects(jk, rng):
     loud = [True, *rng.integers(2, size=5).tolist()]
 
@@ -87,7 +96,12 @@ def effects(jk, rng):
         return x
 
     program = jk.make_jaxpr(f)(vector(rng))
-    return [sorted(map(str, eqn.effects)) for eqn in program.eqns]
+    known = next(eqn.effects for eqn in program.eqns if eqn.effects)
+    speaks = jk.core.Primitive("speaks")  # of one result
+    speaks.def_abstract_eval(lambda x, aloud: x)
+    speaks.effects = lambda params: known if params["aloud"] else frozenset()
+    other = jk.make_jaxpr(lambda x: speaks.bind(x, aloud=True) * speaks.bind(x, aloud=False))(vector(rng))
+    return [sorted(map(str, eqn.effects)) for eqn in (*program.eqns, *other.eqns)]
 
 
 @check(
@@ -163,6 +177,21 @@ def unused_equations(jk, rng):
         return x * 2
 
     return jk.make_jaxpr(f)(vector(rng), 1.0)
+
+
+@check(
+    "02.2",
+    "Constants are in the order in which they came, wherever an operation reads them; each output has its place.",
+    against=["constants are in no order", "an operation has two operands", "the last output is the first"],
+)
+def order_of_constants(jk, rng):
+    a, b, c, d, x = rng.normal(size=(5, int(rng.integers(2, 9)))).astype("float32")
+
+    def f(x):
+        return jk.lax.select(x > 0, a, b), jk.lax.clamp(a, x, c), c - d
+
+    program = jk.make_jaxpr(f)(x)
+    return [np.asarray(value) for value in program.consts], program
 
 
 @check("02.2", "The effects of a program are those of its equations.", against=["a program only computes"])
@@ -254,6 +283,20 @@ def after_an_error(jk, rng):
 
     program = jk.make_jaxpr(outer)(1.0)
     return program, raised(jk.make_jaxpr(inner), 1.0, parts=[str(number)]), jk.core.trace_state_clean(), errors
+
+
+@check("02.3", "What the function raises passes through, whatever it is.", against=["errors of tracing are TypeErrors"])
+def errors_pass_through(jk, rng):
+    kinds = [ZeroDivisionError, LookupError, NotImplementedError, KeyError, OSError, RuntimeError, AssertionError]
+    word = f"word{rng.integers(999)}"
+
+    def ends_in(kind):
+        def f(x):
+            raise kind(word)
+
+        return raised(jk.make_jaxpr(f), float(rng.normal()), parts=[word])
+
+    return [ends_in(kinds[i]) for i in rng.permutation(len(kinds))]
 
 
 @check(

@@ -791,3 +791,51 @@ def process_primitive_in_comprehensions(self, primitive, args, params):
     types = tuple(atom.aval for atom in atoms)
     answer = primitive.abstract_eval(*types, **params)
     return self.emit(primitive, atoms, params, answer)
+
+
+# --- what learners wrote who believed something else ----------------------------------------------------------------
+
+edit(
+    "02.1",
+    "weak types are for Python's numbers only",
+    "`x * 2.0` for a Python number x: is its type as weak as that of x?",
+    "        var = Var(out)\n",
+    "        out = out.update(weak_type=False)\n        var = Var(out)\n",
+    target="DynamicJaxprTrace.emit",
+)
+edit(
+    "02.1",
+    "an operation of one result has no effects",
+    "Whether a primitive has effects is said by `primitive.effects`. Do you ask it in both cases?",
+    "JaxprEqn(atoms, [var], primitive, params, effects, source)",
+    "JaxprEqn(atoms, [var], primitive, params, no_effects, source)",
+    target="DynamicJaxprTrace.emit",
+)
+edit(
+    "02.2",
+    "constants are in no order",
+    "`consts` of the trace has the constants in the order in which they came. Which order has yours?",
+    "in self.consts.items() if",
+    "in reversed(self.consts.items()) if",
+)
+edit(
+    "02.2",
+    "an operation has two operands",
+    "`clamp` has three operands. Which of them may be constants?",
+    "for atom in eqn.invars if type(atom) is Var}",
+    "for atom in eqn.invars[:2] if type(atom) is Var}",
+)
+edit(
+    "02.2",
+    "the last output is the first",
+    "Three outputs: which atom is the third?",
+    "[self.to_tracer(x).atom for x in outs]",
+    "[self.to_tracer(outs[0] if i == 2 else x).atom for i, x in enumerate(outs)]",
+)
+edit(
+    "02.3",
+    "errors of tracing are TypeErrors",
+    "The user's function raises a `ZeroDivisionError`. What does the user expect to catch?",
+    "    finally:\n",
+    "    except Exception as error:\n        raise TypeError(str(error)) from error\n    finally:\n",
+)

@@ -284,7 +284,11 @@ def parameters(jk, rng):
     return [f(xs, reverse=True), f(xs, unroll=2), f(xs, unroll=True), f(xs, unroll=False, length=n)]
 
 
-@check("09.3", "Where jit is disabled Python runs the loop.", against=["there is always a program"])
+@check(
+    "09.3",
+    "Where jit is disabled Python runs the loop, in reverse, too.",
+    against=["there is always a program", "what Python runs, it runs forwards"],
+)
 def disabled(jk, rng):
     calls = []
     n = int(rng.integers(2, 6))
@@ -298,7 +302,9 @@ def disabled(jk, rng):
     with jk.disable_jit():
         jk.lax.scan(step, 0, None, n)
         refused = [raised(run_scan, body, 0, xs, None, False, 1), raised(run_scan, body, 0, ["text"], None, False, 1)]
-    return calls, refused
+    c, array = np.float32(number(rng)), row(rng, n)
+    back = by_python(jk, lambda c, xs: jk.lax.scan(lambda c, x: (c * 0.5 + x, c), c, xs, reverse=True), c, array)
+    return calls, refused, back
 
 
 @check(
@@ -395,12 +401,16 @@ def runs_in_reverse(jk, rng):
 
 @check(
     "09.4",
-    "With zero steps there is no loop: the carry comes back unchanged, and the outputs are empty.",
-    against=["a loop of no trips is a loop"],
+    "With zero steps there is no loop: the carry comes back unchanged, and the outputs are empty. One step is a step.",
+    against=["a loop of no trips is a loop", "one step needs no loop"],
 )
 def no_trips(jk, rng):
     aval = jk.core.ShapedArray((int(rng.integers(2, 9)),), "int32")
-    return looped(jk, lambda c, x: (c, x), [np.float32(1)], [np.zeros((0, 3), "float32")], [aval], 0)
+    one_step, x = np.float32([number(rng)]), np.float32(number(rng))
+    program = looped(jk, lambda c, x: ([c[0] * x[0]], c), [x], [one_step], [aval.update(shape=(), dtype="float32")], 1)
+    return run_by_numpy(program, x, one_step), looped(
+        jk, lambda c, x: (c, x), [np.float32(1)], [np.zeros((0, 3), "float32")], [aval], 0
+    )
 
 
 @check(
@@ -443,11 +453,11 @@ def same_results(jk, rng):
 @check(
     "09.5",
     "In reverse, the first elements are left over.",
-    against=["in reverse the last elements are left over", "what is left over comes first"],
+    against=["in reverse the last elements are left over", "what is left over comes first", "an element is a number"],
 )
 def left_over_in_reverse(jk, rng):
-    c = np.float32(number(rng))
-    return [lowered(jk, scanned(jk, n, unroll, True), c, row(rng, n)) for n, unroll in ((8, 3), (9, 2))]
+    c = row(rng, 2)
+    return [lowered(jk, scanned(jk, n, unroll, True), c, row(rng, (n, 2))) for n, unroll in ((8, 3), (9, 2))]
 
 
 def blocks(jk, n, unroll, reverse=False):

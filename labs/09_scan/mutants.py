@@ -619,3 +619,29 @@ def in_two_parts(body, init, xs, length, reverse, unroll):
     check_carry("scan body", body, in_tree, carry_out, traced)
     results = bind_scan(traced, start, arrays, reverse, steps, steps_at_once(unroll, steps))
     return tree_unflatten(carry_tree, results[: len(start)]), tree_unflatten(ys_out, results[len(start) :])
+
+
+# --- what learners wrote who believed something else ----------------------------------------------------------------
+
+edit(
+    "09.3",
+    "what Python runs, it runs forwards",
+    "Where jit is disabled: which element does the first step get, with `reverse`?",
+    "scan_in_python(body.fun, init, xs, length, reverse)",
+    "scan_in_python(body.fun, init, xs, length, False)",
+)
+edit(
+    "09.4",
+    "one step needs no loop",
+    "One step, and no loop: where does its output come from?",
+    "    if not length:\n        return carry, ys\n",
+    "    if length <= 1:\n        return carry, ys\n",
+    target="loop_over",
+)
+edit(
+    "09.5",
+    "an element is a number",
+    "The elements of `f32[8,3]` have the type `f32[3]`. What shape has a block of two of them?",
+    "(trips, unroll, *x.shape[1:])",
+    "(trips, unroll)",
+)

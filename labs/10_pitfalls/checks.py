@@ -377,21 +377,28 @@ def many_lengths(jk, rng):
 
 @check(
     "10.3",
-    "There are as many programs as buckets, in one list of rows and in the next.",
+    "There are as many programs as buckets, in one list of rows and in the next, of whatever type of number.",
     against=[
         "jit handles any shape",
         "padding to the longest row is enough",
         "the next multiple of 8 will do",
         "static is a cure-all",
         "somebody else will jit it",
+        "a row has its own type",
     ],
     fixed="as many programs for any numbers",
 )
 def few_programs(jk, rng):
     ones = np.ones(32, "float32")
     mended(jk).variances([ones[:8], ones[:16]])
+    kinds = [list, np.int32, lambda x: np.asarray(x).tolist()]  # rows may be of any type of number
     lists = rng.permutation([*range(1, 9), *range(17, 33)]).reshape(8, 3)
-    programs = compiled_since(jk, lambda: [mended(jk).variances([ones[:n] for n in lengths]) for lengths in lists])
+    programs = compiled_since(
+        jk,
+        lambda: [
+            mended(jk).variances([kind(ones[:n]) for kind, n in zip(kinds, lengths, strict=True)]) for lengths in lists
+        ],
+    )
     return few(
         1, programs, "compiled programs for lengths up to 32, in eight lists, where those for 8 and 16 are there"
     )

@@ -1025,3 +1025,13 @@ def calls_after_a_float():
 @also_right("10.9", "by reasoning", target="pythons_if_and_for")
 def shapes_that_come():
     return len({(3,), (2, 3)})
+
+
+edit(
+    "10.3",
+    "a row has its own type",
+    "One row of ints, one of floats: how many programs are compiled for them?",
+    "np.zeros(bucket_size(len(row)), np.float32)",
+    "np.zeros(bucket_size(len(row)), np.asarray(row).dtype)",
+    target="variances",
+)
