@@ -136,6 +136,37 @@ class Cones:
     def all(self):
         return {self.of(at) for at, each in self.at.items() if each.opcode not in PLUMBING | OF_OTHERS}
 
+    @functools.cached_property
+    def with_loops(self):
+        """What is computed, and what loops make of each of their carries."""
+        loops = [at for at, each in self.at.items() if each.opcode == "while"]
+        carries = [
+            (at, i) for at in loops for i in range(self.at[at].type.count("[")) if self.at[at].type.startswith("(")
+        ]
+        return self.all | {self.of(*each) for each in carries}
+
+    def readers(self, at, element=None):
+        """Yield what reads a value: instructions, and loops with the number of the carry. The element is that of a tuple."""
+        if at in self.roots.values():
+            for caller in self.callers.get(at[0], ()):
+                yield from self.readers(caller, element) if self.at[caller].opcode in RUNS else ()
+        for name, each in ((key, each) for key, each in self.at.items() if key[0] == at[0]):
+            for place, operand in enumerate(self.operands(name)):
+                if operand != at:
+                    continue
+                if each.opcode in ("bitcast", "copy"):
+                    yield from self.readers(name, element)
+                elif each.opcode == "tuple":
+                    yield from self.readers(name, place)
+                elif each.opcode == "get-tuple-element":
+                    yield from self.readers(name) if f"index={element}," in f"{each.rest}," else ()
+                elif each.opcode in RUNS:
+                    inside = called(each)[0]
+                    its = [k for k, i in self.at.items() if k[0] == inside and i.opcode == "parameter"]
+                    yield from self.readers(next(k for k in its if self.at[k].rest.startswith(f"{place})")), element)
+                else:
+                    yield name, element if each.opcode == "while" else None
+
     def behind(self, at):
         """Return what an instruction that moves a value has it from."""
         each = self.at[at]
@@ -429,7 +460,8 @@ class Trial:
         """Return the verdict on an instruction."""
         numbers, cone = tuple(numbers), self.cones.of(at)
         if not self.cones.depends(at):  # a constant: it is there for them, or for others, too
-            return "right" if cone not in self.without(*numbers).all else "untold"
+            is_theirs = cone not in self.without(*numbers).all or self.needs(cone, numbers) or self.reads(at, numbers)
+            return "right" if is_theirs else "untold"
         if cone in self.without_operands(*numbers).all:
             twins = tuple(n for number in numbers for n in self.alike(number) if n not in numbers)
             both = (*numbers, *twins)
@@ -447,7 +479,7 @@ class Trial:
         ):
             if cone not in self.without_operands(other).all and cone in self.without_results(other).all:
                 return "right" if self.has_passed(at, numbers, other) else "wrong"
-        return "right" if self.is_its_own(at, numbers) else "merged"
+        return "right" if self.is_its_own(at, numbers) or self.ends_a_turn(at, numbers) else "merged"
 
     def beside(self, numbers):
         """The equations that read what these read."""
@@ -467,6 +499,32 @@ class Trial:
         either is enough for it to be there, and without both it goes.
         """
         return cone in self.without_operands(other).all and cone not in self.without_operands(*numbers, other).all
+
+    def needs(self, cone, numbers):
+        """Whether a constant is there for some equations, and for others that do the same: either is enough, and without both it goes."""
+        twins = [n for number in numbers for n in self.alike(number) if n not in numbers]
+        return bool(twins) and cone in self.without(*twins).all and cone not in self.without(*numbers, *twins).all
+
+    def reads(self, at, numbers):
+        """Whether all that reads a constant is of some equations: it stays without their results, and goes without them."""
+        readers = {self.cones.of(*reader) for reader in self.cones.readers(at)}
+        kept, gone = self.without_results(*numbers), self.without(*numbers)
+        return bool(readers) and readers <= kept.with_loops and not readers & gone.with_loops
+
+    def ends_a_turn(self, at, numbers):
+        """Whether an instruction is the condition of a loop, and so are its equations. A condition returns nothing else, so that their
+        results cannot be kept; but no equation reads them, so that it cannot be made of one that does.
+        """
+        loops = {self.equations[n].parent for n in numbers if self.equations[n].is_result and not self.readers([n])}
+        is_end = len(loops) == 1 and all(n is not None and self.equations[n].primitive == "while" for n in loops)
+        while is_end and self.cones.at[at].is_root:
+            [caller, *_] = [*self.cones.callers.get(at[0], ()), None]
+            opcode = caller and self.cones.at[caller].opcode
+            if opcode not in RUNS:
+                condition = rf"condition=%?{re.escape(at[0])}\b"
+                return opcode == "while" and re.search(condition, self.cones.at[caller].rest) is not None
+            at = caller
+        return False
 
     def behind_which(self, at, numbers):
         """The equations that an instruction's operands are linked to, but for those that it comes after."""

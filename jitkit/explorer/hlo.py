@@ -61,7 +61,7 @@ class Fused:
 
     def __init__(self, listing: Listing, links: Links, rows: dict[Key, int], program: Program, costs: _Costs) -> None:
         self.listing, self.links, self.rows = listing, links, rows
-        self._program, self._costs = program, costs
+        self.program, self._costs = program, costs
 
     def credit(self, found: Mapping[Key, list[int]], rule: str) -> None:
         """Link instructions to the equations that they have turned out to be, whatever their names say."""
@@ -72,6 +72,10 @@ class Fused:
                 self.listing.guesses.pop(row, None)
             row = self.rows[at]
             self.listing.notes[row] = " · ".join(filter(None, [self.listing.notes.get(row, ""), rule]))
+
+    def flops_at(self, at: Key) -> int:
+        """Count the arithmetic operations of an instruction."""
+        return self._costs.flops(at[0], self.links.data.at[at])
 
     @property
     def linked(self) -> Linked:
@@ -89,7 +93,7 @@ class Fused:
             by_line.Kernel(
                 self.rows[at], self.links.exact[at], self._costs.moved(name, each), in_loop, self._costs.untold(each)
             )
-            for name, each, in_loop in by_line.launched(self._program)
+            for name, each, in_loop in by_line.launched(self.program)
             if not by_line.is_copy(each)
             for at in [(name, each.name)]
         ]
@@ -99,7 +103,7 @@ class Fused:
         """Asynchronous copies; each reads its bytes once, and writes them once."""
         return [
             by_line.Kernel(self.rows[at], self.links.exact[at], 2 * bytes_of(each.type), in_loop, False)
-            for name, each, in_loop in by_line.launched(self._program)
+            for name, each, in_loop in by_line.launched(self.program)
             if by_line.is_copy(each)
             for at in [(name, each.name)]
         ]

@@ -151,8 +151,8 @@ def _in_short(rows: Sequence[Function]) -> str:
     calls, misses = sum(len(each.calls) for each in rows), sum(len(each.misses) for each in rows)
     spent, ran = (sum(each.seconds(*stages) for each in rows) for stages in (STAGES[:3], STAGES[3:]))
     return (
-        f"{_count(len(rows), 'jitted function')}, {_count(calls, 'call')}, of which {misses} missed the cache: {_time(spent)} for "
-        f"tracing, lowering and compiling, {_time(ran)} for all else."
+        f"{_count(len(rows), 'jitted function')}, {_count(calls, 'call')}, {misses} of them missed the cache: {_time(spent)} for "
+        f"tracing, lowering and compiling, {_time(ran)} for running."
     )
 
 
@@ -206,8 +206,18 @@ def _misses(rows: Sequence[tuple[Function, str | None, str]]) -> str:
         f'<tr><td class="number">{place}</td><td class="name">{_to_call(name, address, entry["number"])}</td>'
         f"{_place(call.at)}"
         f'<td class="number">{_time(sum(took for stage, took in call.stages if stage != "run"))}</td>'
-        f'<td class="said">{escape(chr(10).join(entry["sentences"]))}</td></tr>'
+        f'<td class="said">{_said(entry["sentences"])}</td></tr>'
         for place, (call, name, address, entry) in enumerate(sorted(found, key=lambda each: each[0].start), 1)
+    )
+
+
+def _said(sentences: Sequence[str]) -> str:
+    """Return lines whose indentation holds where they wrap, too."""
+    lines = [line for each in sentences for line in each.split("\n")]
+    depths = [len(line) - len(line.lstrip()) for line in lines]
+    return "".join(
+        f'<div style="margin-left:{depth}ch">{escape(line.lstrip())}</div>'
+        for line, depth in zip(lines, depths, strict=True)
     )
 
 

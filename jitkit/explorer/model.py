@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..targets import Target
-from . import again, by_line, fates, hlo, machine, passes, rounding, source, stablehlo
+from . import again, apart, by_line, fates, hlo, machine, passes, rounding, source, stablehlo
 from . import equations as numbering
 from .equation import Place
 from .listing import Listing
@@ -129,6 +129,7 @@ def _target(
         "fates": fates.fates(subject.equations, wrote, read, inside),
         "rounded": rounding.rounded(subject.equations, read),
         "again": again.computed_again(read.links, wrote, inside),
+        "apart": apart.apart(read, target.platform),
         "by_line": by_line.table(
             read.kernels,
             read.flops,

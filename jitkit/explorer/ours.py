@@ -14,7 +14,7 @@ from ..base import config, traceback_util
 from ..base.source_info import SourceInfo, scopes_of
 from ..compiler.program import lower_program
 from ..interpreters.partial_eval import DynamicJaxprTrace
-from ..jaxpr import Jaxpr, JaxprEqn, Literal
+from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from ..jaxpr.printer import JaxprPpSettings, pp_toplevel_jaxpr
 from ..loops.source import write as write_c
 from ..pjit.function import is_jitted
@@ -92,10 +92,7 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     program, name = traced._program, traced.fun_name
     marked, found = equations.numbered(program.jaxpr, _OurDialect())
     program = program._replace(jaxpr=marked)
-    names = marked.debug_info.safe_arg_names(len(marked.invars))
-    arguments = [
-        argument(n or f"argument {i}", v.aval) for i, (n, v) in enumerate(zip(names, marked.invars, strict=True))
-    ]
+    arguments = _arguments(marked.debug_info, marked.invars)
 
     def stablehlo(platform: str) -> str:
         module, _ = lower_program(program, platform)
@@ -115,6 +112,11 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     return Subject("jitkit", name, plain, arguments, found, listing, stablehlo, shown, constants, c=c)
 
 
+def _arguments(debug_info: DebugInfo, invars: Sequence[Var]) -> list[str]:
+    names = debug_info.safe_arg_names(len(invars))
+    return [argument(n or f"argument {i}", v.aval) for i, (n, v) in enumerate(zip(names, invars, strict=True))]
+
+
 def _failed(function: Callable[..., Any], name: str, error: BaseException) -> Subject:
     """Return the equations of the outermost trace that was being written when the error was raised."""
     trace: DynamicJaxprTrace | None = None
@@ -130,9 +132,11 @@ def _failed(function: Callable[..., Any], name: str, error: BaseException) -> Su
         link = link.tb_next
     numbered: list[Equation] = []
     listing = Listing("jaxpr")
+    arguments: list[str] = []
     if trace is not None:
+        arguments = _arguments(trace.debug_info, trace.invars)
         partial = Jaxpr(trace.consts, trace.invars, [], trace.eqns)
         marked, numbered = equations.numbered(partial, _OurDialect())
         listing = cut_short(jaxpr_listing(marked), numbered)
     failure = Failure("tracing", type(error).__name__, str(error), place)
-    return Subject("jitkit", name, function, [], numbered, listing, None, None, [], failure)
+    return Subject("jitkit", name, function, arguments, numbered, listing, None, None, [], failure)

@@ -158,12 +158,16 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
         text: str = lowered.as_text(debug_info=True)
         return text
 
-    names = getattr(closed.jaxpr.debug_info, "arg_names", None) or ()
-    if len(names) != len(closed.in_avals):
-        names = [f"argument {i}" for i in range(len(closed.in_avals))]
-    arguments = [argument(n, aval) for n, aval in zip(names, closed.in_avals, strict=True)]
+    arguments = _arguments(closed.jaxpr.debug_info, closed.in_avals)
     constants = [aval.str_short() for aval in (var.aval for var in closed.jaxpr.constvars)]
     return Subject("jax", name, plain, arguments, found, jaxpr_listing(closed.jaxpr), stablehlo, stablehlo, constants)
+
+
+def _arguments(debug_info: Any, avals: Sequence[Any]) -> list[str]:
+    names = getattr(debug_info, "arg_names", None) or ()
+    if len(names) != len(avals):
+        names = [f"argument {i}" for i in range(len(avals))]
+    return [argument(n, aval) for n, aval in zip(names, avals, strict=True)]
 
 
 def _hashable(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -203,11 +207,13 @@ def _failed(core: Any, function: Callable[..., Any], name: str, error: BaseExcep
         link = link.tb_next
     numbered: list[Equation] = []
     listing = Listing("jaxpr")
+    arguments: list[str] = []
     if hasattr(frame, "get_eqns"):  # no public name of JAX's: where a release has another one, the error is shown alone
+        arguments = _arguments(frame.debug_info, [var.aval for var in frame.invars])
         partial = core.Jaxpr(
             [], list(frame.invars), [], frame.get_eqns(), debug_info=frame.debug_info._replace(result_paths=())
         )
         marked, numbered = equations.numbered(partial, _JaxDialect(core))
         listing = cut_short(jaxpr_listing(marked), numbered)
     failure = Failure("tracing", type(error).__name__, str(error), place)
-    return Subject("jax", name, function, [], numbered, listing, None, None, [], failure)
+    return Subject("jax", name, function, arguments, numbered, listing, None, None, [], failure)

@@ -66,7 +66,15 @@ export function compared(targets) {
   return { same, differing };
 }
 
-// Below the instructions of a target: what is not among them as it was written, a list a kind.
+// Why two kernels, one of which reads what the other writes, are not one: by kind, in words for several of them.
+export const APART = {
+  loop: "with a loop", branch: "with a branch", routine: "with a call of a routine", library: "with a kernel of a library",
+  whole: "with one that needs all of an array, such as a sort", product: "with a product", spread: "since each element would be computed several times",
+  "several readers": "since each reader would compute it", "": "by XLA's own choice",
+};
+export const NOT_FUSED = "Not fused";
+
+// Below the instructions of a target: what is not among them as it was written, a list a kind; and which kernels are not one.
 export function listFates(target) {
   const { listing } = target;
   const add = (line, numbers, kind, indent, note, guesses) => {
@@ -86,5 +94,11 @@ export function listFates(target) {
       const { primitive, results } = model.equations[number];
       add(`  ${primitive} ${results}`, sure ? [number] : [], ["removed", "dropped"].includes(kind) ? "gone" : "fate", 2, `${why}${sure ? "" : "; a guess"}`, sure ? [] : [number]);
     }
+  }
+  if (!target.apart?.length) return;
+  const kernel = (row) => listing.lines[row].trim().replace(/^ROOT /, "").split(" = ")[0];
+  add(`${NOT_FUSED}: ${target.apart.length} pairs of kernels`, [], "head", 0, "the second reads what the first has written", []);
+  for (const { first, second, why } of target.apart) {
+    add(`  ${kernel(first)} → ${kernel(second)}`, [...new Set([first, second].flatMap((row) => listing.equations[row]))], "apart", 2, why, []);
   }
 }

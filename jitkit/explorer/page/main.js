@@ -5,7 +5,7 @@ import { Pane } from "./pane.js";
 import { Calls } from "./calls.js";
 import { fateName, listFates } from "./fates.js";
 import { Lines, amount, quantities, said } from "./lines.js";
-import { count, hint, story } from "./story.js";
+import { neighboursSaid, count, hint, story } from "./story.js";
 import { Search } from "./search.js";
 import { summary } from "./summary.js";
 
@@ -210,7 +210,10 @@ function refresh(scroll = false) {
   }
   cancelAnimationFrame(asked);
   asked = requestAnimationFrame(() => {
-    document.getElementById("story").replaceChildren(numbers.length ? story(numbers, panes, go, guess) : hint());
+    const at = hovered || pinned;
+    const target = { hlo: targetNamed(state.target), beside: targetNamed(state.beside) }[at?.pane.id];
+    const apart = target && !target.error ? neighboursSaid(target, at.pane.listing, at.row) : [];
+    document.getElementById("story").replaceChildren(...apart, numbers.length ? story(numbers, panes, go, guess) : hint());
   });
 }
 
@@ -238,11 +241,11 @@ const to = {
     open("calls");
     calls.choose(number);
   },
-  fate(name, kind) {
+  fate(name, title) {
     choose("target", name);
     open("hlo");
     const { listing } = panes.hlo;
-    const row = listing.lines.findIndex((line, i) => listing.kinds[i] === "head" && line.startsWith(`${fateName(kind)}:`));
+    const row = listing.lines.findIndex((line, i) => listing.kinds[i] === "head" && line.startsWith(`${title}:`));
     if (row < 0) return;
     panes.hlo.cursor = row;
     panes.hlo.reveal(row, true);
@@ -298,13 +301,14 @@ function drawTop() {
   const nav = element("nav", { "aria-label": "What is shown" });
   for (const [name, title] of BUTTONS) {
     const able = model.targets.filter((target) => !target.error).length;
-    if ((name === "beside" && able < 2) || (name === "lines" && !able)) continue;
+    if ((name === "beside" && able < 2) || (name === "lines" && !able) || (failed && isEmpty(name))) continue;
     nav.append(element("button", { type: "button", "data-pane": name, onclick: () => toggle(name) }, title));
   }
   nav.append(search.root);
   nav.append(element("span", { class: "made" }, `${model.library === "jax" ? "a function of JAX's" : "a function of jitkit's"} · ${model.made_with}`));
   const notes = [...model.notes, ...model.python.sentences];
-  top.append(element("h1", {}, model.function), element("span", { class: "signature", tabindex: "0", role: "note", "aria-label": "signature" }, model.signature.slice(model.function.length)));
+  const signature = failed && model.signature === `${model.function}()` ? "" : model.signature.slice(model.function.length);
+  top.append(element("h1", {}, model.function), element("span", { class: "signature", tabindex: "0", role: "note", "aria-label": "signature" }, signature));
   if (ofCall) top.append(element("span", { class: "of-call", title: "All panes but Calls show this program, whichever call is chosen there." }, `shown: ${ofCall}`));
   if (failed) {
     top.append(element("div", { class: "failure", role: "alert" }, element("strong", {}, `${model.failure.type} while ${model.failure.stage}. `), `${model.equations.length} equation${model.equations.length === 1 ? " was" : "s were"} written before it.`, element("pre", { tabindex: "0" }, model.failure.text)));
@@ -383,7 +387,10 @@ function remember(step = false) {
   try { history[step && !same ? "pushState" : "replaceState"](null, "", address); } catch { /* a frame without an address */ }
 }
 
+const isEmpty = (name) => (name === "calls" ? !model.calls?.entries?.length : !panes[name]?.listing.lines.length);
+
 function usual() {
+  if (failed && !narrow.matches) return ["python", "jaxpr"].filter((name) => name === "python" || !isEmpty(name));
   if (narrow.matches) return [model.calls?.entries?.length ? "calls" : "python"];
   return model.calls?.entries?.length ? ["python", "hlo", "calls"] : ["python", "jaxpr", "stablehlo", "hlo"];
 }

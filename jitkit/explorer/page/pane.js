@@ -168,7 +168,7 @@ export class Pane {
     let place = made.children[4];
     if (!note && place) place.remove();
     else if (note && !place) made.append((place = element("span", { class: "note" })));
-    if (note && place.textContent !== note) place.textContent = note;
+    if (note && place.textContent !== note) place.textContent = place.title = note;
   }
 
   noteOf(row, guessed) {

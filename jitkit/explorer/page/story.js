@@ -40,6 +40,15 @@ export function story(numbers, panes, go, isGuess) {
   return chain;
 }
 
+// Why a kernel and its neighbours are not one, where it is a kernel.
+export function neighboursSaid(target, listing, row) {
+  const box = listing.boxes[row];
+  const name = (at) => listing.lines[at].trim().replace(/^ROOT /, "").split(" = ")[0];
+  const own = (target?.apart || []).filter(({ first, second }) => first === box || second === box);
+  const said = own.map(({ first, second, rule, why }) => (rule ? why : `with ${name(first === box ? second : first)}, ${why}`));
+  return said.length ? [element("p", { class: "apart" }, `Not fused with its neighbours: ${few([...new Set(said)], 3, "; ")}.`)] : [];
+}
+
 // The instructions of a target that equations are linked to: of those in a fusion, the fusion.
 function linkedTo({ listing }, numbers) {
   const rows = rowsOf(listing, numbers).filter((row) => !listing.kinds[row]);

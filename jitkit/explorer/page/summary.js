@@ -2,7 +2,7 @@
 import { element } from "./paint.js";
 import { changes } from "./calls.js";
 import { model } from "./data.js";
-import { FATES, compared, fateName, named, ofFate } from "./fates.js";
+import { APART, FATES, NOT_FUSED, compared, fateName, named, ofFate } from "./fates.js";
 import { amount, compiledTargets, differing, kernelsOf, moved } from "./lines.js";
 import { count, few } from "./story.js";
 
@@ -10,10 +10,10 @@ const MOST_LINES = 8;
 const MOST_MISSES = 4;
 const MOST_REASONS = 3;
 
-// `to` has call(number), fate(target, kind), lines() and beside(one, other, row).
+// `to` has call(number), fate(target, the title of a list), lines() and beside(one, other, row).
 export function summary(to) {
   const link = (text, onclick) => element("button", { type: "button", onclick }, text);
-  const items = [...callsSaid(to, link), ...dearestSaid(to, link), ...againSaid(), ...fatesSaid(to, link), ...differencesSaid(to, link), ...otherFatesSaid()];
+  const items = [...callsSaid(to, link), ...dearestSaid(to, link), ...againSaid(), ...apartSaid(to, link), ...fatesSaid(to, link), ...differencesSaid(to, link), ...otherFatesSaid()];
   if (!items.length) return null;
   return element("details", { class: "summary", open: !matchMedia("(max-width: 899px)").matches },
     element("summary", {}, "In short", model.calls?.shown ? element("span", {}, `: the calls of the run, then the program of call #${model.calls.shown}`) : null), element("ul", {}, ...items.map((parts) => element("li", {}, ...parts))));
@@ -66,6 +66,16 @@ function againSaid() {
   return said.length ? [[element("b", {}, "Computed in several kernels"), ", rather than written to memory once: ", `${said.join("; ")}.`]] : [];
 }
 
+// Which kernels read one another and are not one, and why, on each target.
+function apartSaid(to, link) {
+  const able = compiledTargets.filter(({ apart }) => apart?.length);
+  const said = able.slice(0, MOST_LINES).map(({ name, apart }) => {
+    const parts = Object.entries(APART).map(([rule, words]) => [apart.filter((each) => each.rule === rule).length, words]).filter(([number]) => number);
+    return `on ${name}, ${count(apart.length, "pair")} of kernels, where the second reads the first: ${parts.map(([number, words]) => `${number} ${words}`).join(", ")}`;
+  });
+  return said.length ? [[link(NOT_FUSED, () => to.fate(able[0].name, NOT_FUSED)), `: ${said.join(". ")}.`]] : [];
+}
+
 // What became of equations in the same way on all targets.
 function fatesSaid(to, link) {
   if (!compiledTargets.length) return [];
@@ -78,7 +88,7 @@ function fatesSaid(to, link) {
     const first = compiledTargets.find((target) => ofFate(target, fate).length);
     const total = reasons.reduce((sum, [, numbers]) => sum + numbers.length, 0);
     const parts = reasons.map(([why, numbers]) => named(numbers) + (why ? `: ${why}` : ""));
-    said.push([link(title, () => to.fate(first.name, fate)), `${everywhere}, ${count(total, "equation")} of ${model.equations.length}: ${parts.join("; ")}.`]);
+    said.push([link(title, () => to.fate(first.name, title)), `${everywhere}, ${count(total, "equation")} of ${model.equations.length}: ${parts.join("; ")}.`]);
   }
   return said;
 }

@@ -1,0 +1,256 @@
+"""optimised HLO + its kernels -> for two kernels of which one reads the other: why they are not one
+
+XLA's decisions leave no trace in the program. But for some neighbours the program itself says why they cannot be one
+kernel, or what one kernel would cost:
+
+- *loop*, *branch*: one of them is a `while` or a `conditional`, which runs kernels and is none.
+- *routine*, *library*: one of them is code that XLA only calls.
+- *whole*: one of them has no result, or cannot begin, before all of an array is there: a sort, a scatter.
+- *product*: a product reads each element of its operand several times. XLA for CPUs puts nothing behind a product.
+- *spread*: the second spreads the first's result: in one loop, each element would be computed several times.
+- *several readers*: the first's result would be computed in each kernel that reads it. Only CPUs have kernels of one
+  result alone.
+
+The last two hold where the first computes something dear: XLA computes only cheap operations several times. Of other
+neighbours it is XLA's own choice, and this says no more.
+
+JAX: jax/_src/stages.py:Compiled.as_text
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..targets.hlo import Instruction, called
+from . import by_line
+from .hlo import Fused, elements_of
+from .links import Key
+
+_MOVES = frozenset({"bitcast", "copy", "copy-done", "copy-start", "async-done", "opt-barrier", "reshape"})
+_WALKED = frozenset({"call", "async-start"})
+_RUN_OTHERS = {"while": ("loop", "a loop"), "conditional": ("branch", "a branch")}
+_PRODUCTS = frozenset({"dot", "convolution"})
+_WHOLE = {
+    "sort": "a sort", "fft": "a Fourier transform", "cholesky": "a Cholesky factorisation", "scatter": "a scatter",
+    "triangular-solve": "a triangular solve", "all-reduce": "a sum over devices", "all-gather": "a gathering of all devices",
+}  # fmt: skip
+# what XLA counts as expensive, and does not compute twice to save a kernel
+_DEAR = frozenset({
+    "exponential", "exponential-minus-one", "log", "log-plus-one", "power", "sine", "cosine", "tan", "tanh", "atan2", "sqrt", "rsqrt",
+    "cbrt", "erf", "logistic", "divide", "remainder", "reduce", "reduce-window", "dot", "convolution", "sort", "scatter",
+    "map", "rng-bit-generator",
+})  # fmt: skip
+_LIBRARIES = {"__ynn_fusion": "YNNPACK", "__onednn_fusion": "oneDNN", "__cudnn$fusion": "cuDNN"}
+_LIBRARY = re.compile(r'"kind":"(__[\w$]+)"')
+_ROUTINE = re.compile(r'custom_call_target="([^"]*)"')
+_KIND = re.compile(r"\bkind=k(\w+)")
+_INDEX = re.compile(r"\bindex=(\d+)")
+
+
+class Reason(NamedTuple):
+    """Why two kernels are not one: a word for the kind (empty where it is XLA's choice), and a sentence."""
+
+    rule: str
+    why: str
+
+
+def apart(left: Fused, platform: str) -> list[dict[str, Any]]:
+    """Return `{"first", "second", "rule", "why", "sure"}` for each kernel that reads what another one has written; the
+    kernels are given by their rows.
+    """
+    finder = _Neighbours(left, platform)
+    return [
+        {
+            "first": left.rows[first],
+            "second": left.rows[second],
+            "rule": reason.rule,
+            "why": reason.why,
+            "sure": bool(reason.rule),
+        }
+        for first, second, reason in finder.found()
+    ]
+
+
+class _Neighbours:
+    """Finds the pairs of kernels, one of which reads what the other has written."""
+
+    def __init__(self, left: Fused, platform: str) -> None:
+        program = left.program
+        self._left, self._program, self._data, self._platform = left, program, left.links.data, platform
+        kernels = [(name, each.name) for name, each, _ in by_line.launched(program) if not by_line.is_copy(each)]
+        runs = [at for at, each in self._data.at.items() if each.opcode in _RUN_OTHERS]
+        self._kernels = dict.fromkeys(at for at in (*kernels, *runs) if self._data.at[at].opcode != "copy")
+        self._roots = {
+            name: (name, each.name) for name, body in program.computations.items() for each in body if each.is_root
+        }
+        self._pairs = list(dict.fromkeys(self._neighbours()))
+        self._readers: dict[Key, set[Key]] = {}
+        for first, second in self._pairs:
+            self._readers.setdefault(first, set()).add(second)
+
+    def found(self) -> Iterator[tuple[Key, Key, Reason]]:
+        """Yield each pair with its reason, in the order of the second."""
+        for first, second in self._pairs:
+            yield first, second, self._reason(first, second)
+
+    def _neighbours(self) -> Iterator[tuple[Key, Key]]:
+        for second in self._kernels:
+            for operand in self._data.operands[second]:
+                yield from ((first, second) for first in self._makers(operand) if first in self._kernels)
+
+    def _makers(self, at: Key) -> Iterator[Key]:
+        """Yield the kernels that write a value: of a tuple, those of its elements."""
+        element: int | None = None
+        while at in self._data.at:
+            instruction, operands = self._data.at[at], self._data.operands[at]
+            if instruction.opcode == "tuple":
+                if element is None or element >= len(operands):
+                    for each in operands:
+                        yield from self._makers(each)
+                    return
+                at, element = operands[element], None
+            elif instruction.opcode in _MOVES:
+                at = operands[0]
+            elif instruction.opcode == "get-tuple-element":
+                index = _INDEX.search(instruction.rest)
+                at, element = operands[0], int(index[1]) if index else None
+            elif instruction.opcode in _WALKED and called(instruction):
+                at = self._roots.get(called(instruction)[0], ("", ""))
+            elif instruction.opcode == "parameter" and at[0] != self._program.entry:
+                callers = self._data.callers.get(at[0], [])
+                number = int(instruction.rest.partition(")")[0])
+                if len(callers) != 1 or self._data.at[callers[0]].opcode not in _WALKED:
+                    return
+                at = self._data.operands[callers[0]][number]
+            else:
+                yield at
+                return
+
+    def _operand(self, first: Key, second: Key) -> Key:
+        """Return the operand of a kernel that another one has written."""
+        return next(each for each in self._data.operands[second] if first in self._makers(each))
+
+    def _body(self, at: Key) -> list[Instruction]:
+        """Return the instructions of a kernel."""
+        instruction = self._data.at[at]
+        if instruction.opcode != "fusion":
+            return [instruction]
+        return [each for name in called(instruction) for each in self._program.computations.get(name, ())]
+
+    def _reason(self, first: Key, second: Key) -> Reason:
+        rules = (self._by_what_they_are, self._by_products, self._by_what_it_would_cost)
+        found = (rule(first, second) for rule in rules)
+        return next(filter(None, found), Reason("", "XLA's own choice: the program does not show why"))
+
+    # --- what they are ---
+
+    def _by_what_they_are(self, first: Key, second: Key) -> Reason | None:
+        opcodes = [self._data.at[at].opcode for at in (first, second)]
+        for at, opcode in zip((first, second), opcodes, strict=True):
+            if opcode in _RUN_OTHERS:
+                rule, words = _RUN_OTHERS[opcode]
+                when = (
+                    "its results are there when it has ended"
+                    if at == first
+                    else "it begins when its operands are there"
+                )
+                return Reason(rule, f"{at[1]} is {words}, which runs kernels of its own; {when}")
+        for at, opcode in zip((first, second), opcodes, strict=True):
+            if opcode == "custom-call":
+                target = _ROUTINE.search(self._data.at[at].rest)
+                return Reason(
+                    "routine",
+                    f"{at[1]} calls {target[1] if target else 'a routine'}, a routine whose code XLA does not write",
+                )
+        libraries = [self._library(at) for at in (first, second)]
+        if libraries[0] != libraries[1]:
+            at, name = next((at, name) for at, name in zip((first, second), libraries, strict=True) if name)
+            other = second if at == first else first
+            return Reason("library", f"{at[1]} is run by {name}, a library, and {other[1]} is not")
+        for at in (first, second):
+            for each in self._body(at):
+                if each.opcode not in _WHOLE or (at == first and not self._is_result(at, each)):
+                    continue
+                if at == first:
+                    return Reason("whole", f"{at[1]} is {_WHOLE[each.opcode]}, which has no result before its end")
+                if each.opcode != "scatter":
+                    return Reason(
+                        "whole", f"{at[1]} is {_WHOLE[each.opcode]}, which needs its whole operand before it begins"
+                    )
+                if self._reads(second, each, first):
+                    return Reason("whole", f"{at[1]} is a scatter, which changes the array of {first[1]} where it is")
+        return None
+
+    def _is_result(self, at: Key, each: Instruction) -> bool:
+        return each.is_root or self._data.at[at].opcode != "fusion"
+
+    def _reads(self, second: Key, each: Instruction, first: Key) -> bool:
+        """Whether the first operand of an instruction of a kernel is what another kernel has written."""
+        if self._data.at[second].opcode != "fusion":
+            return first in self._makers(self._data.operands[second][0])
+        at = self._data.operands[called(self._data.at[second])[0], each.name][0]
+        return self._is_read(second, at, first)
+
+    def _is_read(self, second: Key, at: Key, first: Key) -> bool:
+        """Whether a value of a fusion is a parameter that another kernel has written."""
+        while self._data.at[at].opcode in _MOVES:
+            at = self._data.operands[at][0]
+        if self._data.at[at].opcode != "parameter":
+            return False
+        number = int(self._data.at[at].rest.partition(")")[0])
+        return first in self._makers(self._data.operands[second][number])
+
+    def _library(self, at: Key) -> str:
+        found = _LIBRARY.search(self._data.at[at].rest) if self._data.at[at].opcode == "fusion" else None
+        return _LIBRARIES.get(found[1], "") if found else ""
+
+    def _by_products(self, first: Key, second: Key) -> Reason | None:
+        reader, maker = self._data.at[second], self._data.at[first]
+        if reader.opcode in _PRODUCTS:
+            read = elements_of(self._data.at[self._operand(first, second)].type)
+            times = self._left.flops_at(second) // 2 // max(read, 1)
+            if times > 1:
+                return Reason(
+                    "product", f"{second[1]} is a product, which reads each element of {first[1]} {times} times"
+                )
+        if maker.opcode in _PRODUCTS and self._platform == "cpu":
+            return Reason("product", f"{first[1]} is a product, into which XLA for CPUs puts no other operation")
+        return None
+
+    # --- what one kernel would cost ---
+
+    def _by_what_it_would_cost(self, first: Key, second: Key) -> Reason | None:
+        dear = next((each.opcode for each in self._body(first) if each.opcode in _DEAR), None)
+        kind = _KIND.search(self._data.at[second].rest) if self._data.at[second].opcode == "fusion" else None
+        if dear is None or self._platform == "tpu" or (kind and kind[1] not in ("Loop", "Input")):
+            return None
+        times = self._times(first, second)
+        if times > 1:
+            return Reason(
+                "spread",
+                f"{second[1]} reads each element of {first[1]} {times} times: in one kernel its {dear} would be computed as often",
+            )
+        readers = len(self._readers[first])
+        if readers > 1 and self._platform == "cpu":
+            return Reason(
+                "several readers", f"{readers} kernels read {first[1]}: its {dear} would be computed in each of them"
+            )
+        return None
+
+    def _times(self, first: Key, second: Key) -> int:
+        """Return how often a kernel reads each element of another one, if it spreads them."""
+        reader = self._data.at[second]
+        if reader.opcode == "broadcast":
+            return elements_of(reader.type) // max(elements_of(self._data.at[self._data.operands[second][0]].type), 1)
+        if reader.opcode != "fusion" or not called(reader):
+            return 1
+        inside, most = called(reader)[0], 1
+        for each in self._program.computations.get(inside, ()):
+            if each.opcode == "broadcast":
+                [at] = self._data.operands[inside, each.name]
+                if self._is_read(second, at, first):
+                    size = elements_of(self._data.at[at].type)
+                    most = max(most, elements_of(each.type) // max(size, 1))
+        return most

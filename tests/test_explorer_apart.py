@@ -1,0 +1,132 @@
+"""Why two kernels are not one: the Explorer's reasons, each beside the same program without what the reason names, which is one kernel."""
+
+from __future__ import annotations
+
+import jax
+import pytest
+
+import jitkit
+import jitkit.numpy as jnp
+from jitkit import lax
+from jitkit.explorer import apart, hlo
+
+
+def spec(*shape, dtype="float32"):
+    return jitkit.ShapeDtypeStruct(shape, dtype)
+
+
+def pairs(function, *args):
+    """The kernels that read one another on this CPU: opcode of the first, of the second, rule, and sentence."""
+    [cpu] = jitkit.explore(function, *args, targets=["cpu"]).data["targets"]
+
+    def opcode(row):
+        return cpu["hlo"]["lines"][row].partition("(")[0].split()[-1]
+
+    return [(opcode(each["first"]), opcode(each["second"]), each["rule"], each["why"]) for each in cpu["apart"]]
+
+
+def read_twice(x):
+    t = jnp.tanh(x)
+    return t * 2, jnp.flip(t, 0) + 1
+
+
+X, ROW = spec(64, 64), spec(64)
+WHOLE = spec(64, 64, dtype="int32")
+
+# By rule: a program of several kernels; and the same without what the rule names, which is one kernel.
+PROGRAMS = {
+    "several readers": (read_twice, lambda x: jnp.flip(jnp.tanh(x), 0) + 1, [X]),
+    "spread": (lambda x, v: jnp.exp(v) * x, lambda x, v: jnp.exp(x) * v, [X, ROW]),
+    "whole": (lambda x: jnp.sort(x * 2) + 1, lambda x: jnp.flip(x * 2) + 1, [ROW]),
+    "product": (lambda x, y: (x * 2) @ y * 3, lambda x, y: (x * 2) * y * 3, [WHOLE, WHOLE]),
+    "loop": (
+        lambda x, n: lax.fori_loop(0, n, lambda i, c: c * 2, x * 3) + 1,
+        lambda x, n: lax.fori_loop(0, 1, lambda i, c: c * 2, x * 3) + 1,
+        [ROW, spec(dtype="int32")],
+    ),
+    "branch": (
+        lambda x, p: lax.cond(p, lambda x: jnp.sort(x), lambda x: -jnp.sort(-x), x * 3) + 1,
+        lambda x, p: jnp.where(p, x, -x) + 1,
+        [ROW, spec(dtype="bool")],
+    ),
+    "routine": (lambda x: jnp.linalg.cholesky(x * 3) + 1, lambda x: jnp.tril(x * 3) + 1, [X]),
+}
+
+
+@pytest.mark.parametrize("rule", PROGRAMS)
+def test_two_kernels_are_not_one_for_the_reason_that_is_told_and_are_one_without_it(rule):
+    function, without, args = PROGRAMS[rule]
+    assert rule in {told for _, _, told, _ in pairs(function, *args)}
+    assert pairs(without, *args) == []
+
+
+LIBRARY = """HloModule f
+
+%sums (p: f32[8,8]) -> f32[8] {
+  %p = f32[8,8]{1,0} parameter(0)
+  %zero = f32[] constant(0)
+  ROOT %sum = f32[8]{0} reduce(%p, %zero), dimensions={1}, to_apply=%add
+}
+
+%spread (p.1: f32[8,8], p.2: f32[8]) -> f32[8,8] {
+  %p.1 = f32[8,8]{1,0} parameter(0)
+  %p.2 = f32[8]{0} parameter(1)
+  %b = f32[8,8]{1,0} broadcast(%p.2), dimensions={0}
+  ROOT %d = f32[8,8]{1,0} divide(%p.1, %b)
+}
+
+ENTRY %main (x: f32[8,8]) -> f32[8,8] {
+  %x = f32[8,8]{1,0} parameter(0)
+  %total = f32[8]{0} fusion(%x), kind=kCustom, calls=%sums, backend_config={"fusion_config":{"kind":"__ynn_fusion"}}
+  ROOT %share = f32[8,8]{1,0} fusion(%x, %total), kind=kLoop, calls=%spread
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "platform", "rule"),
+    [
+        ("", "", "cpu", "library"),
+        ('"__ynn_fusion"', '"other"', "cpu", "spread"),  # the sum would be computed for each of eight columns
+        ('"__ynn_fusion"', '"other"', "gpu", "spread"),
+        ('"__ynn_fusion"', '"other"', "tpu", ""),  # how a TPU's kernel spreads a value is not known here
+        ("broadcast(%p.2), dimensions={0}", "broadcast(%p.1), dimensions={0,1}", "cpu", "library"),
+        ("kind=kLoop", "kind=kCustom", "gpu", "library"),
+    ],
+)
+def test_a_kernel_of_a_library_is_told_from_one_of_xla_s(old, new, platform, rule):
+    [found] = apart.apart(hlo.read(LIBRARY.replace(old, new) if old else LIBRARY), platform)
+    assert found["rule"] == rule
+    assert found["sure"] == bool(rule)
+    assert (found["why"] == "total is run by YNNPACK, a library, and share is not") == (rule == "library")
+
+
+def test_the_figures_in_a_reason_are_those_of_the_program():
+    [(_, _, rule, why)] = pairs(lambda x, v: jnp.exp(v) * x, spec(50, 64), ROW)
+    assert (rule, "50 times" in why) == ("spread", True)
+    found = pairs(lambda x, y: (x * 2) @ y, spec(8, 16, dtype="int32"), spec(16, 32, dtype="int32"))
+    [why] = [why for _, second, rule, why in found if second == "dot" and rule == "product"]
+    assert "32 times" in why
+
+
+def test_where_the_program_does_not_show_why_it_is_xla_s_own_choice():
+    [cpu] = jitkit.explore(lambda x: jnp.cumsum(x * 2) + 1, spec(64, dtype="int32"), targets=["cpu"]).data["targets"]
+    own = [each for each in cpu["apart"] if not each["rule"]]
+    assert own
+    assert {(each["why"], each["sure"]) for each in own} == {("XLA's own choice: the program does not show why", False)}
+
+
+def test_a_scatter_changes_its_array_where_it_is_and_has_no_result_before_its_end():
+    found = pairs(lambda x, i: jnp.sin(x).at[i].add(1.0) * 2, ROW, spec(10, dtype="int32"))
+    said = [why for _, _, rule, why in found if rule == "whole"]
+    assert len(said) == 2
+    assert "where it is" in said[0] or "where it is" in said[1]
+
+
+def test_what_reads_the_same_and_not_one_another_is_no_pair():
+    assert pairs(lambda x: (jnp.sin(x) + 1, jnp.cos(x) * 2), X) == []
+
+
+def test_jax_s_programs_have_reasons_too():
+    function = jax.jit(lambda x: jax.numpy.sort(x * 2) + 1)
+    assert {rule for _, _, rule, _ in pairs(function, jax.ShapeDtypeStruct((64,), "float32"))} == {"whole"}
