@@ -520,7 +520,7 @@ def test_the_summary_cuts_no_line_in_half(opened, file, width):
     page = opened(file, width=width)
     page.evaluate("document.querySelector('.summary').open = true")
     scrolls = set()
-    for height in range(120, 1000, 55):
+    for height in range(120, 1400, 80):
         page.set_viewport_size({"width": width, "height": height})
         settle(page)
         hidden, halves = page.evaluate("""() => {
@@ -704,9 +704,32 @@ def test_a_function_that_failed_shows_where_and_how_far(opened, tmp_path):
     assert small.is_visible(".failure")
     page = opened(path)
     assert "TracerBoolConversionError" in page.inner_text(".failure")
+    assert page.evaluate("(box => box.scrollHeight <= box.clientHeight)(document.querySelector('.failure pre'))")
+    assert page.inner_text(".signature") == "(x: float32[3])"
+    buttons = page.eval_on_selector_all("nav [data-pane]", "all => all.map(each => each.dataset.pane)")
+    assert buttons == ["python", "jaxpr"]  # the others have nothing
     assert "if y.sum() > 0" in page.inner_text("#pane-python .row.error")
     assert "sin" in page.inner_text("#pane-jaxpr")
-    assert "did not come as far" in page.inner_text("#pane-stablehlo")
+    assert not page.is_visible("#pane-stablehlo")
+
+
+def test_what_a_kernel_costs_is_in_view_and_why_it_is_alone_is_said(opened, data, tmp_path):
+    path = tmp_path / "loop.html"
+    path.write_text(bundle.page(data), encoding="utf-8")
+    page = opened(path, "#show=python,jaxpr,hlo", width=1200)
+    [cpu, *_] = data["targets"]
+    pair = next(each for each in cpu["apart"] if each["rule"] == "loop")
+    assert "Not fused" in page.inner_text(".summary")
+    page.click(f"#hlo-{pair['second']} .mark")
+    assert pair["why"] in page.inner_text("#story")
+    notes = page.eval_on_selector_all(
+        "#pane-hlo .row.box .note",
+        "all => all.map(each => each.getBoundingClientRect().right - each.closest('.scroll').getBoundingClientRect().right)",
+    )
+    assert notes
+    assert max(notes) <= 0
+    page.click(".summary >> text=Not fused")
+    assert "Not fused:" in page.inner_text("#pane-hlo .row.cursor")
 
 
 def test_in_a_notebook_s_frame_it_works_as_well(opened, file, tmp_path, data):

@@ -64,6 +64,7 @@ export class Calls {
   reveal() {
     const row = this.body.querySelector("tr.chosen");
     if (row) this.body.scrollTop += row.getBoundingClientRect().top - this.body.getBoundingClientRect().top;
+    this.body.querySelector(".why .sentence")?.scrollIntoView({ block: "nearest" }); // where the pane is low
   }
 
   bars(entry, most) {

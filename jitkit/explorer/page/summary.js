@@ -69,10 +69,13 @@ function againSaid() {
 // Which kernels read one another and are not one, and why, on each target.
 function apartSaid(to, link) {
   const able = compiledTargets.filter(({ apart }) => apart?.length);
-  const said = able.slice(0, MOST_LINES).map(({ name, apart }) => {
+  const names = new Map(); // by what is said, the targets
+  for (const { name, apart } of able.slice(0, MOST_LINES)) {
     const parts = Object.entries(APART).map(([rule, words]) => [apart.filter((each) => each.rule === rule).length, words]).filter(([number]) => number);
-    return `on ${name}, ${count(apart.length, "pair")} of kernels, where the second reads the first: ${parts.map(([number, words]) => `${number} ${words}`).join(", ")}`;
-  });
+    const words = `${count(apart.length, "pair")} of neighbours: ${parts.map(([number, words]) => `${number} ${words}`).join(", ")}`;
+    names.set(words, [...(names.get(words) || []), name]);
+  }
+  const said = [...names].map(([words, its]) => `on ${its.join(", ")}, ${words}`);
   return said.length ? [[link(NOT_FUSED, () => to.fate(able[0].name, NOT_FUSED)), `: ${said.join(". ")}.`]] : [];
 }
 
