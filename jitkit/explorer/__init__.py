@@ -16,6 +16,7 @@ A function, ours or JAX's, and types -> an HTML file, and its data. Equations ge
     values         which equations compute a value that is there already
     fates          why nothing is left of an equation, and how that is known
     made_of        what XLA has merged, or recognised as a whole -> the equations in it
+    apart          kernels that read one another -> why they are not one
     rounding       which results have a smaller type than was written
     compiling      StableHLO -> answers of the compilers, at the same time, kept by content
     calls, jax_calls   a run -> its calls: what each took, and why it missed; of JAX's jit in JAX's words
