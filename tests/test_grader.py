@@ -27,11 +27,11 @@ from grading.grader.selftest import self_test
 from grading.grader.standing import Standing
 from grading.grader.store import Store, StoreError
 from grading.shared import ROOT
+from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.mutants import in_its_class, load_mutants, mutant_source
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.running import LearnerSource
-from jitkit.kata.engine.verdicts import Assessor
 
 LABS = all_labs()
 

@@ -18,12 +18,12 @@ from grading import shared
 from grading.authoring import cells, generate, nbgrader_course, notebooks, verify
 from grading.authoring.new import NewLabError, new_lab
 from grading.authoring.notebooks import WIDTH
+from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.processes import Forks
 from jitkit.kata.engine.running import Job, run
 from jitkit.kata.engine.submission import LearnerFile, is_stub
-from jitkit.kata.engine.verdicts import Assessor
 from jitkit.kata.screens import notebook
 
 LABS = all_labs(generate.ROOT / "labs")

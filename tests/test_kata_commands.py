@@ -14,7 +14,7 @@ import pytest
 from kata_workspace import FRAGILE, LABS, LISTS, MERGE, PARTITION, SIGN, SPLIT, SWAPPED, learner
 
 from jitkit.kata.command import cli
-from jitkit.kata.engine import checking, comparison, manifest, running, verdicts
+from jitkit.kata.engine import assessor, checking, comparison, manifest, running, verdicts
 from jitkit.kata.engine.plain import to_plain
 from jitkit.kata.engine.statuses import Status
 
@@ -203,7 +203,7 @@ def call_shown(right, value, *calls):
         check, Status.FAIL, "", comparison.first_difference(right, value), None, "", 0.0, value, right
     )
     seen = tuple(running.Call(text, 1, to_plain(returned)) for text, returned in calls)
-    return verdicts.with_call(result, running.Outcome("f", value, calls=seen)).call
+    return assessor.with_call(result, running.Outcome("f", value, calls=seen)).call
 
 
 def test_a_verdict_shows_the_call_of_several_that_gave_what_is_wrong(learner):
@@ -513,3 +513,14 @@ def test_the_labs_of_a_clone_are_found(monkeypatch):
     monkeypatch.delenv("JITKIT_LABS", raising=False)
     assert manifest.labs_folder() == pathlib.Path(cli.__file__).parents[3] / "labs"
     assert manifest.tests_folder() == pathlib.Path(__file__).parent
+
+
+def test_check_starts_its_process_before_it_imports_what_judges_and_shows():
+    program = (
+        "import sys, jitkit.kata.command.cli, jitkit.kata.verbs.check\n"
+        "print([name for name in ('numpy', 'email', 'xml', 'ml_dtypes', 'jitkit.kata.engine.assessor') if name in sys.modules])\n"
+        "import jitkit.kata.verbs.checked\n"
+        "print([name for name in ('statistics', 'xml', 'jitkit.bench.notebook', 'jitkit.runtime') if name in sys.modules])\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["[]", "[]"]

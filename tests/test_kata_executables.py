@@ -9,11 +9,11 @@ import pytest
 
 import jitkit as jk
 from jitkit import runtime
+from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.executables import MachineCode, keep_executables
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.running import LearnerSource
 from jitkit.kata.engine.statuses import Status
-from jitkit.kata.engine.verdicts import Assessor
 
 SOLUTION = pathlib.Path(__file__).parents[1] / "solutions" / "10_pitfalls.py"
 

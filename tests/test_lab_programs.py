@@ -13,6 +13,7 @@ import pytest
 
 import jitkit
 from jitkit.kata.engine import shortening
+from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.choices import Choices, shorter
 from jitkit.kata.engine.fewer_lines import fewer_lines
 from jitkit.kata.engine.manifest import all_labs
@@ -22,7 +23,6 @@ from jitkit.kata.engine.random_programs import random_programs, whole
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.running import LearnerSource
 from jitkit.kata.engine.statuses import Status
-from jitkit.kata.engine.verdicts import Assessor
 from jitkit.kata.programs import trees
 from jitkit.kata.programs.transformed import differentiated, mapped
 

@@ -16,9 +16,9 @@ import pytest
 import jitkit as jax
 import jitkit.numpy as jnp
 from grading.authoring import verify
+from jitkit.kata.engine.assessor import checks_of
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.mutants import load_mutants
-from jitkit.kata.engine.verdicts import checks_of
 from jitkit.kata.subjects import pitfalls, quiz
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -134,7 +134,7 @@ _RUNS_CHECKS = """
 import json, sys
 import numpy as np
 import jitkit
-from jitkit.kata.engine.verdicts import checks_of
+from jitkit.kata.engine.assessor import checks_of
 from jitkit.kata.engine.manifest import all_labs
 
 for lab in all_labs():

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from grading.grader.records import NAMES
+from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.running import Outcome
 from jitkit.kata.engine.statuses import Status
-from jitkit.kata.engine.verdicts import Assessor
 from jitkit.kata.screens.display import MARKS
 
 TEXTS = ("pass", "fail", "crash", "time", "limit", "import", "proto", "todo", "broken", "new", "stale")

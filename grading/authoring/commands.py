@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.manifest import Lab, all_labs
 from jitkit.kata.engine.processes import Forks
 from jitkit.kata.engine.toml_table import ManifestError
-from jitkit.kata.engine.verdicts import Assessor
 
 from ..shared import ROOT
 from . import nbgrader_course

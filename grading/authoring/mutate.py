@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jitkit.kata.engine.assessor import checks_of
 from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.comparison import first_difference
 from jitkit.kata.engine.manifest import Exercise, Lab
@@ -38,7 +39,7 @@ from jitkit.kata.engine.reference import ReferenceFunction, reference_function
 from jitkit.kata.engine.run_stablehlo import run_stablehlo
 from jitkit.kata.engine.statuses import Status
 from jitkit.kata.engine.submission import Target, tree_of
-from jitkit.kata.engine.verdicts import Verdict, checks_of
+from jitkit.kata.engine.verdicts import Verdict
 
 from .mutations import Mutation, mutations
 

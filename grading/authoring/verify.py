@@ -28,7 +28,8 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from jitkit.kata.engine import verdicts
+from jitkit.kata.engine import assessor
+from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.mutants import (
@@ -46,7 +47,7 @@ from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.running import LearnerSource
 from jitkit.kata.engine.statuses import Status
 from jitkit.kata.engine.submission import Function, Target, tree_of
-from jitkit.kata.engine.verdicts import Assessor, CheckResult, Verdict
+from jitkit.kata.engine.verdicts import CheckResult, Verdict
 
 from ..shared import ROOT, hidden_checks
 from . import mutate
@@ -127,7 +128,7 @@ def staleness(lab: Lab) -> Iterator[Finding]:
 
 def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[Finding]:
     """Yield a finding for each thing that there are too few of: checks, hidden ones, mutants."""
-    checks = verdicts.checks_of(lab, exercise.id, hidden_checks(lab))
+    checks = assessor.checks_of(lab, exercise.id, hidden_checks(lab))
     public = sum(not c.hidden for c in checks)
     if public < _FEWEST_CHECKS:
         yield Finding(exercise.id, "checks", f"there are {public}, and should be {_FEWEST_CHECKS} or more")

@@ -23,12 +23,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jitkit
+from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.running import Outcome
 from jitkit.kata.engine.statuses import Status
-from jitkit.kata.engine.verdicts import Assessor, CheckResult
+from jitkit.kata.engine.verdicts import CheckResult
 
 from ..shared import hidden_checks
 from . import rungs

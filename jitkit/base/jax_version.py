@@ -30,19 +30,24 @@ def followed() -> tuple[int, ...]:
 @functools.cache
 def text() -> str:
     """Return the version as JAX writes it: "0.10.2"."""
-    spec = importlib.machinery.PathFinder.find_spec(_ORIGINAL)
+    return installed(_ORIGINAL) or f"{NEWEST_KNOWN[0]}.{NEWEST_KNOWN[1]}.0"
+
+
+def installed(package: str) -> str | None:
+    """Return the version of a package that is searched, and not imported; None where it is not installed."""
+    spec = importlib.machinery.PathFinder.find_spec(package)
     if spec is not None and spec.origin is not None:
         beside = os.listdir(os.path.dirname(os.path.dirname(spec.origin)))
-        named = next(filter(None, (re.match(r"jax-([^-]+)\.dist-info$", name) for name in beside)), None)
+        named = next(filter(None, (re.match(rf"{package}-([^-]+)\.dist-info$", name) for name in beside)), None)
         if named is not None:
             return named[1]
     # Another kind of installation, or none. This import takes a third as long as all others of a first call.
     metadata = importlib.import_module("importlib.metadata")
     try:
-        installed: str = metadata.version(_ORIGINAL)
+        version: str = metadata.version(package)
     except metadata.PackageNotFoundError:
-        return f"{NEWEST_KNOWN[0]}.{NEWEST_KNOWN[1]}.0"
-    return installed
+        return None
+    return version
 
 
 def since(major: int, minor: int) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from .timing import Spread
+if TYPE_CHECKING:  # `timing` imports the modules of statistics, and durations are written without measurements, too
+    from .timing import Spread
 
 
 def duration(seconds: float) -> str:

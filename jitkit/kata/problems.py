@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
 
 import jitkit
+from jitkit.base import jax_version
 
 OK, FAILED, USAGE, OUR_BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -24,12 +24,8 @@ class WrongUsage(Problem):
 
 def versions() -> str:
     """Return `jitkit 0.1.0 (jax 0.10.2, jaxlib 0.10.2, numpy 2.4.6; Python 3.11.7 on Linux x86_64)`."""
-    found = []
-    for name in ("jax", "jaxlib", "numpy"):
-        try:
-            found.append(f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            found.append(f"no {name}")
+    known = {name: jax_version.installed(name) for name in ("jax", "jaxlib", "numpy")}
+    found = [f"{name} {version}" if version else f"no {name}" for name, version in known.items()]
     return f"jitkit {jitkit.__version__} ({', '.join(found)}; Python {platform.python_version()} on {machine()})"
 
 

@@ -18,6 +18,7 @@ choices         a generator, or numbers -> the choices that a random program is 
 random_programs a writer of random programs -> programs with what they compute; `shortening`: the shortest that differs, by fewer
                 choices, and by `fewer_lines`
 statuses        what a check, an exercise or a rung comes to
-verdicts        an exercise + a learner's files -> verdict; `junit`: suites of cases -> JUnit XML
+verdicts        what a verdict says, and those that need no run
+assessor        an exercise + a learner's files -> verdict; `junit`: suites of cases -> JUnit XML
 in_place        a program of the learner's, run with their functions in place
 """

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import importlib.metadata
 import json
 import os
 import pathlib
@@ -21,6 +20,7 @@ import threading
 import time
 from typing import Any
 
+from ...base import jax_version
 from . import stacks
 
 _PRELOAD = ("numpy.random", "ml_dtypes")
@@ -215,7 +215,7 @@ class Forks(Spare):
 
 # A program is compiled in a tenth of the time (8 ms for 90), and computes the same. Without the newer emitters it is half of what it
 # is with them, where a release has the older ones; others end at the name of the option.
-_OLDER_EMITTERS = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11)
+_OLDER_EMITTERS = tuple(map(int, (jax_version.installed("jaxlib") or "0.11").split(".")[:2])) < (0, 11)
 CHEAP_COMPILES = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1"
     + (" --xla_cpu_use_fusion_emitters=false" if _OLDER_EMITTERS else "")

@@ -12,12 +12,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .plain import Plain
 from .processes import Process, Spare
 from .statuses import Status
 from .submission import LearnerFile, Target
+
+if TYPE_CHECKING:  # it imports numpy, and `jitkit check` starts a process before it does that, too
+    from .plain import Plain
 
 NOT_TRIED = "It was not tried: a check before it did not end."
 _START_SECONDS = 60.0

@@ -19,13 +19,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..engine import running
+from ..engine.assessor import Assessor, _reference_digest
 from ..engine.checking import Check
 from ..engine.climbing import load_programs
 from ..engine.executables import MachineCode
 from ..engine.processes import Spare
 from ..engine.running import Climb, Job, Outcome, Stop
 from ..engine.statuses import Status
-from ..engine.verdicts import Assessor, CheckResult, _reference_digest
+from ..engine.verdicts import CheckResult
 from .rungs import Rung, machine_file
 
 SECONDS = 20.0

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from ..engine.assessor import checks_of
 from ..engine.manifest import Exercise, Lab
 from ..engine.processes import Spare
 from ..engine.statuses import Status
-from ..engine.verdicts import CheckResult, checks_of
+from ..engine.verdicts import CheckResult
 from ..screens.display import show_report
 from ..screens.terminal import Screen
 from ..workspace.judge import Judge, Report

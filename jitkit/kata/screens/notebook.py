@@ -26,12 +26,12 @@ import traceback
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from ..engine.assessor import Assessor
 from ..engine.manifest import Exercise, Lab, all_labs, nearest
 from ..engine.running import LearnerSource, parsed
 from ..engine.source_edit import splice_text
 from ..engine.statuses import Status
 from ..engine.submission import LearnerFile, SpliceError, Target, is_stub
-from ..engine.verdicts import Assessor
 from ..problems import Problem
 from ..workspace.hint_steps import STEPS, Checker, hint_text
 from ..workspace.judge import Report, bindings

@@ -6,13 +6,13 @@ import argparse
 import sys
 from collections.abc import Iterator
 
+from ..engine.assessor import checks_of
 from ..engine.manifest import Exercise, Lab, nearest
 from ..engine.mutants import in_its_class
 from ..engine.parts import names_of_parts, parts_named, parts_of, parts_of_class
 from ..engine.plain import Plain
 from ..engine.reference import reference_function
 from ..engine.statuses import Status
-from ..engine.verdicts import checks_of
 from ..problems import OK, Problem, WrongUsage
 from ..screens.display import MARKS, full_text, hanging, show_messages
 from ..screens.experiment import show_experiment

@@ -29,7 +29,7 @@ from ..screens.terminal import Screen
 from ..workspace.changes import Changes, Stamp, stamp
 from ..workspace.judge import Judge, Report
 from ..workspace.workspace import Look, Workspace, fingerprint
-from .check import show_passed
+from .checked import show_passed
 from .hint import show_next_hint
 from .show import show_task
 

@@ -11,6 +11,7 @@ import concurrent.futures
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from ..engine.assessor import Assessor, checks_of
 from ..engine.comparison import first_difference
 from ..engine.manifest import Exercise, Lab
 from ..engine.mutants import Mutant, in_its_class, load_mutants, mutant_source
@@ -18,7 +19,7 @@ from ..engine.plain import Plain
 from ..engine.reference import reference_function
 from ..engine.running import LearnerSource, Outcome
 from ..engine.statuses import Status
-from ..engine.verdicts import Assessor, CheckResult, checks_of
+from ..engine.verdicts import CheckResult
 from .judge import Judge, Report
 
 STEPS = ("a question", "the idea", "what yours does", "a skeleton")

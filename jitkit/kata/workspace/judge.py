@@ -12,12 +12,13 @@ import pathlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from ..engine.assessor import Assessor, checks_of
 from ..engine.manifest import Exercise, Lab
 from ..engine.processes import Spare
 from ..engine.running import Job, LearnerSource, Stop, parsed, request_ahead
 from ..engine.statuses import Status
 from ..engine.submission import SpliceError, Target
-from ..engine.verdicts import Assessor, Verdict, checks_of
+from ..engine.verdicts import Verdict
 from .state import Progress
 from .workspace import Look, Workspace
 
