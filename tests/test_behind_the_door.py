@@ -16,8 +16,8 @@ from jitkit.bench import from_scratch as bench_of_packages
 from jitkit.kata.command.cli import main
 from jitkit.kata.engine import behind as said
 from jitkit.kata.engine import climbing, executables
+from jitkit.kata.ladder.abilities import code_lines
 from jitkit.kata.ladder.climber import Climber, Package
-from jitkit.kata.ladder.report import code_lines
 from jitkit.kata.ladder.rungs import (
     OPENS_BEHIND,
     all_rungs,

@@ -21,10 +21,10 @@ from grading.authoring.verify_ladder import Prover, hidden_programs, shortages
 from jitkit.base import whole_file
 from jitkit.kata.command.cli import main
 from jitkit.kata.engine import executables, processes, running
+from jitkit.kata.ladder.abilities import Abilities, card_text, code_lines, drawn, tutorials
 from jitkit.kata.ladder.climber import Climber, Package
 from jitkit.kata.ladder.display import told_of
 from jitkit.kata.ladder.place import Place
-from jitkit.kata.ladder.report import Abilities, card_text, code_lines, drawn, tutorials
 from jitkit.kata.ladder.rungs import all_rungs, machine_file, prefix, solution_file, solution_text
 from jitkit.kata.ladder.wrong import beliefs, wrong_versions
 from jitkit.kata.pytest.rungs import programs_of

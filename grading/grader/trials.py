@@ -116,10 +116,8 @@ class Trials:
     @functools.cached_property
     def versions(self) -> str:
         """Of what computes."""
-        jaxlib = importlib.metadata.version("jaxlib")
-        return (
-            f"jitkit {jitkit.__version__} {self.reference_digest}, jaxlib {jaxlib}, Python {platform.python_version()}"
-        )
+        ours = f"jitkit {jitkit.__version__} {self.reference_digest}"
+        return f"{ours}, jaxlib {importlib.metadata.version('jaxlib')}, Python {platform.python_version()}"
 
     @functools.cached_property
     def reference_digest(self) -> str:

@@ -6,7 +6,7 @@ wrong          a verdict -> what its author may believe
 place          a folder with a package, `xla.py`, and what is remembered of it
 guide          the files that such a folder begins with
 display        verdicts -> what a terminal shows, or JSON
-report         what a package can do, measured
+abilities      what a package can do, measured
 
 What `jitkit VERB` does in such a folder is in `verbs.on_the_ladder`. `pytest_rungs` is an old name of `pytest.rungs`.
 """

@@ -11,7 +11,7 @@ import sys
 
 from ..engine.processes import Spare
 from ..engine.statuses import Status
-from ..ladder import guide, report
+from ..ladder import abilities, guide
 from ..ladder.climber import Climber, RungVerdict
 from ..ladder.display import data_of, show_verdicts
 from ..ladder.place import Place
@@ -206,7 +206,7 @@ def show(arguments: argparse.Namespace) -> int:
     """Show a rung's page, its solution, or the report on the package."""
     place, screen = here(), Screen.of(sys.stdout)
     if arguments.report:
-        return report.run(place, screen)
+        return abilities.run(place, screen)
     rung = _rung(arguments.id) if arguments.id else place.current()
     if not arguments.solution:
         show_page(screen, place, rung)
