@@ -26,16 +26,13 @@ import numpy as np
 from . import core
 from .base import edits, errors, missing_names, traceback_util
 from .core import Primitive, Tracer
-from .core.effects import Effect, Effects
+from .core.effects import Effect, Effects, debug_effect, ordered_debug_effect
 from .interpreters.ad_rules import primitive_jvps, primitive_transposes
 from .interpreters.batching import AxisData, Dims, Vals, register_batcher
 from .interpreters.mlir import LoweringContext, register_lowering
 from .lax import index_in_dim
 from .lax.callback import call_python, on_cpu, reported
 from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
-
-debug_effect = Effect("Debug")
-ordered_debug_effect = Effect("OrderedDebug", ordered=True)
 
 # Leaves that are not arrays, such as strings, and so are known while tracing; by position.
 _Statics = Mapping[int, Any]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 from twin import raised, same_as_jax, warned
 
@@ -133,3 +135,36 @@ def test_refusals_of_wrong_axes_and_lists_are_those_of_jax(jax, jnp):
         raised(scattered(1), jnp.ones((3, 2))),
         warned(lambda: raised(jax.scipy.linalg.hessenberg, [[1.0, 2.0], [3.0, 4.0]])),
     ]
+
+
+@same_as_jax
+def test_what_is_recomputed_prints_again_and_checks_nothing_again(jax, jnp):
+    checkify = import_module(f"{jax.__name__}.experimental.checkify")
+
+    def checked(x):
+        checkify.check(x > 0, "negative: {x}", x=x)
+        return jnp.sin(x) * x
+
+    def printed(x):
+        jax.debug.print("{}", x)
+        return jnp.sin(x) * x
+
+    gradients = [jax.grad(jax.checkpoint(f)) for f in (checked, printed)]
+    programs = [jax.make_jaxpr(f)(2.0) for f in (*gradients, checkify.checkify(gradients[0]))]
+    return [str(eqn.params["jaxpr"]) for program in programs for eqn in program.eqns if "jaxpr" in eqn.params]
+
+
+@same_as_jax
+def test_a_checkpoint_whose_effects_cannot_be_recomputed_has_no_reverse_pass(jax, jnp):
+    def calls(x):
+        jax.experimental.io_callback(lambda: None, None)
+        return jnp.sin(x)
+
+    def sinks(x):
+        jax.lax.dce_sink(x)
+        return jnp.sin(x)
+
+    refused = [raised(jax.make_jaxpr(jax.grad(jax.checkpoint(f))), 1.0) for f in (calls, sinks)]
+    return [(name, "not supported in" in text) for name, text in refused], str(
+        jax.make_jaxpr(jax.checkpoint(sinks))(1.0)
+    )

@@ -39,6 +39,9 @@ no_effects = frozenset[Effect]()  # of an operation without effects; those of a 
 
 io_effect = Effect("IO")  # of `io_callback`: loops check for it
 ordered_io_effect = Effect("OrderedIO", ordered=True)
+debug_effect = Effect("Debug")  # of prints, which happen again where values are recomputed
+ordered_debug_effect = Effect("OrderedDebug", ordered=True)
+no_dce_effect = Effect("NoDCE")  # of `dce_sink`, which keeps what it is given
 
 
 def ordered_effects(effects: Effects) -> list[Effect]:

@@ -53,7 +53,7 @@ from ..lax.convert import reduce_precision_p
 from ..signature import api_util
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 from .policies import Policy, nothing_saveable
-from .saving import Parts, not_there, split_by_policy, split_rules
+from .saving import Parts, check_effects, not_there, split_by_policy, split_rules
 
 remat_p = Primitive("remat2", multiple_results=True, pure_shape_rule=False)
 remat_p.effects = lambda params: params["jaxpr"].effects
@@ -136,6 +136,7 @@ def _partial_eval(trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, policy: Pol
     """Partial evaluation: compute the results now; recompute later what tangents need, from the operands and from what
     the policy saves.
     """
+    check_effects(jaxpr)
     known = tuple(not trace.is_tangent(x) for x in operands)
     first, second, known_out = split_for_later(jaxpr, known, policy)
     with core.set_current_trace(trace.parent):

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from .. import lax
 from ..base.util import partition_list, split_list
 from ..core import Primitive
+from ..core.effects import debug_effect, io_effect, no_dce_effect, ordered_debug_effect, ordered_io_effect
 from ..interpreters import ad, mlir
 from ..interpreters.ad_linearize import split_jaxpr
 from ..interpreters.ad_rules import primitive_jvps
@@ -90,8 +91,8 @@ def split_by_policy(
     for eqn in jaxpr.eqns:
         inputs = list(map(read, eqn.invars))
         rule = split_rules.get(eqn.primitive)
-        if rule is None and eqn.effects and not eqn.outvars:
-            rule = _of_effect
+        if not eqn.outvars and not eqn.effects.isdisjoint((debug_effect, ordered_debug_effect)):
+            rule = _of_print
         if rule is not None:
             parts = rule(policy, [u for u, _ in inputs], [t for _, t in inputs], eqn)
             now += [parts.first] if parts.first else []
@@ -132,14 +133,24 @@ def split_by_policy(
     return Split(first, second, out_unknown, out_there, len(residuals))
 
 
+def check_effects(jaxpr: Jaxpr) -> None:
+    """Raise NotImplementedError for effects that can neither happen again nor be left out where values are recomputed."""
+    refused = [effect for effect in (io_effect, ordered_io_effect, no_dce_effect) if effect in jaxpr.effects]
+    if refused:
+        raise NotImplementedError(
+            f"Effects not supported in partial-eval of `checkpoint`/`remat`: {refused}\n"
+            "Call what has the effect outside of the function that is checkpointed, or do not checkpoint it."
+        )
+
+
 def not_there(eqn: JaxprEqn, there: Sequence[bool]) -> list[Var]:
     """Return the operands of the second equation that are not there yet."""
     return [x for x, t in zip(eqn.invars, there, strict=True) if isinstance(x, Var) and not t]
 
 
-def _of_effect(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split an equation with effects: the effect happens in both programs, except where the policy saves it and an
-    operand is not there.
+def _of_print(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
+    """Split an equation that prints: it happens in both programs, except where the policy saves it and an operand is not
+    there. Other effects happen once.
     """
     if any(unknown):
         return Parts(None, eqn, [], [], not_there(eqn, there))

@@ -13,7 +13,7 @@ from typing import Any
 from .. import core, tree_util
 from ..core import AbstractToken, Primitive, ShapedArray
 from ..core.dtypes import ExtendedDType
-from ..core.effects import Effect
+from ..core.effects import no_dce_effect
 from ..interpreters.ad_rules import deflinear, instantiate_zeros, primitive_jvps, primitive_transposes, zero_tangent
 from ..interpreters.batching import AxisData, Dims, Vals, defvectorized, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
@@ -157,7 +157,6 @@ def after_all(*operands: Any) -> Any:
 
 # --- dce_sink ------------------------------------------------------------------------------------------
 dce_sink_p = Primitive("dce_sink", multiple_results=True)
-no_dce_effect = Effect("NoDCE")
 dce_sink_p.effects = lambda params: {no_dce_effect}
 dce_sink_p.def_abstract_eval(lambda x, **params: [])
 dce_sink_p.impl = lambda x, **params: []

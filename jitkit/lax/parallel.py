@@ -24,6 +24,7 @@ import numpy as np
 
 from .. import core
 from ..base import config
+from ..base.jax_version import since
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.ad_rules import deflinear
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher
@@ -303,7 +304,9 @@ def _(
     axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Axes, scatter_dimension: int, tiled: bool, **params: Any
 ) -> Any:
     [x], [dim], at = vals, dims, scatter_dimension
-    if at >= x.ndim - (dim is not None):
+    if at >= (ndim := x.ndim - (dim is not None)):
+        if since(0, 12):
+            raise ValueError(f"axis {at} is out of bounds for array of dimension {ndim}")
         raise IndexError(f"tuple index out of range\nThere is no axis {at} (`scatter_dimension`) in x.")
     if axis.name is None or axis.name not in axis_name:
         if dim is not None:
