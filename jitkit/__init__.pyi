@@ -84,6 +84,7 @@ from .runtime.device_class import Device as Device
 from .runtime.device_class import P as P
 from .runtime.devices import default_backend as default_backend
 from .runtime.devices import devices as devices
+from .runtime.meshes import set_mesh as set_mesh
 from .runtime.placing import block_until_ready as block_until_ready
 from .runtime.placing import default_device as default_device
 from .runtime.placing import device_count as device_count

@@ -14,13 +14,19 @@ from typing import Any
 from . import runtime
 from .base import missing_names
 
-_NAMES = ["AbstractMesh", "AxisType", "Mesh", "NamedSharding", "PartitionSpec", "Sharding", "SingleDeviceSharding"]
+_OURS = {"get_abstract_mesh", "get_mesh", "set_mesh"}
+_NAMES = [
+    "AbstractDevice", "AbstractMesh", "AxisType", "ManualAxisType", "Mesh", "NamedSharding", "PartitionSpec", "Sharding",
+    "SingleDeviceSharding", "get_abstract_mesh", "get_mesh", "make_single_device_sharding", "set_mesh",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":  # what `import *` asks for
+        return _NAMES
     if name not in _NAMES:
         raise AttributeError(f"module 'jitkit.sharding' has no attribute {name!r}")
-    return getattr(runtime.jax().sharding, name)
+    return getattr(runtime if name in _OURS else runtime.jax().sharding, name)
 
 
 def __dir__() -> list[str]:

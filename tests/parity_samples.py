@@ -95,7 +95,7 @@ NOT_COMPARED = (
     "checkpoint", "checkpoint_policies", "closure_convert", "custom_gradient", "custom_vjp", "hessian", "jacfwd",
     "jacobian", "jacrev", "remat",
     # by tests/test_as_jax.py
-    "Ref", "new_ref", "Device", "NamedSharding", "P", "make_mesh", "pmap", "shard_map",
+    "Ref", "new_ref", "Device", "NamedSharding", "P", "make_mesh", "pmap", "set_mesh", "shard_map", "with_sharding_constraint",
     # by tests/test_scipy_optimize.py
     "OptimizeResults",
     # by tests/test_scipy_linalg.py

@@ -458,3 +458,112 @@ def test_what_several_processes_do_is_done_by_one(tmp_path):
     expected = python("-W", "ignore", program, cwd=tmp_path)
     assert expected[0] == 0, expected[2]
     assert as_jax(program, cwd=tmp_path)[:2] == expected[:2]
+
+
+# --- meshes, and devices that a CPU is divided into ---------------------------------------------------------------------
+
+MESHES = """
+    import jax, jax.numpy as jnp, numpy as np
+    from jax.sharding import *
+
+    jax.config.update("jax_num_cpu_devices", COUNT)
+    mesh = Mesh(np.array(jax.devices()), ("x",))
+    spread, x = NamedSharding(mesh, PartitionSpec("x")), np.arange(4, dtype=np.float32)
+    print(len(jax.devices()), jax.config.jax_num_cpu_devices, jax.device_put(x, spread).sharding)
+
+    def doubled(x):
+        return jax.lax.with_sharding_constraint({"a": x * 2}, spread)["a"]
+
+    def total(x):
+        return doubled(x).sum()
+
+    def shown(call):
+        try:
+            found = call()
+            print(found, getattr(found, "sharding", None), getattr(found, "committed", None))
+        except Exception as error:
+            print(type(error).__name__, str(error).splitlines()[0])
+
+    print(jax.make_jaxpr(doubled)(x))
+    print(jax.make_jaxpr(lambda x: jax.jvp(doubled, (x,), (x,)))(x))
+    print(jax.make_jaxpr(jax.vmap(doubled))(np.ones((3, 4))), jax.make_jaxpr(jax.vmap(doubled, 1, 1))(np.ones((4, 3))))
+    print(jax.grad(total)(x))
+    for f in (doubled, jax.jit(doubled), jax.jit(jax.grad(total))):
+        shown(lambda: f(x))
+    shown(lambda: jax.jit(jax.vmap(doubled))(np.ones((2, 4), np.float32)).sum())
+    shown(lambda: jax.jit(lambda x: jax.jit(doubled)(x) + 1)(x))
+    shown(lambda: jax.jit(lambda x: x + 1, out_shardings=spread)(x))
+    shown(lambda: jax.jit(lambda x: x + 1, in_shardings=spread)(x).sum())
+
+    def by_spec(x):
+        return jax.lax.with_sharding_constraint(x, PartitionSpec("x"))
+
+    shown(lambda: by_spec(jnp.ones(4)))
+    shown(lambda: jax.jit(by_spec)(x))
+    with jax.set_mesh(mesh):
+        print(jax.make_jaxpr(by_spec)(x))
+        shown(lambda: by_spec(jnp.ones(4)))
+        shown(lambda: jax.jit(by_spec)(x))
+        shown(lambda: jax.lax.with_sharding_constraint(jnp.ones(4), None))
+        print(get_mesh(), get_abstract_mesh())
+        shown(lambda: jax.jit(lambda x: get_mesh() and x)(1.0))
+    shown(lambda: jax.jit(by_spec)(x))
+    print(get_mesh(), get_abstract_mesh())
+    jax.set_mesh(mesh)
+    shown(lambda: by_spec(jnp.ones(4)))
+    jax.set_mesh(None)
+    for wrong in ("x", None, NamedSharding(mesh, PartitionSpec(None, "x")), {"b": spread}, jax.devices()[0]):
+        shown(lambda: jax.lax.with_sharding_constraint({"a": jnp.ones(3)}, wrong))
+    explicit = jax.make_mesh((1,), ("x",), devices=jax.devices()[:1])
+    print(explicit.axis_types)
+    shown(lambda: jax.lax.with_sharding_constraint(x, NamedSharding(explicit, PartitionSpec("x"))))
+    shown(lambda: jax.set_mesh("x"))
+    shown(lambda: jax.jit(lambda x: jax.set_mesh(mesh) and x)(1.0))
+    shown(lambda: jax.config.update("jax_num_cpu_devices", COUNT + 1))
+    jax.config.update("jax_num_cpu_devices", COUNT)
+    """
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_meshes_of_a_divided_cpu_are_what_they_are_on_jax(tmp_path, count):
+    program = write(tmp_path, "meshes.py", MESHES.replace("COUNT", str(count)))
+    expected = python("-W", "ignore", program, cwd=tmp_path)
+    assert expected[0] == 0, expected[2]
+    found = as_jax(program, cwd=tmp_path)
+    assert found[:2] == expected[:2], found[2]
+
+
+def test_loggers_of_jax_say_what_is_logged(tmp_path):
+    program = write(
+        tmp_path,
+        "logs.py",
+        """
+        import logging, sys, jax
+        logging.basicConfig(stream=sys.stdout, format="%(levelname)s")
+
+        def bad(x):
+            raise ValueError("from the callback")
+
+        f = jax.jit(lambda x: jax.pure_callback(bad, jax.ShapeDtypeStruct((), "float32"), x))
+
+        def run():
+            try:
+                f(1.0)
+            except Exception:
+                print("raised")
+
+        nothing = logging.Filter("other")
+        logging.getLogger("jax._src.callback").addFilter(nothing)
+        run()
+        jax.config.update("jax_log_compiles", True)
+        logging.getLogger("jax").setLevel(logging.ERROR)
+        jax.jit(lambda x: x + 1)(1.0)
+        logging.getLogger("jax").setLevel(logging.WARNING)
+        jax.config.update("jax_log_compiles", False)
+        logging.getLogger("jax._src.callback").removeFilter(nothing)
+        """,
+    )
+    expected = python(program, cwd=tmp_path)
+    assert as_jax(program, cwd=tmp_path)[:2] == expected[:2] == (0, "raised\n")
+    program.write_text(program.read_text() + "run()\n")
+    assert as_jax(program, cwd=tmp_path)[1].split()[:2] == ["raised", "ERROR"]

@@ -13,9 +13,10 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import logging
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jitkit
 
@@ -49,6 +50,13 @@ def install() -> None:
     vars(jitkit)["__version_info__"] = tuple(int(part) for part in jax_version.text().split(".") if part.isdigit())
     vars(jitkit)["version"] = private_names.module("jax.version")
     sys.modules["jax"] = jitkit
+    for ours, theirs in {"jitkit": "jax", "jitkit.lax.callback": "jax._src.callback"}.items():
+        logging.getLogger(ours).addFilter(_what_passes(logging.getLogger(theirs)))
+
+
+def _what_passes(theirs: logging.Logger) -> Callable[[logging.LogRecord], bool]:
+    """Return a filter that lets pass what a logger of JAX's does, by its level and the filters that programs gave it."""
+    return lambda record: theirs.isEnabledFor(record.levelno) and bool(theirs.filter(record))
 
 
 class _Finder:

@@ -15,7 +15,7 @@ import importlib.machinery
 import sys
 import threading
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import runtime
@@ -67,9 +67,16 @@ class _Finder:
             def execute_with_own_import(module: types.ModuleType) -> None:
                 vars(module)["__builtins__"] = {**vars(builtins), "__import__": _import}
                 execute(module)
+                if look_up := vars(module).get("__getattr__"):  # some import a submodule when it is asked for
+                    vars(module)["__getattr__"] = lambda name: _among_jax(look_up, name)
 
             vars(spec.loader)["exec_module"] = execute_with_own_import
         return spec
+
+
+def _among_jax(look_up: Callable[[str], Any], name: str) -> Any:
+    with jax_itself():
+        return look_up(name)
 
 
 def _import(name: str, globals_: Any = None, locals_: Any = None, fromlist: Any = (), level: int = 0) -> Any:

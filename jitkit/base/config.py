@@ -49,12 +49,14 @@ class Options:
     default_prng_impl: str
     default_device: Any
     axis_env: tuple[tuple[Hashable, int], ...]  # not an option: the named axes
+    mesh: Any  # not an option: the mesh of `set_mesh`
 
 
-_KEY_OPTIONS = tuple(field.name for field in dataclasses.fields(Options) if field.name != "axis_env")
+_KEY_OPTIONS = tuple(field.name for field in dataclasses.fields(Options) if field.name not in ("axis_env", "mesh"))
 
 
 _globals: dict[str, Any] = {option.name: from_environment(option) for option in OPTIONS.values()}
+read_once: set[str] = set()  # the options that were read for good
 _interned: dict[tuple[Any, ...], Options] = {}
 _states: weakref.WeakSet[ThreadState] = weakref.WeakSet()
 _lock = threading.Lock()
@@ -68,6 +70,7 @@ class ThreadState:
         "axis_env",
         "compile_time",
         "key",
+        "mesh",
         "name_stack",
         "options",
         "overrides",
@@ -84,6 +87,7 @@ class ThreadState:
         self.name_stack = NameStack()
         self.source: Any = None  # the SourceInfo of the equation that is being traced again, if any
         self.axis_env: tuple[tuple[Hashable, int], ...] = ()
+        self.mesh: Any = None
         self.warned = False  # whether the library has warned since this was set to False
         self.refresh()
         with _lock:
@@ -92,7 +96,7 @@ class ThreadState:
     def refresh(self) -> None:
         """Recompute `run_options`, `options` (those that tracing reads) and `key` after an option has changed."""
         merged = _globals | self.overrides
-        values = (*[merged[name] for name in _KEY_OPTIONS], self.axis_env)
+        values = (*[merged[name] for name in _KEY_OPTIONS], self.axis_env, self.mesh)
         self.run_options = _interned.setdefault(values, Options(*values))
         self.options = of_traces(self.run_options)
         self.refresh_key()
@@ -149,10 +153,16 @@ def update(name: str, new_value: Any) -> None:
     `jax_enable_x64`.
 
     AttributeError for an unknown name, with the known ones; ValueError for a value that the option does not
-    take.
+    take; RuntimeError for one that comes after it was read.
     """
     option = OPTIONS[_canonical_name(name)]
-    _globals[option.name] = _parsed(option, new_value)
+    parsed = _parsed(option, new_value)
+    if option.name in read_once and parsed != _globals[option.name]:
+        raise RuntimeError(
+            f"jax_{option.name} config should be updated before backends are initialized i.e. before any JAX operation is executed. "
+            "You should initialize this config immediately after `import jax`."
+        )
+    _globals[option.name] = parsed
     with _lock:
         for state in list(_states):
             state.refresh()

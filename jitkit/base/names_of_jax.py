@@ -14,16 +14,15 @@ _TABLE = """\
 debug_infs distributed ds empty_ref enable_checks enable_custom_prng export ffi free_ref freeze get_abstract_mesh
 get_mesh host_count host_id host_ids jax2tf_associative_scan_reductions legacy_prng_key live_arrays
 make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays make_user_context
-memory monitoring print_environment_info ref remove_size_one_mesh_axis_from_type reshard set_mesh smap
-softmax_custom_jvp thread_guard threefry_partitionable transfer_guard transfer_guard_device_to_device
-transfer_guard_device_to_host transfer_guard_host_to_device use_abstract_mesh
+memory monitoring print_environment_info ref remove_size_one_mesh_axis_from_type reshard smap softmax_custom_jvp
+thread_guard threefry_partitionable transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host
+transfer_guard_host_to_device use_abstract_mesh
 numpy: ComplexWarning einsum_path int1 minmax top_k uint1
 numpy.linalg:
 numpy.fft:
 lax: ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers approx_max_k approx_min_k
 approx_top_k_p composite one_minus_square one_minus_square_p pcast polynomial polynomial_p precv psend
 psum_scatter_start ragged_all_to_all ragged_all_to_all_p ragged_dot ragged_dot_general scaled_dot select_and_scatter_p
-sharding_constraint_p with_sharding_constraint
 lax.linalg: cholesky_update cholesky_update_p qdwh symmetric_product symmetric_product_p tridiagonal tridiagonal_p
 nn: get_scaled_dot_general_config scaled_dot_general scaled_matmul
 nn.initializers:
@@ -66,8 +65,7 @@ scipy.sparse.linalg:
 scipy.cluster.vq: vq
 scipy.spatial.transform: Rotation Slerp
 image:
-sharding: AbstractDevice ManualAxisType UnreducedKind auto_axes explicit_axes get_abstract_mesh get_mesh
-make_single_device_sharding no_collectives reshard set_mesh use_abstract_mesh
+sharding: UnreducedKind auto_axes explicit_axes no_collectives reshard use_abstract_mesh
 stages: CompilerOptions
 dtypes:
 typing:

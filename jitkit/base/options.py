@@ -54,6 +54,11 @@ def _count(value: Any) -> int:
     return number
 
 
+def _devices(value: Any) -> int:
+    """Parse a number of devices, or -1 for as many as XLA makes by itself."""
+    return -1 if str(value) == "-1" else _count(value)
+
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -133,6 +138,7 @@ OPTIONS = {
         Option("cc", None, _optional_text, 'the command of the C compiler that `jit(f, backend="c")` uses'),
         Option("errors_page", None, _optional_text, "the page to whose sections messages of errors point"),
         Option("platforms", None, _optional_text, "platforms to look for devices on, read at the first use of one"),
+        Option("num_cpu_devices", -1, _devices, "devices that the CPU is divided into, read at the first use of one"),
         Option(
             "default_device", None, _place, "where new arrays and functions go: a device, or the name of a platform"
         ),

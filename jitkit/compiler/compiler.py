@@ -207,10 +207,10 @@ class EffectfulExecutable(Executable):
 def output_shardings(
     loaded: Any, sharding: runtime.Sharding, count: int, asked: Sequence[runtime.Sharding | None] = ()
 ) -> list[runtime.Sharding]:
-    """Return the shardings of the results: on the program's device; for several devices the requested ones, or those of
-    XLA's partitioner.
+    """Return the shardings of the results: on the program's device; over a mesh the requested ones, or those of XLA's
+    partitioner.
     """
-    if len(runtime.sharding_devices(sharding)) == 1:
+    if not runtime.is_over_mesh(sharding):
         return [sharding] * count
     found = runtime.result_shardings(loaded, sharding, count)
     return [x or decided for x, decided in zip(asked, found, strict=True)] if asked else found

@@ -20,7 +20,7 @@ class Placement(NamedTuple):
 
     sharding: runtime.Sharding
     committed: bool
-    spread: tuple[runtime.Sharding, ...] = ()  # the sharding of each argument, when there are several devices
+    spread: tuple[runtime.Sharding, ...] = ()  # the sharding of each argument, over a mesh
     results: tuple[runtime.Sharding | None, ...] = ()  # the sharding that each result must have, if `jit` was told
 
     @property
@@ -80,10 +80,14 @@ def placement_of(
             f"which runs on device ids {[device.id for device in owners]}.\n"
             "A program runs on one set of devices. Move the result with `jitkit.device_put(x, sharding)` instead."
         )
-    if len(owners) == 1:
+    if not runtime.is_over_mesh(sharding):
         return Placement(sharding, True)
-    spread = tuple(key.sharding if isinstance(key, runtime.Placed) else sharding for key in keys)
-    if any(s.mesh.shape != sharding.mesh.shape for s in (*spread, *asked_of_results, *inside)):
+    over_mesh = runtime.is_over_mesh
+    spread = tuple(
+        key.sharding if isinstance(key, runtime.Placed) and over_mesh(key.sharding) else sharding for key in keys
+    )
+    results = [x if x is not None and over_mesh(x) else None for x in results]
+    if any(s.mesh.shape != sharding.mesh.shape for s in (*spread, *filter(None, results), *filter(over_mesh, inside))):
         raise NotImplementedError(f"the arguments of {function} are spread over meshes of different shapes")
     return Placement(sharding, True, spread, tuple(results))
 

@@ -59,15 +59,16 @@ def lower_program(
     stage_log.log_compiling(program.name, jaxpr.in_avals, placement.sharding if placement else None)
     attributes = _donation_attributes(jaxpr, [program.donated[i] for i in kept] if any(program.donated) else [])
     spread = [placement.spread[i] for i in kept] if placement and placement.spread else []
-    if spread:
+    if placement and len(placement.devices) > 1:
         _refuse_order(jaxpr)
+    if spread:
         attributes = _sharding_attributes(jaxpr, spread, attributes)
     paths, _ = tree_flatten_with_path(skeleton(program.out_tree, range(program.out_tree.num_leaves)))
     labels = [f"result{keystr(path)}" for path, _ in paths]
     where = placement.results if placement else ()
     of_results = ["" if x is None else _sharding_attribute(x, a) for x, a in zip(where, jaxpr.out_avals, strict=False)]
     module = lower_main(program.name, jaxpr, platform or runtime.lowering_platform(), attributes, labels, of_results)
-    if placement and len(placement.devices) > 1:
+    if placement and runtime.is_over_mesh(placement.sharding):
         module.partitions, module.mesh = len(placement.devices), runtime.mesh_text(placement.sharding)
     stage_log.log_stage("lowering", program.name, time.perf_counter() - start)
     return module, kept

@@ -67,18 +67,48 @@ def sharding_tree(shardings: Any, what: str) -> ShardingTree | None:
     for leaf in leaves:
         if leaf is None or hasattr(leaf, "device_set"):
             continue
-        if any(kind.__name__ in ("P", "PartitionSpec") for kind in type(leaf).__mro__):
-            raise RuntimeError(
-                f"jit requires a non-empty mesh in context if you are passing `PartitionSpec`s to {what}. You can define a "
-                "context mesh via `jax.set_mesh(mesh)`. Alternatively, provide `Sharding`s to "
-                f"{what} and then the mesh context manager is not required.\n"
-                f"jitkit has no mesh in context: pass `NamedSharding(mesh, {leaf})`."
-            )
-        raise TypeError(
-            f"{what} leaf specifications are expected to be PartitionSpec instances or None, but got {leaf}\n"
-            "Pass a `jax.sharding.Sharding` for each array, or for a tree of them."
-        )
+        if _is_spec(leaf):
+            raise _no_mesh("jit", what, f"`jit` here does not ask for one: pass `NamedSharding(mesh, {leaf})`.")
+        raise _no_sharding(leaf, what)
     return ShardingTree(leaves, treedef) if any(leaf is not None for leaf in leaves) else None
+
+
+def _is_spec(x: Any) -> bool:
+    return any(kind.__name__ in ("P", "PartitionSpec") for kind in type(x).__mro__)
+
+
+def _no_mesh(who: str, what: str, edit: str) -> RuntimeError:
+    return RuntimeError(
+        f"{who} requires a non-empty mesh in context if you are passing `PartitionSpec`s to {what}. You can define a "
+        "context mesh via `jax.set_mesh(mesh)`. Alternatively, provide `Sharding`s to "
+        f"{what} and then the mesh context manager is not required.\n{edit}"
+    )
+
+
+def _no_sharding(x: Any, what: str) -> TypeError:
+    return TypeError(
+        f"{what} leaf specifications are expected to be PartitionSpec instances or None, but got {x}\n"
+        "Pass a `jax.sharding.Sharding` for each array, or for a tree of them."
+    )
+
+
+def in_mesh(given: Any, mesh: Any, what: str, who: str) -> runtime.Sharding:
+    """Return the sharding over a mesh that a `PartitionSpec` means, or None, which spreads no axis; a sharding as it is.
+
+    RuntimeError where the mesh has no axes; TypeError for anything else.
+    """
+    if hasattr(given, "device_set"):
+        return given
+    if given is not None and not _is_spec(given):
+        raise _no_sharding(given, what)
+    if mesh.empty and given is None:
+        raise ValueError(
+            f"One of {who} arguments got sharding None which is not allowed. Please only pass `jax.sharding.Sharding` instances."
+        )
+    if mesh.empty:
+        raise _no_mesh(who, what, f"Or pass `NamedSharding(mesh, {given})`.")
+    of_jax = runtime.jax().sharding
+    return of_jax.NamedSharding(mesh, of_jax.PartitionSpec() if given is None else given)
 
 
 def of_arguments(
@@ -104,7 +134,7 @@ def of_arguments(
             f"for an args tuple of length {len(args)}."
         )
     found = shardings.over(tuple(args))
-    _check(found, avals, names, "pjit arguments")
+    check(found, avals, names, "pjit arguments")
     return tuple(found)
 
 
@@ -119,11 +149,17 @@ def of_results(
     except ValueError as error:
         raise ValueError(f"out_shardings do not fit the result of the function: {error}") from None
     names = [f"result{keystr(path)}" for path, _ in tree_flatten_with_path(skeleton(out_tree, avals))[0]]
-    _check(found, avals, names, "pjit outputs")
+    check(found, avals, names, "pjit outputs")
     return tuple(found)
 
 
-def _check(shardings: Sequence[runtime.Sharding | None], avals: Sequence[Any], names: Sequence[str], what: str) -> None:
+def check(
+    shardings: Sequence[runtime.Sharding | None],
+    avals: Sequence[Any],
+    names: Sequence[str],
+    what: str,
+    evenly: bool = True,
+) -> None:
     """Raise ValueError for an array that has too few axes for its sharding, or one that cannot be divided evenly."""
     for sharding, aval, name in zip(shardings, avals, names, strict=True):
         if sharding is None:
@@ -135,4 +171,5 @@ def _check(shardings: Sequence[runtime.Sharding | None], avals: Sequence[Any], n
             raise ValueError(
                 f"One of {what}{where} is incompatible with its sharding annotation {sharding}: {error}"
             ) from None
-        sharding.shard_shape(aval.shape)  # raises when the devices do not divide it
+        if evenly:
+            sharding.shard_shape(aval.shape)  # raises when the devices do not divide it

@@ -63,8 +63,8 @@ def vmap(
         a tree that ends above the leaves.
       axis_name: for collectives inside of `fun`, such as `lax.psum(x, axis_name)`.
       axis_size: the number of elements; needed where no argument has them.
-      spmd_axis_name: accepted for programs that say it. In JAX it extends sharding constraints inside of `fun`, which
-        jitkit does not have: XLA finds a sharding by itself.
+      spmd_axis_name: accepted for programs that say it. In JAX it is the mapped axis' place in sharding constraints inside
+        of `fun`; here XLA decides how that axis is spread.
 
     Raises:
       TypeError: an axis is not an int or None.

@@ -1,4 +1,6 @@
 from ..core.dtypes import dtype as dtype
+from ..pjit.constraints import sharding_constraint_p as sharding_constraint_p
+from ..pjit.constraints import with_sharding_constraint as with_sharding_constraint
 from . import linalg as linalg
 from .accuracy import AccuracyMode as AccuracyMode
 from .accuracy import Tolerance as Tolerance

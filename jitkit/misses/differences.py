@@ -129,7 +129,8 @@ def _option(change: Change, calls: Calls) -> Iterator[Difference]:
         return
     advice = "Each value of an option has programs of its own: set it once, before the first call."
     before, now = safe_repr(change.before), safe_repr(change.now)
-    yield _difference(change, before, now, advice, name=f"the option {change.name}")
+    name = "the mesh of `set_mesh`" if change.name == "mesh" else f"the option {change.name}"
+    yield _difference(change, before, now, advice, name=name)
 
 
 def _axes_in_words(axes: Sequence[tuple[Any, int]]) -> str:

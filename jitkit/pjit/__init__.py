@@ -11,6 +11,7 @@ reading:
     lookup               form of a call -> the written function that finds its entry
     compilation_cache    signature -> executable
     calling              leaves of a call -> executable -> tree of Arrays
+    constraints          with_sharding_constraint, and how a program says where a value is
     jit_call             a call of a jitted function inside of a function that is being traced
     jit_call_derivatives its derivatives: calls of other jaxprs
     stages               Wrapped -> Traced -> Lowered -> Compiled: to stop after any arrow; `compiled_arguments`: what

@@ -18,7 +18,7 @@ from typing import Any
 
 from .. import runtime
 from ..base.jax_version import since
-from ..core import Primitive, Tracer, current_trace, physical_aval
+from ..core import Primitive, Tracer, current_trace
 from ..interpreters import mlir
 from ..interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_batcher
 from ..jaxpr import (
@@ -34,6 +34,7 @@ from ..jaxpr import (
 )
 from ..tree_util import tree_unflatten
 from .compilation_cache import TracedCall, all_alive
+from .constraints import constrained, sharding_constraint_p, some_were_traced
 
 
 class Inline(enum.Enum):
@@ -83,28 +84,22 @@ def _(*avals: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
 @mlir.register_lowering(jit_p)
 def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, inline: Inline, **params: Any) -> list[str]:
     ins, outs = take_shardings(params, jaxpr)
-    names = _constrained(ctx, args, jaxpr.in_avals, ins)
+    names = _all_constrained(ctx, args, jaxpr.in_avals, ins)
     found = (
         ctx.lower_region(jaxpr, names, f"jit({name})")
         if inline is Inline.JAX_LATE
         else ctx.call_jaxpr(name, jaxpr, names)
     )
-    return _constrained(ctx, found, jaxpr.out_avals, outs)
+    return _all_constrained(ctx, found, jaxpr.out_avals, outs)
 
 
-def _constrained(ctx: mlir.LoweringContext, names: Sequence[str], avals: Sequence[Any], shardings: Any) -> list[str]:
+def _all_constrained(
+    ctx: mlir.LoweringContext, names: Sequence[str], avals: Sequence[Any], shardings: Any
+) -> list[str]:
     """Constrain values to their shardings, where `jit` was told any."""
     if not NestedCall.some_are_placed:
         return list(names)
-    return [_constrain(ctx, *each) for each in zip(names, avals, shardings, strict=True)]
-
-
-def _constrain(ctx: mlir.LoweringContext, x: str, aval: Any, sharding: Any) -> str:
-    if sharding is None or len(runtime.sharding_devices(sharding)) == 1:
-        return x
-    aval = physical_aval(aval)
-    text = runtime.sharding_text(sharding, aval.ndim).removeprefix("#sdy.sharding")
-    return ctx.emit_text(f"sdy.sharding_constraint {x} {text} : {mlir.type_of(aval)}")
+    return [constrained(ctx, *each) for each in zip(names, avals, shardings, strict=True)]
 
 
 @register_batcher(jit_p, even_unmapped=True)
@@ -138,11 +133,15 @@ def placed(ins: Iterable[Any], outs: Iterable[Any]) -> dict[str, Any]:
 
 
 def shardings_inside(jaxpr: Jaxpr) -> list[Any]:
-    """Return the shardings of the calls in a program."""
-    if not NestedCall.some_are_placed:  # nearly always; looking for them takes a tenth of the time of tracing
+    """Return the shardings of the calls and constraints in a program."""
+    if (
+        not NestedCall.some_are_placed and not some_were_traced
+    ):  # nearly always; looking for them takes a tenth of the time of tracing
         return []
     found = []
     for eqn in jaxpr.eqns:
+        if eqn.primitive is sharding_constraint_p:
+            found.append(runtime.with_devices(eqn.params["sharding"]))
         for which in ("in_shardings", "out_shardings"):
             found += [x for x in eqn.params.get(which, ()) if x is not None] if eqn.primitive is jit_p else []
         for inner in jaxprs_in_params(eqn.params):

@@ -116,7 +116,7 @@ def make_mesh(
     devices: Sequence[Any] | None = None,
 ) -> Any:
     """Return a mesh of the first devices, in the order in which they are listed: `make_mesh((1,), ("batch",))`.
-    `axis_types` is ignored.
+    The axes are explicit without `axis_types`, as in JAX; jitkit has no shardings in types, and treats all alike.
 
     Raises:
       ValueError: there are not as many devices.
@@ -128,5 +128,6 @@ def make_mesh(
             f"Number of devices {len(there)} must be >= the product of mesh_shape {tuple(axis_shapes)}\n"
             "Ask for as many as `jax.devices()` lists."
         )
-    mesh: Any = runtime.jax().sharding.Mesh
-    return mesh(np.array(there[:size]).reshape(tuple(axis_shapes)), tuple(axis_names))
+    of_jax = runtime.jax().sharding
+    types = (of_jax.AxisType.Explicit,) * len(tuple(axis_shapes)) if axis_types is None else axis_types
+    return of_jax.Mesh(np.array(there[:size]).reshape(tuple(axis_shapes)), tuple(axis_names), axis_types=types)

@@ -8,6 +8,7 @@ private and change; only this room names them. In the order of reading:
     beside_jax   JAX, where a program imports or needs it
     accelerators   whether the machine may have some, which JAX then finds
     devices      devices, and which of them hold which part of an array
+    meshes       the mesh of the context, and what shardings say of each axis
     device_class  classes that are loaded on first use
     buffers      value -> buffer
     compiling    StableHLO text -> loaded executable
@@ -71,6 +72,7 @@ from .devices import devices as devices
 from .devices import first_device as first_device
 from .devices import is_equivalent as is_equivalent
 from .devices import is_first as is_first
+from .devices import is_over_mesh as is_over_mesh
 from .devices import lowering_platform as lowering_platform
 from .devices import mesh_text as mesh_text
 from .devices import on_host as on_host
@@ -90,3 +92,12 @@ from .executing import wait_for as wait_for
 from .jaxlib import deleted_error as deleted_error
 from .jaxlib import explained as explained
 from .jaxlib import gate as gate
+from .meshes import check_axes_are_automatic as check_axes_are_automatic
+from .meshes import get_abstract_mesh as get_abstract_mesh
+from .meshes import get_mesh as get_mesh
+from .meshes import mesh_of_context as mesh_of_context
+from .meshes import open_axes as open_axes
+from .meshes import set_mesh as set_mesh
+from .meshes import with_axes_of as with_axes_of
+from .meshes import with_devices as with_devices
+from .meshes import with_open_axis as with_open_axis

@@ -40,6 +40,13 @@ def jax() -> Any:
     return module
 
 
+def module_of_jax(name: str) -> Any:
+    """Return a module of JAX's that `import jax` has not handed on yet."""
+    jax()
+    with _apart():
+        return importlib.import_module(name)
+
+
 def keep_apart(within: Callable[[], contextlib.AbstractContextManager[None]]) -> None:
     """From now on, import JAX within a block of this kind: outside of it the name `jax` means something else."""
     global _apart
@@ -68,6 +75,8 @@ def _meet(module: Any) -> None:
         bridge = importlib.import_module("jax._src.xla_bridge")
         if config.value("platforms"):
             module.config.update("jax_platforms", config.value("platforms"))
+        if config.value("num_cpu_devices") != -1:
+            module.config.update("jax_num_cpu_devices", config.value("num_cpu_devices"))
         accelerators.pass_over_absent(bridge, module.config.jax_platforms)
         _share_cpu_client(module.config, bridge)
         for holder in _holders:

@@ -9,14 +9,13 @@ JAX: jax/_src/named_sharding.py:NamedSharding
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..base import config
 from ..core.avals import places
 from . import accelerators
-from .beside_jax import cpu_client, is_here, jax
+from .beside_jax import cpu_client, is_here, jax, module_of_jax
 from .jaxlib import gate
 
 Device = Any  # a PJRT device
@@ -39,7 +38,13 @@ def devices(backend: str | None = None) -> list[Device]:
 def _own_client() -> Any:
     """Return our CPU client; None where JAX is loaded, or has to be, and chooses the devices."""
     make = gate().xla_client.make_cpu_client
-    return None if is_here() or accelerators.jax_has_to_choose() else cpu_client(make)
+    config.read_once.add("num_cpu_devices")
+    count = config.value("num_cpu_devices")
+    if is_here() or accelerators.jax_has_to_choose():
+        if count != -1:
+            jax().config.update("jax_num_cpu_devices", count)
+        return None
+    return cpu_client(make if count == -1 else functools.partial(make, num_devices=count))
 
 
 @functools.cache
@@ -216,15 +221,20 @@ def describe_sharding(sharding: Sharding) -> str:
 # --- several devices ------------------------------------------------------------------------------------------
 
 
+def is_over_mesh(sharding: Sharding) -> bool:
+    """Whether a sharding names the axes of a mesh, which may have one device."""
+    return hasattr(sharding, "mesh")
+
+
 def replicated(sharding: Sharding) -> Sharding:
     """Return the sharding that puts a whole array on each device of a sharding.
 
     NotImplementedError for shardings of several devices without a mesh, which Shardy's text cannot express.
     """
     owners = sharding_devices(sharding)
-    if len(owners) == 1:
+    if not is_over_mesh(sharding) and len(owners) == 1:
         return single_device_sharding(owners[0])
-    if not hasattr(sharding, "mesh"):
+    if not is_over_mesh(sharding):
         raise NotImplementedError(
             f"arrays sharded by {type(sharding).__name__}: jitkit knows `jax.sharding.NamedSharding` only"
         )
@@ -238,10 +248,13 @@ def mesh_text(sharding: Sharding) -> str:
 
 
 def sharding_text(sharding: Sharding, ndim: int) -> str:
-    """Return a sharding of an array in Shardy's text: for each axis the mesh axes that it is spread over."""
+    """Return a sharding of an array in Shardy's text: for each axis the mesh axes that it is spread over, or `?` where it is open."""
+    is_open = jax().sharding.PartitionSpec.UNCONSTRAINED
     axes = [axis if isinstance(axis, tuple) else () if axis is None else (axis,) for axis in sharding.spec]
     axes += [()] * (ndim - len(axes))
-    listed = ", ".join("{" + ", ".join(f'"{name}"' for name in names) + "}" for names in axes)
+    listed = ", ".join(
+        "{?}" if names == (is_open,) else "{" + ", ".join(f'"{name}"' for name in names) + "}" for names in axes
+    )
     return f"#sdy.sharding<@mesh, [{listed}]>"
 
 
@@ -272,6 +285,6 @@ def result_shardings(executable: Any, sharding: Sharding, count: int) -> list[Sh
     found = executable.get_output_shardings()
     if found is None:
         return [sharding] * count
-    parse = importlib.import_module("jax._src.sharding_impls").parse_flatten_op_sharding
+    parse = module_of_jax("jax._src.sharding_impls").parse_flatten_op_sharding
     named = jax().sharding.NamedSharding
     return [named(sharding.mesh, parse(each, sharding.mesh)[0]) for each in found]

@@ -42,6 +42,7 @@ NEVER_ALONE = {
     "pmax": "goes with the axis that vmap names",
     "pmin": "goes with the axis that vmap names",
     "check": "goes when checkify makes its error a result",
+    "sharding_constraint": "names the devices of a mesh",
 } | dict.fromkeys(
     ("cholesky", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "lu_pivots_to_permutation",
      "ormqr", "qr", "schur", "svd", "triangular_solve"),

@@ -1,0 +1,134 @@
+"""The mesh of the context, and what shardings over a mesh say of each axis
+
+    with set_mesh(mesh): ...      in the block, PartitionSpec("x") means NamedSharding(mesh, PartitionSpec("x"))
+
+The classes are JAX's. The mesh of a block is among the options, so that what is traced in one block is not used in another.
+
+JAX: jax/_src/sharding_impls.py:set_mesh
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from ..base import config
+from .beside_jax import jax, module_of_jax
+from .devices import Sharding
+
+
+class _Block:
+    """What `set_mesh` returns: the mesh is set already, and the end of the block takes it back."""
+
+    def __init__(self, before: Any) -> None:
+        self.before = before
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        _set(self.before)
+
+
+def _set(mesh: Any) -> None:
+    state = config.local.state
+    state.mesh = mesh
+    state.refresh()
+
+
+def set_mesh(mesh: Any) -> _Block:
+    """Set this thread's mesh: from now on, or in a block, `with set_mesh(mesh): ...`. None is none.
+
+    ValueError for what is not a mesh, and inside of a traced function.
+    """
+    if mesh is not None and not isinstance(mesh, jax().sharding.Mesh):
+        raise ValueError(f"Expected mesh of type `jax.sharding.Mesh`. Got {type(mesh)}")
+    if config.local.state.trace is not None:
+        raise ValueError("`set_mesh` can only be used outside of `jax.jit`.")
+    block = _Block(config.local.state.mesh)
+    _set(mesh)
+    return block
+
+
+def get_mesh() -> Any:
+    """Return the mesh that was set, or one without axes. ValueError inside of a traced function."""
+    if config.local.state.trace is not None:
+        raise ValueError(
+            "`get_mesh` can only be used outside of `jax.jit`. Maybe you want `jax.sharding.get_abstract_mesh()`?"
+        )
+    return _mesh() or module_of_jax("jax._src.mesh").empty_concrete_mesh
+
+
+def get_abstract_mesh() -> Any:
+    """Return the names and sizes of the axes of the mesh that was set."""
+    mesh = _mesh()
+    return jax().sharding.AbstractMesh((), ()) if mesh is None else mesh.abstract_mesh
+
+
+def _mesh() -> Any:
+    return config.local.state.mesh
+
+
+def mesh_of_context() -> Any:
+    """Return what a PartitionSpec is about: the axes of the mesh that was set, else the mesh of an older `with mesh:`."""
+    if _mesh() is not None:
+        return _mesh().abstract_mesh
+    return module_of_jax("jax._src.mesh").thread_resources.env.physical_mesh
+
+
+def with_devices(sharding: Sharding) -> Sharding:
+    """Return a sharding over axes without devices as one over the mesh that was set. ValueError if none was."""
+    if not hasattr(sharding, "mesh") or isinstance(sharding.mesh, jax().sharding.Mesh):
+        return sharding
+    if _mesh() is None:
+        raise ValueError(f"{sharding} has a mesh without devices. Set one with devices: `jax.set_mesh(mesh)`.")
+    return jax().sharding.NamedSharding(_mesh(), sharding.spec)
+
+
+# --- axis by axis -------------------------------------------------------------------------------------------------------
+
+
+def _axes(sharding: Sharding, ndim: int) -> list[Any]:
+    return [*sharding.spec, *[None] * (ndim - len(sharding.spec))]
+
+
+def open_axes(sharding: Sharding) -> frozenset[int]:
+    """Return the axes of an array that a sharding leaves to XLA."""
+    is_open = jax().sharding.PartitionSpec.UNCONSTRAINED
+    return frozenset(i for i, names in enumerate(getattr(sharding, "spec", ())) if names is is_open)
+
+
+def with_open_axis(sharding: Sharding, axis: int, ndim: int) -> Sharding:
+    """Return the sharding of arrays with `ndim` axes, of which `axis` is one more than before, and left to XLA."""
+    if not hasattr(sharding, "spec"):
+        return sharding
+    spec = jax().sharding.PartitionSpec
+    axes = _axes(sharding, ndim - 1)
+    if sharding.is_fully_replicated:  # as in JAX, which moves no axes here
+        axes = _axes(sharding, ndim)
+        axes[axis] = spec.UNCONSTRAINED
+    else:
+        axes.insert(axis, spec.UNCONSTRAINED)
+    return jax().sharding.NamedSharding(sharding.mesh, spec(*axes))
+
+
+def with_axes_of(sharding: Sharding, there: Sharding, ndim: int) -> Sharding:
+    """Return a sharding in which the axes that were left to XLA are as an array has them."""
+    found = _axes(there, ndim) if getattr(there, "mesh", None) == sharding.mesh else [None] * ndim
+    axes = [found[i] if i in open_axes(sharding) else names for i, names in enumerate(_axes(sharding, ndim))]
+    return jax().sharding.NamedSharding(sharding.mesh, jax().sharding.PartitionSpec(*axes))
+
+
+def check_axes_are_automatic(sharding: Sharding, what: str) -> None:
+    """Raise ValueError where a sharding names axes of its mesh whose sharding is part of types."""
+    if not hasattr(sharding, "mesh"):
+        return
+    mesh = sharding.mesh.abstract_mesh
+    kinds = dict(zip(mesh.axis_names, mesh.axis_types, strict=True))
+    named = [names if isinstance(names, tuple) else (names,) for names in sharding.spec]
+    if any(name in kinds and kinds[name].name != "Auto" for names in named for name in names):
+        raise ValueError(
+            f"The spec of NamedSharding passed to {what} can only refer to Auto axes of the mesh. Got spec={sharding.spec} and "
+            f"mesh={mesh}. You probably meant to use `reshard` API?\n"
+            "jitkit has no shardings in types: make the mesh with axis_types=(jax.sharding.AxisType.Auto,) for each axis."
+        )
