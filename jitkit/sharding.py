@@ -13,6 +13,7 @@ from typing import Any
 
 from . import runtime
 from .base import missing_names
+from .runtime import meshes
 
 _OURS = {"get_abstract_mesh", "get_mesh", "set_mesh"}
 _NAMES = [
@@ -26,7 +27,7 @@ def __getattr__(name: str) -> Any:
         return _NAMES
     if name not in _NAMES:
         raise AttributeError(f"module 'jitkit.sharding' has no attribute {name!r}")
-    return getattr(runtime if name in _OURS else runtime.jax().sharding, name)
+    return getattr(meshes if name in _OURS else runtime.jax().sharding, name)
 
 
 def __dir__() -> list[str]:

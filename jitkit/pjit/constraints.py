@@ -12,30 +12,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import runtime
 from ..compiler import shardings as jit_shardings
-from ..core import Primitive, Tracer, get_aval, physical_aval
+from ..core import Primitive, Tracer, get_aval
 from ..interpreters.ad_rules import deflinear
 from ..interpreters.batching import AxisData, Dims, Vals, register_batcher
-from ..interpreters.mlir import LoweringContext, register_lowering, type_of
+from ..interpreters.mlir import LoweringContext, register_lowering
+from ..runtime import meshes
 from ..runtime.array import as_array
 from ..runtime.putting import device_put_leaf
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
-
-some_were_traced: list[bool] = []  # not empty from the first time on: without, programs need not be searched for places
-
-
-def constrained(ctx: LoweringContext, x: str, aval: Any, sharding: Any) -> str:
-    """Write that a value has a sharding; None says nothing, nor does one device without a mesh."""
-    if sharding is None or not runtime.is_over_mesh(sharding):
-        return x
-    ctx.module.mesh = runtime.mesh_text(sharding)
-    aval = physical_aval(aval)
-    text = runtime.sharding_text(sharding, aval.ndim).removeprefix("#sdy.sharding")
-    return ctx.emit_text(f"sdy.sharding_constraint {x} {text} : {type_of(aval)}")
-
+from .jit_call import NestedCall, constrained, places
 
 sharding_constraint_p = Primitive("sharding_constraint")
+places[sharding_constraint_p] = lambda params: meshes.with_devices(params["sharding"])
 
 
 @sharding_constraint_p.def_abstract_eval
@@ -45,9 +34,9 @@ def _(aval: Any, **params: Any) -> Any:
 
 @sharding_constraint_p.def_impl
 def _(x: Any, *, sharding: Any, unconstrained_dims: frozenset[int], **_: Any) -> Any:
-    x, sharding = as_array(x), runtime.with_devices(sharding)
+    x, sharding = as_array(x), meshes.with_devices(sharding)
     if unconstrained_dims:  # these axes stay as they are
-        sharding = runtime.with_axes_of(sharding, x.sharding, x.ndim)
+        sharding = meshes.with_axes_of(sharding, x.sharding, x.ndim)
     return device_put_leaf(x, sharding)
 
 
@@ -67,7 +56,7 @@ def _(
     (x,), (dim,) = vals, dims
     assert dim is not None, "a rule is called where an operand is a batch, and this primitive has one"
     unconstrained_dims = frozenset({dim} | {each + (dim <= each) for each in unconstrained_dims})
-    sharding = runtime.with_open_axis(sharding, dim, x.ndim)
+    sharding = meshes.with_open_axis(sharding, dim, x.ndim)
     return sharding_constraint_p.bind(x, sharding=sharding, unconstrained_dims=unconstrained_dims, **params), dim
 
 
@@ -77,10 +66,10 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     Args:
       x: a tree of arrays.
       shardings: a `jax.sharding.Sharding`, or a tree of them that ends above the leaves. In a block of `jax.set_mesh(mesh)` also a
-        `PartitionSpec`, or None for a whole copy on each device.
+        `jax.sharding.PartitionSpec`, or None for a whole copy on each device.
 
     Raises:
-      RuntimeError: a `PartitionSpec` or None outside of such a block.
+      RuntimeError: a `jax.sharding.PartitionSpec` or None outside of such a block.
       TypeError: something else in the place of a sharding.
       ValueError: a sharding with more axes than its array, or over explicit axes of its mesh; a tree of another form.
     """
@@ -91,17 +80,17 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         raise ValueError(
             f"with_sharding_constraint shardings specification must be a tree prefix of the corresponding value; \n{error}"
         ) from None
-    context = runtime.mesh_of_context()
+    context = meshes.mesh_of_context()
     asked = [jit_shardings.in_mesh(each, context, "shardings", "with_sharding_constraint") for each in given]
     names = ("",) * len(leaves)
     jit_shardings.check(asked, list(map(get_aval, leaves)), names, "with_sharding_constraint arguments", evenly=False)
     for sharding in asked:
-        runtime.check_axes_are_automatic(sharding, "with_sharding_constraint")
+        meshes.check_axes_are_automatic(sharding, "with_sharding_constraint")
     if any(isinstance(leaf, Tracer) for leaf in leaves):
-        some_were_traced.append(True)
+        NestedCall.some_are_placed = True
     found = [
         sharding_constraint_p.bind(
-            leaf, context_mesh=context, layout=None, sharding=each, unconstrained_dims=runtime.open_axes(each)
+            leaf, context_mesh=context, layout=None, sharding=each, unconstrained_dims=meshes.open_axes(each)
         )
         for leaf, each in zip(leaves, asked, strict=True)
     ]

@@ -12,13 +12,13 @@ JAX: jax/_src/pjit.py:jit_p
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from typing import Any
 
 from .. import runtime
 from ..base.jax_version import since
-from ..core import Primitive, Tracer, current_trace
+from ..core import Primitive, Tracer, current_trace, physical_aval
 from ..interpreters import mlir
 from ..interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_batcher
 from ..jaxpr import (
@@ -34,7 +34,6 @@ from ..jaxpr import (
 )
 from ..tree_util import tree_unflatten
 from .compilation_cache import TracedCall, all_alive
-from .constraints import constrained, sharding_constraint_p, some_were_traced
 
 
 class Inline(enum.Enum):
@@ -102,6 +101,16 @@ def _all_constrained(
     return [constrained(ctx, *each) for each in zip(names, avals, shardings, strict=True)]
 
 
+def constrained(ctx: mlir.LoweringContext, x: str, aval: Any, sharding: Any) -> str:
+    """Write that a value has a sharding; None says nothing, nor does one device without a mesh."""
+    if sharding is None or not runtime.is_over_mesh(sharding):
+        return x
+    ctx.module.mesh = runtime.mesh_text(sharding)
+    aval = physical_aval(aval)
+    text = runtime.sharding_text(sharding, aval.ndim).removeprefix("#sdy.sharding")
+    return ctx.emit_text(f"sdy.sharding_constraint {x} {text} : {mlir.type_of(aval)}")
+
+
 @register_batcher(jit_p, even_unmapped=True)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) -> Any:
     on_batches, out_dims = batch_jaxpr(jaxpr, axis, dims)
@@ -132,16 +141,18 @@ def placed(ins: Iterable[Any], outs: Iterable[Any]) -> dict[str, Any]:
     return both if any(x is not None for each in both.values() for x in each) else {}
 
 
+# primitives that say where a value is, with the function that finds it in their parameters
+places: dict[Primitive, Callable[[dict[str, Any]], Any]] = {}
+
+
 def shardings_inside(jaxpr: Jaxpr) -> list[Any]:
     """Return the shardings of the calls and constraints in a program."""
-    if (
-        not NestedCall.some_are_placed and not some_were_traced
-    ):  # nearly always; looking for them takes a tenth of the time of tracing
+    if not NestedCall.some_are_placed:  # nearly always; looking for them takes a tenth of the time of tracing
         return []
     found = []
     for eqn in jaxpr.eqns:
-        if eqn.primitive is sharding_constraint_p:
-            found.append(runtime.with_devices(eqn.params["sharding"]))
+        if eqn.primitive in places:
+            found.append(places[eqn.primitive](eqn.params))
         for which in ("in_shardings", "out_shardings"):
             found += [x for x in eqn.params.get(which, ()) if x is not None] if eqn.primitive is jit_p else []
         for inner in jaxprs_in_params(eqn.params):

@@ -20,7 +20,7 @@ private and change; only this room names them. In the order of reading:
     foreign_nodes  classes that only JAX's registry of pytrees knows
     tokens       the same for programs with effects
 
-Other modules write `runtime.NAME`; only `array` and `tokens` are imported by name.
+Other modules write `runtime.NAME`; only `array`, `meshes` and `tokens` are imported by name.
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 """
@@ -92,12 +92,3 @@ from .executing import wait_for as wait_for
 from .jaxlib import deleted_error as deleted_error
 from .jaxlib import explained as explained
 from .jaxlib import gate as gate
-from .meshes import check_axes_are_automatic as check_axes_are_automatic
-from .meshes import get_abstract_mesh as get_abstract_mesh
-from .meshes import get_mesh as get_mesh
-from .meshes import mesh_of_context as mesh_of_context
-from .meshes import open_axes as open_axes
-from .meshes import set_mesh as set_mesh
-from .meshes import with_axes_of as with_axes_of
-from .meshes import with_devices as with_devices
-from .meshes import with_open_axis as with_open_axis
