@@ -87,13 +87,13 @@ class Prover:
         self.learners = Climber(kept or folder / "kept")
 
     def package(self, text: str) -> Package:
-        """Write a package with this text, and return it."""
+        """Write a package whose only file has this text, and return it."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         (folder / "myjax.py").write_text(text, encoding="utf-8")
         return Package(folder, "myjax")
 
     def verdict(self, text: str, rung: Rung, seed: int = 0) -> RungVerdict:
-        """Return the verdict on a text."""
+        """Return the verdict on one rung, hidden programs included, for a package with this text."""
         return self.climber.climb(self.package(text), [rung], seed=seed)[0]
 
     def solution(self, rung: Rung) -> list[Finding]:

@@ -70,7 +70,9 @@ class Answers:
         return self.parsed[key]
 
     def exercise(self, lab: Lab, exercise: Exercise) -> Item:
-        """Return what the submission has for an exercise."""
+        """Return the item of an exercise: READY with the code to run; or MISSING, TODO, BROKEN or INVALID, with a
+        sentence.
+        """
         item = empty_item(ItemStatus.READY)
         functions: dict[Target, LearnerFile] = {}
         for target in exercise.targets:

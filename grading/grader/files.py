@@ -273,8 +273,8 @@ def time_of_file(status: os.stat_result) -> float:
 
 
 def time_of(info: zipfile.ZipInfo, zone: datetime.tzinfo) -> float:
-    """Return the time of a zip's member in seconds since 1970: its time in UTC if the zip has that, else its clock's in
-    a zone; 0 for an impossible date.
+    """Return when a zip's member was last written, in seconds since 1970. Use its UTC time if the zip has one, else
+    read its local time in `zone`; return 0 if the date is impossible.
     """
     extra = info.extra
     while len(extra) >= 4:  # APPNOTE.TXT 4.5: a list of an id, a length, and data

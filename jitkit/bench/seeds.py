@@ -61,7 +61,9 @@ def verdict(published: float | None, measured: float) -> str:
 
 
 class Effort(NamedTuple):
-    """How long to measure: rounds, seconds of a batch, and rounds of what is done anew each time."""
+    """How long to measure: the number of rounds, the seconds that a batch takes, and the number of rounds for actions
+    that cannot be repeated in a batch, since each starts afresh.
+    """
 
     rounds: int
     batch: float

@@ -106,7 +106,7 @@ def _donated(program: Program, kept: Sequence[int], consts: int) -> list[int]:
 
 
 def refuse_options(function: str, options: CompilerOptions) -> None:
-    """Raise ValueError for options of XLA's."""
+    """Raise ValueError if there are compiler options: they are XLA's, and our compiler has none."""
     if options:
         raise ValueError(
             f'jit({function}, backend="c") takes no compiler_options, got {dict(options)}\n'

@@ -251,9 +251,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
       primals: arguments, of which only shapes and dtypes matter: arrays or `ShapeDtypeStruct`s.
 
     Raises:
-      TypeError: floats become integers, a cotangent has another structure or type than the result, or (when the
-        transpose is
-        called) `fun` is not linear, as in `x * x`.
+      TypeError: `fun` turns floats into integers, a cotangent has another structure or type than the result, or (when
+        the transpose is called) `fun` is not linear, as in `x * x`.
       NotImplementedError: an operation in `fun` is not linear in any operand, such as `sin`.
     """
     leaves, in_tree = tree_flatten(primals)

@@ -92,16 +92,16 @@ def explore(
     that were seen.
 
     Args:
-      function: a function, jitted or not, of jitkit's or (made by `jax.jit`) of JAX's.
+      function: a function, jitted or not, that uses jitkit; or the result of `jax.jit`, which is shown with JAX.
       *args, **kwargs: its arguments, or `ShapeDtypeStruct`s in their place. Nothing is run.
-      targets: one or several names of `jitkit.targets.TARGETS`, such as "tpu:v5e"; without it, all. Those whose compiler is not
-        installed say how to get it. "c" is our own compiler: its C is on each page of a
-        function of jitkit's, its assembly where it is asked for.
+      targets: one or several names of `jitkit.targets.TARGETS`, such as "tpu:v5e"; all by default. If a target's
+        compiler is not installed, its tab says how to get it. "c" is our own compiler: each page of a jitkit function
+        has its C, and its assembly if you name "c".
       time_limit: seconds for one compilation (default: 100). A target that takes longer says so, beside the others.
 
     Returns:
-      An `Exploration`: notebooks show it, `save()` writes it. A function that cannot be traced has a page, too: it shows how
-      far it came, and the error.
+      An `Exploration`: notebooks show it, `save()` writes it. If the function cannot be traced, the page shows the
+        jaxpr up to the error, and the error.
 
     Raises:
       ValueError: a target that does not exist, or a negative time limit.

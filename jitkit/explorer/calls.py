@@ -169,7 +169,7 @@ def _call(
 
 
 def _jaxpr_of(cache: FunctionCache, number: int) -> list[str] | None:
-    """Return the lines of the jaxpr that was traced, or found traced, for a miss."""
+    """Return the lines of the jaxpr that a miss traced, or that it found in the cache of traces."""
     for key, record in cache.records.items():
         if record.number == number and key in cache.traces:
             return str(cache.traces[key].jaxpr).splitlines()
@@ -184,7 +184,7 @@ def _jaxpr_of(cache: FunctionCache, number: int) -> list[str] | None:
 
 
 def _traced_alike(one: CallRecord, other: CallRecord) -> bool:
-    """Whether two signatures have all that is traced in common."""
+    """Whether two signatures agree in everything that tracing depends on."""
     from_one = [(a.name, a.tree, [getattr(k, "aval", k) for k in a.keys]) for a in one.arguments]
     return from_one == [(a.name, a.tree, [getattr(k, "aval", k) for k in a.keys]) for a in other.arguments]
 

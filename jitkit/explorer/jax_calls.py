@@ -179,8 +179,8 @@ class _Recorder:
 
 
 def _sentences(said: list[str], name: str) -> tuple[str, ...]:
-    """Return what JAX said about a function, without the place, which is known. If JAX names no function, return all
-    that it said.
+    """Return the lines of JAX's first message about a function, without its first line, which names the place: the page
+    shows that already. If no message names the function, take the first of all.
     """
     of_it = [text for text in said if f" {name} " in text] or said
     lines = [line.strip() for text in of_it[:1] for line in text.splitlines()[1:]]

@@ -52,13 +52,13 @@ class Subject:
 
 
 def argument(name: str, aval: Any) -> str:
-    """Return `scale: float32[] (weak type)`."""
+    """Return an argument's name and type, as in `scale: float32[] (weak type)`."""
     return f"{name}: {aval.str_short()}{' (weak type)' if getattr(aval, 'weak_type', False) else ''}"
 
 
 def cut_short(jaxpr: Listing, found: list[Equation]) -> Listing:
-    """Return a jaxpr up to the error that ended it. In the place of its results it says so, and no equation counts as
-    dead.
+    """Mark a jaxpr that tracing could not finish: its last line, where the results would stand, says that the error
+    came there. No equation counts as dead, since the results are unknown.
     """
     for equation in found:
         equation.live = True

@@ -348,10 +348,10 @@ def conv_transpose(
     respect to its input.
 
     Args:
-      padding: "SAME", "VALID", or explicit pairs, applied to the dilated input.
-      use_consistent_padding: explicit pairs, too, are those of the convolution whose gradient this is.
+      padding: "SAME", "VALID", or explicit pairs, which are applied to the dilated input.
+      use_consistent_padding: read explicit pairs as the padding of the forward convolution, as "SAME" and "VALID" are.
       dimension_numbers: features come last by default.
-      transpose_kernel: flip the kernel and swap its feature axes, which makes this exactly that gradient.
+      transpose_kernel: flip the kernel and swap its feature axes; then the result is exactly that gradient.
 
     The other arguments are those of `conv_general_dilated`.
     """

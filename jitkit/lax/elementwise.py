@@ -100,7 +100,8 @@ def _one_minus_square(ctx: LoweringContext, x: str) -> str:
     return ctx.emit("stablehlo.multiply", list(factors))
 
 
-# Complex sine and cosine go by parts, so that an infinite part does not make the other nan.
+# Complex sine and cosine are computed from the real and the imaginary part, so that an infinite part does not make the
+# other nan.
 
 
 def _sine(ctx: LoweringContext, x: str, accuracy: Any = None) -> str:

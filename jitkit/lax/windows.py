@@ -246,7 +246,9 @@ def reduce_window(
 
 
 def _plain(computation: Callable[..., Any], inits: Sequence[Any]) -> Primitive | None:
-    """Return the primitive for a fold by this function from this neutral element, if there is one."""
+    """Return the window primitive for a reduction by this function, if there is one and the initial value is its
+    identity (`reduce_window_max` for `lax.max` from -inf).
+    """
     if len(inits) != 1 or not core.is_concrete(inits[0]) or np.shape(inits[0]) != ():
         return None
     try:

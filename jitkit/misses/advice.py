@@ -35,7 +35,9 @@ def literals(before: DType, now: DType) -> str:
 
 
 def conversion(name: str, before: Any, now: Any) -> str:
-    """Return advice for an argument of two dtypes, from its avals; empty where a conversion could lose something."""
+    """Return advice for an argument whose dtype differs between two calls, given both avals; empty if converting it
+    could lose information.
+    """
     if any(isinstance(aval.dtype, dtypes.ExtendedDType) for aval in (before, now)):
         return ""
     kinds = {_kind(before.dtype), _kind(now.dtype)}

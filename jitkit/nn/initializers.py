@@ -190,7 +190,7 @@ def _complex_uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Draw complex normal numbers of modulus below `upper`; of variance 1 before cutting off."""
+    """Draw complex normal numbers, truncated to a modulus below `upper`; their variance before truncation is 1."""
 
     def modulus(u: Any, dtype: Any) -> Any:
         t = (1 - jnp.exp(jnp.array(-(upper**2), dtype))) * u.astype(dtype)

@@ -33,7 +33,7 @@ _NEW = np.zeros(0, np.bool_)  # a token as a program's argument
 
 
 class Token:
-    """A token outside of programs: ready when its effect has happened."""
+    """A token as a value in Python, outside of any program. It is ready when its effect has happened."""
 
     def __init__(self, buf: runtime.Buffer) -> None:
         self._buf = buf
@@ -43,7 +43,7 @@ class Token:
         runtime.wait_for(self._buf)
 
     def as_argument(self) -> np.ndarray[Any, Any]:
-        """Return the array to pass to a program, once it is ready."""
+        """Wait until the token is ready, and return the empty array that stands for it as an argument of a program."""
         self.block_until_ready()
         return _NEW
 

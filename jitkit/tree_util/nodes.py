@@ -110,7 +110,7 @@ class SequenceNode(NodeType):
         return self.cls(children)
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """Return indices."""
+        """Return a SequenceKey for each item, with its index."""
         return _indices(count)
 
     def format(self, data: Any, children: Sequence[str]) -> str:

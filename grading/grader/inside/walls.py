@@ -193,7 +193,7 @@ def limit(limits: dict[str, int]) -> None:
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Return a function of libc that raises OSError if it fails."""
+    """Call a function of libc; raise OSError if it fails."""
     if getattr(libc, name)(*arguments) != 0:
         code = ctypes.get_errno()
         raise OSError(code, f"{name}: {os.strerror(code)}")

@@ -49,8 +49,8 @@ class Choices:
 
 
 def shorter(made: Sequence[int]) -> Iterator[list[int]]:
-    """Yield lists that are nearer to the plainest program: without a part, with zeros for a part, with a smaller
-    number.
+    """Yield smaller lists of choices, to shrink a program: with a part left out, with a part set to zero, or with one
+    number made smaller.
     """
     count = len(made)
     for size in (16, 8, 4, 2, 1):

@@ -250,14 +250,18 @@ _FORBIDDEN = {
 
 
 class Refusal(importlib.abc.MetaPathFinder):
-    """Refuses some packages by name, finds the given `cc.py` beside `machine`, and shows jaxlib no jax. `executables` keeps code."""
+    """Refuses to import some packages, such as jax, and finds the `cc.py` that lies beside `machine`. `executables` is
+    the folder for compiled code.
+    """
 
     def __init__(self, machine: str, executables: str = "") -> None:
         self.compiler = str(pathlib.Path(machine).parent / "cc.py")
         self.executables = executables
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Raise ImportError for these packages, return our spec for `cc`, and None for all others, which somebody else may find."""
+        """Raise ImportError for a refused package; return our spec for `cc`, and None for any other, which other
+        finders may find.
+        """
         top = name.partition(".")[0]
         if top in _FORBIDDEN:
             raise ImportError(_FORBIDDEN[top], name=name)
@@ -269,12 +273,14 @@ class Refusal(importlib.abc.MetaPathFinder):
 
 
 class CompilerLoader(importlib.machinery.SourceFileLoader):
-    """Loads `cc.py`, and lets it compile each text once: later saves find it in the folder `executables`."""
+    """Loads `cc.py`, and makes its `translate` keep what it compiled in the folder `executables`, so that a text is
+    compiled only once, over all saves.
+    """
 
     executables = ""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the file, and wrap its compiler in one that remembers."""
+        """Run the file, and wrap its `translate` in a cache on disk."""
         super().exec_module(module)
         if self.executables:
             cc: Any = module

@@ -67,9 +67,7 @@ def remembered(
 def remembering(
     folder: pathlib.Path, translate: Callable[[str], bytes], compiler: Callable[[], list[str]], flags: Sequence[str]
 ) -> Callable[[str], bytes]:
-    """Return a `translate` for the ladder's `cc.py`, which compiles a text of C to a library once, and finds it in the
-    folder the next time.
-    """
+    """Wrap the ladder's `translate`, which compiles C to a library, in a cache on disk."""
 
     def find_or_translate(text: str) -> bytes:
         command = [*compiler(), *flags]

@@ -67,8 +67,8 @@ class Target(NamedTuple):
 
 
 class LearnerFile(NamedTuple):
-    """A parsed file of a learner: its functions by their dotted names, the names that are exercises, and the statements
-    beside them. `homes` has the modules of exercises that are functions.
+    """A learner's file, parsed. `functions` maps dotted names to definitions, and `exercises` are the names that are
+    exercises. `homes` maps each exercise that is a function, and not a method, to its module.
     """
 
     path: str
@@ -80,7 +80,9 @@ class LearnerFile(NamedTuple):
 
     @classmethod
     def parse(cls, source: str, path: str, exercises: Iterable[str]) -> LearnerFile:
-        """Parse a file. SpliceError, with the line, if it is not Python. Exercises are targets, or their dotted names."""
+        """Parse a file; raise SpliceError, with the line, if it is not Python. `exercises` are targets, or their dotted
+        names.
+        """
         try:
             tree = tree_of(source, path)
             if _is_deep(tree):
@@ -97,7 +99,7 @@ class LearnerFile(NamedTuple):
         return cls(path, source, tree, dict(_functions(tree.body)), frozenset(name for name, _ in pairs), homes)
 
     def find(self, target: Target) -> Function:
-        """Return the learner's definition for a target. SpliceError, with the nearest name, if there is none."""
+        """Return the learner's definition for a target; raise SpliceError, with the nearest name, if there is none."""
         found = self.functions.get(target.name)
         if found is not None:
             return found
@@ -293,7 +295,7 @@ def globals_used(node: ast.stmt) -> frozenset[str]:
 
 
 def _free(node: ast.AST) -> set[str]:
-    """Return the names in a part of a program that no statement in it binds."""
+    """Return the free variables of a node: the names that it uses and does not bind."""
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, Function | ast.Lambda):

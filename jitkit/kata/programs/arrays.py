@@ -124,7 +124,7 @@ _BINARY = (
 
 
 def unary(writer: Writer) -> bool:
-    """Return a function of each element."""
+    """Write an elementwise function of one value."""
     x = writer.pick()
     if x is None:
         return False
@@ -139,7 +139,7 @@ def unary(writer: Writer) -> bool:
 
 
 def binary(writer: Writer) -> bool:
-    """Return two values whose shapes go together; the same one twice is well possible."""
+    """Write an elementwise operation on two values whose shapes broadcast; both may be the same value."""
     x = writer.pick(lambda value: value.dtype != "bool")
     if x is None:
         return False
@@ -156,7 +156,7 @@ def binary(writer: Writer) -> bool:
 
 
 def scaled(writer: Writer) -> bool:
-    """Return a value times a scalar of another one: a fan-out of shapes."""
+    """Write a product of a value and a scalar: an element of another value, or its sum."""
     x, y = writer.pick(lambda value: value.is_float), writer.pick(lambda value: value.is_float and bool(value.shape))
     if x is None or y is None:
         return False
@@ -168,7 +168,7 @@ def scaled(writer: Writer) -> bool:
 
 
 def reduction(writer: Writer) -> bool:
-    """Return a sum, a maximum, an index along one axis, or all."""
+    """Write a reduction (a sum, a maximum, an `argmax`) along one axis or over all."""
     x = writer.pick(lambda value: value.dtype != "bool" and bool(value.shape) and bool(math.prod(value.shape)))
     if x is None:
         return False
@@ -185,7 +185,7 @@ def reduction(writer: Writer) -> bool:
 
 
 def moved(writer: Writer) -> bool:
-    """Return the same elements, in another order or shape."""
+    """Write a statement that transposes, reshapes, joins or indexes a value; False if no value has an axis."""
     x = writer.pick(lambda value: bool(value.shape))
     if x is None:
         return False
@@ -210,7 +210,7 @@ def moved(writer: Writer) -> bool:
 
 
 def constant(writer: Writer) -> bool:
-    """Return an array that the function brings with it, of a shape that is there already."""
+    """Write a constant array, with the shape of a value that exists."""
     x = writer.pick()
     shape = x.shape if x is not None else ()
     writer.value(writer.data(shape), shape, "float32")
@@ -218,7 +218,7 @@ def constant(writer: Writer) -> bool:
 
 
 def cast(writer: Writer) -> bool:
-    """Return the same numbers in another type."""
+    """Write a conversion to another dtype."""
     x = writer.pick()
     if x is None:
         return False
@@ -256,7 +256,7 @@ def product(writer: Writer) -> bool:
 
 
 def promoted(one: str, other: str) -> str:
-    """Return the dtype of a result of two arrays."""
+    """Return the dtype to which two dtypes promote; all three are names, such as "float32"."""
     if one == other:
         return one
     floats = [dtype for dtype in (one, other) if "float" in dtype]

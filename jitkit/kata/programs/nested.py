@@ -22,7 +22,7 @@ def _is_small(value: Value) -> bool:
 
 @contextlib.contextmanager
 def _inside(writer: Writer, parameters: Sequence[Value]) -> Iterator[None]:
-    """Write the body of a function: deeper, with its parameters in scope, which end with it."""
+    """Indent what is written in this block, as the body of a function, whose parameters are in scope until it ends."""
     before, margin = list(writer.scope), writer.margin
     closes_over = not parameters or writer.choices.chance(50)
     writer.scope = [*(before if closes_over else ()), *parameters]
@@ -32,7 +32,7 @@ def _inside(writer: Writer, parameters: Sequence[Value]) -> Iterator[None]:
 
 
 def _some(writer: Writer, most: int) -> list[Value]:
-    """Choose values for operands, or parts of a carry: one or more of them, maybe one twice."""
+    """Choose values for operands, or for the parts of a carry: at least one, and possibly the same one twice."""
     small = [value for value in reversed(writer.scope) if _is_small(value)]
     return [writer.choices.of(small) for _ in range(1 + writer.choices.below(most))] if small else []
 
@@ -65,7 +65,7 @@ def _too_deep(writer: Writer) -> bool:
 
 
 def jit(writer: Writer) -> bool:
-    """Return a call of a function under `jit`."""
+    """Write a jitted function and a call of it."""
     operands = _some(writer, 2)
     if not operands or _too_deep(writer):
         return False
@@ -79,7 +79,7 @@ def jit(writer: Writer) -> bool:
 
 
 def branches(writer: Writer) -> bool:
-    """Write `cond`, or `switch` among three, by a value."""
+    """Write a `cond`, or a `switch` with three branches, that a value chooses between."""
     operands = _some(writer, 2)
     chooser = writer.pick(lambda value: value.dtype != "bool")
     if not operands or chooser is None or _too_deep(writer):
@@ -102,7 +102,7 @@ def branches(writer: Writer) -> bool:
 
 
 def scan(writer: Writer) -> bool:
-    """Return a scan over the first axis of a value, or of a length, forwards or backwards."""
+    """Write a scan, forwards or in reverse, over the first axis of a value or with a given length."""
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False
@@ -149,7 +149,7 @@ def _turn(writer: Writer, carry: Sequence[Value], counts: bool) -> str:
 
 
 def counted(writer: Writer) -> bool:
-    """Return a `fori_loop`."""
+    """Write a `fori_loop`."""
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False
@@ -160,7 +160,7 @@ def counted(writer: Writer) -> bool:
 
 
 def repeated(writer: Writer) -> bool:
-    """Return a `while_loop` that counts, among other things."""
+    """Write a `while_loop` whose carry has a counter, which bounds the number of turns."""
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False

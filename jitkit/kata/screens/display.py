@@ -105,7 +105,7 @@ def show_report(screen: Screen, report: Report, places: Desk) -> None:
 
 
 def whose(report: Report) -> str:
-    """Return `yours: 02.1 02.2; reference: the rest`."""
+    """Say which exercises ran with the learner's functions: `yours: 02.1 02.2; reference: the rest`."""
     parts = [f"yours: {' '.join(report.yours) or 'none'}"]
     if report.suspects:
         parts.append(f"reference in place of your {' '.join(report.suspects)}, with which others fail")
