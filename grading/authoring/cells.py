@@ -38,7 +38,7 @@ def _common(id: str, text: str, metadata: dict[str, Any] | None) -> Cell:
 
 
 def notebook_text(cells: Sequence[Cell]) -> str:
-    """Return the text of a notebook, as nbformat would write it. ValueError if two cells have one id."""
+    """Return the text of a notebook, as nbformat would write it. Raise ValueError if two cells have one id."""
     ids = [cell["id"] for cell in cells]
     twice = sorted({id for id in ids if ids.count(id) > 1})
     if twice:

@@ -225,7 +225,7 @@ def _function(target: Target) -> types.FunctionType | None:
 
 
 def _exchange_code(function: types.FunctionType, reference: ReferenceFunction, mutation: Mutation) -> None:
-    """Give a function a mutant's code. ValueError if their closures differ."""
+    """Give a function a mutant's code. Raise ValueError if their closures differ."""
     names: dict[str, Any] = {}
     text = f"from __future__ import annotations\n{_as_a_learner_writes_it(reference, mutation)}"
     exec(compile(text, function.__code__.co_filename, "exec"), function.__globals__, names)

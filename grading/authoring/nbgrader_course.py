@@ -85,8 +85,8 @@ def build(folder: pathlib.Path, labs: Sequence[Lab]) -> list[pathlib.Path]:
 
 
 def release(folder: pathlib.Path, labs: Sequence[Lab]) -> None:
-    """Let nbgrader make the students' version, and check that it contains no answer. ReleaseError if one of the two
-    fails.
+    """Let nbgrader make the students' version, and check that it contains no answer. Raise ReleaseError if one of the
+    two fails.
     """
     for lab in labs:
         command = [sys.executable, "-m", "nbgrader", "generate_assignment", lab.name, "--force"]

@@ -30,7 +30,7 @@ class JailError(Exception):
 
 
 def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, str]) -> list[str]:
-    """Return the command to which the zygote's is appended. JailError without bubblewrap.
+    """Return the command to which the zygote's is appended. Raise JailError without bubblewrap.
 
     Args:
       folder: of the file that the zygote reads.

@@ -121,7 +121,7 @@ EXPORTS: dict[str, Export] = {
 
 
 def export(name: str, standing: Standing, output: pathlib.Path | None) -> None:
-    """Write a format of `EXPORTS` at a path, or at its default place. ExportError if that cannot be."""
+    """Write a format of `EXPORTS` at a path, or at its default place. Raise ExportError if that cannot be."""
     row = EXPORTS[name]
     if row.write is not None:
         print(row.write(standing, output or pathlib.Path(row.default.replace("DIR", str(standing.folder)))))

@@ -309,7 +309,7 @@ def _tar(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content, float]]:
 
 
 def safe_path(name: str) -> pathlib.PurePosixPath:
-    """Return the path of an archive's member below it. Invalid if it leads elsewhere."""
+    """Return the path of an archive's member below it. Raise Invalid if it leads elsewhere."""
     path = pathlib.PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in (path.parts or ("",))[0] or "\0" in name:
         raise Invalid(f"{shown(name)} in the archive would lie outside of it.")

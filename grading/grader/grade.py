@@ -88,7 +88,8 @@ class Grader(Trials):
     # --- the reference ------------------------------------------------------------------------------------------------
 
     def expected(self, workers: Workers, exercise: Exercise) -> dict[str, Any]:
-        """Return the reference's results for an exercise, and how it ran. JailError if the reference fails its own checks.
+        """Return the reference's results for an exercise, and how it ran. Raise JailError if the reference fails its
+        own checks.
 
         The result is `{"xla": whether it needs that, "patched": whether holes may be used, "together": the checks that one process may
         run, "executables": what XLA made in them, sealed, "values": by check}`.
@@ -292,7 +293,7 @@ class Grader(Trials):
         return Result(GradeStatus.OK, "; ".join(notes), tuple(map(_told, verdicts)), time.monotonic() - began)
 
     def whole_item(self, workers: Workers, exercise: Exercise, item: Item, path: pathlib.Path) -> Item:
-        """Return the item with the code of its modules. JailError if the submission has changed."""
+        """Return the item with the code of its modules. Raise JailError if the submission has changed."""
         self.whole.add(exercise.id)
         again = workers.read(path, [exercise.lab], [exercise.id])["exercises"].get(exercise.id)
         if again is None or again["digest"] != item["digest"]:

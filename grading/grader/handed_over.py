@@ -250,7 +250,7 @@ def unpacked(
     path: pathlib.Path, target: pathlib.Path, zone: datetime.tzinfo = datetime.UTC, labs: Sequence[Lab] = ()
 ) -> pathlib.Path:
     """Return the folder of submissions. A learning platform's zip is unpacked below `target`, one entry for each
-    student. Invalid if it is not one.
+    student. Raise Invalid if it is not one.
 
     Args:
       zone: of the zip's clock, unless it says so.

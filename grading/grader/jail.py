@@ -158,7 +158,7 @@ class Worker:
         return self.receive(allowed)
 
     def send(self, data: bytes, allowed: Time) -> bool:
-        """Send a frame; False if the worker is gone. TimeoutError if it does not read."""
+        """Send a frame; False if the worker is gone. Raise TimeoutError if it does not read."""
         view = memoryview(data)
         while view:
             if not allowed.is_ready(writes=self.channel):
@@ -172,7 +172,7 @@ class Worker:
         return True
 
     def receive(self, allowed: Time) -> dict[str, Any] | None:
-        """Return one frame of the channel. ProtocolError if the bytes are not a frame."""
+        """Return one frame of the channel. Raise ProtocolError if the bytes are not a frame."""
         head = self._exactly(8, allowed)
         if head is None:
             return None
@@ -320,7 +320,7 @@ class Zygote:
         return data.strip()
 
     def start(self, limits: Limits, computes: float = 2.0, alone: bool = False) -> Worker:
-        """Start a worker in its jail, and return it. JailError if that fails.
+        """Start a worker in its jail, and return it. Raise JailError if that fails.
 
         Args:
           alone: whether each check gets a process and a jail of its own; else the worker runs them all.
@@ -377,7 +377,7 @@ class Zygote:
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """Parse a JSON object. ProtocolError for anything else."""
+    """Parse a JSON object. Raise ProtocolError for anything else."""
     try:
         data = json.loads(body.decode("utf-8", "surrogatepass"), parse_constant=_no_constant)
     except (ValueError, RecursionError, MemoryError) as error:

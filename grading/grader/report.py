@@ -57,7 +57,7 @@ class Group(NamedTuple):
 
 @functools.cache
 def _templates() -> Any:
-    """Return the templates. ExportError without jinja2."""
+    """Return the templates. Raise ExportError without jinja2."""
     try:
         jinja2: Any = importlib.import_module("jinja2")
     except ImportError:

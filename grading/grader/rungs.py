@@ -106,7 +106,7 @@ class Found(NamedTuple):
 
 
 def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Found | None:
-    """Return the package in a submission; None if there is none. Invalid if there are several.
+    """Return the package in a submission; None if there is none. Raise Invalid if there are several.
 
     It is called `myjax`, or stands beside an `xla.py`, or is a file that imports `xla`. A file beside it that it does
     not import belongs to the labs if it has a function of a lab (`answers`).

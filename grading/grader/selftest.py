@@ -20,7 +20,7 @@ _PROBE = pathlib.Path(__file__).with_name("probe.py")
 
 
 def self_test() -> list[str]:
-    """Return what a worker could do and should not; nothing, if the jail holds. JailError if there is no jail."""
+    """Return what a worker could do and should not; nothing, if the jail holds. Raise JailError if there is no jail."""
     with tempfile.NamedTemporaryFile("w", prefix=name_for("canary")) as canary, socket.socket() as listener:
         canary.write(secrets.token_hex())
         canary.flush()

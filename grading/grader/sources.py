@@ -58,7 +58,7 @@ def was_handed_out(path: str, text: str | None, labs: Sequence[Lab]) -> bool:
 
 
 def source_of(file: Found, labs: Sequence[Lab]) -> Source:
-    """Return a file as text. Invalid if it is not a text."""
+    """Return a file as text. Raise Invalid if it is not a text."""
     name = shown(unicodedata.normalize("NFC", file.path))
     try:
         text = file.data.decode("utf-8-sig")

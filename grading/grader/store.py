@@ -75,7 +75,7 @@ class Store:
 
     Args:
       folder: its folder, which is made if it is missing.
-      write: whether this process writes. StoreError if another one does.
+      write: whether this process writes. Raise StoreError if another one does.
     """
 
     def __init__(self, folder: pathlib.Path, write: bool = False) -> None:
@@ -243,7 +243,7 @@ class Store:
         handins: Sequence[HandIn] = (),
         again: bool = False,
     ) -> None:
-        """Add all rows of a submission, or none; rows that exist stay. StoreError if the disk is full.
+        """Add all rows of a submission, or none; rows that exist stay. Raise StoreError if the disk is full.
 
         Args:
           handins: what was handed in. A row equal to the last one of the student and the lab is not added.

@@ -137,7 +137,7 @@ class Trials:
         alone: Callable[[], bool] = lambda: False,
         notes: list[str] | None = None,
     ) -> list[CheckResult]:
-        """Return the verdicts on an exercise, check by check. JailError for a fault of ours.
+        """Return the verdicts on an exercise, check by check. Raise JailError for a fault of ours.
 
         Args:
           notes: collects what a person should look at.
@@ -199,8 +199,8 @@ class Trials:
         ended: int = 0,
         made: dict[str, str] | None = None,
     ) -> list[Outcome]:
-        """Return an outcome for each check of an exercise, in order, each of a process of its own. JailError for a
-        fault of ours.
+        """Return an outcome for each check of an exercise, in order, each of a process of its own. Raise JailError for
+        a fault of ours.
 
         Args:
           wanted: these checks only.
@@ -383,7 +383,9 @@ def _is_far_longer(value: Any, right: Any) -> bool:
 
 
 def _ended(worker: Worker) -> tuple[int | None, bool]:
-    """Return how the process of a check ended, and whether the worker is ready for the next. JailError if it had no jail."""
+    """Return how the process of a check ended, and whether the worker is ready for the next. Raise JailError if it had
+    no jail.
+    """
     try:
         frame = worker.receive(Time(worker, 3.0, own=False))
     except (TimeoutError, ProtocolError):

@@ -184,7 +184,9 @@ def _warn_of_unknown_variables() -> None:
 
 
 def from_environment(option: Option) -> Any:
-    """Return an option's value from the environment, or else its default. ValueError for a value that is not allowed."""
+    """Return an option's value from the environment, or else its default. Raise ValueError for a value that is not
+    allowed.
+    """
     variable = _variable_of(option.name)
     text = os.environ.get(variable)
     if text is None:

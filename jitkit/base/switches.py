@@ -61,7 +61,7 @@ def no_tracing(new_val: bool = True) -> AbstractContextManager[None]:
 
 
 def default_prng_impl(new_val: str) -> AbstractContextManager[None]:
-    """Set the implementation of random keys in the block: "threefry2x32", "rbg" or "unsafe_rbg". ValueError for
+    """Set the implementation of random keys in the block: "threefry2x32", "rbg" or "unsafe_rbg". Raise ValueError for
     others, which do not exist here.
     """
     return config.override(default_prng_impl=new_val)

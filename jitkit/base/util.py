@@ -29,7 +29,7 @@ def safe_map(f: Callable[[T1, T2], T], xs: Iterable[T1], ys: Iterable[T2], /) ->
 @overload
 def safe_map(f: Callable[..., T], xs: Iterable[Any], /, *rest: Iterable[Any]) -> list[T]: ...
 def safe_map(f: Callable[..., T], xs: Iterable[Any], /, *rest: Iterable[Any]) -> list[T]:
-    """Return `map` as a list; ValueError when the arguments differ in length."""
+    """Return `map` as a list; raise ValueError when the arguments differ in length."""
     columns = [list(column) for column in (xs, *rest)]
     for position, column in enumerate(columns[1:], start=2):
         if len(column) != len(columns[0]):
@@ -47,7 +47,7 @@ def safe_zip(xs: Iterable[T1], ys: Iterable[T2], zs: Iterable[T3], /) -> list[tu
 @overload
 def safe_zip(xs: Iterable[Any], /, *rest: Iterable[Any]) -> list[tuple[Any, ...]]: ...
 def safe_zip(xs: Iterable[Any], /, *rest: Iterable[Any]) -> Any:
-    """Return `zip` as a list; ValueError when the arguments differ in length."""
+    """Return `zip` as a list; raise ValueError when the arguments differ in length."""
     columns = [list(column) for column in (xs, *rest)]
     lengths = tuple(len(column) for column in columns)
     for position, length in enumerate(lengths):

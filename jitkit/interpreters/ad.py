@@ -160,7 +160,7 @@ class DualTrace(Trace):
 
 
 def jvp_rule(primitive: Primitive) -> JvpRule:
-    """Return the JVP rule; NotImplementedError where there is none."""
+    """Return the JVP rule; raise NotImplementedError where there is none."""
     if primitive not in primitive_jvps:
         raise NotImplementedError(f"Differentiation rule for '{primitive}' not implemented")
     return replayed(primitive, primitive_jvps[primitive])

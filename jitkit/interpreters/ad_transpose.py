@@ -31,7 +31,7 @@ from .replaying import replayed
 
 
 def transpose_rule(primitive: Primitive) -> TransposeRule:
-    """Return the transpose rule of a primitive; NotImplementedError where there is none."""
+    """Return the transpose rule of a primitive; raise NotImplementedError where there is none."""
     if primitive not in primitive_transposes:
         raise NotImplementedError(
             f"Transpose rule (for reverse-mode differentiation) for '{primitive}' not implemented"

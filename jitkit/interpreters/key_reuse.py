@@ -213,7 +213,7 @@ def _signature(jaxpr: Jaxpr) -> Signature:
 
 
 def _use_up(eqn: JaxprEqn, i: int, mask: Mask, uses: dict[Var, _Use], same_as: Mapping[Var, Var]) -> None:
-    """Note that an equation consumes its i-th operand; KeyReuseError when that happened before."""
+    """Note that an equation consumes its i-th operand; raise KeyReuseError when that happened before."""
     operand: Atom = eqn.invars[i]
     if not isinstance(operand, Var) or not is_key(operand.aval) or not np.any(mask):
         return
@@ -236,7 +236,7 @@ _used: dict[int, _Use] = {}  # by the id of an Array; an entry goes when its Arr
 def checked(run: Callable[[Sequence[Any]], Any], jaxpr: Jaxpr, name: str) -> Callable[[Sequence[Any]], Any]:
     """Return `run`, which runs the program `jaxpr` on leaves, with a check of its keys before.
 
-    KeyReuseError for a key that an earlier program has consumed; `name` is what the message calls the program.
+    Raise KeyReuseError for a key that an earlier program has consumed; `name` is what the message calls the program.
     """
     of_program = signature(jaxpr)
 

@@ -106,7 +106,7 @@ class DynamicJaxprTrace(Trace):
         `consts` keeps. An object that came before already has its variable, which `constvar_of_id` finds by the
         object's `id`.
 
-        UnexpectedTracerError for a tracer that outlived its trace (`check_lives`).
+        Raise UnexpectedTracerError for a tracer that outlived its trace (`check_lives`).
         """
         if isinstance(x, Tracer):
             check_lives(x)

@@ -244,8 +244,8 @@ def _is_own(rule: Any) -> bool:
 def _recording(
     values: DynamicJaxprTrace, tangents: DynamicJaxprTrace, stand_ins: Sequence[DynamicJaxprTracer], result: Any
 ) -> _Recording:
-    """Turn the equations of two traces into steps. NotKeyed or KeyError where they hold a value that is neither an
-    argument nor made from them.
+    """Turn the equations of two traces into steps. Raise NotKeyed or KeyError where they hold a value that is neither
+    an argument nor made from them.
     """
     places: dict[Any, int] = {x.atom: i for i, x in enumerate(stand_ins)}
     given = {id(x): i for i, x in enumerate(stand_ins)}

@@ -170,8 +170,8 @@ def _is_none(x: Any) -> bool:
 
 
 def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
-    """Expand a tree of axes, which may end above the leaves of a tree, to one axis (or None) for each leaf. ValueError
-    if it is not a prefix; `name` is for its message: `vmap in_axes` or `vmap out_axes`.
+    """Expand a tree of axes, which may end above the leaves of a tree, to one axis (or None) for each leaf. Raise
+    ValueError if it is not a prefix; `name` is for its message: `vmap in_axes` or `vmap out_axes`.
     """
     try:
         return broadcast_over(axes, tree, _is_none)
@@ -197,8 +197,8 @@ def axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
 def mapped_size(
     fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any], dims: Sequence[Dim], axis_size: int | None
 ) -> int:
-    """Return the size of all mapped axes; negative ones count from the end of each leaf. ValueError where there is no
-    size, or more than one.
+    """Return the size of all mapped axes; negative ones count from the end of each leaf. Raise ValueError where there
+    is no size, or more than one.
     """
     if not leaves and axis_size is None:
         args, kwargs = tree_unflatten(tree, leaves)
@@ -223,8 +223,8 @@ def mapped_size(
 
 
 def _size_along(x: Any, dim: int) -> int:
-    """Return the size of an axis. ValueError where an array has too few axes; TypeError for a value that is not an
-    array.
+    """Return the size of an axis. Raise ValueError where an array has too few axes; raise TypeError for a value that is
+    not an array.
     """
     shape = core.typeof(x).shape
     if not -len(shape) <= dim < len(shape):

@@ -141,7 +141,7 @@ class DynamicJaxprTrace:
         variable, whose value `consts` keeps. An object that came before already has its variable,
         which `constvar_of_id` finds by the object's `id`.
 
-        UnexpectedTracerError for a tracer that outlived its trace (`check_lives`).
+        Raise UnexpectedTracerError for a tracer that outlived its trace (`check_lives`).
         """
         raise NotImplementedError("01.5")
 

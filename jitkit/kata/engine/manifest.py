@@ -79,7 +79,7 @@ class Lab(NamedTuple):
         return self.folder.name
 
     def exercise(self, id: str) -> Exercise:
-        """Return an exercise. KeyError if the lab has none of this id."""
+        """Return an exercise. Raise KeyError if the lab has none of this id."""
         return {e.id: e for e in self.exercises}[id]
 
     @property
@@ -116,7 +116,7 @@ def tests_folder() -> pathlib.Path:
 
 
 def all_labs(folder: pathlib.Path | None = None) -> tuple[Lab, ...]:
-    """Return every lab, by number. ManifestError if one cannot be read."""
+    """Return every lab, by number. Raise ManifestError if one cannot be read."""
     return _labs_in(folder or labs_folder())
 
 

@@ -133,7 +133,7 @@ def mutant_source(mutant: Mutant, target: Target, reference: str) -> str:
     """Return a learner's file whose function for `target` is the mutant. `reference` is the source of the function
     there.
 
-    ValueError where the text that an edit replaces does not occur exactly once.
+    Raise ValueError where the text that an edit replaces does not occur exactly once.
     """
     if mutant.edit is not None:
         old, new = mutant.edit

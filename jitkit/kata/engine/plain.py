@@ -77,7 +77,7 @@ def to_plain(value: Any, run_stablehlo: Callable[[str, Sequence[Any]], Sequence[
 
 
 def array_of(data: Plain) -> np.ndarray[Any, Any]:
-    """Return the numpy array of `{"is": "array"}`. ValueError where bytes, shape and dtype do not go together."""
+    """Return the numpy array of `{"is": "array"}`. Raise ValueError where bytes, shape and dtype do not go together."""
     name = data["dtype"]
     dtype = np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
     if not dtype.itemsize:  # float0, whose elements have no bytes

@@ -82,7 +82,7 @@ class Process:
             raise TimeoutError from None
 
     def exit_code(self) -> int:
-        """Return what it ended with. TimeoutExpired when it did not."""
+        """Return what it ended with. Raise TimeoutExpired when it did not."""
         return self.process.wait(1.0)
 
     def send(self, request: dict[str, Any]) -> None:

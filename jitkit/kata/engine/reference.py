@@ -40,7 +40,7 @@ class ReferenceFunction(NamedTuple):
 
 @functools.cache
 def reference_function(target: Target) -> ReferenceFunction:
-    """Return the reference's function for a target. SpliceError if there is none."""
+    """Return the reference's function for a target. Raise SpliceError if there is none."""
     path = source_path(target.module, str(PACKAGE))
     source, tree = _module(path)
     body: list[ast.stmt] = tree.body

@@ -36,7 +36,7 @@ class LearnerSource(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def parsed(source: LearnerSource) -> LearnerFile:
-    """Return a learner's file, parsed once. SpliceError where it is no Python."""
+    """Return a learner's file, parsed once. Raise SpliceError if it is not Python."""
     return LearnerFile.parse(source.source, source.path, source.exercises)
 
 
@@ -116,8 +116,9 @@ class Stop:
 
 
 def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: Replay | None = None) -> list[Outcome]:
-    """Return an outcome for each wanted check, in order. It never raises for what the learner's functions do; Stopped
-    when `stop` is set. With `replay`, the first check that fails has the calls of the learner's functions with it.
+    """Return an outcome for each wanted check, in order. It never raises for what the learner's functions do; it raises
+    Stopped when `stop` is set. With `replay`, the first check that fails has the calls of the learner's functions with
+    it.
     """
     outcomes: list[Outcome] = []
     rest = list(job.wanted)

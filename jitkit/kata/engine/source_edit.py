@@ -63,7 +63,7 @@ def replace_functions(source: str, replacements: Mapping[str, str], own_decorato
     Args:
       own_decorators: whether a replaced function's decorators stay.
 
-    KeyError for a name that is not in the source.
+    Raise KeyError for a name that is not in the source.
     """
     functions = LearnerFile.parse(source, "", ()).functions
     edits = []

@@ -82,7 +82,7 @@ def added_statements(known: Mapping[str, str], file: LearnerFile, targets: Seque
     """Return what comes along with functions of a file into a module of the reference that has `known` names
     (`meanings`): helpers and imports. Imports of what is there by that name are left out.
 
-    SpliceError for a function, a class or a variable of such a name: it would change the reference around it.
+    Raise SpliceError for a function, a class or a variable of such a name: it would change the reference around it.
     """
     kept: list[ast.stmt] = []
     others = set(other_names(file, known))
@@ -154,7 +154,7 @@ def learners_decorate(tree: ast.Module) -> bool:
 
 def _decorated(function: Function, reference: Function, path: str, offset: int) -> list[ast.stmt]:
     """Return the learner's function, decorated as the reference's is, with plain calls: a decorator's line number would
-    become the function's. SpliceError for a decorator of the learner's, which would be lost.
+    become the function's. Raise SpliceError for a decorator of the learner's, which would be lost.
     """
     if function.decorator_list:
         first = function.decorator_list[0]

@@ -50,7 +50,7 @@ class Target(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """Parse `jitkit.core.primitive:Tracer.__bool__`. ValueError for anything else."""
+        """Parse `jitkit.core.primitive:Tracer.__bool__`. Raise ValueError for anything else."""
         module, colon, path = text.partition(":")
         names = tuple(path.split("."))
         if not colon or not all(name.isidentifier() for name in (*module.split("."), *names)):

@@ -51,7 +51,7 @@ class TomlTable:
 
     @classmethod
     def of_file(cls, file: pathlib.Path) -> Self:
-        """Read a whole file. ManifestError if it cannot be read."""
+        """Read a whole file. Raise ManifestError if it cannot be read."""
         try:
             text = file.read_text(encoding="utf-8")
             return cls(tomllib.loads(text), file, text)

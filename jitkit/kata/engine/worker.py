@@ -117,7 +117,7 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
 
 
 def _submission(request: dict[str, Any], splice: ModuleType) -> Any:
-    """Return the functions of a request. SpliceError for a file that is not Python."""
+    """Return the functions of a request. Raise SpliceError for a file that is not Python."""
     files = {
         path: splice.LearnerFile.parse(item["source"], path, item["exercises"])
         for path, item in request["files"].items()

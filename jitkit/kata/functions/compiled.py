@@ -22,7 +22,9 @@ Outcome = TargetProgram | TargetError
 
 
 def choose(names: Iterable[str], *more: Target) -> list[Target]:
-    """Return the targets of these names, each once, from the table or from `more`. WrongUsage for an unknown name."""
+    """Return the targets of these names, each once, from the table or from `more`. Raise WrongUsage for an unknown
+    name.
+    """
     others = {target.name: target for target in more}
     try:
         return [others[name] if name in others else find(name) for name in dict.fromkeys(names)]
@@ -31,7 +33,7 @@ def choose(names: Iterable[str], *more: Target) -> list[Target]:
 
 
 def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file: str) -> Traced:
-    """Trace a function of `file`, jitted or not, for these types. Problem, with the reason, if that fails."""
+    """Trace a function of `file`, jitted or not, for these types. Raise Problem, with the reason, if that fails."""
     if of_jax.made_by_jax(function):
         raise WrongUsage(of_jax.sentence(function, file))
     plain, arguments = unbound(function, shapes)

@@ -31,8 +31,8 @@ class Run(NamedTuple):
 
 
 def run_script(script: str, of_jax: bool) -> Run:
-    """Run a script as Python does, and record the calls of functions that jitkit, or JAX, has jitted. Problem if there
-    is no such file.
+    """Run a script as Python does, and record the calls of functions that jitkit, or JAX, has jitted. Raise Problem if
+    there is no such file.
     """
     if not Path(script).is_file():
         raise Problem(f"there is no file {script!r}")
@@ -66,7 +66,9 @@ def report_end(run: Run) -> None:
 
 
 def calls_of(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], list[calls.Call]]:
-    """Run a script, and return the function that `FILE:FUNCTION` names, with its calls. Problem if it was not called."""
+    """Run a script, and return the function that `FILE:FUNCTION` names, with its calls. Raise Problem if it was not
+    called.
+    """
     file, name = names_in(where)
     if not Path(file).is_file():
         raise Problem(f"there is no file {file!r}")
@@ -104,8 +106,8 @@ def _is_from(file: str, path: Any) -> bool:
 
 
 def functions_of(run: Run) -> list[index.Function]:
-    """Return the user's functions that a run has called, the most expensive first, under the script's names. Problem if
-    there are none.
+    """Return the user's functions that a run has called, the most expensive first, under the script's names. Raise
+    Problem if there are none.
     """
     named = {id(jitted): name for name, value in run.names.items() for jitted in _jitted(value)}
     found = index.functions(run.calls, named)
@@ -126,7 +128,7 @@ def _jitted(value: Any) -> Iterator[Any]:
 
 
 def last_arguments(found: list[calls.Call], name: str) -> tuple[int, tuple[Any, ...], dict[str, Any]]:
-    """Return the number of the latest call that was traced, and its arguments. Problem if none was."""
+    """Return the number of the latest call that was traced, and its arguments. Raise Problem if none was."""
     known = [(number, *call.arguments) for number, call in enumerate(found, 1) if call.arguments is not None]
     if not known:
         raise Problem(f"no call of {name} was traced in this run. Give its types: --shapes")

@@ -39,7 +39,7 @@ _SHAPE = re.compile(r"(?P<dtype>[a-z]\w*)(?:\[(?P<sizes>[\d, ]*)\])?")
 
 
 def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
-    """Read `f32[2,3],i32[]` as arguments without values. WrongUsage if it cannot be read."""
+    """Read `f32[2,3],i32[]` as arguments without values. Raise WrongUsage if it cannot be read."""
     found = []
     for part in re.split(r"[,\s]+(?![^\[]*\])", text.strip()):
         match = _SHAPE.fullmatch(part)
@@ -55,7 +55,8 @@ def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
 
 def parse_arguments(text: str) -> tuple[Any, ...]:
     """Read `{"w": f32[8,16], "b": f32[16]}, (f32[8], i32[])` as arguments without values: trees of types, as Python
-    writes dictionaries, lists and tuples. The quotes around keys may be left out. WrongUsage if it cannot be read.
+    writes dictionaries, lists and tuples. The quotes around keys may be left out. Raise WrongUsage if it cannot be
+    read.
     """
     if not re.search(r"[{(]|(?:^|[\s,])\[", text):
         return tuple(parse_shapes(text))
@@ -90,7 +91,7 @@ def _with_types(tree: Any, types: Sequence[ShapeDtypeStruct]) -> Any:
 
 
 def parse_static(given: Sequence[str]) -> dict[str, Any]:
-    """Read `n=3` as `{"n": 3}`: values to trace the function with. WrongUsage if Python cannot read one."""
+    """Read `n=3` as `{"n": 3}`: values to trace the function with. Raise WrongUsage if Python cannot read one."""
     found = {}
     for each in given:
         name, equals, text = each.partition("=")
@@ -123,8 +124,8 @@ def check_bound(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[
 
 
 def load_function(where: str) -> Callable[..., Any]:
-    """Return the function that `FILE:FUNCTION` or `FILE:OBJECT.METHOD` names. Problem, with the names that exist, if
-    there is none.
+    """Return the function that `FILE:FUNCTION` or `FILE:OBJECT.METHOD` names. Raise Problem, with the names that exist,
+    if there is none.
     """
     file, name = names_in(where)
     path = Path(file)
@@ -147,7 +148,9 @@ def load_function(where: str) -> Callable[..., Any]:
 
 
 def names_in(where: str) -> tuple[str, str]:
-    """Split `model.py:net.loss` into the file and the path to the function in it. WrongUsage if it names no function."""
+    """Split `model.py:net.loss` into the file and the path to the function in it. Raise WrongUsage if it names no
+    function.
+    """
     file, colon, name = where.rpartition(":")
     if not colon or not all(part.isidentifier() for part in name.split(".")):
         raise WrongUsage(f"{where!r} does not name a function. Write the file, a colon and the function: model.py:loss")

@@ -202,7 +202,7 @@ class Climber:
         return Job((), {}, "", "", names, seed, uses_xla, self.seconds, climb=climb)
 
     def expected(self, rungs: Sequence[Rung], checks: Sequence[Check], seed: int) -> list[Outcome]:
-        """Return jitkit's result for each of the checks. RuntimeError if it fails, which is a fault of ours."""
+        """Return jitkit's result for each of the checks. Raise RuntimeError if it fails, which is a fault of ours."""
         of_rung = {rung: [check for check in checks if check.exercise == rung.number] for rung in rungs}
         keys = {rung: self.key(rung, mine, seed) for rung, mine in of_rung.items()}
         known = {rung: self.assessor.kept(keys[rung], [c.name for c in mine]) for rung, mine in of_rung.items()}

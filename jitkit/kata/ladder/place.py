@@ -51,7 +51,7 @@ class Place:
 
     @classmethod
     def make(cls, root: pathlib.Path, name: str) -> Place:
-        """Make a new one. OSError if it cannot be written."""
+        """Make a new one. Raise OSError if it cannot be written."""
         (root / KEPT).mkdir(parents=True, exist_ok=True)
         (root / KEPT / _MARK).write_text(name + "\n", encoding="utf-8")
         (root / KEPT / ".gitignore").write_text(
@@ -70,7 +70,9 @@ class Place:
         return self._name
 
     def restore(self) -> None:
-        """Make `.jitkit` again, if the package that just ran has deleted it. Problem if the folder itself is gone."""
+        """Make `.jitkit` again, if the package that just ran has deleted it. Raise Problem if the folder itself is
+        gone.
+        """
         if not self.package_is_there:
             raise Problem(f"your package is gone from {self.root}: {self.name} was deleted while it ran.")
         if not (self.kept / _MARK).is_file():
@@ -84,7 +86,7 @@ class Place:
 
     @property
     def package(self) -> Package:
-        """The learner's package. Problem if it is not there."""
+        """The learner's package. Raise Problem if it is not there."""
         package = Package(self.root, self.name)
         if not self.name.isidentifier() or self.name in _TAKEN:
             why = "is the name of another module" if self.name in _TAKEN else "is no name that Python can import"

@@ -91,7 +91,7 @@ def rungs_up_to(number: str, reached: Callable[[Rung], bool]) -> list[Rung]:
 
 @functools.cache
 def all_rungs() -> tuple[Rung, ...]:
-    """Return every rung, from the ground up. ManifestError if one cannot be read."""
+    """Return every rung, from the ground up. Raise ManifestError if one cannot be read."""
     folders = sorted(path for path in ladder_folder().iterdir() if _FOLDER.fullmatch(path.name))
     return tuple(map(_read, folders))
 

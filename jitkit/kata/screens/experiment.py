@@ -66,7 +66,7 @@ def predict(
     guess: int | None,
     ask: Callable[[], str] | None,
 ) -> str | None:
-    """Ask the question, keep the answer, and return it. Problem for a number without an option."""
+    """Ask the question, keep the answer, and return it. Raise Problem for a number without an option."""
     screen.line()
     screen.text(experiment.question, 2)
     for i, option in enumerate(experiment.options, 1):
@@ -88,7 +88,7 @@ def predict(
 
 
 def measure(lab: Lab, functions: Sequence[tuple[LearnerSource, Target]], quick: bool) -> dict[str, list[float]]:
-    """Run the experiment's `measure` with these functions of the learner's. Problem if it fails."""
+    """Run the experiment's `measure` with these functions of the learner's. Raise Problem if it fails."""
     path = lab.folder / "experiment.py"
     files = {source.path: source for source, _ in functions}
     job = Job(
@@ -114,7 +114,7 @@ def _number(item: Plain) -> float:
 
 
 def draw(lab: Lab, data: dict[str, list[float]], target: pathlib.Path | BinaryIO) -> None:
-    """Call the experiment's `plot`, and save the picture as PNG. Problem if it cannot be written."""
+    """Call the experiment's `plot`, and save the picture as PNG. Raise Problem if it cannot be written."""
     path = lab.folder / "experiment.py"
     figure_module = importlib.import_module("matplotlib.figure")
     names: dict[str, Any] = {"__name__": "experiment", "__file__": str(path)}

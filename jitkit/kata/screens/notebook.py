@@ -88,8 +88,8 @@ class Notebook:
 
 
 def check(id: str, checks: str | None = None) -> Shown:
-    """Return the verdict on an exercise whose functions are defined in this notebook. LookupError if there is no such
-    exercise.
+    """Return the verdict on an exercise whose functions are defined in this notebook. Raise LookupError if there is no
+    such exercise.
 
     Args:
       checks: the text of a `checks.py` that replaces the lab's, in grading.
@@ -111,7 +111,7 @@ def check(id: str, checks: str | None = None) -> Shown:
 
 def hint(id: str, step: int | None = None) -> Hint:
     """Return the next hint on an exercise, one step further each time. The third looks at what this notebook defines.
-    LookupError if there is no such exercise.
+    Raise LookupError if there is no such exercise.
 
     Args:
       step: one of the four to read again, counted from 1.

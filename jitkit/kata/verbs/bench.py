@@ -94,7 +94,7 @@ def make_benchmark(arguments: argparse.Namespace) -> Benchmark:
 
 
 def prepare(folder: Path) -> None:
-    """Make the folder for the results, before anything is measured. Problem when nothing can be written there."""
+    """Make the folder for the results, before anything is measured. Raise Problem when nothing can be written there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -220,8 +220,8 @@ def another(
 
 
 def write(page: Exploration, other: Exploration | None, output: Path | None, seconds: float) -> Path:
-    """Write the page, or that of two, say where it is and what it shows, and return its path. Problem if it cannot be
-    written.
+    """Write the page, or that of two, say where it is and what it shows, and return its path. Raise Problem if it
+    cannot be written.
     """
     try:
         where = page.save(output) if other is None else save(page.against(other), output, page.data["function"])

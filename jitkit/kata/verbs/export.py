@@ -88,7 +88,7 @@ selu(jnp.arange(5.0))
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the folder. Problem if something is already there."""
+    """Write the folder. Raise Problem if something is already there."""
     screen = Screen.of(sys.stdout)
     workspace = Workspace.find()
     folder = pathlib.Path(os.path.normpath(arguments.folder.expanduser().absolute()))
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def export(folder: pathlib.Path, look: Look, found: Sequence[Binding]) -> None:
-    """Write package, tests, pyproject and README to a folder. OSError if it cannot be written."""
+    """Write package, tests, pyproject and README to a folder. Raise OSError if it cannot be written."""
     ignore = shutil.ignore_patterns(*_NOT_OF_THE_PACKAGE)
     shutil.copytree(PACKAGE, folder / "jitkit", ignore=ignore)
     for module, text in spliced_modules(found):
@@ -155,8 +155,8 @@ def _readme(look: Look, found: Sequence[Binding]) -> str:
 
 
 def spliced_modules(found: Sequence[Binding]) -> Iterator[tuple[str, str]]:
-    """Yield each module with a function of the learner's, and its text with all of them. Problem if that is not valid
-    Python, which is a fault of ours.
+    """Yield each module with a function of the learner's, and its text with all of them. Raise Problem if that is not
+    valid Python, which is a fault of ours.
     """
     for module in dict.fromkeys(binding.target.module for binding in found):
         source = pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8")

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def with_stub(lab: Lab, exercise: Exercise, source: str) -> str:
-    """Return a learner's file with the functions of an exercise as they were in the beginning. Problem where they
+    """Return a learner's file with the functions of an exercise as they were in the beginning. Raise Problem where they
     cannot be found.
     """
     stubs = stubs_text(lab)

@@ -59,7 +59,7 @@ def _plot(screen: Screen, workspace: Workspace, arguments: argparse.Namespace) -
 
 
 def _part(screen: Screen, name: str) -> int:
-    """Return what a helper is, with all that it says of itself. WrongUsage for a name that no stub imports."""
+    """Return what a helper is, with all that it says of itself. Raise WrongUsage for a name that no stub imports."""
     labs = labs_or_problem()
     found = parts_named(name, labs)
     if not found:
@@ -148,7 +148,7 @@ def show_solution(screen: Screen, workspace: Workspace, exercise: Exercise, give
 
 def show_programs(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exercise, kind: str) -> None:
     """Show the jaxprs, or the StableHLO, that the checks of an exercise return: the reference's, and the learner's if
-    it differs. WrongUsage if there are none.
+    it differs. Raise WrongUsage if there are none.
     """
     with screen.progress("running the checks"):
         report = Judge(workspace).check(lab, exercise)

@@ -40,8 +40,8 @@ class Own(NamedTuple):
 
 
 def own_functions(workspace: Workspace, unfinished: Exercise | None = None) -> Own:
-    """Return the functions of a workspace that pass, and those of one exercise though they do not. Problem if that has
-    none, and on the ladder, where the learner's package is run as it is.
+    """Return the functions of a workspace that pass, and those of one exercise though they do not. Raise Problem if
+    that has none, and on the ladder, where the learner's package is run as it is.
     """
     if (workspace.kept / "ladder").is_file():
         raise Problem("on the ladder the package is yours, and is imported by its name: run your file with `python`.")

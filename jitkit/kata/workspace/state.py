@@ -62,7 +62,7 @@ class State:
 
     @classmethod
     def from_json(cls, data: Any) -> State:
-        """Read it from plain data, without what has the wrong type. ValueError if nothing can be read."""
+        """Read it from plain data, without what has the wrong type. Raise ValueError if nothing can be read."""
         if not isinstance(data, dict) or not isinstance(data.get("version"), int):
             raise ValueError("it is no state of jitkit's")
         if data["version"] > VERSION:

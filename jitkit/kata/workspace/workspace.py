@@ -48,7 +48,7 @@ class Workspace:
 
     @classmethod
     def find(cls, start: pathlib.Path | None = None) -> Workspace:
-        """Return the workspace that a folder is in. Problem if it is in none."""
+        """Return the workspace that a folder is in. Raise Problem if it is in none."""
         start = (start or pathlib.Path.cwd()).absolute()
         for folder in (start, *start.parents):
             if (folder / KEPT).is_dir():
@@ -106,7 +106,7 @@ class Workspace:
         return LearnerSource(str(path), text, lab.targets)
 
     def backup(self, path: pathlib.Path) -> pathlib.Path:
-        """Copy a file to a folder in which nothing is ever deleted. Problem if that is impossible."""
+        """Copy a file to a folder in which nothing is ever deleted. Raise Problem if that is impossible."""
         folder = self.kept / "backups"
         name = f"{path.parent.name}-{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
         try:
@@ -126,14 +126,14 @@ class Workspace:
     # --- labs and exercises -----------------------------------------------------------------------------------
 
     def lab(self, number: str) -> Lab:
-        """Return the lab with a number. WrongUsage if there is none."""
+        """Return the lab with a number. Raise WrongUsage if there is none."""
         for lab in self.labs:
             if number in (lab.number, lab.name):
                 return lab
         raise WrongUsage(f"there is no lab {number}. There are: {', '.join(lab.name for lab in self.labs) or 'none'}.")
 
     def exercise(self, id: str) -> tuple[Lab, Exercise]:
-        """Return the exercise with an id. WrongUsage if there is none."""
+        """Return the exercise with an id. Raise WrongUsage if there is none."""
         lab = self.lab(id.partition(".")[0])
         if id not in lab.ids:
             near = nearest(id, lab.ids)
@@ -199,7 +199,7 @@ class Look(NamedTuple):
 
     def current(self) -> tuple[Lab, Exercise]:
         """Return the exercise that the learner is at: the one they worked on last, or the first that has not passed.
-        Problem if there is none.
+        Raise Problem if there is none.
         """
         known = {e.id: (lab, e) for lab, e in self.exercises()}
         if self.state.current in known:
@@ -218,7 +218,7 @@ class Look(NamedTuple):
 
 
 def labs_or_problem() -> tuple[Lab, ...]:
-    """Return all labs. Problem if a manifest cannot be read."""
+    """Return all labs. Raise Problem if a manifest cannot be read."""
     try:
         return all_labs()
     except ManifestError as error:
