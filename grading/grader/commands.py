@@ -255,7 +255,7 @@ def _check_labs(wanted: Sequence[str], labs: Sequence[Lab]) -> None:
 
 @contextlib.contextmanager
 def _sentences() -> Iterator[None]:
-    """Makes an ExportError, a sentence, of a file that cannot be written."""
+    """Turn the block's OSError for a file that cannot be written into an ExportError, with a sentence."""
     try:
         yield
     except OSError as error:

@@ -158,7 +158,7 @@ class Worker:
         return self.receive(allowed)
 
     def send(self, data: bytes, allowed: Time) -> bool:
-        """Send a frame; False if the worker is gone. Raise TimeoutError if it does not read."""
+        """Send a frame; return False if the worker is gone. Raise TimeoutError if it does not read."""
         view = memoryview(data)
         while view:
             if not allowed.is_ready(writes=self.channel):

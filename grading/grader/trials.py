@@ -121,7 +121,7 @@ class Trials:
 
     @functools.cached_property
     def reference_digest(self) -> str:
-        """A hash of the reference's code."""
+        """The start of a hash of the reference's code."""
         files = sorted(path for path in PACKAGE.rglob("*.py") if "bench" not in path.parts)
         return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
@@ -199,8 +199,7 @@ class Trials:
         ended: int = 0,
         made: dict[str, str] | None = None,
     ) -> list[Outcome]:
-        """Return an outcome for each check of an exercise, in order, each of a process of its own. Raise JailError for
-        a fault of ours.
+        """Return an outcome for each check of an exercise, in order, each of its own process. Raise JailError for our faults.
 
         Args:
           wanted: these checks only.
@@ -383,9 +382,7 @@ def _is_far_longer(value: Any, right: Any) -> bool:
 
 
 def _ended(worker: Worker) -> tuple[int | None, bool]:
-    """Return how the process of a check ended, and whether the worker is ready for the next. Raise JailError if it had
-    no jail.
-    """
+    """Return how a check's process ended, and if the worker is ready for the next. Raise JailError if it had no jail."""
     try:
         frame = worker.receive(Time(worker, 3.0, own=False))
     except (TimeoutError, ProtocolError):

@@ -193,7 +193,9 @@ def mark(array: type) -> None:
 
 
 def about_keyword(error: TypeError) -> str:
-    """Return a keyword's name here, if it was given to a function of ours that has it under another name; else nothing."""
+    """If a TypeError says that a function of ours does not know a keyword, return a line with our name for it; ""
+    otherwise.
+    """
     found = re.search(_UNEXPECTED, str(error))
     if not found or found[2] not in KEYWORDS:
         return ""

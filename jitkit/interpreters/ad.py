@@ -176,7 +176,7 @@ class JVPTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """As the outer trace does."""
+        """Whether a call stays one operation, as the outer trace wants it."""
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:

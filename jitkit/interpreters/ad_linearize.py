@@ -59,8 +59,8 @@ class LinearizeTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Since JAX 0.12 a library function stays a call, so that the reverse pass adds up an argument's cotangents
-        inside.
+        """Whether a library function stays a call: since JAX 0.12 it does, so that the reverse pass adds up an
+        argument's cotangents inside.
         """
         return since(0, 12)
 

@@ -117,7 +117,7 @@ class BatchTrace(Trace):
 
     @property
     def keeps_calls(self) -> bool:
-        """As the outer trace does."""
+        """Whether a call stays one operation, as the outer trace wants it."""
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
@@ -347,10 +347,10 @@ def batch_jaxpr(
 
     Args:
       jaxpr: closed.
-      axis: that is mapped over.
+      axis: the axis that is mapped over.
       in_dims: the batch axis of each input.
-      out_dims: for each result where the axis has to be, by broadcasting if necessary; None: first, if the result has a
-        batch axis at all. Left out, axes stay where the rules leave them.
+      out_dims: for each result, where its batch axis has to be; a result without one is broadcast. None means the
+        front, if the result has a batch axis at all. Without `out_dims`, axes stay where the rules leave them.
 
     Cached: the same arguments give the same jaxpr.
     """
@@ -388,8 +388,8 @@ def _batch_jaxpr(
 def batch_jaxpr_if(
     jaxpr: Jaxpr, axis: AxisData, batched: Sequence[bool], instantiate: Sequence[bool] | bool = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """`batch_jaxpr` with every batch axis at 0. `batched` marks the inputs that have one, `instantiate` the outputs
-    that must have one; also returns which outputs do.
+    """Call `batch_jaxpr` with every batch axis at 0. `batched` marks the inputs that have one, `instantiate` the
+    outputs that must have one; also returns which outputs do.
     """
     musts = [instantiate] * len(jaxpr.outvars) if isinstance(instantiate, bool) else instantiate
     in_dims = [0 if is_batched else None for is_batched in batched]

@@ -13,7 +13,7 @@ _COLLAPSE = 25  # of madvise: now, and not when the system finds the time; since
 
 
 def in_large_pages() -> None:
-    """Have it in large pages, as far as that is possible."""
+    """Move this process's memory to large pages, as far as that is possible."""
     madvise = ctypes.CDLL(None).madvise
     madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:

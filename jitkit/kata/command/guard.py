@@ -88,7 +88,7 @@ def _interrupt() -> None:
 
 
 def _our_bug() -> int:
-    """Say so in a sentence; the traceback, which helps only us, goes to a file."""
+    """Say in a sentence that the fault is ours; write the traceback, which helps only us, to a file."""
     if hidden := hidden_modules.told():
         print(f"jitkit: {hidden}", file=sys.stderr)
         return FAILED

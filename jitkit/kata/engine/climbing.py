@@ -250,18 +250,14 @@ _FORBIDDEN = {
 
 
 class Refusal(importlib.abc.MetaPathFinder):
-    """Refuses to import some packages, such as jax, and finds the `cc.py` that lies beside `machine`. `executables` is
-    the folder for compiled code.
-    """
+    """Refuses to import some packages, such as jax; finds the `cc.py` beside `machine`. `executables` is for compiled code."""
 
     def __init__(self, machine: str, executables: str = "") -> None:
         self.compiler = str(pathlib.Path(machine).parent / "cc.py")
         self.executables = executables
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Raise ImportError for a refused package; return our spec for `cc`, and None for any other, which other
-        finders may find.
-        """
+        """Raise ImportError for a refused package; return our spec for `cc`, and None for any other, which others may find."""
         top = name.partition(".")[0]
         if top in _FORBIDDEN:
             raise ImportError(_FORBIDDEN[top], name=name)
@@ -273,9 +269,7 @@ class Refusal(importlib.abc.MetaPathFinder):
 
 
 class CompilerLoader(importlib.machinery.SourceFileLoader):
-    """Loads `cc.py`, and makes its `translate` keep what it compiled in the folder `executables`, so that a text is
-    compiled only once, over all saves.
-    """
+    """Loads `cc.py`, and makes its `translate` keep compiled code in the folder `executables`, for later saves."""
 
     executables = ""
 

@@ -70,13 +70,13 @@ class _Program:
         return self.numbers.setdefault(key, len(self.numbers))
 
     def number_of(self, atom: Plain) -> int:
-        """Return how an operand or an output is computed."""
+        """Return a number that says how an operand or an output is computed: equal numbers mean equal computations."""
         if "literal" in atom:
             return self.intern(("literal", _literal(atom["literal"]), atom["type"]))
         return self.number_of_var.get(atom["var"], -1)
 
     def maker(self, atom: Plain) -> Plain | None:
-        """Return the equation that an operand is a result of."""
+        """Return the equation that made an operand."""
         return self.maker_of_var.get(atom.get("var", -1))
 
     def params_key(self, eqn: Plain) -> Any:
@@ -89,13 +89,13 @@ class _Program:
 
     @property
     def key(self) -> Any:
-        """What two jaxprs have in common when they are the same program."""
+        """Return a key that is equal for two jaxprs if they are the same program."""
         outputs = tuple(self.number_of(atom) for atom in self.jaxpr["outputs"])
         types = tuple(binder["type"] for binder in self.jaxpr["inputs"])
         return ("jaxpr", types, outputs, tuple(sorted(self.number_of_eqn)), tuple(self.acts()))
 
     def acts(self) -> Iterator[int]:
-        """Yield the equations without results, in their order: they are there for what they do."""
+        """Yield the numbers of the equations without results, which run for their effects, in order."""
         for eqn, number in zip(self.jaxpr["equations"], self.number_of_eqn, strict=True):
             if not eqn["results"]:
                 yield number
@@ -145,8 +145,8 @@ class _Comparison:
     def between(
         self, one: Plain, other: Plain, eqn: Plain | None, other_eqn: Plain | None, what: str
     ) -> JaxprDifference:
-        """Return the difference behind two atoms that are computed differently, as operands of two equations, or as
-        outputs: go back to its cause.
+        """Return the difference that makes two atoms, operands or outputs, unequal: if equations made both, go back to
+        these.
         """
         maker, other_maker = self.expected.maker(one), self.actual.maker(other)
         if maker is not None and other_maker is not None:

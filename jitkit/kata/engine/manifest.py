@@ -52,7 +52,7 @@ class Experiment(NamedTuple):
     right: int  # which option it is, from 1
 
     def verdict_on(self, guess: str) -> str:
-        """Whether a guess was right, and what is."""
+        """Say whether a guess was right, and what the right answer is."""
         right = self.options[self.right - 1]
         return f"You said: {guess}. {'That is right.' if guess == right else f'It is not so, but: {right}.'}"
 

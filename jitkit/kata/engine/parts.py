@@ -267,8 +267,8 @@ def _comment_on(module: str, name: str) -> str:
 
 
 def parts_named(name: str, labs: Iterable[Lab]) -> list[Part]:
-    """Return what a name means that a stub imports, in any lab, that is an exercise's, or a class's of which an exercise is a method: one
-    part for each thing of this name. With the name of a class before it, what its instances can be asked.
+    """Return a part for each thing with this name that a stub of any lab imports, that is an exercise, or that is a
+    class with an exercise as a method. `Class.name` finds a method or value of the instances of a class.
     """
     found: dict[int, Part] = {}
     for lab in labs:
@@ -291,8 +291,8 @@ def names_of_parts(labs: Iterable[Lab]) -> list[str]:
 
 
 def _parts_of_lab(lab: Lab) -> Iterator[Part]:
-    """Yield what its stubs import, its exercises, the classes that they are methods of, with what these inherit from, and their modules'
-    other classes, of which instances are handed to them.
+    """Yield the parts of a lab: what its stubs import, its exercises, the classes that have exercises as methods, with
+    their base classes, and the other classes of these modules, whose instances the exercises receive.
     """
     targets = [target for exercise in lab.exercises for target in exercise.targets]
     yield from parts_of(targets)
@@ -374,7 +374,9 @@ def _folder(module: str) -> pathlib.Path:
 
 
 def _names_used(function: Function, decorators: Sequence[ast.expr]) -> set[str]:
-    """Return the names that the text of a function has in it, but for its parameters; of its decorators those that learners write."""
+    """Return the names in the text of a function, without its parameters, and those in the decorators that learners
+    write.
+    """
     parts = [*decorators, function.args, *([function.returns] if function.returns else []), *function.body]
     nodes = [node for part in parts for node in ast.walk(part)]
     parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}

@@ -38,7 +38,8 @@ class Process:
     Args:
       uses_xla: it starts XLA, ahead of its request.
       machine: for the ladder, the path of its `xla.py`, which is loaded in the place of jaxlib.
-      optimised: XLA takes its time to compile, as for users; what is checked is what programs compute.
+      optimised: XLA compiles with all optimisations, as for users, which an experiment needs. Checks do without, since
+        they compare what programs compute.
     """
 
     forks = False  # whether a copy of it answers
@@ -82,11 +83,11 @@ class Process:
             raise TimeoutError from None
 
     def exit_code(self) -> int:
-        """Return what it ended with. Raise TimeoutExpired when it did not."""
+        """Return the exit status. Raise TimeoutExpired if the process does not end."""
         return self.process.wait(1.0)
 
     def send(self, request: dict[str, Any]) -> None:
-        """Hand it a request. A process that is gone says so when it is listened to."""
+        """Send a request. If the process is gone, `next_frame` will say so."""
         with contextlib.suppress(OSError, ValueError):
             stream = self.process.stdin
             if stream is not None:
@@ -94,7 +95,9 @@ class Process:
                 stream.flush()
 
     def line_in(self, folder: str) -> tuple[str, int] | None:
-        """Return where in a folder of the learner's it is, or was when a signal ended it. None where that is not known."""
+        """Return the line in the learner's folder that the process is at, or was at when a signal ended it; None if
+        that is unknown.
+        """
         if self.process.poll() is None:
             stacks.ask(self.process.pid, self.stacks)
         return stacks.innermost(self.stacks, folder)

@@ -125,7 +125,9 @@ def _names(jk: Any) -> dict[str, Any]:
 
 
 def _begun(text: str, names: dict[str, Any]) -> str:
-    """Run all lines but the last; that one, an expression, behind empty lines in their place, so that it stands in its own."""
+    """Run all lines but the last. Return the last, an expression, behind as many empty lines, so that it keeps its line
+    number.
+    """
     before, _, last = text.rpartition("\n")
     exec(compile(before, "<program>", "exec"), names)
     return "\n" * text.count("\n") + last
@@ -137,7 +139,7 @@ def _as_it_is(jk: Any, text: str) -> Any:
 
 
 def _traced(jk: Any, types: bool, text: str) -> Any:
-    """Return the leaves of the result, maybe whether each is weakly typed, and then the tree that they are in."""
+    """Return the leaves of the result, with `types` whether each is weakly typed, and the tree of the result."""
     names = _names(jk)
     tree = ast.parse(_begun(text, names), "<program>", "eval")
     call = tree.body

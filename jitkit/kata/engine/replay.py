@@ -27,8 +27,9 @@ _LONGEST_CALL = 2000
 
 
 def replayed(jitkit: Any, program: Callable[[], Any], file: str, names: Collection[str]) -> tuple[Recorder, list[Any]]:
-    """Run a program from empty caches, as what is remembered is not called again. Returns the calls, and the misses of the cache. Of
-    functions that are called by nobody but a `jit`, the calls are those without it: with the values, and not with tracers.
+    """Run a program with empty caches, since a cached function is not called again. Returns the calls, and the misses
+    of the cache. Of functions that are called by nobody but a `jit`, the calls are those without it: with the values,
+    and not with tracers.
     """
     _forget(jitkit)
     recorder, known = Recorder(file, names), {id(miss): miss for miss in jitkit.explain().misses}

@@ -90,7 +90,9 @@ class Call(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """Which check to run again: `failing` says so of the outcomes so far, or None; and whose calls are wanted."""
+    """A request to run a failing check again, and to record calls: `failing` picks the check from the outcomes so far,
+    or returns None; the functions are `names` of the learner's `file`.
+    """
 
     failing: Callable[[list[Outcome]], str | None]
     file: str
@@ -98,11 +100,11 @@ class Replay(NamedTuple):
 
 
 class Stopped(Exception):
-    """Somebody does not want the outcomes any more."""
+    """Raised when a run is stopped, because nobody wants its outcomes any more."""
 
 
 class Stop:
-    """What a run can be stopped with, from another thread."""
+    """Stops a run from another thread."""
 
     def __init__(self) -> None:
         self.is_set = False
@@ -149,12 +151,14 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: 
 
 
 def _rung(job: Job, check: str) -> str:
-    """Return what a check belongs to, of those that are run together: on the ladder its rung."""
+    """Return the number of a check's rung on the ladder; "" in the labs."""
     return check.partition("_")[0] if job.climb is not None else ""
 
 
 def _with_calls(process: Process, job: Job, outcomes: list[Outcome], replay: Replay) -> list[Outcome]:
-    """Return the outcomes, of which the one that fails first has its calls, if the process still tells them."""
+    """Return the outcomes. The first that fails gets the calls of the learner's functions, if the process still
+    answers.
+    """
     name = replay.failing(outcomes)
     place = next((i for i, outcome in enumerate(outcomes) if outcome.check == name), None)
     if place is None or outcomes[place].trouble or outcomes[place].seconds > _LONGEST_REPLAYED:

@@ -48,7 +48,7 @@ def write_to(stream: int) -> None:
 
 
 def ask(process: int, file: IO[bytes]) -> None:
-    """Have a process that still runs write its stack to this file of its."""
+    """Make a process that still runs write its stack to its file."""
     if not _CAN_BE_ASKED:
         return
     limit = time.monotonic() + _PATIENCE

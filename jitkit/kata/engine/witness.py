@@ -27,7 +27,7 @@ _MOST_ELEMENTS = 10_000
 
 
 class _Unknown(Exception):
-    """Something that numpy is not asked to do."""
+    """Raised for a primitive, a type or a literal that `witness` does not compute by numpy."""
 
 
 def witness(expected: Plain, actual: Plain) -> str:

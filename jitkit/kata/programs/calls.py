@@ -156,7 +156,7 @@ def misses(choices: Choices) -> str:
 
 
 def tables(choices: Choices) -> str:
-    """Return a bounded table of entries: what is in it after hits and misses."""
+    """Write a program on a table with bounded size, which notes its entries after each hit and miss."""
     size = choices.of((2, 1, 3, 4))
     lines = [
         "import types",
@@ -181,7 +181,9 @@ repr(story)""")
 
 
 def warm(choices: Choices) -> str:
-    """Calls of one program with many kinds of arguments: some not used, some donated, numbers of Python, arrays of others."""
+    """Write calls of one program with many kinds of arguments: unused, donated, Python's numbers, numpy's arrays and
+    jitkit's.
+    """
     lines: list[str] = []
     used = choices.of(
         ("a * 2 + b", "a", "(a, {'b': b})", "b.sum()", "[b, a, a]", "(None, a + 1)", "(a, 3.0)", "a * table[:3]")

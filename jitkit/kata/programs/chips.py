@@ -21,9 +21,7 @@ _FREE = ("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "afte
 
 
 def hlo(choices: Choices) -> str:
-    """Return a text of HLO: computations that run others, some of them twice, and what is found by walking through
-    them.
-    """
+    """Write a program that walks through a text of HLO, whose computations run others, some of them twice."""
     count = 1 + choices.below(4)
     names = [f"c{i}" for i in range(count)]
     blocks = []
@@ -74,7 +72,7 @@ _RESULTS = (
 
 
 def bytes_moved(choices: Choices) -> str:
-    """Return the least that a program has to move, whatever its arguments are; it runs when nobody should run it."""
+    """Write a call of `least_bytes` on a function that notes when it is called: it may be traced, and not run."""
     arguments = [choices.of(_ARGUMENTS) for _ in range(1 + choices.below(3))]
     result = choices.of(_RESULTS)
     return (
@@ -85,7 +83,7 @@ def bytes_moved(choices: Choices) -> str:
 
 
 def polynomials(choices: Choices) -> str:
-    """Return a polynomial of arrays of many shapes, with one coefficient or more."""
+    """Write a polynomial of an array of any shape, with one coefficient or more."""
     shape, count = choices.of(((3,), (), (2, 3), (0,), (1,), (40,))), 1 + choices.below(16)
     return (
         "from jitkit.kata.subjects.chips import polynomial\n"

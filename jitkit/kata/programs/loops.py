@@ -115,7 +115,7 @@ _CONVERTED = (
 
 
 def conversions(choices: Choices) -> str:
-    """Return what Python asks of a value when it needs the number itself: of a traced one, and of one that has a
+    """Write programs in which Python needs the number itself (`int(x)`, `if x`), of a traced value, and of one with a
     tangent.
     """
     value, use = choices.of(_CONVERTED), choices.of(_USES)

@@ -23,8 +23,8 @@ def activation(choices: Choices) -> str:
 
 
 def stopwatch(choices: Choices) -> str:
-    """Return a function that takes what a list says, by a clock that it moves; what it returns is there at once, later,
-    or a tree.
+    """Write a call of `call_seconds` on a function that moves a clock by the seconds in a list, and returns an array, a
+    tree or None.
     """
     tries = choices.of((3, 1, 2, 5, 9))
     seconds = [choices.of((1, 2, 5, 0.5, 60, 3)) for _ in range(1 + tries)]
@@ -131,7 +131,7 @@ x, sorted(log), [log[key] for key in sorted(log)]"""
 
 
 def keyed(choices: Choices) -> str:
-    """Return a jit by a key that is good, or forgets something that does not count here; calls with arrays and numbers."""
+    """Write a jit whose key is complete, or forgets something that does not matter for these calls, and calls of it."""
     function = choices.of(
         ("x + 1", "x * 2", "jnp.sin(x)", "x[::-1]", "x + table[:3]", "jnp.ones(3)", "x * jnp.max(table)")
     )

@@ -133,8 +133,8 @@ def scan(writer: Writer) -> bool:
 
 
 def _turn(writer: Writer, carry: Sequence[Value], counts: bool) -> str:
-    """Write the body of a loop with this carry; its name. The number of the turn is its first parameter, or, where it `counts`
-    itself, the first part of the carry.
+    """Write the body of a loop with this carry, and return its name. Its first parameter is the number of the turn; if
+    it `counts` itself, that is the first part of the carry.
     """
     name, state, parts = next(writer.names), next(writer.names), _named(writer, carry)
     number = Value(next(writer.names), (), "int32")

@@ -12,7 +12,7 @@ _SHAPES = ((3,), (), (2, 3), (3, 3), (1,), (0,))
 
 
 def _function(writer: Writer, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str], most: int) -> list[Value]:
-    """Write `def f`, of as many parameters; the values that it returns."""
+    """Write `def f` with a parameter for each value; return the values that it returns."""
     parameters = [Value(f"x{i}", shape, dtype) for i, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))]
     writer.line(f"def f({', '.join(value.name for value in parameters)}):")
     writer.margin, writer.scope = "    ", list(parameters)
@@ -52,7 +52,9 @@ def plain(
 def _drawn(
     choices: Choices, operations: str, most: int, dtypes: Sequence[str]
 ) -> tuple[Writer, list[tuple[int, ...]], list[str], list[Value]]:
-    """Write `def f` of one to three parameters: who wrote it, their shapes and dtypes, and the values that it returns."""
+    """Write `def f` with one to three parameters; return the writer, the parameters' shapes and dtypes, and the values
+    that `f` returns.
+    """
     writer = Writer(choices, [OPERATIONS[word] for word in operations.split()])
     count = 1 + choices.below(3)
     shapes = [choices.of(_SHAPES[:5]) for _ in range(count)]
@@ -165,8 +167,8 @@ def differentiated(
 
 
 def gradients(choices: Choices) -> str:
-    """Return the three functions of lab 11 that have to have a gradient, with it: of zeros and ones, of no element, of
-    many steps or none.
+    """Write a call of one of the three functions of lab 11 that need a gradient, or of its gradient: with zeros and
+    ones, without elements, with many steps or none.
     """
     shape = choices.of(((3,), (), (2, 3), (1,), (0,)))
     writer = Writer(choices, ())

@@ -127,7 +127,8 @@ def functions_of_leaves(choices: Choices) -> str:
 
 
 def registered(choices: Choices) -> str:
-    """Return what is a node, before and after it is registered, and of what is derived from it."""
+    """Write programs that ask whether an object is a node, before and after its class, or a base of it, is registered.
+    """
     lines = ["found = []", "class Late: pass", "class Later(Late): pass"]
     bases = choices.of(("object", "dict", "list", "tuple", "Point", "Box"))
     lines.append(f"class Mine({bases}): pass")

@@ -72,7 +72,7 @@ listen();
 
 
 class Live:
-    """What a browser sees: the newest page, and a line above it. A context; `address` is its place."""
+    """What a browser sees: the newest page, and a line above it. A context manager; `address` is its URL."""
 
     def __init__(self, title: str) -> None:
         self._changed = threading.Condition()

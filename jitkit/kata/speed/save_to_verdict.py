@@ -216,7 +216,7 @@ class _Noted(Spare):
         return process
 
     def settle(self) -> None:
-        """Wait until those that wait have done what they can do ahead."""
+        """Wait until the spare processes have prepared all that they can."""
         for process in (*self.waiting[False], *self.waiting[True]):
             while (process.next_frame(_LONGEST) or {"is": "prepared"})["is"] != "prepared":
                 pass

@@ -32,7 +32,7 @@ _TO_END = 2.0  # seconds in which a process that is interrupted ends its compile
 
 
 class Outcome(NamedTuple):
-    """The result of one time: exit status, output, seconds; the pages, the files of the program, the figures."""
+    """The result of one run: exit status, output, seconds; the pages, the files of the program, the figures."""
 
     status: int
     text: str

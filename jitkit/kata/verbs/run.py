@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def python(arguments: argparse.Namespace) -> int:
-    """Return a prompt; or, where nobody types, a program from the standard input."""
+    """Start a prompt; or, if standard input is not a terminal, run the program in it."""
     return _start([])
 
 

@@ -1,4 +1,4 @@
-"""`jitkit status`: a line a lab, an exercise by exercise glance, and what counts as whose."""
+"""`jitkit status`: shows a line for each lab, with a sign for each exercise, and whose functions are used."""
 
 from __future__ import annotations
 

@@ -277,8 +277,8 @@ class Watch:
 
 def exercises_meant(before: Look, now: Look, lab: Lab, current: Exercise) -> list[tuple[Lab, Exercise]]:
     """Return the exercises that a save of a lab's file is about, the first one first: those that changed, and of them
-    what is still a stub only if nothing else is; where none changed, and where the file is no Python, the one that
-    the learner is at in this lab.
+    what is still a stub only if nothing else is; if none changed, or the file is not Python, the one that the learner
+    is at in this lab.
     """
     changed = [e for e in lab.exercises if _written(before, e) != _written(now, e)]
     written = [e for e in changed if now.fingerprint(e)] or [e for e in changed if e == current] or changed[:1]
