@@ -473,7 +473,7 @@ jitkit, and checked by `tests/test_parity.py`. The calls are in `tests/parity_sa
   *{len(KINDS)} same* means that {len(KINDS)} such programs are printed, or refused with the same class and first line of an
   error, as in JAX; names with several calls have several times as many. What differs is said. Empty: no floats.
 
-*Not compared* means just that. The last bits of results, more dtypes, 64-bit mode, eager calls, numbers of traces and the
+*Not compared* means that no test of this page looks at it. The last bits of results, more dtypes, 64-bit mode, eager calls, numbers of traces and the
 texts of errors are compared by the other tests.
 """
 
@@ -612,19 +612,22 @@ Rules of transformations: *rule* where it has one, as in JAX, *none* where JAX h
 derive, nothing linear, or no operand that could be a batch. One value differs: of a batch of `while_loop`s whose
 condition has an ordered effect, such as a `debug.print`, each ends by itself; JAX goes on with all until the last one ends.
 
-Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. Of equal jaxprs
-some are shared that JAX prints twice: those of updates in gradients of `scatter`, and of one jitted function in two
-others. In second derivatives, what is computed of a `scan` in a `checkpoint` first is no `closed_call` here. `pinv`
-adds the parts of its derivative in another order, and `lstsq` and `det` have the derivative of what they are made of.
-A number that a derivative
-rule multiplies by is no result of a jitted `svd`. Of random nests of calls, loops and derivatives about one in a
-thousand has an operation more or less: what a jitted function in a loop computes of constants only, or what a loop in
-a `checkpoint` computes of them. With JAX 0.12 the same holds, but for these: `erf` and `erfc`, second derivatives of
-`log` and `log1p`, `sinc`, `polyval`, `x.at[...].set` and `min` of one index twice, tangents of
-`optimization_barrier`, a residual of a `scan` that is a result of it, second derivatives of `scan`, `checkpoint` of
-`cond` or in a `scan`, `checkpoint`'s policies (which 0.12 prints as functions), decompositions of matrices, and
-`custom_linear_solve` and `custom_root`; and what `scan` keeps as `ft_in` and `ft_out` has another form.
-Those are compared by values there.
+Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions:
+
+- JAX prints some equal jaxprs twice, where jitkit shares one: updates in gradients of `scatter`, and a jitted function
+  that two others call.
+- In second derivatives, the part of a `scan` in a `checkpoint` that is computed first is not a `closed_call` here.
+- `pinv` adds the parts of its derivative in another order. `lstsq` and `det` have the derivatives of the operations
+  that they consist of.
+- If a derivative rule multiplies by a number, this number is not a result of a jitted `svd`.
+- About one in a thousand random nests of calls, loops and derivatives has an operation more or fewer, where a jitted
+  function in a loop, or a loop in a `checkpoint`, computes something from constants only.
+
+With JAX 0.12 there are more exceptions, which are compared by values: `erf` and `erfc`; second derivatives of `log`
+and `log1p`; `sinc`; `polyval`; `x.at[...].set` and `min` with an index twice; tangents of `optimization_barrier`; a
+residual of a `scan` that is also a result of it; second derivatives of `scan`; `checkpoint` of `cond` or in a `scan`;
+`checkpoint`'s policies, which 0.12 prints as functions; decompositions of matrices; `custom_linear_solve` and
+`custom_root`; and the parameters `ft_in` and `ft_out` of `scan`, which have another form.
 """
 
 
