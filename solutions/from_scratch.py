@@ -773,7 +773,8 @@ def jit(f, **static):
 # => [Array(0.0, dtype=float32), Array(2.0, dtype=float32), Array(4.0, dtype=float32)]
 
 # === 10 Reduce, multiply, move ========================================================================================
-# Nine more primitives express most of numpy. Each is one paragraph: what it computes, its type, its text.
+# With nine more primitives, most of numpy can be written. Each has one paragraph of code, which says what the primitive
+# computes, the type of its result, and its StableHLO.
 
 
 def define(name, run, type_, lowering):
@@ -1785,8 +1786,8 @@ batchers |= {jit_p: batch_jit, cond_p: batch_cond, while_p: batch_while, scan_p:
 # =>   in (d,) }
 
 # === 18 All of it =====================================================================================================
-# Everything is built. The other functions that programs use take a line each, made of what is there. They are traced,
-# compiled, differentiated and batched without one more rule.
+# All parts are built. The other functions that programs use take one line each, which calls functions from above. They
+# need no rules of their own to be traced, compiled, differentiated and batched.
 
 nn = SimpleNamespace(
     relu=lambda x: where(x > 0, x, 0),
