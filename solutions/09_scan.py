@@ -24,8 +24,8 @@ from jitkit.tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tup
 # --- 09.1 What a scan means ---------------------------------------------------------------------------------
 # The function that a scan runs has two results with two meanings: the carry goes to the next step, the output
 # goes out. Because of the stacked outputs it can do more than `fori_loop`: it returns all values on the way,
-# not only the last one. With no step at all and no trace, nobody knows the shape of the outputs; so zero
-# steps are an error here, and not under jit.
+# not only the last one. This loop only knows the shape of the outputs after a step, so zero steps are an
+# error here. Under jit they are not, since tracing the body gives the shape.
 #
 # Usual mistakes:
 #   - Collecting the carry.
@@ -300,7 +300,7 @@ def loop_in_blocks(
 
 # --- 09.6 Dead code in a loop -------------------------------------------------------------------------------
 # In a straight program one pass from the end to the beginning is enough (lab 02). In a loop, the beginning
-# comes after the end. Many analyses of loops are fixed points like this one, also the one that finds out
+# comes after the end. Many analyses of loops are fixed points like this one; another example is to find out
 # which parts of a carry have a gradient.
 #
 # Usual mistakes:

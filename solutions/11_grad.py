@@ -557,8 +557,8 @@ def cube_root(a: Any, steps: int) -> Any:
 def through_layers(x: Any, weights: Any) -> Any:
     """x after a row of layers, for each w of `weights` in turn `x = jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2)))`.
 
-    It has a gradient by both arguments. All that is kept for the way back, per layer, is the x that came in and its w: what else
-    is needed is computed again then. The program as it was keeps seven arrays a layer:
+    It has a gradient by both arguments. For the reverse pass, each layer keeps only the x that came in and its w:
+    everything else is recomputed there. The program as it was keeps seven arrays a layer:
 
         def layer(x, w):
             return jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2))), None

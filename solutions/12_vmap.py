@@ -128,7 +128,7 @@ def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
 
 
 # --- 12.3 Reductions ----------------------------------------------------------------------------------------
-# Most rules are like this: no arithmetic, only numbers of axes. Mistakes are silent where sizes happen to be
+# Most rules are like this: no arithmetic, only axis numbers. Mistakes are silent where sizes happen to be
 # equal, since then another axis of the same size is reduced without an error. So test with sizes that differ,
 # and also with equal ones.
 #

@@ -473,8 +473,8 @@ jitkit, and checked by `tests/test_parity.py`. The calls are in `tests/parity_sa
   *{len(KINDS)} same* means that {len(KINDS)} such programs are printed, or refused with the same class and first line of an
   error, as in JAX; names with several calls have several times as many. What differs is said. Empty: no floats.
 
-*Not compared* means that no test of this page looks at it. The last bits of results, more dtypes, 64-bit mode, eager calls, numbers of traces and the
-texts of errors are compared by the other tests.
+*Not compared* means that no test of this page looks at it. The last bits of results, more dtypes, 64-bit mode, eager
+calls, numbers of traces and the texts of errors are compared by the other tests.
 """
 
 

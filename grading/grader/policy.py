@@ -130,8 +130,7 @@ class Policy(NamedTuple):
 
 
 def read_policy(path: pathlib.Path, labs: Collection[Lab]) -> Policy:
-    """Read the policy in a file, or return the default one if there is no file. Raise PolicyError if it makes no sense.
-    """
+    """Read the policy in a file, or return the default one if there is no file. Raise PolicyError if it makes no sense."""
     if not path.is_file():
         return Policy()
     try:

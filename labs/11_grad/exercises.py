@@ -45,8 +45,9 @@ from jitkit.tree_util import tree_leaves
 
 # --- 11.1 Rules for pairs (3 points) ------------------------------------------------------------------------
 # A JVP rule says what an operation does to a value and its tangent. Write the rule of the logistic function,
-# the rule of a maximum with its ties, and the sum of shares that operations of several operands have in
-# common. (Use the operations of `lax`; `jnp` will do as well.)
+# the rule of a maximum (several elements may be equal to it), and a helper for operations with several
+# operands, whose tangent is a sum of one share for each operand. (Use the operations of `lax`; `jnp` will do
+# as well.)
 
 
 def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
@@ -388,9 +389,9 @@ def through_layers(x: Any, weights: Any) -> Any:
     """x after a row of layers, for each w of `weights` in turn
     `x = jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2)))`.
 
-    It has a gradient by both arguments. All that is kept for the way back, per layer, is the x that
-    came in and its w: what else is needed is computed again then. The program as it was keeps seven
-    arrays a layer:
+    It has a gradient by both arguments. For the reverse pass, each layer keeps only the x that came
+    in and its w: everything else is recomputed there. The program as it was keeps seven arrays a
+    layer:
 
         def layer(x, w):
             return jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2))), None

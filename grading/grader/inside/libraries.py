@@ -18,8 +18,7 @@ _NOT_THERE = ("_test", "_ctypes_test", "_xx", "xx", "_tkinter")  # for Python's 
 
 
 def load_libraries() -> None:
-    """Load the libraries. An extension that needs none of its own is not kept, because each fork copies what is mapped.
-    """
+    """Load the libraries. An extension that needs none of its own is not kept, because each fork copies what is mapped."""
     for library in _LATE:
         with contextlib.suppress(OSError):
             ctypes.CDLL(library)

@@ -127,8 +127,7 @@ def functions_of_leaves(choices: Choices) -> str:
 
 
 def registered(choices: Choices) -> str:
-    """Write programs that ask whether an object is a node, before and after its class, or a base of it, is registered.
-    """
+    """Write programs that ask whether an object is a node, before and after its class, or a base of it, is registered."""
     lines = ["found = []", "class Late: pass", "class Later(Late): pass"]
     bases = choices.of(("object", "dict", "list", "tuple", "Point", "Box"))
     lines.append(f"class Mine({bases}): pass")
