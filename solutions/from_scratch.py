@@ -1827,7 +1827,8 @@ numpy.ravel = lambda x: reshape(x, -1)
 numpy.outer = lambda x, y: reshape(x, (-1, 1)) * reshape(y, -1)
 numpy.linspace = lambda start, stop, num=50: asarray(np.linspace(start, stop, num))
 numpy.clip = lambda x, low, high: numpy.minimum(numpy.maximum(x, low), high)
-# Derivatives of functions from vectors to vectors; `basis` has the unit vectors of an array.
+# These are the derivatives of functions from vectors to vectors. `basis(x)` returns the unit vectors for the shape of
+# x.
 basis = lambda x: reshape(asarray(np.eye(x.size)), (x.size, *x.shape))
 by_axes = lambda rows, *shapes: reshape(rows, [n for shape in shapes for n in shape])
 

@@ -466,12 +466,12 @@ jitkit, and checked by `tests/test_parity.py`. The calls are in `tests/parity_sa
 
 - **values**: *equal* means that the results have the same structure, shapes, dtypes and weak types, integers and bools
   are the same, and floats differ by no more than 2e-6 (of their size, or of 1). Where a call raises, class and first line
-  of the error are the same. Of a class of errors it means that it is the same of Python's errors, too.
+  of the error are the same. A class of errors is *equal* if it also derives from the same class of Python's errors.
 - **jaxpr**: *same* means that the jaxpr is printed as JAX prints it, to the letter. Empty: the call records no program.
 - **other operands**: the call is traced again with other things in the place of its floats:
   {", ".join(KINDS)}.
   *{len(KINDS)} same* means that {len(KINDS)} such programs are printed, or refused with the same class and first line of an
-  error, as in JAX; names with several calls have several times as many. What differs is said. Empty: no floats.
+  error, as in JAX; names with several calls have several times as many. The cell names the kinds that differ. Empty: no floats.
 
 *Not compared* means that no test of this page looks at it. The last bits of results, more dtypes, 64-bit mode, eager
 calls, numbers of traces and the texts of errors are compared by the other tests.

@@ -48,7 +48,7 @@ NOT_CALLED = (
 )  # fmt: skip
 
 # Keywords that are not tried, and why.
-NOT_TRIED = {("x.sum", "initial"): "the method of JAX 0.10 leaves `initial` out, that of 0.12 and ours do not"}
+NOT_TRIED = {("x.sum", "initial"): "the method of JAX 0.10 ignores `initial`; those of JAX 0.12 and of jitkit do not"}
 
 # --- operands ------------------------------------------------------------------------------------------------------------
 

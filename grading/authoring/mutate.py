@@ -82,9 +82,10 @@ def mutate(lab: Lab, exercise: Exercise, assess: Any, hidden: pathlib.Path, samp
     """Try the mutants of an exercise.
 
     Args:
-      assess: takes sources by target, and gives the verdict of all checks: the last word.
+      assess: runs all checks on a mutant, as on a learner's function, and returns the verdict. It decides about mutants
+        that the forks let pass.
       hidden: the file of the hidden checks.
-      sample: how many of them, drawn in the same way each time; all for 0.
+      sample: the number of mutants to try, always the same ones; 0 for all.
       workers: how many at the same time.
     """
     functions = [reference_function(target) for target in exercise.targets]

@@ -259,7 +259,7 @@ def to_floating_dtype(dtype: Any) -> DType:
 
 
 def to_complex_dtype(dtype: Any) -> DType:
-    """Return complex128 where `to_inexact_dtype` has 64 bits a part, otherwise complex64."""
+    """Return complex128 if `to_inexact_dtype` gives float64 or complex128, otherwise complex64."""
     wide = to_inexact_dtype(dtype).name in ("float64", "complex128")
     return np.dtype("complex128" if wide else "complex64")
 

@@ -169,7 +169,7 @@ def _jvp_expm1(g: Any, y: Any, x: Any, accuracy: Any = None) -> Any:
     return mul(g, add(y, scalar_of_type(y, 1)))
 
 
-# Where the highest accuracy is asked for, no digit is lost to a difference with 1.
+# With the highest accuracy, derivatives avoid the subtraction 1 - y, which loses digits when y is near 1.
 
 
 def _by(accuracy: Any, usual: Callable[..., Any], exact: Callable[..., Any]) -> Callable[..., Any]:

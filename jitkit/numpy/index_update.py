@@ -77,7 +77,9 @@ def _named(method: Any, name: str, doc: str) -> Any:
 
 
 def _by_factors(name: str, operation: Callable[[Any, Any], Any], doc: str) -> Any:
-    """Make a method that multiplies each element by a factor: that of the values where the index is; 1 elsewhere."""
+    """Make a method that multiplies or divides (`operation`) each element by a factor: the product of the values whose
+    index is this element, or 1 if there are none.
+    """
 
     def method(
         self: IndexUpdateRef,

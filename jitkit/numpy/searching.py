@@ -62,8 +62,9 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
 
 @jit(static_argnames=("side", "dtype", "unrolled", "mapped"))
 def _searchsorted_scan_impl(a: Any, v: Any, side: str, dtype: Any, unrolled: bool, mapped: int = 0) -> Any:
-    """Search for each query by bisection. JAX writes it for one, and maps it over the axes of `v` one after the other,
-    each with its own call: `mapped` says over how many.
+    """Search for each query by bisection, all queries at once. JAX searches for one query and calls `vmap` for each
+    axis of `v`, which shows as nested calls in the jaxpr. So this calls itself once for each axis; `mapped` counts the
+    calls so far.
     """
     (n,) = a.shape
     if n == 0:

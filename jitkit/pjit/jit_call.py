@@ -41,9 +41,9 @@ class Inline(enum.Enum):
 
     JAX_EARLY = "jax_early"  # while tracing: there is no equation for the call
     JAX_LATE = "jax_late"  # while lowering: there is no private function for it
-    XLA_EARLY = "xla_early"  # XLA decides for this one,
-    XLA_LATE = "xla_late"  # and this one,
-    AUTO = "auto"  # and this one
+    XLA_EARLY = "xla_early"  # jitkit writes the call, and XLA decides
+    XLA_LATE = "xla_late"  # the same
+    AUTO = "auto"  # the same
 
 
 def inline_mode(option: bool | Inline) -> Inline:

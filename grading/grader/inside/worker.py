@@ -101,7 +101,7 @@ def work(
 
 
 class _ImportFails(Exception):
-    """jitkit cannot be imported with a student's functions in it. It has the frame that says so."""
+    """Raised if jitkit cannot be imported with a student's functions in it. `frame` reports that to the grader."""
 
     def __init__(self, frame: dict[str, Any]) -> None:
         super().__init__(frame)

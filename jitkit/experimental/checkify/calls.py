@@ -304,7 +304,7 @@ class _JvpOfChecked(JvpRule):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _VjpOfChecked(VjpRule):
-    """A VJP rule for such a function."""
+    """The VJP rule of a custom function whose checked program also takes and returns the error."""
 
     inner: VjpRule
     added: _Added

@@ -115,7 +115,9 @@ class NaNError(JaxException):
 
 
 class OOBError(JaxException):
-    """An index is out of bounds. The value `payload`: the index, its axis, and the size of that."""
+    """An index is out of bounds. `payload` is an array of three integers: the index, its axis, and the size of the
+    axis.
+    """
 
     def __init__(
         self, traceback_info: SourceInfo, primitive_name: str, operand_shape: tuple[int, ...], payload: Any
@@ -126,11 +128,13 @@ class OOBError(JaxException):
         self._payload = payload
 
     def tree_flatten(self) -> tuple[Any, Any]:
-        """Return the index, axis and size; the operation and its operand's shape are known."""
+        """Return the payload as the only child. The operation and its operand's shape are metadata, known while
+        tracing.
+        """
         return [self._payload], (self.traceback_info, self.prim, self.operand_shape)
 
     def get_effect_type(self) -> ErrorEffect:
-        """Return the effect: the value has three integers."""
+        """Return the error's effect, with the type of the payload."""
         return ErrorEffect(OOBError, (ShapedArray((3,), np.dtype(np.int32)),))
 
     def __str__(self) -> str:

@@ -94,7 +94,7 @@ def _indented(text: str, function: Function) -> str:
 
 
 def insert_before_function(source: str, name: str, text: str) -> str:
-    """Return the source with a text before the top-level statement that a function, by its dotted name, is in."""
+    """Return the source with a text inserted before the top-level statement that contains a function, `name` with dots."""
     tree = tree_of(source)
     top = name.partition(".")[0]
     node = next(n for n in tree.body if getattr(n, "name", None) == top)

@@ -339,7 +339,9 @@ def dump_lines(verdict: Verdict) -> Iterable[str]:
 
 
 def full_text(value: Plain) -> str:
-    """Return plain data in full: programs as programs, texts as they are."""
+    """Return plain data as text, in full: a jaxpr as jitkit prints it, StableHLO and strings without quotes, the items
+    of a list on a line each.
+    """
     if value["is"] == "jaxpr":
         return program_text(value)
     if value["is"] in ("stablehlo", "str"):

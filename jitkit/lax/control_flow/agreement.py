@@ -194,8 +194,8 @@ class _ShownAsLeaf(type):
         return "pytree leaf"
 
 
-# Stands for every array in a message about structure: JAX names the class of its type for a carry, but not for a
-# branch.
+# `_ARRAY` and `_LEAF` stand for every array in a message about structure. In one about a carry, JAX names the class
+# `ShapedArray`; in one about a branch, it says "pytree leaf".
 _ARRAY = core.ShapedArray((), np.float32)
 _LEAF = _ShownAsLeaf("Leaf", (), {})()
 

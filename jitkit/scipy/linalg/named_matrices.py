@@ -71,7 +71,9 @@ def _binom(n: Any, k: Any) -> Any:
 
 @jit(static_argnames=("n", "full"))
 def helmert(n: int, full: bool = False) -> Any:
-    """Return rows that are orthogonal to each other and to a row of ones, of length 1; with `full`, that row first."""
+    """Return a Helmert matrix: n - 1 orthonormal rows, which are orthogonal to a row of ones. With `full`, that row,
+    normalised, comes first.
+    """
     if n < 1:
         raise ValueError(f"n must be a positive integer; got {n}.")
     i, j = arange(n - 1)[:, None], arange(n)[None, :]

@@ -100,7 +100,7 @@ def _cubic_minimum(a: Any, fa: Any, slope: Any, b: Any, fb: Any, c: Any, fc: Any
 
 
 def _quadratic_minimum(a: Any, fa: Any, slope: Any, b: Any, fb: Any) -> Any:
-    """Return where the parabola is smallest that has these values at a and b, and this slope at a."""
+    """Return the minimum point of the parabola with values `fa` at a and `fb` at b, and with this slope at a."""
     to_b = b - a
     square = (fb - fa - slope * to_b) / (to_b**2)
     return a - slope / (2.0 * square)
