@@ -28,7 +28,9 @@ _ITEM = re.compile(r"^ {2,4}(\*{0,2}\w[\w, *]*):\s", re.MULTILINE)
 
 
 def names_of(module: ModuleType) -> list[str]:
-    """The public names of a package that are written in jitkit and are no modules, by alphabet; of `jitkit`, some come first."""
+    """Return the public names of a package that are written in jitkit, without modules, in alphabetical order; for
+    `jitkit` itself some names come first.
+    """
     names = [name for name in dir(module) if not name.startswith("_") and name != "annotations"]
     first = FIRST if module.__name__ == "jitkit" else ()
     ours = (name for name in names if _is_ours(getattr(module, name)))

@@ -308,7 +308,7 @@ class Grader(Trials):
         )  # fmt: skip
 
     def points(self, exercise: Exercise, checks: Sequence[dict[str, Any]]) -> float:
-        """Return the points of an exercise, of which each check has its share."""
+        """Return the points of an exercise, which its checks share."""
         each = shares(exercise.points, len(checks))
         return sum(share for share, check in zip(each, checks, strict=True) if check["status"] == PASS)
 

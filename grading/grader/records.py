@@ -142,7 +142,7 @@ class HandIn(NamedTuple):
     """A row of `handins`: what a student handed in for a lab, and when. The store adds the last two fields.
 
     Attributes:
-      lab: None for a submission of which nothing was run.
+      lab: None if nothing of the submission was run.
       handed_in: the time of the newest file that was taken.
       digest: of the functions of the lab.
       taken: the files whose functions were taken; `passed`: the others, each with the reason.

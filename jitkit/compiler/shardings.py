@@ -48,7 +48,7 @@ class ShardingTree:
         return tree_unflatten(self.treedef, self.leaves)
 
     def over(self, tree: Any) -> list[runtime.Sharding | None]:
-        """Return the sharding of each leaf of another tree, of which this is a prefix. ValueError when it is not."""
+        """Return the sharding of each leaf of another tree. Raise ValueError unless this tree is a prefix of it."""
         return broadcast_prefix(self.tree(), tree, _is_none)
 
 

@@ -194,7 +194,8 @@ def fields_of(rule: Any, kind: type) -> dict[str, Any]:
     return {f.name: getattr(rule, f.name) for f in dataclasses.fields(kind) if f.name not in ("results", "memo")}
 
 
-# --- calls of which some results are read -----------------------------------------------------------------------------
+# --- calls whose results are read only in part
+# -----------------------------------------------------------------------------
 
 
 def dce_of_call(

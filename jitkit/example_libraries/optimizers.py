@@ -122,7 +122,7 @@ def sgd(step_size: Any) -> Any:
 
 @optimizer
 def momentum(step_size: Any, mass: Any) -> Any:
-    """Return gradient descent with a velocity, of which each step keeps the share `mass`."""
+    """Return gradient descent with momentum: each step keeps the fraction `mass` of the velocity."""
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, velocity: Any) -> tuple[Any, ...]:

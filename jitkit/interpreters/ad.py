@@ -206,7 +206,7 @@ class JVPTrace(DualTrace):
 def jvp(
     fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any], aux: list[Any] | None = None
 ) -> tuple[list[Any], list[Any]]:
-    """Call `fun` once, on primals with tangents; return its results and their tangents, of which some may be Zero.
+    """Call `fun` once, on primals with tangents; return its results and their tangents, some of which may be Zero.
 
     It is called under a `JVPTrace` inside of the current trace. End that trace when the call ends, also by an error, so
     that later use of its tracers is an error.

@@ -255,7 +255,7 @@ def linearize_jaxpr(
     instantiate: tuple[bool, ...] | bool = False,
     forward: tuple[bool, ...] | bool = True,
 ) -> LinearizedJaxpr:
-    """Linearise a jaxpr, for inputs of which some have a tangent (`nonzero`), into two jaxprs.
+    """Linearise a jaxpr into two jaxprs; the `nonzero` inputs have a tangent.
 
     `instantiate` says which outputs get a tangent even if it is Zero; `forward` which consts and inputs may be
     forwarded as residuals.
@@ -346,8 +346,9 @@ def _in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
 def split_jaxpr(
     jaxpr: Jaxpr, unknown: tuple[bool, ...], instantiate: tuple[bool, ...] = (), forward: tuple[bool, ...] | bool = True
 ) -> LinearizedJaxpr:
-    """Split a jaxpr of which some inputs are unknown into two: from the known inputs to the known outputs and
-    residuals, and from residuals and unknown inputs to the other outputs, marked in `nonzero`.
+    """Split a jaxpr into two, where some inputs are `unknown`. The first goes from the known inputs to the known
+    outputs and the residuals; the second from the residuals and the unknown inputs to the other outputs, marked in
+    `nonzero`.
 
     `instantiate` says which outputs to treat as unknown, `forward` which consts and inputs may be forwarded as
     residuals; `forwarded` numbers the consts and the known inputs.

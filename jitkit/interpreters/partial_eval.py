@@ -266,9 +266,7 @@ def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debu
 
 
 def rename_inputs(debug_info: DebugInfo) -> None:
-    """Set the names of the current trace's inputs for messages. A transformation knows them only when tracing has
-    begun.
-    """
+    """Name the current trace's inputs, for messages: a transformation learns the names after tracing has begun."""
     trace = core.current_trace()
     if isinstance(trace, DynamicJaxprTrace):
         trace.debug_info = debug_info

@@ -117,7 +117,7 @@ def parse(index: Any, shape: tuple[int, ...]) -> list[Part]:
 
 
 def index_as_tuple(index: Any) -> tuple[Any, ...]:
-    """Return the parts of an index as a tuple. TypeError for a list, of which numpy would guess what it means."""
+    """Return the parts of an index as a tuple. Raise TypeError for a list, since numpy would guess what it means."""
     if isinstance(index, tuple):
         return index
     if isinstance(index, Sequence) and not isinstance(index, str):

@@ -26,7 +26,7 @@ from .util import as_array, check_arraylike, concrete_index, ensure_arraylike
 
 
 def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
-    """Return the elements of `a`, in row-major order, in another shape, of which one size may be -1: inferred.
+    """Return the elements of `a`, in row-major order, in another shape. One size may be -1: it is inferred.
 
     With `order="F"` both are read in column-major order. TypeError where the numbers of elements differ.
     """

@@ -192,7 +192,7 @@ def deserialize(data: bytes, owners: Sequence[Device], options: tuple[tuple[str,
 
 
 def avals_of_results(loaded: Any) -> list[core.ShapedArray]:
-    """Return the shape and dtype of each result of an executable of whose program only the text is known."""
+    """Return the shape and dtype of each result of an executable, if only the text of its program is known."""
     program = gate().xla_client.XlaComputation(loaded.hlo_modules()[0].as_serialized_hlo_module_proto())
     shape = program.program_shape().result_shape()
     parts = shape.tuple_shapes() if shape.is_tuple() else [shape]

@@ -125,7 +125,7 @@ def _as_positions(argnums: Any, what: str) -> tuple[int, ...]:
 
 
 def counted_from_zero(positions: Sequence[int], count: int) -> tuple[int, ...]:
-    """Convert positions among `count` arguments, of which negative ones count from the end. ValueError for one out of
+    """Convert positions among `count` arguments; negative ones count from the end. Raise ValueError for one out of
     range.
     """
     for i in positions:

@@ -256,7 +256,7 @@ class _ComparedTreeDef(PyTreeDef):
 
 
 class _ComparedExactTreeDef(ExactTreeDef):
-    """The same for a `_ComparedTreeDef`, of which several may be equal."""
+    """The exact form of a `_ComparedTreeDef`; several of these may be equal without being one object."""
 
     __slots__ = ()
 

@@ -74,8 +74,8 @@ def enter_namespaces() -> None:
 
 
 def close_system(kept: str) -> None:
-    """Remove, for good and for all workers, devices whose times can be read, and the system's libraries, of which the
-    needed ones are loaded. A file that nobody has read yet is slow to read, which is a message; and without
+    """Remove, for good and for all workers, devices whose times can be read, and the system's libraries. Those that are
+    needed have been loaded before. A file that nobody has read yet is slow to read, which is a message; and without
     libraries nothing can be started.
 
     Args:

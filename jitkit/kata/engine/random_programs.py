@@ -82,7 +82,9 @@ def _as_many(run: Callable[[], Ran], count: int) -> list[Ran]:
 
 @contextlib.contextmanager
 def _compiling_once(jk: Any) -> Iterator[None]:
-    """Within the block, a text is compiled once: most functions of these programs are the same few, and XLA is most of what they take."""
+    """Within the block, a text is compiled once: most of these programs call the same few functions, and XLA takes most
+    of their time.
+    """
     runtime: Any = importlib.import_module(f"{jk.__name__}.runtime")
     compile_text = runtime.compile_text
     known: dict[str, Any] = {}

@@ -1,8 +1,8 @@
 """choices -> lines of a program on arrays, whose shapes and dtypes go together
 
-`Writer` knows what is in scope, of which shape and dtype each value is, and writes one line after the other: `step` takes one of the
-operations that it was made with. Data are small multiples of a quarter, with zeros, equal numbers and negative ones among them, so that
-most sums are exact and ties occur.
+`Writer` knows the values in scope, with their shapes and dtypes, and writes one line after the other: `step` takes one
+of the operations that it was made with. Data are small multiples of a quarter, with zeros, equal numbers and negative
+ones among them, so that most sums are exact and ties occur.
 """
 
 from __future__ import annotations

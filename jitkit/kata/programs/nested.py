@@ -1,7 +1,7 @@
 """Functions in functions: a call of one under `jit`, branches, and loops, whose parts are written line by line, too.
 
-Each takes a few values in scope as its operands and closes over others; it has one, two or three results, of which later lines may use
-some, all or none.
+Each takes a few values in scope as its operands and closes over others; it has one, two or three results, and later
+lines may use some, all or none of them.
 """
 
 from __future__ import annotations

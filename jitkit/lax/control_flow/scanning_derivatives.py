@@ -183,14 +183,14 @@ def hoist(jaxpr: Jaxpr, consts: list[Any], num_residuals: int) -> tuple[Jaxpr, l
     return convert_constvars_jaxpr(left), list(left.consts), known, values
 
 
-# --- a loop of which some operands come later --------------------------------------------------------------------------
+# --- a loop with operands that come later --------------------------------------------------------------------------
 
 
 def _partial_eval(
     trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> list[Any]:
-    """Partial evaluation: run a loop of what does not depend on tangents now, and record one for the rest, which reads
-    the residuals. It happens to a scan's JVP that has to be transposed.
+    """Partial evaluation of a scan's JVP, before it is transposed: run a loop now for everything that does not depend
+    on tangents, and record another loop for the rest, which reads the first one's residuals.
     """
     sizes, num_ys = [num_consts, num_carry], len(jaxpr.outvars) - num_carry
     const_later, carry_later, xs_later = split_list(list(map(trace.is_tangent, operands)), sizes)

@@ -273,8 +273,8 @@ def _transformed(
 
 
 def overlap_and_add(x: Any, step: int) -> Any:
-    """Return the signal of which the last two axes of `x` hold the segments: their sum, each `step` samples after the one
-    before.
+    """Add overlapping segments up to a signal. The last two axes of `x` are the segments and their samples; each
+    segment begins `step` samples after the one before.
     """
     *batch, count, size = x.shape
     x = x.reshape((math.prod(batch), count, size))
