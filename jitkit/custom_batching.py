@@ -73,7 +73,7 @@ class custom_vmap:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; under a trace, record the call with the rule.
 
-        AttributeError where there is no rule yet; TypeError for arguments that do not fit.
+        Raise AttributeError where there is no rule yet; raise TypeError for arguments that do not fit.
         """
         name = api_util.name_of(self.fun)
         args = by_position("custom_vmap", self.fun, args, kwargs)
@@ -179,7 +179,7 @@ def _(
 
 
 def _asked(rule: Any, out_tree: PyTreeDef, size: int, in_batched: Any, args: Any) -> tuple[Any, Any]:
-    """Call a rule. ValueError for results of another structure, or a tree of bools that does not fit them."""
+    """Call a rule. Raise ValueError for results of another structure, or a tree of bools that does not fit them."""
     out, out_batched = rule(size, in_batched, *args)
     found, specified = tree_structure(out), tree_structure(out_batched)
     if found != specified:

@@ -87,7 +87,7 @@ class _Loader(importlib.abc.Loader):
 
 
 def _module(name: str) -> types.ModuleType:
-    """Return our module for one of JAX's. ModuleNotFoundError, with the importer, where there is none."""
+    """Return our module for one of JAX's. Raise ModuleNotFoundError, with the importer, where there is none."""
     found = private_names.module(name)
     if found is not None:
         return found

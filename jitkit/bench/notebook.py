@@ -50,7 +50,7 @@ class Shown(abc.ABC):
 
     @abc.abstractmethod
     def drawing(self) -> Any:
-        """The figure before it is drawn, a `plotting.Drawing`. ModuleNotFoundError without matplotlib."""
+        """The figure before it is drawn, a `plotting.Drawing`. Raise ModuleNotFoundError without matplotlib."""
 
     def figure(self, ground: str = "light") -> Any:
         """Return the figure, on a "light" or "dark" ground.

@@ -58,8 +58,8 @@ class LoopsExecutable(Executable):
 
 
 def compile_by_loops(program: Program, placement: Placement, options: CompilerOptions = ()) -> Executable:
-    """Write a traced program as C, and compile it for the processor, to which uncommitted arguments are taken. NotImplementedError
-    for arguments that are committed to another platform, or to several devices.
+    """Write a traced program as C, and compile it for the processor, to which uncommitted arguments are taken. Raise
+    NotImplementedError for arguments that are committed to another platform, or to several devices.
     """
     refuse_options(program.name, options)
     if placement.platform != "cpu" and not placement.committed:

@@ -48,7 +48,7 @@ def placement_of(
     inside: Sequence[runtime.Sharding] = (),
 ) -> Placement:
     """Decide where a call runs: where its committed arguments are, or where its results must be; else on the default
-    device. ValueError when these disagree.
+    device. Raise ValueError when these disagree.
 
     `keys` are the keys of the leaves; `names` their names for the error; `results` the shardings asked for, one per
     leaf, or empty; `inside` those of calls in the program.
@@ -93,8 +93,8 @@ def placement_of(
 
 
 def placed_as_asked(key: Any, aval: ShapedArray, asked: runtime.Sharding | None) -> Any:
-    """Return the key of a leaf with the sharding that `in_shardings` has for it. ValueError when it is committed to
-    another one, except that it is moved from one device to one device, as in JAX.
+    """Return the key of a leaf with the sharding that `in_shardings` has for it. Raise ValueError when it is committed
+    to another one, except that it is moved from one device to one device, as in JAX.
     """
     if asked is None:
         return key

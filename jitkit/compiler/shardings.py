@@ -59,7 +59,8 @@ def _is_none(x: Any) -> bool:
 def sharding_tree(shardings: Any, what: str) -> ShardingTree | None:
     """Make a ShardingTree of the argument `what` of `jit`; None when nothing is given.
 
-    TypeError for a leaf that is not a sharding; RuntimeError for a `PartitionSpec`, which needs a mesh to be one.
+    Raise TypeError for a leaf that is not a sharding; raise RuntimeError for a `PartitionSpec`, which needs a mesh to
+    be one.
     """
     if isinstance(shardings, list):
         shardings = tuple(shardings)
@@ -116,7 +117,7 @@ def of_arguments(
 ) -> tuple[runtime.Sharding | None, ...]:
     """Return the sharding that each leaf of the arguments must have; empty when none was given.
 
-    ValueError for keyword arguments, for a tree of another form, and for an array that cannot be divided so.
+    Raise ValueError for keyword arguments, for a tree of another form, and for an array that cannot be divided so.
     """
     if shardings is None:
         return ()

@@ -59,7 +59,7 @@ def narrowed(x64: bool, dtype: Any) -> Any:
 
 
 def canonicalize_dtype(dtype: Any) -> DType:
-    """Return the NumPy dtype, narrowed to 32 bits unless x64 mode is on. TypeError where NumPy does not know it."""
+    """Return the NumPy dtype, narrowed to 32 bits unless x64 mode is on. Raise TypeError where NumPy does not know it."""
     canonical: DType = narrowed(config.local.state.options.enable_x64, dtype)
     return canonical
 
@@ -228,7 +228,7 @@ def check_int_fits(value: int, dtype: DType) -> None:
 
 
 def scalar_type_to_dtype(python_type: type, value: Any = None) -> DType:
-    """Return `canonical_scalar_dtype`; OverflowError where `value` is an int that does not fit."""
+    """Return `canonical_scalar_dtype`; raise OverflowError where `value` is an int that does not fit."""
     chosen = canonical_scalar_dtype(python_type)
     if python_type is int and value is not None:
         check_int_fits(value, chosen)

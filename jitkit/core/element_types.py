@@ -207,7 +207,7 @@ def _is_of_kind(dtype: DType, kind: Any) -> bool:
 
 
 def python_type_of(dtype: DType) -> type:
-    """Return the Python type of one element: bool, int, float or complex. KeyError for float0 and extended types."""
+    """Return the Python type of one element: bool, int, float or complex. Raise KeyError for float0 and extended types."""
     return _PYTHON_TYPE_BY_KIND[kinds[dtype]]
 
 
@@ -218,7 +218,7 @@ def supports_inf(dtype: Any) -> bool:
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """Return the bits of one element: 4 for int4, which NumPy stores in a byte. ValueError for all but numbers."""
+    """Return the bits of one element: 4 for int4, which NumPy stores in a byte. Raise ValueError for all but numbers."""
     if dtype is None:
         raise ValueError("dtype cannot be None.")
     kind = None if isinstance(dtype, ExtendedDType) else kinds.get(np.dtype(dtype))

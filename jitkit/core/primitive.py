@@ -74,7 +74,7 @@ def aval_of_constant(x: Any) -> Any:
 
 
 def typeof(x: Any) -> Any:
-    """Return the aval of a value; TypeError for what is not an array."""
+    """Return the aval of a value; raise TypeError for anything but an array."""
     if not is_array_type(type(x)) and type(x) not in not_arrays:
         kind = type(x) if isinstance(x, str) else f"'{type(x)}'"
         raise TypeError(f"Argument '{x}' of type {kind} is not a valid JAX type{errors.about_value_of_jax(x)}")
@@ -235,8 +235,8 @@ class Primitive:
         the operands as a tuple and the parameters as a dict. When it is None, `eager.apply`, which takes the same, runs
         the operation now.
 
-        TypeError where an operand is not an array: after any TypeError call `check_arrays` first, which raises a better
-        one if an operand is to blame.
+        Raise TypeError where an operand is not an array: after any TypeError call `check_arrays` first, which raises a
+        better one if an operand is to blame.
         """
         trace = config.local.state.trace
         try:

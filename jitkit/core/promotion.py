@@ -117,7 +117,7 @@ def least_upper_bound(x64: bool, *nodes: Node) -> Node:
 
 def strict_bound(nodes: tuple[Node, ...]) -> Node:
     """Do the same for strict promotion, which converts no dtype to another: a weak type becomes a later one in the
-    order `int`, `float`, `complex`, or a dtype of the same or a later kind. TypePromotionError for anything else.
+    order `int`, `float`, `complex`, or a dtype of the same or a later kind. Raise TypePromotionError for anything else.
     """
     strong = {node for node in nodes if not _is_weak_node(node)}
     candidate = strong.pop() if strong else max(nodes, key=_height)

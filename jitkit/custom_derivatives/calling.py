@@ -220,8 +220,8 @@ def dce_of_call(
 def numbers_of(
     fun: Callable[..., Any], argnums: Sequence[int] | None, argnames: Sequence[str] | str
 ) -> tuple[int, ...]:
-    """Return the sorted positions of arguments given by position or by name. TypeError for what are not ints, or not
-    names.
+    """Return the sorted positions of arguments given by position or by name. Raise TypeError for positions that are not
+    ints, or names that are not strings.
     """
     argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
     for name in argnames:
@@ -235,8 +235,8 @@ def numbers_of(
 def by_position(
     decorator: str, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """Return the arguments of a decorated function in the order of its parameters, defaults filled in. TypeError where
-    they do not fit, or where one passed by keyword has no position.
+    """Return the arguments of a decorated function in the order of its parameters, defaults filled in. Raise TypeError
+    where they do not fit, or where one passed by keyword has no position.
     """
     try:
         signature = None if isinstance(fun, functools.partial) else api_util.signature_of(fun)
@@ -258,7 +258,7 @@ def by_position(
 
 def method_of_function(decorated: Any, name: str) -> Any:
     """Return `defvjp`, `defjvp` or `def_vmap` of the decorated function, if that is decorated, too: the outer one can
-    then set both rules. The `__getattr__` of decorated functions; AttributeError for other names.
+    then set both rules. The `__getattr__` of decorated functions; raise AttributeError for other names.
     """
     if name.startswith("def"):
         return getattr(decorated.fun, name)

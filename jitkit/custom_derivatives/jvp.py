@@ -162,7 +162,7 @@ class custom_jvp:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; under a trace, record the call with the rule.
 
-        AttributeError where there is no rule yet; TypeError for arguments that do not fit.
+        Raise AttributeError where there is no rule yet; raise TypeError for arguments that do not fit.
         """
         name, jvp = api_util.name_of(self.fun), self.jvp
         if jvp is None:

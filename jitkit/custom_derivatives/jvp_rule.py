@@ -40,8 +40,8 @@ class JvpRule:
     memo: dict[Any, _TracedRule] = dataclasses.field(default_factory=dict, kw_only=True)
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
-        """Return the results and their tangents, flat, and their tree. TypeError if the rule returns anything but two
-        equal trees whose leaves have matching types.
+        """Return the results and their tangents, flat, and their tree. Raise TypeError if the rule returns anything but
+        two equal trees whose leaves have matching types.
         """
         show = SymbolicZero.show if self.symbolic_zeros else instantiate_zeros
         pair = self.jvp(

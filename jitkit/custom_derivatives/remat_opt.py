@@ -44,7 +44,7 @@ class DroppableVjpRule(VjpRule):
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Return the results and the residuals, by one equation. NotImplementedError for a `fwd` with effects."""
+        """Return the results and the residuals, by one equation. Raise NotImplementedError for a `fwd` with effects."""
         trace = core.current_trace()
         if trace is None or not trace.writes_down:
             return super().forward(primals, perturbed)

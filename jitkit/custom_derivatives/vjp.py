@@ -210,7 +210,7 @@ class custom_vjp:
           optimize_remat: within `checkpoint`, compute the results the first time with the function, not with `fwd`.
             Useful where `fwd` is a kernel, from which XLA cannot remove the residuals.
 
-        NotImplementedError for the last two together.
+        Raise NotImplementedError for the last two together.
         """
         if symbolic_zeros and optimize_remat:
             raise NotImplementedError("remat optimization for custom_vjp does not support symbolic zeros")
@@ -221,8 +221,8 @@ class custom_vjp:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; under a derivative, use its rule.
 
-        AttributeError where there is no rule yet; TypeError for arguments that do not fit; UnexpectedTracerError for a
-        tracer as an argument that is not differentiated.
+        Raise AttributeError where there is no rule yet; raise TypeError for arguments that do not fit; raise
+        UnexpectedTracerError for a tracer as an argument that is not differentiated.
         """
         name, fwd, bwd = api_util.name_of(self.fun), self.fwd, self.bwd
         if fwd is None or bwd is None:

@@ -45,7 +45,7 @@ class CustomVJPPrimal:
 
 
 def custom_vjp_primal_tree_values(tree: Any) -> Any:
-    """Return the values in what `fwd` gets with `symbolic_zeros`, as a tree. TypeError for other leaves."""
+    """Return the values in what `fwd` gets with `symbolic_zeros`, as a tree. Raise TypeError for other leaves."""
 
     def value(leaf: Any) -> Any:
         if type(leaf) is not CustomVJPPrimal:
@@ -72,7 +72,7 @@ class VjpRule:
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Return the results and the residuals, each as leaves and tree. TypeError unless `fwd` returns a pair."""
+        """Return the results and the residuals, each as leaves and tree. Raise TypeError unless `fwd` returns a pair."""
         if self.symbolic_zeros:
             primals = [CustomVJPPrimal(x, p) for x, p in zip(primals, perturbed, strict=True)]
         pair = self.call(self.fwd, primals)
@@ -295,8 +295,8 @@ def part_of_vjp_rule(rule: VjpRule, used: tuple[bool, ...]) -> PartOfVjpRule:
 
 
 def _checked(ct: Any, aval: Any, path: Any) -> Any:
-    """Check a cotangent that `bwd` returned for an argument of this type. ValueError for another shape, or a zero of
-    another dtype.
+    """Check a cotangent that `bwd` returned for an argument of this type. Raise ValueError for another shape, or a zero
+    of another dtype.
     """
     expected = tangent_aval(aval)
     if ct is None or expected.dtype == core.dtypes.float0:

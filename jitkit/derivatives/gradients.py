@@ -121,8 +121,8 @@ def fwd_and_bwd(
 
 
 def as_argnums(argnums: Any) -> int | tuple[int, ...]:
-    """Return `argnums` as an int, or a tuple of ints. ConcretizationTypeError for a tracer, TypeError for anything
-    else.
+    """Return `argnums` as an int, or a tuple of ints. Raise ConcretizationTypeError for a tracer, TypeError for
+    anything else.
     """
     if isinstance(argnums, core.Tracer):
         raise errors.ConcretizationTypeError(argnums, "expected a static index or sequence of indices.")
@@ -135,8 +135,8 @@ def as_argnums(argnums: Any) -> int | tuple[int, ...]:
 def fix_others(
     fun: Callable[..., Any], numbers: int | tuple[int, ...], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Fix all other arguments: return a function of `argnums` only, and their values. TypeError where the call has too
-    few.
+    """Fix all other arguments: return a function of `argnums` only, and their values. Raise TypeError where the call
+    has too few.
     """
     highest = max(numbers) if isinstance(numbers, tuple) else numbers
     if highest >= len(args):
@@ -150,8 +150,8 @@ def fix_others(
 def split_arguments(
     fun: Callable[..., Any], numbers: int | tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Fix all other arguments: return a function of `numbers` only, and their values. ValueError for a position that
-    the call does not have.
+    """Fix all other arguments: return a function of `numbers` only, and their values. Raise ValueError for a position
+    that the call does not have.
     """
     positions = api_util.counted_from_zero(numbers if isinstance(numbers, tuple) else (numbers,), len(args))
     others, chosen = list(args), []
@@ -191,7 +191,7 @@ def _instead_of(value: Any) -> str:
 
 
 def dtype_of_input(x: Any) -> Any:
-    """Return the dtype of an argument's leaf; TypeError for one that is not an array of numbers."""
+    """Return the dtype of an argument's leaf; raise TypeError for one that is not an array of numbers."""
     try:
         return core.typeof(x).dtype
     except TypeError:

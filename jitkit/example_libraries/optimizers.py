@@ -276,8 +276,8 @@ def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, pow
 
 
 def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
-    """Return a schedule with the i-th value up to the i-th boundary. ValueError unless there is one value more than
-    boundaries.
+    """Return a schedule with the i-th value up to the i-th boundary. Raise ValueError unless there is one value more
+    than boundaries.
     """
     boundaries, values = jnp.array(boundaries), jnp.array(values)
     if not boundaries.ndim == values.ndim == 1:
@@ -288,7 +288,7 @@ def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
 
 
 def make_schedule(scalar_or_schedule: Any) -> Schedule:
-    """Return a schedule as it is, and a constant one for a number. TypeError for an array with axes."""
+    """Return a schedule as it is, and a constant one for a number. Raise TypeError for an array with axes."""
     if callable(scalar_or_schedule):
         schedule: Schedule = scalar_or_schedule
         return schedule

@@ -27,7 +27,7 @@ def create_device_mesh(
     """Return an array of devices of this shape, for `jax.sharding.Mesh`. How the chips of a TPU are wired is not looked at,
     so the last two arguments change nothing.
 
-    ValueError unless there are as many devices as places.
+    Raise ValueError unless there are as many devices as places.
     """
     there = list(runtime.devices() if devices is None else devices)
     shape = tuple(map(operator.index, mesh_shape))

@@ -38,7 +38,8 @@ class Exploration(RichDisplay):
         """Write the page, whole or not at all, to a file, or as `NAME.html` into a folder, the current one by default. Returns where it
         is.
 
-        FileExistsError for a file that is there and is not a page of the Explorer; OSError where nothing can be written.
+        Raise FileExistsError for a file that is there and is not a page of the Explorer; raise OSError where nothing
+        can be written.
         """
         return save(self.html, path, self.data["function"])
 

@@ -227,7 +227,7 @@ def _to_call(name: str, address: str | None, number: int) -> str:
 
 
 def write(folder: pathlib.Path, html: str) -> pathlib.Path:
-    """Write the index of a folder, and return where. FileExistsError where another `index.html` is there."""
+    """Write the index of a folder, and return where. Raise FileExistsError where another `index.html` is there."""
     where = folder / "index.html"
     if where.is_file() and not is_page(where.read_text(encoding="utf-8", errors="replace"), FORMAT):
         raise FileExistsError(f"{where} exists and is not a page of the Explorer, so it was not overwritten.")

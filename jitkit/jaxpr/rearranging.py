@@ -168,7 +168,7 @@ def _with_constvars_first(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def close_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> Jaxpr:
-    """Return the jaxpr with values for its constvars; ValueError if the numbers differ."""
+    """Return the jaxpr with values for its constvars; raise ValueError if the numbers differ."""
     if len(consts) != len(jaxpr.constvars):
         raise ValueError(f"the jaxpr has {len(jaxpr.constvars)} constvars, got {len(consts)} consts for them")
     return jaxpr.replace(consts=consts)

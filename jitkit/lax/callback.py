@@ -41,7 +41,9 @@ _TARGETS = {"cpu": "cpu", "gpu": "gpu", "cuda": "gpu", "rocm": "gpu"}
 
 
 def target_name(platform: str, partitioned: bool) -> str:
-    """Return the name of the custom call that calls Python on a platform. NotImplementedError where there is none."""
+    """Return the name of the custom call that calls Python on a platform. Raise NotImplementedError where there is
+    none.
+    """
     if platform not in _TARGETS:
         raise NotImplementedError(
             f"`EmitPythonCallback` not supported on {platform} backend.\nA program for {platform} cannot call Python "
@@ -114,7 +116,7 @@ def on_cpu(x: Any) -> Any:
 
 
 def _checked(results: Sequence[Any], avals: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-    """Return a function's results as numpy arrays. RuntimeError unless they are what the program expects."""
+    """Return a function's results as numpy arrays. Raise RuntimeError unless they are what the program expects."""
     if len(results) != len(avals):
         raise RuntimeError(
             f"Mismatched number of outputs from callback. Expected: {len(avals)}, Actual: {len(results)}"

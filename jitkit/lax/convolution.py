@@ -240,7 +240,7 @@ def conv_general_dilated(
       feature_group_count, batch_group_count: the number of groups of features, or of the batch; at most one is above 1.
       precision: see `Precision`.
       preferred_element_type: dtype of the sum and the result.
-      out_sharding: None. NotImplementedError for a sharding over several devices.
+      out_sharding: None. Raise NotImplementedError for a sharding over several devices.
 
     Returns:
       The output, of rank n + 2.

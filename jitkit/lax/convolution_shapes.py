@@ -155,7 +155,7 @@ class PaddingType(enum.Enum):
 def padtype_to_pads(
     in_shape: Any, window_shape: Any, window_strides: Any, padding: str | PaddingType
 ) -> list[tuple[int, int]]:
-    """Return the padding (before, after) of each axis for a named padding. RuntimeError for an unknown name."""
+    """Return the padding (before, after) of each axis for a named padding. Raise RuntimeError for an unknown name."""
     if isinstance(padding, str):
         if padding.upper() not in PaddingType.__members__:
             raise RuntimeError(f"Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got {padding}.")
@@ -179,7 +179,7 @@ def dilate(size: int, dilation: int) -> int:
 
 
 def dilate_shape(shape: Sequence[int], dilation: Sequence[int]) -> Shape:
-    """Dilate a shape's last axes. TypeError for a dilation that is not positive."""
+    """Dilate a shape's last axes. Raise TypeError for a dilation that is not positive."""
     if not np.all(np.greater(dilation, 0)):
         raise TypeError(f"All dilations must be positive, got {dilation}.")
     factors = (1,) * (len(shape) - len(dilation)) + tuple(dilation)

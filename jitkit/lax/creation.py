@@ -41,7 +41,7 @@ def _(ctx: LoweringContext, *, dtype: Any, shape: tuple[int, ...], dimension: in
 
 
 def iota(dtype: Any, size: int) -> Any:
-    """0, 1, 2, ... up to `size`, as an array of one axis. TypeError for bool."""
+    """0, 1, 2, ... up to `size`, as an array of one axis. Raise TypeError for bool."""
     return broadcasted_iota(dtype, (size,), 0)
 
 

@@ -308,7 +308,7 @@ def dot_general(
       dimension_numbers: `((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))`, sequences of axes.
       precision: see `Precision`.
       preferred_element_type: dtype of the sum and the result; by default that of the operands.
-      out_sharding: None. NotImplementedError for a sharding over several devices.
+      out_sharding: None. Raise NotImplementedError for a sharding over several devices.
 
     Returns:
       An array of shape batch axes + kept axes of lhs + kept axes of rhs.

@@ -247,22 +247,22 @@ lt, lt_p = binary("lt", ORDERED, comparison("LT"), "x < y.", bool_dtype)
 
 
 def mulhi(x: Any, y: Any, /) -> Any:
-    """Return the upper half of the product of two integers, elementwise. TypeError for other dtypes."""
+    """Return the upper half of the product of two integers, elementwise. Raise TypeError for other dtypes."""
     return _mulhi(x, y)
 
 
 def nextafter(x1: Any, x2: Any) -> Any:
-    """Return the next number from x1 towards x2, elementwise. TypeError for what is not a float."""
+    """Return the next number from x1 towards x2, elementwise. Raise TypeError for anything but a float."""
     return _nextafter(x1, x2)
 
 
 def zeta(x: Any, q: Any) -> Any:
-    """Hurwitz's zeta, elementwise: the sum of (k + q)**-x over k >= 0. TypeError for what is not a float."""
+    """Hurwitz's zeta, elementwise: the sum of (k + q)**-x over k >= 0. Raise TypeError for anything but a float."""
     return _zeta(x, q)
 
 
 def polygamma(m: Any, x: Any) -> Any:
-    """Derivative number m of digamma at x, elementwise. TypeError for what is not a float."""
+    """Derivative number m of digamma at x, elementwise. Raise TypeError for anything but a float."""
     return _polygamma(m, x)
 
 

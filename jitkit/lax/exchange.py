@@ -237,7 +237,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
-    """Give element i the value of element `perm[i]`. ValueError unless it is a permutation."""
+    """Give element i the value of element `perm[i]`. Raise ValueError unless it is a permutation."""
     if set(perm) != set(range(len(perm))):
         raise ValueError(f"`perm` does not represent a permutation: {perm}")
     return ppermute(x, axis_name, [(source, i) for i, source in enumerate(perm)])

@@ -86,7 +86,7 @@ def rng_bit_generator(
 
     Args:
       key: uint32[4] or uint64[2].
-      dtype: an unsigned type of 8 to 64 bits; TypeError for another.
+      dtype: an unsigned type of 8 to 64 bits; raise TypeError for another.
       algorithm: which platform computes the same bits from the same key: with RNG_DEFAULT each others.
     """
     shape = canonicalize_shape(shape)
@@ -123,6 +123,6 @@ def _(ctx: LoweringContext, a: str, b: str, *, shape: tuple[int, ...]) -> str:
 def rng_uniform(a: Any, b: Any, shape: Any) -> Any:
     """Return numbers between the scalars `a` and `b`, others at each call: XLA keeps the state.
 
-    ValueError for dtypes that differ, and for what is not scalar.
+    Raise ValueError for different dtypes, and for arrays with axes.
     """
     return rng_uniform_p.bind(a, b, shape=tuple(shape))

@@ -188,17 +188,21 @@ _igamma_grad_a, igamma_grad_a_p = _row("igamma_grad_a", True, DERIVATIVE)
 
 
 def igamma(a: Any, x: Any) -> Any:
-    """Return the share of the gamma integral for a that lies below x, elementwise. TypeError for what is not a float."""
+    """Return the share of the gamma integral for a that lies below x, elementwise. Raise TypeError for anything but a
+    float.
+    """
     return _igamma(a, x)
 
 
 def igammac(a: Any, x: Any) -> Any:
-    """Return the share of the gamma integral for a that lies above x, elementwise. TypeError for what is not a float."""
+    """Return the share of the gamma integral for a that lies above x, elementwise. Raise TypeError for anything but a
+    float.
+    """
     return _igammac(a, x)
 
 
 def igamma_grad_a(a: Any, x: Any) -> Any:
-    """Return the derivative of igamma(a, x) by a, elementwise. TypeError for what is not a float."""
+    """Return the derivative of igamma(a, x) by a, elementwise. Raise TypeError for anything but a float."""
     return _igamma_grad_a(a, x)
 
 

@@ -180,7 +180,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
-    """Split x into the arrays that `stack` would join to x. ValueError for an axis out of range."""
+    """Split x into the arrays that `stack` would join to x. Raise ValueError for an axis out of range."""
     x = asarray(x)
     return tuple(unstack_p.bind(x, axis=canonicalize_axis(axis, x.ndim)))
 
@@ -236,7 +236,7 @@ def _emit_split(
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
-    """Split into pieces of these sizes along an axis. ValueError where the sizes do not add up to the axis."""
+    """Split into pieces of these sizes along an axis. Raise ValueError where the sizes do not add up to the axis."""
     operand = asarray(operand)
     pieces: list[Any] = split_p.bind(operand, sizes=tuple(sizes), axis=canonicalize_axis(axis, operand.ndim))
     return pieces
@@ -278,7 +278,7 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, reps: Sequence[int]) -
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Any:
-    """Repeat `operand` `reps[i]` times along axis i. TypeError unless there is a count for each axis."""
+    """Repeat `operand` `reps[i]` times along axis i. Raise TypeError unless there is a count for each axis."""
     return tile_p.bind(operand, reps=tuple(reps))
 
 

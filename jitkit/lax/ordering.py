@@ -151,7 +151,7 @@ def create_token(_: Any = None) -> Any:
 
 
 def after_all(*operands: Any) -> Any:
-    """Return one token that comes after all of these. TypeError for anything but tokens."""
+    """Return one token that comes after all of these. Raise TypeError for anything but tokens."""
     return after_all_p.bind(*operands)
 
 

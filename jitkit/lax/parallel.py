@@ -56,7 +56,7 @@ def _check_bound(axes: Axes, function: str) -> None:
 
 
 def axis_size(axis_name: Any) -> int:
-    """Return the number of elements along a named axis, or along several. NameError for an unknown name."""
+    """Return the number of elements along a named axis, or along several. Raise NameError for an unknown name."""
     known = dict(config.local.state.axis_env)
     for name in _axes(axis_name):
         if isinstance(name, int):
@@ -199,8 +199,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Hashable) -> Any:
 
 
 def axis_index(axis_name: Any) -> Any:
-    """Return the number of this element along a named axis; along several, the last counts fastest. NameError for an
-    unknown name.
+    """Return the number of this element along a named axis; along several, the last counts fastest. Raise NameError for
+    an unknown name.
     """
     if not isinstance(axis_name, (tuple, list)):
         return axis_index_p.bind(axis_name=axis_name)

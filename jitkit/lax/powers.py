@@ -92,5 +92,5 @@ def integer_pow(x: Any, y: int) -> Any:
 
 
 def reciprocal(x: Any) -> Any:
-    """Return 1 / x, elementwise. TypeError for integers and bools."""
+    """Return 1 / x, elementwise. Raise TypeError for integers and bools."""
     return integer_pow(x, -1)

@@ -47,7 +47,7 @@ def reducer_jaxpr(
     """Trace a function on values of these types that returns a list of arrays; `computation` is the user's, for
     messages.
 
-    NotImplementedError where the function uses a traced value from outside.
+    Raise NotImplementedError where the function uses a traced value from outside.
     """
     code = getattr(computation, "__code__", None)
     name = getattr(computation, "__name__", type(computation).__name__)

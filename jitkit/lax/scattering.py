@@ -362,7 +362,7 @@ def scatter_apply(
     Args:
       update_shape: the shape that updates would have.
 
-    The other arguments are those of `scatter`. ValueError where `func` returns anything but an array.
+    The other arguments are those of `scatter`. Raise ValueError where `func` returns anything but an array.
     """
     aval = core.get_aval(operand)
     unused = full(tuple(update_shape), 0, aval.dtype)

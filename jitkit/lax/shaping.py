@@ -135,7 +135,7 @@ def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
 
 
 def broadcast_to(operand: Any, shape: Sequence[int]) -> Any:
-    """Broadcast `operand` to `shape`, by NumPy's rules. ValueError where it does not fit."""
+    """Broadcast `operand` to `shape`, by NumPy's rules. Raise ValueError where it does not fit."""
     old_shape, shape = np.shape(operand), tuple(shape)
     if old_shape == shape:
         return asarray(operand)
@@ -226,7 +226,9 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
 
 
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
-    """Merge the axes from `start_dimension` up to `stop_dimension` into one. ValueError where stop is before start."""
+    """Merge the axes from `start_dimension` up to `stop_dimension` into one. Raise ValueError where stop is before
+    start.
+    """
     shape = operand.shape
     low, high, _ = slice(start_dimension, stop_dimension).indices(len(shape))
     if high < low:
@@ -267,7 +269,7 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[i
 
 
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
-    """Remove these axes from `array`. ValueError for axes of a size other than 1, or out of range."""
+    """Remove these axes from `array`. Raise ValueError for axes of a size other than 1, or out of range."""
     ndim = np.ndim(array)
     axes = tuple(sorted(canonicalize_axis(axis, ndim) for axis in dimensions))
     if not axes and is_array(array):
@@ -276,7 +278,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
 
 
 def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
-    """Add axes of size 1 to `array`, at these positions of the result. ValueError for repeated ones."""
+    """Add axes of size 1 to `array`, at these positions of the result. Raise ValueError for repeated ones."""
     if len(set(dimensions)) != len(dimensions):
         raise ValueError(f"repeated axis in lax.expand_dims: {dimensions}")
     ndim = np.ndim(array) + len(dimensions)
@@ -364,5 +366,5 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[i
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
-    """Reverse the elements along these axes. TypeError for negative, repeated, or too large ones."""
+    """Reverse the elements along these axes. Raise TypeError for negative, repeated, or too large ones."""
     return rev_p.bind(operand, dimensions=tuple(dimensions))

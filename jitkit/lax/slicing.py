@@ -139,8 +139,8 @@ def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None,
 
 
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
-    """Return `operand[index]` along one axis, which stays with size 1, or is removed without `keepdims`. IndexError
-    when out of bounds.
+    """Return `operand[index]` along one axis, which stays with size 1, or is removed without `keepdims`. Raise
+    IndexError when out of bounds.
     """
     index, axis = operator.index(index), int(axis)
     size = operand.shape[axis]

@@ -185,7 +185,7 @@ def broadcast_shapes(*shapes: Any) -> Shape:
 
 
 def index_tuple(x: Any) -> tuple[int, ...]:
-    """Return an int, or a sequence of them, as a tuple of ints. TypeError for anything else."""
+    """Return an int, or a sequence of them, as a tuple of ints. Raise TypeError for anything else."""
     try:
         one = operator.index(x)
     except TypeError:

@@ -53,7 +53,7 @@ def window_shape(
     base_dilation: Any,
     window_dilation: Any,
 ) -> Shape:
-    """Return the shape of a reduction over windows; TypeError for windows that do not fit the operand's rank."""
+    """Return the shape of a reduction over windows; raise TypeError for windows that do not fit the operand's rank."""
     check_shapelike("reduce_window", "window_dimensions", window_dimensions, positive=True)
     check_shapelike("reduce_window", "window_strides", window_strides, positive=True)
     check_shapelike("reduce_window", "base_dilation", base_dilation)

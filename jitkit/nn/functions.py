@@ -168,7 +168,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 
 @jit(static_argnames=("axis",))
 def glu(x: Any, axis: int = -1) -> Any:
-    """Return the first half along `axis`, times the sigmoid of the second. ValueError where it has no halves."""
+    """Return the first half along `axis`, times the sigmoid of the second. Raise ValueError where it has no halves."""
     x = ensure_arraylike("glu", x)
     if x.shape[axis] % 2 != 0:
         raise ValueError("axis size must be divisible by 2")
@@ -310,8 +310,8 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
     """Return an array with an axis of size `num_classes` more than x, which has 1 at the index that x gives and 0
     elsewhere; all 0 for an index out of bounds.
 
-    `axis` may be the name of a `vmap` axis with `num_classes` elements: each computes its own entry. ValueError for
-    another size.
+    `axis` may be the name of a `vmap` axis with `num_classes` elements: each computes its own entry. Raise ValueError
+    for another size.
     """
     num_classes = concrete_index(num_classes, "The error arose in jax.nn.one_hot argument `num_classes`.")
     x = jnp.asarray(x)

@@ -110,7 +110,7 @@ def log10(x: Any, /) -> Any:
 
 @jit
 def hypot(x1: Any, x2: Any, /) -> Any:
-    """sqrt(x1**2 + x2**2), without overflow. ValueError for complex operands."""
+    """sqrt(x1**2 + x2**2), without overflow. Raise ValueError for complex operands."""
     dtype, (x1, x2) = promote_inexact("hypot", x1, x2)
     if dtypes.issubdtype(dtype, np.complexfloating):
         raise ValueError(
@@ -185,7 +185,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    """Return the largest integer <= x1 / x2, in their dtype. TypeError for complex operands."""
+    """Return the largest integer <= x1 / x2, in their dtype. Raise TypeError for complex operands."""
     dtype, (x1, x2) = promote_numeric("floor_divide", x1, x2)
     if dtypes.issubdtype(dtype, np.unsignedinteger):
         return lax.div(x1, x2)

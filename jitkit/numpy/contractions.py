@@ -40,7 +40,7 @@ def result_type_of(name: str, preferred_element_type: Any, *operands: Any) -> tu
 def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
     """Sum products over the last axis of `a` and the second to last (or only) axis of `b`; with a scalar, multiply.
 
-    TypeError where the two axes differ in size.
+    Raise TypeError where the two axes differ in size.
     """
     refuse_sharding("dot", out_sharding)
     a, b = ensure_arraylikes("dot", a, b)
@@ -164,7 +164,7 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Sum conj(x1) * x2 over `axis`; the other axes broadcast. ValueError where the sizes of the axis differ."""
+    """Sum conj(x1) * x2 over `axis`; the other axes broadcast. Raise ValueError where the sizes of the axis differ."""
     x1, x2 = ensure_arraylikes("jnp.vecdot", x1, x2)
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(f"axes must match; got shapes {x1.shape} and {x2.shape} with {axis=}")
@@ -184,7 +184,7 @@ def tensordot(
     """Sum products over several axes: the last n of `a` with the first n of `b`, or those of a pair of axes or lists of
     axes.
 
-    TypeError where `axes` is neither, or the sizes of the axes differ.
+    Raise TypeError where `axes` is neither, or the sizes of the axes differ.
     """
     refuse_sharding("tensordot", out_sharding)
     a, b = ensure_arraylikes("tensordot", a, b)

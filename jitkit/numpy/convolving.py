@@ -20,7 +20,7 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
     """Return the sums of a[k - j] * v[j] over j: for every k where a product exists ("full"), for as many as the longer
     vector has elements ("same"), or for those where the shorter one fits in ("valid").
 
-    ValueError for another mode, an empty operand, or one that is not a vector.
+    Raise ValueError for another mode, an empty operand, or one that is not a vector.
     """
     a, v = ensure_arraylikes("convolve", a, v)
     return _conv(a, v, mode=mode, op="convolve", precision=precision, preferred_element_type=preferred_element_type)

@@ -90,7 +90,7 @@ def _cumsum_with_promotion(a: Any, axis: int | None = None, dtype: Any = None) -
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """Return `cumsum`, with small integers in the default int type, and with `include_initial` a 0 in front.
 
-    ValueError for a scalar, and for several axes without `axis`.
+    Raise ValueError for a scalar, and for several axes without `axis`.
     """
     x, axis, dtype = _one_axis("sum", x, axis, dtype)
     out = _cumsum_with_promotion(x, axis=axis, dtype=dtype)
@@ -100,7 +100,7 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """Return `cumprod`; with `include_initial` a 1 in front.
 
-    ValueError for a scalar, and for several axes without `axis`.
+    Raise ValueError for a scalar, and for several axes without `axis`.
     """
     x, axis, dtype = _one_axis("prod", x, axis, dtype)
     out = _cumulative("cumulative_prod", lax.cumprod, x, axis, dtype, None)

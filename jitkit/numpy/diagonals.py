@@ -104,7 +104,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 def diag(v: Any, k: int = 0) -> Any:
-    """Return the k-th diagonal of a matrix, or the matrix with this k-th diagonal. ValueError for other ranks."""
+    """Return the k-th diagonal of a matrix, or the matrix with this k-th diagonal. Raise ValueError for other ranks."""
     check_arraylike("diag", v)
     return _diag(v, operator.index(k))
 
@@ -122,7 +122,7 @@ def _diag(v: Any, k: int) -> Any:
 
 @jit(static_argnames=("axis1", "axis2", "dtype"))
 def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
-    """Sum a diagonal. ValueError where the axes are the same."""
+    """Sum a diagonal. Raise ValueError where the axes are the same."""
     a = ensure_arraylike("trace", a)
     refuse_out("trace", out)
     if canonicalize_axis(axis1, a.ndim) == canonicalize_axis(axis2, a.ndim):

@@ -38,7 +38,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
 
     Raises:
       ConcretizationTypeError: for other traced indices: the number of remaining elements would depend on values.
-      ValueError: for a mask of another shape, and for what is not an index.
+      ValueError: for a mask of another shape, and for anything but an index.
     """
     a = ensure_arraylike("delete", arr)
     if axis is None:
@@ -84,7 +84,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """Return an array with `values` inserted before the positions `obj` (an index, a slice, or an array of indices)
     along `axis`.
 
-    ValueError for positions of more than one axis, or that are not integers.
+    Raise ValueError for positions of more than one axis, or that are not integers.
     """
     a, _, values = ensure_arraylikes("insert", arr, 0 if isinstance(obj, slice) else obj, values)
     if axis is None:

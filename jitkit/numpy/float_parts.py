@@ -64,12 +64,12 @@ def _equals_infinity(name: str, infinity: float, x: Any, out: None) -> Any:
 
 
 def isposinf(x: Any, /, out: None = None) -> Any:
-    """Whether x is plus infinity. ValueError for complex x."""
+    """Whether x is plus infinity. Raise ValueError for complex x."""
     return _equals_infinity("isposinf", np.inf, x, out)
 
 
 def isneginf(x: Any, /, out: None = None) -> Any:
-    """Whether x is minus infinity. ValueError for complex x."""
+    """Whether x is minus infinity. Raise ValueError for complex x."""
     return _equals_infinity("isneginf", -np.inf, x, out)
 
 
@@ -92,7 +92,7 @@ def signbit(x: Any, /) -> Any:
 
 @jit
 def copysign(x1: Any, x2: Any, /) -> Any:
-    """|x1| with the sign of x2. TypeError for complex operands."""
+    """|x1| with the sign of x2. Raise TypeError for complex operands."""
     dtype, (x1, x2) = promote_inexact("copysign", x1, x2)
     if dtypes.issubdtype(dtype, np.complexfloating):
         raise TypeError("copysign does not support complex-valued inputs")
@@ -101,7 +101,7 @@ def copysign(x1: Any, x2: Any, /) -> Any:
 
 @inlined
 def spacing(x: Any, /) -> Any:
-    """Return the distance to the next float away from zero, with the sign of x. ValueError for complex x."""
+    """Return the distance to the next float away from zero, with the sign of x. Raise ValueError for complex x."""
     dtype, (x,) = promote_inexact("spacing", x)
     if dtypes.issubdtype(dtype, np.complexfloating):
         raise ValueError("jnp.spacing is not defined for complex inputs.")
@@ -116,7 +116,7 @@ def spacing(x: Any, /) -> Any:
 
 @jit
 def frexp(x: Any, /) -> tuple[Any, Any]:
-    """Return m in [0.5, 1) and an int32 e with x = m * 2 ** e. TypeError for complex x."""
+    """Return m in [0.5, 1) and an int32 e with x = m * 2 ** e. Raise TypeError for complex x."""
     (x,) = promote_dtypes_inexact(ensure_arraylike("frexp", x))
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise TypeError("frexp does not support complex-valued inputs")
@@ -157,7 +157,7 @@ def _without_subnormals(x: Any) -> tuple[Any, Any]:
 
 @jit
 def ldexp(x1: Any, x2: Any, /) -> Any:
-    """Return x1 * 2 ** x2 for integer x2. ValueError for other dtypes."""
+    """Return x1 * 2 ** x2 for integer x2. Raise ValueError for other dtypes."""
     x1, x2 = ensure_arraylikes("ldexp", x1, x2)
     if dtypes.issubdtype(x1.dtype, np.complexfloating) or dtypes.issubdtype(x2.dtype, np.inexact):
         raise ValueError(f"ldexp not supported for input types {(x1.dtype, x2.dtype)}")

@@ -189,8 +189,8 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
-    """Return a copy of `a` with `val` on its main diagonal, repeated as often as needed. NotImplementedError unless
-    `inplace` is False.
+    """Return a copy of `a` with `val` on its main diagonal, repeated as often as needed. Raise NotImplementedError
+    unless `inplace` is False.
     """
     if inplace:
         raise NotImplementedError("JAX arrays are immutable, must use inplace=False")

@@ -149,8 +149,8 @@ def expand_ellipsis(parts: list[Part], rank: int) -> list[Part]:
 
 
 def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
-    """Replace masks by the positions of their true elements, one integer array per axis. NonConcreteBooleanIndexError
-    for a traced mask.
+    """Replace masks by the positions of their true elements, one integer array per axis. Raise
+    NonConcreteBooleanIndexError for a traced mask.
     """
     expanded: list[Part] = []
     for position, part in enumerate(parts):
@@ -179,8 +179,8 @@ def is_known_slice(s: slice) -> bool:
 
 
 def slice_indices(s: slice, size: int) -> tuple[int, int, int]:
-    """Return a slice's start, stop and step for an axis, as `slice.indices`. TypeError for an entry of a wrong kind, in
-    the words of the comparison, or of the conversion to an int, that fails.
+    """Return a slice's start, stop and step for an axis, as `slice.indices`. Raise TypeError for an entry of a wrong
+    kind, in the words of the comparison, or of the conversion to an int, that fails.
     """
     try:
         return s.indices(size)

@@ -134,7 +134,7 @@ class _Builder:
 
 
 def plan(parts: list[Part], shape: tuple[int, ...], normalize: bool) -> Plan:
-    """Make the plan for an index without masks. IndexError for a traced slice, and for an int on an axis without
+    """Make the plan for an index without masks. Raise IndexError for a traced slice, and for an int on an axis without
     elements.
     """
     _check_slices(parts)

@@ -147,7 +147,7 @@ _WINDOWS_LIMIT = 4096
 
 
 def _key_of_static(index: Any) -> Any:
-    """Return a hashable stand-in for an index of ints, slices of ints, and None; TypeError for any other."""
+    """Return a hashable stand-in for an index of ints, slices of ints, and None; raise TypeError for any other."""
     t = type(index)
     if t is int or index is None:
         return index

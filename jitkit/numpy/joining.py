@@ -175,8 +175,8 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Split `ary` along `axis` into n equal parts, or at the positions of a list. ValueError where it has no n equal
-    parts.
+    """Split `ary` along `axis` into n equal parts, or at the positions of a list. Raise ValueError where it has no n
+    equal parts.
     """
     return _split("split", ary, indices_or_sections, axis)
 

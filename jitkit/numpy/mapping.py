@@ -36,7 +36,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
     """Apply `func(a, axis)` for each of the axes in turn; an axis that it removes is inserted again with size 1.
 
-    ValueError for a result of another rank.
+    Raise ValueError for a result of another rank.
     """
     a = ensure_arraylike("apply_over_axes", a)
     for axis in axes:

@@ -75,7 +75,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
 
 
 def _pairs(values: Any, nd: int, name: str) -> Pairs:
-    """Return one pair for each axis, from one number, one pair, or all of them. ValueError for another shape."""
+    """Return one pair for each axis, from one number, one pair, or all of them. Raise ValueError for another shape."""
     if isinstance(values, core.Tracer):
         raise errors.ConcretizationTypeError(values, f"{name} argument of jnp.pad")
     try:

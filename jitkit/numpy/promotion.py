@@ -205,7 +205,7 @@ def promote_shapes(name: str, *args: Any) -> list[Any]:
 
 
 def _common_type(args: Sequence[Any]) -> tuple[Any, bool]:
-    """Return the common dtype, and whether it is weak. TypeError where there is none, ValueError for None."""
+    """Return the common dtype, and whether it is weak. Raise TypeError where there is none, ValueError for None."""
     try:
         return dtypes.lattice_result_type(*[core.get_aval(x) for x in args])
     except TypeError:
@@ -247,8 +247,8 @@ def promote_dtypes_numeric(*args: Any) -> list[Any]:
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """Return the shape of an operation on arrays of these shapes (each a tuple or an int). ValueError when there is
-    none.
+    """Return the shape of an operation on arrays of these shapes (each a tuple or an int). Raise ValueError when there
+    is none.
     """
     if not shapes:
         return ()
@@ -287,8 +287,8 @@ def _broadcast_arrays(*args: Any) -> list[Any]:
 
 
 def broadcast_arrays(*args: Any) -> list[Any] | tuple[Any, ...]:
-    """Broadcast all arguments against each other to one shape. Returns a tuple, up to JAX 0.10 a list. ValueError when
-    that is impossible.
+    """Broadcast all arguments against each other to one shape. Returns a tuple, up to JAX 0.10 a list. Raise ValueError
+    when that is impossible.
     """
     arrays: list[Any] = _broadcast_arrays(*ensure_arraylikes("broadcast_arrays", *args))
     return tuple(arrays) if since(0, 11) else arrays

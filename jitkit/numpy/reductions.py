@@ -35,7 +35,7 @@ _ANY_AXIS = "The axis argument must be known statically."
 
 
 def static_axes(axis: Any, names: bool = False) -> Any:
-    """Return `axis` as None, an int or a tuple of ints, or with `names` of ints and names of axes of `vmap`.
+    """Return `axis` as None, an int or a tuple of ints, or with `names` of ints and names of axes of `vmap`. Raise
     ConcretizationTypeError for a traced one.
     """
     if axis is None:
@@ -50,8 +50,8 @@ def static_axes(axis: Any, names: bool = False) -> Any:
 
 
 def reduced_axes(ndim: int, axis: Any) -> tuple[Any, ...]:
-    """Return the axes that are reduced, each in [0, ndim) or a name. ValueError for an axis given twice, or out of
-    bounds.
+    """Return the axes that are reduced, each in [0, ndim) or a name. Raise ValueError for an axis given twice, or out
+    of bounds.
     """
     if axis is None:
         return tuple(range(ndim))
@@ -68,7 +68,7 @@ def own_axes(axes: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def check_where(name: str, where: Any) -> Any:
-    """Return `where` as an array. ValueError unless it is None or an array of bools."""
+    """Return `where` as an array. Raise ValueError unless it is None or an array of bools."""
     if where is None:
         return None
     where = ensure_arraylike(name, where)
@@ -286,7 +286,7 @@ def prod(
 def max(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """Return the largest element over `axis`, and at least `initial`; nan where there is one. ValueError for no
+    """Return the largest element over `axis`, and at least `initial`; nan where there is one. Raise ValueError for no
     elements without `initial`.
     """
     return _apply(_MAX, a, axis, None, out, keepdims, initial, where)
@@ -295,7 +295,7 @@ def max(
 def min(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """Return the smallest element over `axis`, and at most `initial`; nan where there is one. ValueError for no
+    """Return the smallest element over `axis`, and at most `initial`; nan where there is one. Raise ValueError for no
     elements without `initial`.
     """
     return _apply(_MIN, a, axis, None, out, keepdims, initial, where)

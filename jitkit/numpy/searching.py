@@ -172,7 +172,7 @@ def _with_one_zero_and_nan(x: Any) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
     """Return the bin of each element of `x`; `bins` are the edges, in ascending or descending order.
 
-    An edge belongs to the bin above it, or with `right` to the one below. `method` is that of `searchsorted`.
+    An edge belongs to the bin above it, or with `right` to the one below. `method` is that of `searchsorted`. Raise
     ValueError where `bins` has not one axis.
     """
     x, edges = ensure_arraylikes("digitize", x, bins)

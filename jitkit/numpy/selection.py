@@ -64,8 +64,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @jit
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:  # numpy's names
-    """Return `arr` with values below `min` raised to it, and values above `max` lowered to it. ValueError for complex
-    values.
+    """Return `arr` with values below `min` raised to it, and values above `max` lowered to it. Raise ValueError for
+    complex values.
     """
     if arr is None:
         raise ValueError("No input was provided to the clip function.")

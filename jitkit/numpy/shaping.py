@@ -28,7 +28,7 @@ from .util import as_array, check_arraylike, concrete_index, ensure_arraylike
 def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """Return the elements of `a`, in row-major order, in another shape. One size may be -1: it is inferred.
 
-    With `order="F"` both are read in column-major order. TypeError where the numbers of elements differ.
+    With `order="F"` both are read in column-major order. Raise TypeError where the numbers of elements differ.
     """
     check_arraylike("reshape", a)
     return reshape_method(as_array(a), shape, order=order)
@@ -81,7 +81,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
-    """Permute the axes to the order given by `axes`, or reverse them. ValueError for an axis out of bounds."""
+    """Permute the axes to the order given by `axes`, or reverse them. Raise ValueError for an axis out of bounds."""
     a = ensure_arraylike("transpose", a)
     order = range(a.ndim)[::-1] if axes is None else axes
     return lax.transpose(a, [canonicalize_axis(i, a.ndim) for i in order])
@@ -94,7 +94,7 @@ def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
 
 
 def matrix_transpose(x: Any, /) -> Any:
-    """Swap the last two axes. ValueError for fewer than two."""
+    """Swap the last two axes. Raise ValueError for fewer than two."""
     x = ensure_arraylike("matrix_transpose", x)
     if x.ndim < 2:
         raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim!r}")

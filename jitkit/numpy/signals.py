@@ -73,7 +73,7 @@ def kaiser(M: int, beta: Any) -> Any:
 
 @jit
 def i0(x: Any) -> Any:
-    """Return the modified Bessel function of the first kind, of order 0. ValueError for complex numbers."""
+    """Return the modified Bessel function of the first kind, of order 0. Raise ValueError for complex numbers."""
     (x,) = promote_dtypes_inexact(ensure_arraylike("i0", x))
     if not dtypes.issubdtype(x.dtype, np.floating):
         raise ValueError(f"Unsupported input type to jax.numpy.i0: {x.dtype}")

@@ -127,7 +127,8 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
         """Fold the elements along `axis`, from the first one or from `initial`; those for which `where` is false are left
         out.
 
-        ValueError unless the function takes two and returns one, and for `where` without an identity or `initial`.
+        Raise ValueError unless the function takes two and returns one, and for `where` without an identity or
+        `initial`.
         """
         name = f"{self.__name__}.reduce"
         check_arraylike(name, a)
@@ -207,7 +208,7 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
     def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
         """Return `a` with the function applied at `indices`, as often as each is there, with `b` as second operand.
 
-        NotImplementedError unless `inplace` is False: arrays do not change.
+        Raise NotImplementedError unless `inplace` is False: arrays do not change.
         """
         if inplace:
             raise NotImplementedError(_NOT_IN_PLACE)

@@ -254,7 +254,7 @@ def abs(x: Any, /) -> Any:  # numpy's name
 
 @inlined
 def fabs(x: Any, /) -> Any:
-    """|x| as a float. TypeError for complex x."""
+    """|x| as a float. Raise TypeError for complex x."""
     x = ensure_arraylike("fabs", x)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise TypeError("ufunc 'fabs' does not support complex dtypes")

@@ -93,7 +93,7 @@ def ensure_arraylike(name: str, x: Any) -> Any:
 
 
 def ensure_arraylikes(name: str, *args: Any) -> list[Any]:
-    """Return all arguments as arrays. TypeError for the first that is neither array nor scalar."""
+    """Return all arguments as arrays. Raise TypeError for the first that is neither array nor scalar."""
     check_arraylike(name, *args)
     return [as_array(x) for x in args]
 

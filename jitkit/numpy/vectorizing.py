@@ -82,7 +82,7 @@ def vectorize(
 
 
 def parse_signature(signature: str) -> tuple[list[CoreAxes], list[CoreAxes]]:
-    """Return the axes of operands and results in `(n,m),(m)->(n)`. ValueError for an invalid signature."""
+    """Return the axes of operands and results in `(n,m),(m)->(n)`. Raise ValueError for an invalid signature."""
     if not _SIGNATURE.match(signature):
         raise ValueError(
             f"not a valid gufunc signature: {signature}\nA signature names the axes of each operand and result: "

@@ -47,8 +47,8 @@ class Inline(enum.Enum):
 
 
 def inline_mode(option: bool | Inline) -> Inline:
-    """Return what `jit(inline=option)` means. True is early up to JAX 0.10, and late since. ValueError for anything
-    else.
+    """Return what `jit(inline=option)` means. True is early up to JAX 0.10, and late since. Raise ValueError for
+    anything else.
     """
     if isinstance(option, Inline):
         return option

@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 
 def floating_dtype(function: str, dtype: Any, kind: type = np.floating) -> Any:
-    """Return the dtype of the result, by default the default float. ValueError unless it is of the kind."""
+    """Return the dtype of the result, by default the default float. Raise ValueError unless it is of the kind."""
     chosen = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype)
     if not dtypes.issubdtype(chosen, kind):
         wanted = "a float dtype" if kind is np.floating else "a float or complex dtype"
@@ -38,8 +38,8 @@ def check_shape(function: str, shape: Shape, *parameter_shapes: Shape) -> None:
 
 
 def shape_of_result(function: str, shape: Any, *parameters: Any) -> Shape:
-    """Return the shape given, or if it is None, the shape to which the parameters broadcast. ValueError where they do
-    not fit.
+    """Return the shape given, or if it is None, the shape to which the parameters broadcast. Raise ValueError where
+    they do not fit.
     """
     shapes = [np.shape(x) for x in parameters]
     if shape is None:
@@ -50,7 +50,9 @@ def shape_of_result(function: str, shape: Any, *parameters: Any) -> Shape:
 
 
 def check_safe_to_cast(function: str, dtype: Any, *parameters: Any) -> None:
-    """Raise TypePromotionError where a parameter's dtype cannot be cast safely to the result's. ValueError for None."""
+    """Raise TypePromotionError where a parameter's dtype cannot be cast safely to the result's. Raise ValueError for
+    None.
+    """
     for x in parameters:
         of_parameter = dtypes.dtype(x)
         if not dtypes.safe_to_cast(x, dtype):

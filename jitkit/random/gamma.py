@@ -160,7 +160,8 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_shardin
     """Draw from the gamma distribution of parameter `a`, which broadcasts to `shape`; the sum of `a` exponential
     numbers.
 
-    `dtype` is a float dtype, by default the default one. ValueError for another dtype, and for shapes that do not fit.
+    `dtype` is a float dtype, by default the default one. Raise ValueError for another dtype, and for shapes that do not
+    fit.
     """
     refuse_sharding("gamma", out_sharding)
     key, _ = check_key("gamma", key)

@@ -75,7 +75,7 @@ def check_key(function: str, key: Any, allow_batched: bool = False) -> tuple[Any
     """Return the argument `key` of a function as a typed key, and whether it was given as bare uint32.
 
     Raises:
-      TypeError: for what is not a key.
+      TypeError: for anything but a key.
       ValueError: for an array of several keys, unless these are allowed.
     """
     is_bare = not is_key_array(key)
@@ -148,7 +148,7 @@ def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
       Keys along new leading axes, in the style of `key`: `key1, key2 = split(key)`.
 
     Raises:
-      TypeError: for what is not a key.
+      TypeError: for anything but a key.
       ValueError: for an array of keys.
     """
     typed, is_bare = check_key("split", key)
@@ -164,7 +164,7 @@ def fold_in(key: Any, data: Any) -> Any:
 
     Raises:
       OverflowError: for a Python integer that does not fit.
-      TypeError: for what is not a key, or not a scalar.
+      TypeError: `key` is not a key, or `data` is not a scalar.
       ValueError: for an array of keys.
     """
     typed, is_bare = check_key("fold_in", key)

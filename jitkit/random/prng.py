@@ -214,7 +214,7 @@ def _(axis: AxisData, vals: Vals, dims: list[int], *, impl: PRNGImpl) -> Any:
 
 
 def random_wrap(data: Any, impl: PRNGImpl) -> Any:
-    """Wrap arrays of uint32 as keys. TypeError where they cannot be keys of this implementation."""
+    """Wrap arrays of uint32 as keys. Raise TypeError where they cannot be keys of this implementation."""
     _check_key_data(data, impl)
     if core.trace_state_clean() and not isinstance(data, core.Tracer):  # the same buffer, without a program
         data = array.as_array(data)
@@ -223,7 +223,7 @@ def random_wrap(data: Any, impl: PRNGImpl) -> Any:
 
 
 def random_unwrap(keys: Any) -> Any:
-    """Return keys as arrays of uint32. TypeError for other arrays."""
+    """Return keys as arrays of uint32. Raise TypeError for other arrays."""
     if not is_key_array(keys):
         raise TypeError(f"random_unwrap takes key array operand, got keys.dtype={keys.dtype!r}")
     if core.trace_state_clean() and not isinstance(keys, core.Tracer):

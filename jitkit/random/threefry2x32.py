@@ -108,7 +108,7 @@ def _rotate_left(x: Any, by: Any) -> Any:
 def threefry_2x32(keypair: Any, count: Any) -> Any:
     """Hash an array of uint32 by a pair of them: the two halves of the array are the two words to hash.
 
-    TypeError where one of them is not of dtype uint32.
+    Raise TypeError where one of them is not of dtype uint32.
     """
     key1, key2 = keypair
     if any(dtypes.dtype(x) != np.uint32 for x in (key1, key2, count)):
@@ -183,7 +183,7 @@ def threefry_seed(seeds: Any) -> Any:
     """Return the bits of a seed as a key: upper and lower 32, where the upper are 0 for a 32-bit seed.
 
     Raises:
-      TypeError: for what is not an integer.
+      TypeError: for anything but an integer.
     """
     if not dtypes.issubdtype(seeds.dtype, np.integer):
         raise TypeError(f"PRNG key seed must be an integer; got {seeds!r}{edits.SEED}")

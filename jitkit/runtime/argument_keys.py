@@ -24,7 +24,9 @@ key_functions: dict[type, Callable[[Any], Any]] = {Array: attrgetter("_key")}
 
 
 def key_of(x: Any) -> Any:
-    """Return the cache key of an argument: see `runtime.OnHost`, `runtime.Placed`. TypeError when it is not an array."""
+    """Return the cache key of an argument: see `runtime.OnHost`, `runtime.Placed`. Raise TypeError when it is not an
+    array.
+    """
     find = key_functions.get(type(x))
     return _first_key(x) if find is None else find(x)
 

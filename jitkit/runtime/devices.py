@@ -23,8 +23,8 @@ Sharding = Any  # jax.sharding.Sharding: which devices hold which part
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """Return the devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. RuntimeError when there is
-    none.
+    """Return the devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. Raise RuntimeError when there
+    is none.
     """
     client = _own_client()
     if client is None or (backend not in (None, "cpu") and is_here()):
@@ -229,7 +229,7 @@ def is_over_mesh(sharding: Sharding) -> bool:
 def replicated(sharding: Sharding) -> Sharding:
     """Return the sharding that puts a whole array on each device of a sharding.
 
-    NotImplementedError for shardings of several devices without a mesh, which Shardy's text cannot express.
+    Raise NotImplementedError for shardings of several devices without a mesh, which Shardy's text cannot express.
     """
     owners = sharding_devices(sharding)
     if not is_over_mesh(sharding) and len(owners) == 1:

@@ -99,7 +99,7 @@ def default_device(new_val: Any = None) -> Iterator[None]:
     """Create arrays in the block on `new_val`: a device, or the name of a platform. Functions called in it are traced
     again. The arrays are not committed to it: outside of the block a function takes them to its own device.
 
-    ValueError where `new_val` is neither a device nor the name of a platform.
+    Raise ValueError where `new_val` is neither a device nor the name of a platform.
     """
     if not is_place(new_val):
         raise ValueError(

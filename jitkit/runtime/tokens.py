@@ -85,7 +85,7 @@ def run(
 def effects_barrier() -> None:
     """Wait until all effects of this thread's programs, such as prints, have happened.
 
-    JaxRuntimeError when one failed.
+    Raise JaxRuntimeError when one failed.
     """
     pending = [*_tokens.latest.values(), *_tokens.running.values()]
     _tokens.latest.clear()

@@ -58,7 +58,7 @@ class Compilers:
     def compile(self, name: str, text: str, target: Target, options: Sequence[tuple[str, Any]] = ()) -> TargetProgram:
         """Compile StableHLO text for a target; `options` are XLA's own debug options.
 
-        TargetError when the compiler is missing, refuses, takes too long or crashes.
+        Raise TargetError when the compiler is missing, refuses, takes too long or crashes.
         """
         obstacle = table.obstacle(target)
         if obstacle is not None:

@@ -109,23 +109,23 @@ class TargetProgram:
     # --- the code -------------------------------------------------------------------------------------------
 
     def ptx(self) -> dict[str, str]:
-        """Return NVIDIA's assembly, by kernel. TargetError for targets that are not GPUs."""
+        """Return NVIDIA's assembly, by kernel. Raise TargetError for targets that are not GPUs."""
         return self._code_in("PTX")
 
     def llvm_ir(self) -> dict[str, str]:
-        """Return LLVM's code after its optimisation, by module. TargetError for targets that are not CPUs."""
+        """Return LLVM's code after its optimisation, by module. Raise TargetError for targets that are not CPUs."""
         return self._code_in("LLVM IR")
 
     def bundles(self) -> dict[str, int]:
         """Return how many bundles (instruction words, each of several instructions that start together) a kernel has on
         a TPU: the length of its schedule, as libtpu counts it. Bundles in a loop count once, however often they run.
-        TargetError for other targets.
+        Raise TargetError for other targets.
         """
         code = self._code_in("VLIW bundles")
         return {kernel: self._bundles.get(kernel, count_bundles(text)) for kernel, text in code.items()}
 
     def launches(self) -> list[str]:
-        """Return what a GPU is told to do, in order: kernels with their grids and threads, copies, library calls.
+        """Return what a GPU is told to do, in order: kernels with their grids and threads, copies, library calls. Raise
         TargetError for other targets.
         """
         if self.target.platform != "gpu":

@@ -95,7 +95,7 @@ TARGETS = {
 
 
 def find(name: str) -> Target:
-    """Return the target with this name. ValueError for one that does not exist."""
+    """Return the target with this name. Raise ValueError for one that does not exist."""
     try:
         return TARGETS[name]
     except KeyError:

@@ -117,8 +117,8 @@ IsLeaf = Callable[[Any], bool]
 def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
     """Return the leaves of a tree, from left to right, and its structure.
 
-    Where `is_leaf(subtree)` is true, the whole subtree counts as a leaf. ValueError for a dict whose keys
-    cannot be sorted.
+    Where `is_leaf(subtree)` is true, the whole subtree counts as a leaf. Raise ValueError for a dict whose keys cannot
+    be sorted.
     """
     if is_leaf is None:
         return flatten_by(everywhere, tree)
@@ -182,7 +182,7 @@ def flatten_by(guesses: Guesses, tree: Any) -> tuple[list[Any], PyTreeDef]:
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    """Return the tree with this structure and these leaves; ValueError when they are too many or too few."""
+    """Return the tree with this structure and these leaves; raise ValueError when they are too many or too few."""
     put_together = written("put_together", treedef) if isinstance(treedef, PyTreeDef) else None
     values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)
     if put_together is None or len(values) != treedef.num_leaves:
@@ -235,7 +235,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | Non
     """Apply `f` to each leaf of `tree` and to the subtrees at its place in the other trees; return a tree like the
     first.
 
-    ValueError where the first tree is not a prefix of another, with the key path and both sides.
+    Raise ValueError where the first tree is not a prefix of another, with the key path and both sides.
     """
     leaves, treedef = tree_flatten(tree, is_leaf)
     if not rest:
@@ -280,7 +280,7 @@ _UNSPECIFIED = Unspecified()
 def tree_reduce(
     function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _UNSPECIFIED, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """Fold the leaves with `functools.reduce`, from left to right; TypeError for no leaves and no initializer."""
+    """Fold the leaves with `functools.reduce`, from left to right; raise TypeError for no leaves and no initializer."""
     leaves = tree_leaves(tree, is_leaf)
     if isinstance(initializer, Unspecified):
         return functools.reduce(function, leaves)
@@ -292,7 +292,7 @@ def tree_reduce_associative(
 ) -> Any:
     """Reduce the leaves in halves: each takes part in about log2(number of leaves) operations.
 
-    TypeError for no leaves and no identity.
+    Raise TypeError for no leaves and no identity.
     """
     leaves = tree_leaves(tree, is_leaf)
     if leaves:
@@ -327,7 +327,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
 def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any) -> Any:
     """Turn an outer tree of inner trees inside out: `[(1, 2), (3, 4)]` into `([1, 3], [2, 4])`.
 
-    TypeError when the leaves do not fit. Without an inner structure, that of the first subtree is taken.
+    Raise TypeError when the leaves do not fit. Without an inner structure, that of the first subtree is taken.
     """
     leaves, treedef = tree_flatten(pytree_to_transpose)
     if inner_treedef is None:
@@ -339,12 +339,12 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
 
 
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
-    """Return a tree like `full_tree`, with the leaves of the prefix repeated below; ValueError if it is not a prefix."""
+    """Return a tree like `full_tree` with the prefix's leaves repeated below; raise ValueError if it is not a prefix."""
     return tree_structure(full_tree).unflatten(broadcast_prefix(prefix_tree, full_tree, is_leaf))
 
 
 def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
-    """Repeat each leaf of the prefix as often as the full tree has leaves below it; ValueError if it is not a prefix."""
+    """Repeat each leaf of the prefix once per leaf of the full tree below it; raise ValueError if it is not a prefix."""
     leaves, treedef = tree_flatten(prefix_tree, is_leaf)
     subtrees = _flatten_up_to(treedef, prefix_tree, full_tree, "broadcast_prefix prefix_tree", is_leaf)
     return [leaf for leaf, subtree in zip(leaves, subtrees, strict=True) for _ in tree_leaves(subtree)]

@@ -44,7 +44,7 @@ def _simple(key: KeyEntry) -> str:
 
 
 def is_stopped_by(verdict: Any) -> bool:
-    """Return the result of an `is_leaf` function as a bool. ValueError if it is neither a bool nor None."""
+    """Return the result of an `is_leaf` function as a bool. Raise ValueError if it is neither a bool nor None."""
     if verdict is not None and not isinstance(verdict, bool):
         raise ValueError(f"is_leaf predicate returned a non-boolean value {verdict!r}; expected a boolean")
     return bool(verdict)

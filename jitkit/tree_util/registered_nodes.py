@@ -69,7 +69,7 @@ class CustomNode(RegisteredNode):
         self.keys_are_fixed = flatten_with_keys is None
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        """Return what the user's function returns; ValueError unless that is children and metadata."""
+        """Return what the user's function returns; raise ValueError unless that is children and metadata."""
         parts: Any = self._flatten(node)
         if not isinstance(parts, tuple) or len(parts) != 2:
             raise ValueError(f"{_EXPECTED}, got {parts!r}")

@@ -111,8 +111,8 @@ def register(node_type: RegisteredNode) -> None:
     Holding `intern_lock`, enter it in `registered`, and correct what is cached if the class was looked up before: the
     answer in `node_types`, and its place among the `leaf_types`.
 
-    ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class ...>.", with
-    the `kind` of the node type in the place of "custom".
+    Raise ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class
+    ...>.", with the `kind` of the node type in the place of "custom".
     """
     cls = node_type.cls
     with intern_lock:
@@ -130,9 +130,9 @@ def register_pytree_node(
 ) -> None:
     """Make instances of a class nodes.
 
-    `flatten_func(node)` returns children and metadata, `unflatten_func(metadata, children)` the node. The
-    metadata need a hash and an equality: `jit` compiles for them. `flatten_with_keys_func` returns pairs of a
-    key entry and a child in place of the children. ValueError if the class is registered already.
+    `flatten_func(node)` returns children and metadata, `unflatten_func(metadata, children)` the node. The metadata need
+    a hash and an equality: `jit` compiles for them. `flatten_with_keys_func` returns pairs of a key entry and a child
+    in place of the children. Raise ValueError if the class is registered already.
     """
     register(CustomNode(nodetype, flatten_func, unflatten_func, flatten_with_keys_func))
 
@@ -184,9 +184,9 @@ def register_dataclass(
     class.
 
     For a dataclass both may be left out: then the fields with `metadata={"static": True}` are metadata. Each field that
-    `__init__` takes must be in one of the two or in `drop_fields`. TypeError for one of the two without the other, or
-    for none where the class is not a dataclass; ValueError for missing, unknown or doubled fields, and for a class that
-    is registered.
+    `__init__` takes must be in one of the two or in `drop_fields`. Raise TypeError for one of the two without the
+    other, or for none where the class is not a dataclass; raise ValueError for missing, unknown or doubled fields, and
+    for a class that is registered.
     """
     if (data_fields is None) != (meta_fields is None):
         raise TypeError(
@@ -318,14 +318,14 @@ def is_tree_node(typ: type) -> bool:
 
 
 def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
-    """Return the children and the metadata of a node; ValueError for a leaf."""
+    """Return the children and the metadata of a node; raise ValueError for a leaf."""
     node_type = _node_type_of(tree)
     children, data = node_type.flatten(tree)
     return children, node_type.visible_data(data)
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[KeyEntry, Any]], Any]:
-    """Return the children of a node, each after its key entry, and the metadata; ValueError for a leaf."""
+    """Return the children of a node, each after its key entry, and the metadata; raise ValueError for a leaf."""
     node_type = _node_type_of(tree)
     pairs, data = node_type.flatten_with_keys(tree)
     return pairs, node_type.visible_data(data)

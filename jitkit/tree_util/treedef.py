@@ -125,7 +125,7 @@ class PyTreeDef:
     # --- taking apart ---
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """Return the subtrees of `tree` at the positions of the leaves; ValueError if this is not a prefix of the tree."""
+        """Return the subtrees of `tree` at the leaves' positions; raise ValueError if this is not a prefix of the tree."""
         subtrees: list[Any] = []
         self._flatten_up_to(tree, subtrees)
         subtrees.reverse()
@@ -273,7 +273,7 @@ def _types(data: Any) -> Any:
 
 
 def same_node(one: PyTreeDef, two: PyTreeDef) -> bool:
-    """Whether the roots of two structures have one type, equal metadata and as many children. ValueError where
+    """Whether the roots of two structures have one type, equal metadata and as many children. Raise ValueError where
     comparing the metadata gives no bool.
     """
     if one.node_type is None or two.node_type is None:
@@ -327,7 +327,7 @@ _PLAIN = frozenset({str, bool, int, float})
 def fingerprint(data: Any) -> Any:
     """Return a stand-in for metadata in the table: equal only for metadata that are indistinguishable.
 
-    TypeError for metadata with their own equality.
+    Raise TypeError for metadata with their own equality.
     """
     cls: Any = type(data)
     if data is None or cls is str:

@@ -268,7 +268,8 @@ def _comment_on(module: str, name: str) -> str:
 
 def parts_named(name: str, labs: Iterable[Lab]) -> list[Part]:
     """Return a part for each thing with this name that a stub of any lab imports, that is an exercise, or that is a
-    class with an exercise as a method. `Class.name` finds a method or value of the instances of a class.
+    class with an exercise as a method. A name such as `Tracer.shape` finds a method or value of the instances of a
+    class.
     """
     found: dict[int, Part] = {}
     for lab in labs:

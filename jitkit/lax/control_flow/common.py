@@ -148,7 +148,7 @@ def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
 
 
 def avals_of(leaves: Sequence[Any]) -> list[Any]:
-    """Return the types of values; TypeError for what is not an array."""
+    """Return the types of values; raise TypeError for anything but an array."""
     try:
         return [core.get_aval(x) for x in partial_eval.with_stand_ins(leaves)]
     except TypeError:

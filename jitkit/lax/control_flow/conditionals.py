@@ -64,7 +64,7 @@ def _(ctx: LoweringContext, index: str, *args: str, branches: Any, branches_plat
 
 
 def branch_for(platform: str, platforms: Platforms) -> int:
-    """Return the branch for a platform that a program is lowered for. NotImplementedError where there is none."""
+    """Return the branch for a platform that a program is lowered for. Raise NotImplementedError where there is none."""
     name = {"gpu": "cuda"}.get(platform, platform)
     for place, names in enumerate(platforms):
         if names is None or name in names:
@@ -267,7 +267,7 @@ def cond_with_two_operands(pred: Any, *rest: Any) -> Any:
 
 
 def all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
-    """Return the operands, which may have been given as one by keyword. TypeError for both."""
+    """Return the operands, which may have been given as one by keyword. Raise TypeError for both."""
     if operand is NOT_GIVEN:
         return operands
     if operands:
@@ -279,7 +279,7 @@ def all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
 
 
 def truth_of(pred: Any) -> Any:
-    """Return the predicate as a bool, concrete or traced. TypeError for what is not a scalar or not a number."""
+    """Return the predicate as a bool, concrete or traced. Raise TypeError for anything but a scalar number."""
     if pred is None:
         raise TypeError("cond predicate is None\nPass True or False, a number, or a scalar array.")
     if isinstance(pred, Sequence) or np.ndim(pred) != 0:

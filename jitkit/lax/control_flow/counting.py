@@ -77,7 +77,7 @@ def traced_length(length: core.Tracer) -> ConcretizationTypeError:
 
 
 def steps_at_once(unroll: Any, length: int) -> int:
-    """Return `unroll` as a number of steps; 0 means all of them. ValueError for a negative one, or for a negative
+    """Return `unroll` as a number of steps; 0 means all of them. Raise ValueError for a negative one, or for a negative
     number of all steps.
     """
     if length < 0:

@@ -299,7 +299,7 @@ _HOW_TO_GO_ON = (
 
 
 def trace_both(cond: Body, body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Traced, Traced]:
-    """Trace condition and body to jaxprs of the carry. TypeError unless the condition is a boolean scalar."""
+    """Trace condition and body to jaxprs of the carry. Raise TypeError unless the condition is a boolean scalar."""
     traced_cond = trace_body(cond, in_tree, avals)
     traced_body = trace_body(body, in_tree, avals)
     tree, out_avals = traced_cond.out_tree, traced_cond.jaxpr.out_avals

@@ -241,7 +241,7 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
     """Return Q c, or c Q without `left`, for the product Q of the reflections that `geqrf` gives; with `transpose`, use
     its adjoint.
 
-    ValueError where the sizes do not fit.
+    Raise ValueError where the sizes do not fit.
     """
     return ormqr_p.bind(a, taus, c, left=left, transpose=transpose)
 

@@ -124,7 +124,7 @@ def call(
 
 
 def check_runs_on(ctx: LoweringContext) -> None:
-    """NotImplementedError where LAPACK does not run: the program is not lowered for CPUs."""
+    """Raise NotImplementedError where LAPACK does not run: the program is not lowered for CPUs."""
     if ctx.module.platform != "cpu":
         raise NotImplementedError(
             f"primitive {ctx.primitive} is LAPACK's, and runs on CPUs; the program is lowered for {ctx.module.platform}."
@@ -143,13 +143,15 @@ _CUSOLVERS = {
 
 
 def cusolver_target(routine: str, aval: ShapedArray) -> str:
-    """Return the name of a routine of cuSOLVER, for `write_call`. NotImplementedError where it does not know the dtype."""
+    """Return the name of a routine of cuSOLVER, for `write_call`. Raise NotImplementedError where it does not know the
+    dtype.
+    """
     checked_dtype(aval.dtype)
     return f"cusolver_{routine}_ffi"
 
 
 def checked_dtype(dtype: Any) -> Any:
-    """Return the dtype. NotImplementedError if LAPACK does not compute with it."""
+    """Return the dtype. Raise NotImplementedError if LAPACK does not compute with it."""
     if not has_routines(dtype):
         raise NotImplementedError(f"Unsupported dtype {dtype}.")
     return dtype

@@ -22,8 +22,8 @@ from .systems import inv
 
 @jit(static_argnames=("n",))
 def matrix_power(a: Any, n: int) -> Any:
-    """Return `a @ a @ ...`, n times; of the inverse for a negative n. TypeError unless the matrices are square and n is
-    an integer.
+    """Return `a @ a @ ...`, n times; of the inverse for a negative n. Raise TypeError unless the matrices are square
+    and n is an integer.
     """
     a = ensure_arraylike("jnp.linalg.matrix_power", a)
     if a.ndim < 2:
@@ -74,7 +74,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Return the vector perpendicular to two vectors of three elements. ValueError for other sizes."""
+    """Return the vector perpendicular to two vectors of three elements. Raise ValueError for other sizes."""
     x1, x2 = ensure_arraylikes("jnp.linalg.outer", x1, x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
@@ -85,7 +85,9 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    """Return all products of an element of one vector with one of the other. ValueError unless both have one axis."""
+    """Return all products of an element of one vector with one of the other. Raise ValueError unless both have one
+    axis.
+    """
     x1, x2 = ensure_arraylikes("jnp.linalg.outer", x1, x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} {x2.ndim=}")
@@ -111,7 +113,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None, pref
 
 
 def matrix_transpose(x: Any, /) -> Any:
-    """Transpose matrices. ValueError for fewer than two axes."""
+    """Transpose matrices. Raise ValueError for fewer than two axes."""
     x = ensure_arraylike("jnp.linalg.matrix_transpose", x)
     ndim = x.ndim
     if ndim < 2:

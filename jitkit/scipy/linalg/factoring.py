@@ -234,7 +234,7 @@ def eigh(
 
     With JAX 0.12, a positive `b` makes it a problem of two matrices: a v = w b v, or, of `type` 2 and 3, a b v = w v and b a v = w v.
 
-    NotImplementedError for `eigvals`, which scipy has, and with earlier versions for `b`.
+    Raise NotImplementedError for `eigvals`, which scipy has, and with earlier versions for `b`.
     """
     return _eigh(a, b, lower, eigvals_only, eigvals, type)
 
@@ -269,7 +269,7 @@ def solve(
     """Return the x for which a @ x = b. With `assume_a="pos"`, a is Hermitian and positive, and solved by its Cholesky
     factor.
 
-    ValueError for an `assume_a` that is not gen, sym, her or pos.
+    Raise ValueError for an `assume_a` that is not gen, sym, her or pos.
     """
     kinds = ["gen", "sym", "her", "pos"]
     if assume_a not in kinds:

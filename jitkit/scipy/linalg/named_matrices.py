@@ -54,8 +54,8 @@ def invpascal(n: int, kind: str | None = None) -> Any:
 
 
 def _kind(kind: str | None, one: str) -> bool | None:
-    """Whether the lower triangle is meant, or the upper one; None for the product. ValueError, with JAX's spelling, for
-    another kind.
+    """Whether the lower triangle is meant, or the upper one; None for the product. Raise ValueError, with JAX's
+    spelling, for another kind.
     """
     kinds = {"symmetric": None, "lower": True, "upper": False}
     if kind is not None and kind not in kinds:
@@ -86,7 +86,7 @@ def helmert(n: int, full: bool = False) -> Any:
 
 @jit(static_argnames=("n", "dtype"))
 def hadamard(n: int, dtype: Any = int) -> Any:
-    """Return rows of 1 and -1 that are orthogonal to each other. ValueError unless n is a power of 2."""
+    """Return rows of 1 and -1 that are orthogonal to each other. Raise ValueError unless n is a power of 2."""
     if n < 1 or not math.log2(n).is_integer():
         raise ValueError(f"n must be a positive power of 2; got {n}.")
     matrix = ones((1, 1), dtype=dtype)

@@ -44,8 +44,8 @@ from ...pjit.jit import jit
 
 @jit
 def block_diag(*arrs: Any) -> Any:
-    """Return a matrix with the arguments along its diagonal, and zeros elsewhere. A vector is one row. ValueError for
-    more than two axes.
+    """Return a matrix with the arguments along its diagonal, and zeros elsewhere. A vector is one row. Raise ValueError
+    for more than two axes.
     """
     blocks = promote_dtypes(*(arrs or (zeros((1, 0)),)))
     wrong = [i for i, block in enumerate(blocks) if np.ndim(block) > 2]

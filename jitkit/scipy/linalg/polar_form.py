@@ -81,7 +81,7 @@ def qdwh(
 ) -> tuple[Any, Any, Any, Any]:
     """Return U and P with x = U P, the number of steps that it took, and whether the last one changed almost nothing.
 
-    ValueError for fewer rows than columns. `is_hermitian` does nothing, as in JAX.
+    Raise ValueError for fewer rows than columns. `is_hermitian` does nothing, as in JAX.
     """
     if x.shape[0] < x.shape[1]:
         raise ValueError("The input matrix of shape M x N must have M >= N.")
@@ -166,8 +166,9 @@ def polar(
 ) -> Any:
     """Return U and P with a = U P or, for the side "left", a = P U.
 
-    The method "qdwh" takes a side "right" of matrices with no more columns than rows, or "left" of others (NotImplementedError);
-    "svd" takes both. `max_iterations` does nothing, as in JAX. ValueError for another side or method.
+    The method "qdwh" takes a side "right" of matrices with no more columns than rows, or "left" of others
+    (NotImplementedError); "svd" takes both. `max_iterations` does nothing, as in JAX. Raise ValueError for another side
+    or method.
     """
     arr = asarray(a)
     if arr.ndim < 2:

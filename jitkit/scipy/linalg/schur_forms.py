@@ -54,7 +54,7 @@ def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
     """Return T and Z with a = Z T Z^H, where Z is unitary. With `output="complex"` T is an upper triangle; otherwise that of
     a real matrix has blocks of two rows, for pairs of complex eigenvalues.
 
-    ValueError for another `output`.
+    Raise ValueError for another `output`.
     """
     if output not in ("real", "complex"):
         raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got {output=}.")
@@ -105,7 +105,7 @@ def _rsf2csf_2d(T: Any, Z: Any) -> tuple[Any, Any]:  # jaxprs show JAX's name
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> Any:  # scipy's names
     """Turn the real form of Schur into the complex one: `schur(a)` into `schur(a, "complex")`.
 
-    ValueError unless both are square matrices of one size.
+    Raise ValueError unless both are square matrices of one size.
     """
     t, z = asarray(T), asarray(Z)
     for name, x in (("T", t), ("Z", z)):
@@ -161,7 +161,9 @@ def _sqrtm(A: Any) -> Any:
 
 
 def sqrtm(A: Any, blocksize: int = 1) -> Any:  # scipy's name
-    """Return the complex matrix whose square is A. NotImplementedError for blocks of more than one element, as in JAX."""
+    """Return the complex matrix whose square is A. Raise NotImplementedError for blocks of more than one element, as in
+    JAX.
+    """
     if blocksize > 1:
         raise NotImplementedError("Blocked version is not implemented yet.")
     return _sqrtm(A)
@@ -196,7 +198,7 @@ def _algorithm_11_1_1(F: Any, T: Any) -> tuple[Any, Any]:  # jaxprs show JAX's n
 def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:  # scipy's names
     """Return the complex matrix f(A), where `func` computes f of the eigenvalues; without `disp`, also an estimate of the error.
 
-    It is inexact where eigenvalues are equal or close. ValueError unless A is one square matrix.
+    It is inexact where eigenvalues are equal or close. Raise ValueError unless A is one square matrix.
     """
     a = asarray(A)
     if a.ndim != 2 or a.shape[0] != a.shape[1]:

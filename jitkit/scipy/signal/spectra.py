@@ -64,7 +64,7 @@ def csd(
 ) -> tuple[Any, Any]:
     """Return frequencies and the cross power spectral density of two signals: the mean, or median, over segments.
 
-    `scaling` is "density" or "spectrum"; other arguments are as for `stft`. ValueError for an unknown word.
+    `scaling` is "density" or "spectrum"; other arguments are as for `stft`. Raise ValueError for an unknown word.
     """
     given = x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided
     freqs, _, power = spectra_of_segments(*given, scaling, axis, "psd")
@@ -124,7 +124,7 @@ def istft(
 ) -> tuple[Any, Any]:
     """Return times and the signal whose `stft` is given, with the same window and sizes.
 
-    `input_onesided` and `boundary` say what `stft` was told. ValueError for sizes or axes that do not fit.
+    `input_onesided` and `boundary` say what `stft` was told. Raise ValueError for sizes or axes that do not fit.
     """
     Zxx = ensure_arraylike("istft", Zxx)
     if Zxx.ndim < 2:

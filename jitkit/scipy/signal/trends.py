@@ -25,7 +25,7 @@ def detrend(
     """Return the data without their trend along an axis: their mean ("constant"), or the straight line of least squares
     ("linear"), one for each part between the breakpoints `bp`.
 
-    ValueError for another type, or breakpoints that are outside of the axis.
+    Raise ValueError for another type, or breakpoints that are outside of the axis.
     """
     if overwrite_data is not None:
         raise NotImplementedError("overwrite_data argument not implemented.")

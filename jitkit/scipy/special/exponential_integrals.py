@@ -224,7 +224,9 @@ def _ei_of_negative(x: Any) -> Any:
 @custom_jvp
 @jit
 def expi(x: Any) -> Any:
-    """Return Ei(x), the integral of exp(t) / t from minus infinity to x, for real x. ValueError for complex numbers."""
+    """Return Ei(x), the integral of exp(t) / t from minus infinity to x, for real x. Raise ValueError for complex
+    numbers.
+    """
     (x,) = promoted("expi", x)
     refuse_complex("expi", x)
     return jnp.piecewise(x, [x < 0], [_ei_of_negative, _ei_of_positive])
@@ -306,8 +308,8 @@ def _for_large_n(x: Any, n: Any) -> Any:
 @jnp.vectorize
 @jit
 def expn(n: Any, x: Any) -> Any:
-    """Return E_n(x), the integral of exp(-x t) / t**n from 1 to infinity; nan where n or x is negative. ValueError for
-    complex numbers.
+    """Return E_n(x), the integral of exp(-x t) / t**n from 1 to infinity; nan where n or x is negative. Raise
+    ValueError for complex numbers.
     """
     n, x = promoted("expn", n, x)
     refuse_complex("expn", x)
@@ -334,7 +336,7 @@ def expn_jvp(n: Any, primals: Any, tangents: Any) -> Any:
 
 
 def exp1(x: Any) -> Any:
-    """Return E_1(x), the integral of exp(-t) / t from x to infinity. ValueError for complex numbers."""
+    """Return E_1(x), the integral of exp(-t) / t from x to infinity. Raise ValueError for complex numbers."""
     (x,) = promoted("exp1", x)
     refuse_complex("exp1", x)
     return expn(1, x)

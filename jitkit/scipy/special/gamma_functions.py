@@ -103,7 +103,7 @@ def digamma(x: Any) -> Any:
 
 
 def polygamma(n: Any, x: Any) -> Any:
-    """Derivative number n of digamma(x). ValueError unless n is of an integer type."""
+    """Derivative number n of digamma(x). Raise ValueError unless n is of an integer type."""
     if not dtypes.issubdtype(dtypes.dtype(n), np.integer):
         raise ValueError(f"Argument `n` to polygamma must be of integer type. Got dtype {dtypes.dtype(n)}.")
     n, x = promoted("polygamma", n, x)

@@ -19,8 +19,8 @@ from .normal_tail import DEGREE_OF_TAIL, log_of_tail, quantile
 
 
 def ndtr(x: Any) -> Any:
-    """Return the cumulative distribution function of the normal distribution. TypeError for other types than float32
-    and float64.
+    """Return the cumulative distribution function of the normal distribution. Raise TypeError for other types than
+    float32 and float64.
     """
     x = asarray(x)
     _check_float("x", x.dtype)
@@ -44,7 +44,7 @@ def _ndtr(x: Any) -> Any:
 
 
 def ndtri(p: Any) -> Any:
-    """Return the inverse of `ndtr`. TypeError for other types than float32 and float64."""
+    """Return the inverse of `ndtr`. Raise TypeError for other types than float32 and float64."""
     dtype = dtypes.dtype(p)
     _check_float("x", dtype)
     return quantile(p, dtype.type)

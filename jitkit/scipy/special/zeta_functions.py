@@ -31,7 +31,7 @@ _DIVISORS = [math.factorial(2 * i) * below / above for i, (above, below) in enum
 
 @custom_jvp
 def zeta(x: Any, q: Any = None) -> Any:
-    """Return Hurwitz's zeta: the sum of (k + q)**-x over k >= 0. NotImplementedError without q, as in JAX."""
+    """Return Hurwitz's zeta: the sum of (k + q)**-x over k >= 0. Raise NotImplementedError without q, as in JAX."""
     _check_has_offset(q)
     return lax.zeta(*promoted("zeta", x, q))
 
@@ -69,7 +69,7 @@ zeta.defjvp(functools.partial(jvp, _by_series))
 
 
 def bernoulli(n: int) -> Any:
-    """Return Bernoulli's numbers B_0, ..., B_n. ValueError for a negative n.
+    """Return Bernoulli's numbers B_0, ..., B_n. Raise ValueError for a negative n.
 
     From B_4 on they are computed from values of zeta: B_2k = (-1)^(k+1) 2 (2k)! zeta(2k) / (2 pi)^2k.
     """
