@@ -98,8 +98,8 @@ def register(node_type: RegisteredNode) -> None:
     Holding `intern_lock`, enter it in `registered`, and correct what is cached if the class was looked up before: the
     answer in `node_types`, and its place among the `leaf_types`.
 
-    ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class ...>.", with
-    the `kind` of the node type in the place of "custom".
+    Raise ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class
+    ...>.", with the `kind` of the node type in the place of "custom".
     """
     cls = node_type.cls
     with intern_lock:
@@ -116,7 +116,7 @@ def register(node_type: RegisteredNode) -> None:
 # nodes at the bottom of a tree, and then is done at once.
 #
 # Usual mistakes:
-#   - Treating None as a leaf: then `jit` gets an argument that is no array.
+#   - Treating None as a leaf: then `jit` gets an argument that is not an array.
 #   - Going on with `flatten_into` below the root in `flatten_until`.
 #   - Building the structure without `make_node`: equal trees have unequal structures, and everything is
 #     traced again.

@@ -32,7 +32,7 @@ from jitkit.lax.reducers import integer_array
 # which XLA's parser reads as bytes.
 #
 # Usual mistakes:
-#   - `str(x)`: True, nan and inf are no words of MLIR.
+#   - `str(x)`: MLIR has no words True, nan and inf.
 #   - Forgetting that 0.0 == -0.0, and that nan is not equal to itself.
 #   - The bytes of a single number in memory order, or those of an array in reversed order.
 #   - `value.tobytes('A')`, or `.ravel('K')`: a transposed array is then written as the one it was made of.

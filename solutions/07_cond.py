@@ -56,13 +56,14 @@ def cond(
             ] c a
           in (d,) }
 
-    Only where jit is disabled and the predicate has a value, Python chooses, and does not call the other function.
+    Only if jit is disabled and the predicate is concrete does Python choose: then it calls one function.
 
     Args:
-      pred: a scalar; a number stands for whether it is not 0 (`truth_of`).
+      pred: a scalar; a number is true if it is not 0 (`truth_of`).
       true_fun, false_fun: functions of the operands, which return trees of one structure and of arrays of the
-        same types. Where one is not callable, the call may have the old form (`cond_with_two_operands`). `choose` takes
-        them with their names for messages, the true one first, though it writes the other one first.
+        same types. If one is not callable, the call may have the old form (`cond_with_two_operands`). Pass both to
+        `choose` by their names, which messages use, `true_fun` first; in the equation, `choose` puts the branch of
+        `false_fun` first.
       operands: trees of arrays. What the functions close over is passed along too.
       operand: a single operand, by keyword (`all_operands`).
 

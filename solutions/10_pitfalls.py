@@ -136,7 +136,7 @@ def variance_of_first(x: Any, n: Any) -> Any:
 
 
 def variances(rows: Sequence[Any]) -> list[Any]:
-    """The variance of each row, of which any may have another length, as a list of float32 scalars.
+    """The variance of each row, as a list of float32 scalars. Rows may have different lengths.
 
     For all lengths up to 64 there are four programs, for all up to 1024 eight.
 

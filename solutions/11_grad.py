@@ -129,7 +129,7 @@ class DualTrace:
 def jvp(
     fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any], aux: list[Any] | None = None
 ) -> tuple[list[Any], list[Any]]:
-    """Call `fun` once, on primals with tangents; return its results and their tangents, of which some may be Zero.
+    """Call `fun` once, on primals with tangents; return its results and their tangents, some of which may be Zero.
 
     It is called under a `JVPTrace` inside of the current trace. End that trace when the call ends, also by an error, so
     that later use of its tracers is an error.
@@ -302,8 +302,8 @@ def unbroadcast(aval: Any, ct: Any) -> Any:
 
     Each element of the operand was used in several places, so its cotangent is their sum (`reduce_sum(ct, axes)`) along
     the axes that were broadcast. An operand is a scalar, which is broadcast to any shape, or has as many axes as the
-    result, of which those of size 1 may be stretched. The cotangent has the operand's shape. If nothing was broadcast,
-    return `ct` itself, and write nothing; `ct` may be a Python number (`np.shape` takes those, too).
+    result; axes of size 1 may be stretched. The cotangent has the operand's shape. If nothing was broadcast, return
+    `ct` itself, and write nothing; `ct` may be a Python number (`np.shape` takes those, too).
     """
     shape = np.shape(ct)
     if aval.shape == shape:

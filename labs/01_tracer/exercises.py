@@ -37,8 +37,8 @@ class Primitive:
         receives the primitive, the operands as a tuple and the parameters as a dict. When it is
         None, `eager.apply`, which takes the same, runs the operation now.
 
-        TypeError where an operand is not an array: after any TypeError call `check_arrays` first,
-        which raises a better one if an operand is to blame.
+        Raise TypeError where an operand is not an array: after any TypeError call `check_arrays`
+        first, which raises a better one if an operand is to blame.
         """
         raise NotImplementedError("01.1")
 

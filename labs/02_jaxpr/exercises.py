@@ -102,8 +102,8 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     without one it computes.
 
     `consts` and `args` are the values of `constvars` and `invars`. `literal_value` gives the value
-    of a literal. Return the results as a list. TypeError for a wrong number of values; say how many
-    there should be.
+    of a literal. Return the results as a list. Raise TypeError for a wrong number of values; say
+    how many there should be.
 
     Release a value after its last use: `last_uses` has, for each equation, the variables that are
     not needed after it.

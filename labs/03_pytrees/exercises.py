@@ -78,8 +78,8 @@ def register(node_type: RegisteredNode) -> None:
     Holding `intern_lock`, enter it in `registered`, and correct what is cached if the class was
     looked up before: the answer in `node_types`, and its place among the `leaf_types`.
 
-    ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for
-    <class ...>.", with the `kind` of the node type in the place of "custom".
+    Raise ValueError if the class is registered already: "Duplicate custom PyTreeDef type
+    registration for <class ...>.", with the `kind` of the node type in the place of "custom".
     """
     raise NotImplementedError("03.2")
 
