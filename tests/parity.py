@@ -113,7 +113,7 @@ LATER_REASONS: tuple[tuple[str, str, str], ...] = (
         + r"((jnp|lax)\.linalg\.(cholesky|cond|det|eigv?a?l?s?h?|householder_product|inv|lstsq|lu|matrix_rank|norm|pinv|qr|solve|"
         + r"svd|svdvals|tensorinv|tensorsolve)|sla\.\w+|jnp\.(poly|polyfit|roots)|signal\.detrend)\(",
         "`linalg` of `jnp`, `lax` and `scipy`, `poly`, `polyfit`, `roots`, `signal.detrend`: all that is made of decompositions",
-        "floats of 16 bits are refused, other sentences for what has a wrong shape, other equations for `det`, `cond`, `expm`, `solve`",
+        "floats of 16 bits are refused, other sentences for wrong shapes, other equations for `det`, `cond`, `expm`, `solve`",
     ),
     (
         _KIND + r"(special\.(i0|i1|rel_entr|kl_div|beta|betaln)|jnp\.(i0|kaiser))\(",
@@ -550,19 +550,19 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
             "classes whose constructors want arrays, in `custom_vjp`, `jacfwd`, `jacrev`, `sequential_vmap`, "
             "`lax.reduce`, `lower`, and in errors about trees"
         ),
-        "built of `object()`, None, types: the constructor's error",
-        "never built but of arrays",
+        "JAX calls the constructor with `object()`, None or types, and it raises",
+        "the constructor only gets arrays",
     ),
     ("an array as metadata of a class", "an error that names no class", "the same error names the class"),
     (
         "`_cache_size()` of a function that another jitted one calls with constants only",
-        "one more for each trace that it was called in",
-        "signatures that it was called with outside of traces",
+        "each trace that calls it adds one",
+        "only calls outside of traces count",
     ),
     (
         "a jitted function that makes a key, called again in a block of another `default_prng_impl`",
         "a key of the first implementation",
-        "traced anew, as its implementation is part of the key",
+        "traced again, since the implementation is part of the key",
     ),
     (
         "a generator as an argument of a jitted function, which is refused",
@@ -576,20 +576,20 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
     ),
     ("`device_put` of a tracer that has escaped", "InvalidInputException", "UnexpectedTracerError, with its line"),
     (
-        "`vmap` of `device_put`, leaves of which have their axes at different places",
+        "`vmap` of `device_put` of a tree, whose leaves have batch axes in different places",
         "AssertionError",
-        "each keeps its own",
+        "each leaf keeps its axis",
     ),
     ("`nansum(x, dtype='float64')` without x64 mode", "a warning about `nanprod`", "the warning about `nansum`"),
     (
-        "arguments that a jitted function was given away (`donate_argnums`) by `grad`, `vmap` or `jvp` that run at once",
+        "arguments that are donated (`donate_argnums`) to a jitted function, when `grad`, `vmap` or `jvp` runs it eagerly",
         "deleted",
         "kept",
     ),
     (
         "`custom_jvp(f, nondiff_argnums=0)`, `custom_vjp` likewise",
-        "no argument is left out: 0 is taken for nothing",
-        "TypeError: a tuple of positions is wanted",
+        "0 counts as an empty tuple, so every argument is differentiated",
+        "TypeError, which asks for a tuple of positions",
     ),
     ("`jacrev(f, argnums=())`", "ValueError: Too few leaves", "`()`"),
     ("`scan(length=-1)`", "MLIRError: Invalid type", "ValueError, which names `length`"),
@@ -645,9 +645,9 @@ def render_later() -> str:
     """Return what differs from later versions only."""
     lines = [
         "## JAX 0.12\n",
-        "jitkit follows the JAX that is installed: with 0.12 it prints, and computes, what 0.12 does, in all rows of this page but these,",
-        "in which it does as 0.10 does. (JAX's derivatives of `scan` print trees of another form, too, and a numpy array that a",
-        "function closes over can be a constant twice there, as it is and as `jnp.asarray` of it.)\n",
+        "jitkit follows the JAX that is installed: with 0.12 it prints and computes what 0.12 does, in all rows of this page",
+        "except the following ones, where it does what 0.10 does. (JAX's derivatives of `scan` also print trees of another form,",
+        "and a numpy array that a function closes over can be a constant twice, as it is and as `jnp.asarray` of it.)\n",
         "| | in JAX 0.12 |",
         "|---|---|",
         *(f"| {names} | {reason} |" for _, names, reason in LATER_REASONS),
