@@ -238,7 +238,7 @@ def _time(text: str, zone: datetime.tzinfo) -> float | None:
 
 
 def student_name(name: str) -> str:
-    """Return a name in the form in which it is kept: composed and printable."""
+    """Return a name as the store keeps it: in Unicode's composed form, and without unprintable characters."""
     text = unicodedata.normalize("NFC", os.fsencode(name).decode("utf-8", "replace"))
     return "".join(c if c.isprintable() else "�" for c in text).strip() or "(no name)"
 

@@ -64,7 +64,7 @@ class Calls(NamedTuple):
 
     @property
     def everything(self) -> tuple[Call, ...]:
-        """The calls with the preparation."""
+        """All calls; the first one is the preparation, if there was one."""
         return self.calls if self.prepared is None else (self.prepared, *self.calls)
 
     @property

@@ -34,9 +34,7 @@ CPU_CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 
 
 
 class Slope(NamedTuple):
-    """An exponent and its standard error, of the cost beyond a constant part. It is nan if there is too little beyond
-    it.
-    """
+    """An exponent and its standard error: how the cost grows beyond a constant part. It is nan if too little grows."""
 
     value: float
     error: float

@@ -46,14 +46,14 @@ class MutableHiType(HiType):
 
 
 class AvalQDD(AbstractValue):
-    """A type and its state. None can be made."""
+    """A type and its state. There are no instances."""
 
     def __init__(self, *parts: Any) -> None:
         raise NotImplementedError(_NOT_HERE.format(f"jax.experimental.hijax.{type(self).__name__}"))
 
 
 class AvalMutableQDD(AvalQDD):
-    """The same where an operation writes the state. None can be made."""
+    """A type and its state, which an operation writes. There are no instances."""
 
 
 class aval_method:

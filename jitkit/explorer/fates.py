@@ -137,7 +137,7 @@ class _Fates:
         return [each for each in self._equations[number].same_as if each not in self.gone or each in self._is_now]
 
     def _is_transparent(self, number: int) -> bool:
-        """Whether nothing is left of an equation, so that what read it reads what it read."""
+        """Whether nothing is left of an equation: its readers now read its operands."""
         if number not in self.gone or number in self._is_now or self._twins(number):
             return False
         return self._arranges(number) or self._equations[number].unchanged is not None
@@ -308,7 +308,7 @@ class _Fates:
     # --- where values come from ---
 
     def _sources(self, number: int) -> set[int]:
-        """Return the equations that make an equation's operands, seen through those that are gone, or that compute the same."""
+        """Return the equations that make an equation's operands, or what those read, if they are gone; and their twins."""
         return self._through([origin for origins in self._equations[number].operands for origin in origins])
 
     def _through(self, origins: Iterable[int]) -> set[int]:

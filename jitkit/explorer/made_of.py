@@ -189,7 +189,9 @@ def spread_behind(
 def counted(
     number: int, readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> tuple[bool, Key | None]:
-    """The `iota` that counts what is constant, or what reads it, when the program runs; and whether it has the name of the former."""
+    """Find the `iota` that computes a constant equation, or its reader, when the program runs: return whether it has
+    the name of the constant equation, and its place.
+    """
 
     def iotas(numbers: Sequence[int]) -> list[Key]:
         return [at for each in numbers for at in named.get(each, ()) if links.data.at[at].opcode == "iota"]

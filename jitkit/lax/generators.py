@@ -46,7 +46,9 @@ def _(key: ShapedArray, *, shape: tuple[int, ...], dtype: Any, **params: Any) ->
 
 @register_lowering(rng_bit_generator_p)
 def _(ctx: LoweringContext, key: str, *, dtype: Any, algorithm: int, **params: Any) -> list[str]:
-    """XLA wants a key of two 64-bit words, and has no bits of less than 32: these are the lowest of 32."""
+    """Lowering rule. XLA wants a key of two 64-bit words. It has no random numbers of less than 32 bits: these are the
+    lowest bits of 32.
+    """
     key_aval, bits = ctx.avals_out
     halves, words = ShapedArray((2, 2), np.uint32), ShapedArray((2,), np.uint64)
     is_halved = key_aval.dtype == np.uint32
@@ -68,7 +70,7 @@ def _(ctx: LoweringContext, key: str, *, dtype: Any, algorithm: int, **params: A
 
 @register_batcher(rng_bit_generator_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, shape: tuple[int, ...], **params: Any) -> Any:
-    """One stream for all of a batch."""
+    """Batching rule: one stream of bits serves the whole batch."""
     keys = moveaxis(vals[0], dims[0] or 0, 0)
     key, bits = rng_bit_generator_p.bind(keys[0], shape=(axis.size, *shape), **params)
     return [keys.at[0].set(key), bits], [0, 0]

@@ -161,7 +161,9 @@ def _by_both(a: Any, x: Any, below: bool, what: str) -> Any:
 
 
 def _wide_enough(below: bool, what: str, a: Any, x: Any) -> Any:
-    """Do the same for arrays and scalars, in at least 32 bits: the expansions need more than 16."""
+    """Call `_by_both` for arrays and scalars, which it broadcasts, in at least 32 bits: the expansions need more than
+    16.
+    """
     shape, dtype = np.broadcast_shapes(a.shape, x.shape), a.dtype
     wide = np.float32 if dtype.itemsize < 4 else dtype
     a, x = (convert_element_type(broadcast_in_dim(v, shape, tuple(range(v.ndim))), wide) for v in (a, x))

@@ -26,7 +26,7 @@ Shape = tuple[int, ...]
 
 
 class _Derivatives(Slots):
-    """Slots for the functions of these names, which are above this room, and which some of its rules use."""
+    """Slots for functions of rooms above this one, which some rules here use."""
 
     custom_jvp: Any
     linear_transpose: Callable[..., Any]

@@ -58,7 +58,7 @@ class Buffer:
 
 
 class Place(NamedTuple):
-    """The place of an array: in a buffer, dense, from element `base` (an expression) on."""
+    """Where an array is stored: without gaps in a buffer, from element `base` (an expression) on."""
 
     buffer: Buffer
     shape: tuple[int, ...]

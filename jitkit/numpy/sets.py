@@ -178,7 +178,7 @@ class _UniqueInverseResult(NamedTuple):
 
 
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueAllResult:
-    """Return all that `unique` can return, by names; each nan is a value of its own."""
+    """Return all that `unique` can return, as a named tuple; nans are distinct."""
     x = ensure_arraylike("unique_all", x)
     return _UniqueAllResult(
         *unique(
@@ -194,13 +194,15 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
 
 
 def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueCountsResult:
-    """Return the distinct elements and how often each occurs, by names; each nan is a value of its own."""
+    """Return the distinct elements and how often each occurs, as a named tuple; nans are distinct."""
     x = ensure_arraylike("unique_counts", x)
     return _UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueInverseResult:
-    """Return the distinct elements and the number of its own for each element, by names; each nan is a value of its own."""
+    """Return the distinct elements, and for each element of x its position among them, as a named tuple; nans are
+    distinct.
+    """
     x = ensure_arraylike("unique_inverse", x)
     return _UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
 

@@ -42,7 +42,7 @@ np.ufunc.at(). Instead, you can pass inplace=False and capture the result; e.g.
 
 
 class _UfuncMeta(type):
-    """The metaclass of `ufunc`, of which the functions with its methods are instances, too."""
+    """The metaclass of `ufunc`: the functions that have its methods are instances of `ufunc`, too."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or hasattr(instance, "reduceat")

@@ -68,7 +68,7 @@ def _ufunc_of_one(name: str, operation: Operation, promotion: Operation, doc: st
 
 
 def _ufunc(name: str, operation: Operation, promotion: Operation, doc: str) -> Any:
-    """Make what is a `ufunc` in JAX: it accepts NumPy's options by name, and refuses them."""
+    """Make a function that is a `ufunc` in JAX: it takes NumPy's options by name, and refuses them."""
 
     def function(x: Any, y: Any, /, *, out: Any = None, where: Any = None) -> Any:
         refuse_ufunc_options(name, out, where)

@@ -24,7 +24,7 @@ class Holes(ModuleType):
         self.calls: set[str] = set()
 
     def keep(self, name: str) -> Callable[[FunctionType], FunctionType]:
-        """Return a decorator."""
+        """Return a decorator that keeps a function as the hole of this name."""
 
         def kept(function: FunctionType) -> FunctionType:
             self.functions[name] = function

@@ -262,7 +262,7 @@ class Error:
         )
 
     def with_metadata(self, metadata: dict[int, PyTreeDef]) -> Error:
-        """Return the same that knows more codes."""
+        """Return the Error with these codes known, too."""
         return Error(self._pred, self._code, {**self._metadata, **metadata}, self._payload)
 
     def with_places_for(self, effects: Iterable[ErrorEffect]) -> Error:

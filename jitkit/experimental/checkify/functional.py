@@ -126,7 +126,9 @@ def checked_jaxpr(jaxpr: Jaxpr, enabled: Enabled, err_tree: PyTreeDef, *avals: A
 
 
 def _discharge(error: Error, enabled: Enabled, *args: Any, err_tree: PyTreeDef, debug: bool) -> tuple[Error, list[Any]]:
-    """Rule of `check`: join its error to ours, of the kinds that are looked for. Others are dropped, as in JAX."""
+    """Rule of `check`: add its error to the Error so far, if it is of a kind that is looked for. Other kinds are
+    dropped, as in JAX.
+    """
     new: Error = tree_unflatten(err_tree, args)
     for effect, pred in new._pred.items():
         if effect.error_type in enabled:

@@ -78,8 +78,8 @@ def given_files() -> tuple[pathlib.Path, ...]:
 
 
 def rungs_up_to(number: str, reached: Callable[[Rung], bool]) -> list[Rung]:
-    """Return the rungs that are run for one: all below it. One behind the door is not held up by others before it than
-    those that it needs, or that are `reached`.
+    """Return the rungs to run for one rung: it, and all below it. A rung that `needs` another one skips those between
+    the two that are neither behind the door nor `reached`.
     """
     [needs] = [rung.needs for rung in all_rungs() if rung.number == number]
     return [

@@ -46,7 +46,7 @@ def _tuple(names: Sequence[str]) -> str:
 
 
 def _body(writer: Writer, parameters: Sequence[Value], wanted: Sequence[Value]) -> None:
-    """Write lines, and the return of values of the wanted types."""
+    """Write lines, and a `return` of values that have the wanted types."""
     with _inside(writer, parameters):
         for _ in range(writer.choices.below(_MOST_LINES + 1)):
             writer.step()

@@ -20,7 +20,7 @@ def selu(x: Any, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
 
 
 def selu_numpy(x: Any, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
-    """Compute the same in numpy, in one precision."""
+    """Compute `selu` in numpy."""
     return lmbda * np.where(x > 0, x, alpha * np.exp(x) - alpha)
 
 

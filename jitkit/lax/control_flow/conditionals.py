@@ -387,7 +387,9 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
 
 
 def bind_branches(index: Any, branches: Sequence[Jaxpr], inputs: Sequence[Any], **params: Any) -> list[Any]:
-    """Write the equation, with `params` added. What all branches pass through from the same input bypasses it."""
+    """Write the equation, with `params` added. A result that all branches return unchanged from the same input does not
+    go through it.
+    """
     sources = list(zip(*map(forwarded_inputs, branches), strict=True))
     passed = [places[0] if len(set(places)) == 1 else None for places in sources]
     computed_only = [keep_outputs(branch, tuple(place is None for place in passed)) for branch in branches]

@@ -276,7 +276,9 @@ def run_while(cond: Body, body: Body, init_val: Any) -> Any:
 
 
 def bind_while(cond: Traced, body: Traced, init: Sequence[Any]) -> list[Any]:
-    """Write the equation. What the body passes through and the condition does not read bypasses it."""
+    """Write the equation. A part of the carry that the body returns unchanged, and that the condition does not read,
+    does not go through it.
+    """
     cond_jaxpr, body_jaxpr, constant = without_constant_carry(cond, body)
     carry, moved = partition_list(constant, init)
     body_consts = [*moved, *body.consts]

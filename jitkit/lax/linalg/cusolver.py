@@ -70,7 +70,7 @@ def svd(
         return [values, left, right, failed]
 
     def cut(left: Any, right: Any) -> list[Any]:
-        """V is turned into V^H; and columns beyond those that were asked for are cut off."""
+        """Turn V into V^H, and cut off the columns beyond those that were asked for."""
         return [slice(y, [0] * y.ndim, to.shape) for y, to in ((left, u), (adjoint(right), vt))]
 
     left, right = inline_function(ctx, cut, [left, right], made)
@@ -107,7 +107,9 @@ def eig(ctx: LoweringContext, x: str, w_aval: ShapedArray, wanted: Mapping[str, 
 
 
 def unpacked(w: Any, v: Any) -> Any:
-    """Complex eigenvectors from real columns: those of two conjugate eigenvalues share two columns, real and imaginary part."""
+    """Return complex eigenvectors from real columns: two conjugate eigenvalues share two columns, the real and the
+    imaginary part.
+    """
     if not w.size:
         return complex(v, full_like(v, 0))
     axis = w.ndim - 1
