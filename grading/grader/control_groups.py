@@ -61,7 +61,7 @@ class ControlGroup:
         return 0
 
     def close(self) -> None:
-        """Remove it."""
+        """Remove the group."""
         for folder in self.folders:
             for _ in range(50):
                 try:

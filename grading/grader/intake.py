@@ -94,7 +94,7 @@ class _Submission:
         self.all_labs = labs
 
     def reading(self, digest: str, newest: float) -> Reading:
-        """Return its contents. INVALID if there is nothing to run in any exercise."""
+        """Return the submission as it was read. Its status is INVALID if no exercise has anything to run."""
         items = {lab.number: found for lab in self.labs if (found := self.of_lab(lab))}
         read = reading(GradeStatus.OK, "", digest, newest)
         read["exercises"] = {id: item for of_lab in items.values() for id, item in of_lab.items()}

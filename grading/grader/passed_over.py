@@ -52,7 +52,7 @@ def _is_written(reader: Answers, lab: Lab, target: Target) -> bool:
 
 
 def _in_source(reader: Answers, lab: Lab, target: Target, source: Source) -> str:
-    """Return such a sentence for one source that was read."""
+    """Return a sentence on an answer in one source that was read, but not taken; or nothing."""
     name = target.path[-1]
     if name in source.unread:
         return f"`{target.name}` is in {source.path}, {source.unread[name]}; that was not read."

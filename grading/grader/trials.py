@@ -394,5 +394,5 @@ def _ended(worker: Worker) -> tuple[int | None, bool]:
 
 
 def place_of(line: Any) -> tuple[str, int] | None:
-    """Return file and line, if it names such a place."""
+    """Return the file and the line that a result names, if it names any."""
     return (line[0], line[1]) if is_place(line) and line[1] is not None else None

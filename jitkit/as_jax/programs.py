@@ -104,8 +104,8 @@ def _as_main(file: str | None, spec: Any, loader: Any) -> types.ModuleType:
 
 
 def _run(program: Callable[[], Any]) -> None:
-    """Run it. An exception goes on to the interpreter, which ends the process as usual; its printed traceback begins in
-    the program.
+    """Run the program. An exception goes on to the interpreter, which ends the process as usual; its printed traceback
+    begins in the program.
     """
     try:
         program()

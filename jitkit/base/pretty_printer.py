@@ -88,7 +88,7 @@ class Doc:
         return _paint(lines, annotation_prefix, can_use_color() if use_color is None else use_color)
 
     def lines(self, width: int = 80) -> Iterator[Line]:
-        """Yield the same lines before they are painted."""
+        """Yield the lines of the document, before they are painted."""
         return _layout(self, width)
 
 

@@ -133,7 +133,7 @@ def cut_sentence(count: int, whole: str) -> str:
 
 
 def plain_text(text: str, whole: str) -> str:
-    """Cut a text in the same way, for terminals."""
+    """Cut a long text as `frame` does, for terminals."""
     text = text.rstrip("\n")
     lines = text.split("\n", MAX_LINES)
     if len(lines) <= MAX_LINES:

@@ -142,7 +142,9 @@ def _compile_seconds(lowered: Any) -> float:
 
 
 def _processor_seconds() -> float:
-    """Of this process, and of those that it has waited for. Windows does not count those: there it is the time on the wall."""
+    """Return the processor time of this process, and of those that it has waited for. Windows does not count those:
+    there it is the time by the clock.
+    """
     if sys.platform == "win32":
         return time.perf_counter()
     resource: Any = importlib.import_module("resource")

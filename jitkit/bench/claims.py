@@ -129,7 +129,9 @@ def _affine_jitted(library: Library) -> Action:
 
 
 def useless(jnp: Any) -> Callable[[Any], Any]:
-    """Return a new function that multiplies a thousand times, each time the last product, whose result nobody reads."""
+    """Return a new function that does a thousand multiplications, each of the product before, whose result nobody
+    reads.
+    """
 
     def useless(x: Any) -> Any:
         y = jnp.copy(x)

@@ -177,7 +177,7 @@ def race(jk: Any) -> dict[str, dict[str, float]]:
 
 
 def of_jax() -> dict[str, Any]:
-    """Measure the same of JAX."""
+    """Measure JAX in the same way."""
     jax: Any = importlib.import_module("jax")
     x = jax.numpy.ones(8, np.float32)
     found: dict[str, Any] = {"lower": best(lambda: jax.jit(functools.partial(chain)).lower(x).as_text()) / EQUATIONS}

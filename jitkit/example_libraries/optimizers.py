@@ -134,7 +134,7 @@ def momentum(step_size: Any, mass: Any) -> Any:
 
 @optimizer
 def nesterov(step_size: Any, mass: Any) -> Any:
-    """Return the same with Nesterov's look ahead."""
+    """Return gradient descent with Nesterov's momentum."""
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, velocity: Any) -> tuple[Any, ...]:

@@ -64,7 +64,7 @@ class aval_method:
 
 
 class aval_property:
-    """Marks a function as a property of them."""
+    """Marks a function as a property of tracers of a library's type."""
 
     def __init__(self, fget: Any) -> None:
         self.fget = fget

@@ -321,7 +321,7 @@ def found_if(error: Error, pred: Any, exception: JaxException) -> Error:
 
 
 def update(error: Error, effect: ErrorEffect, pred: Any, code: Any, payload: list[Any]) -> Error:
-    """Return the error with another one of a kind behind it: the one that was there before counts."""
+    """Add an error of one kind. If an error of that kind was found before, that one counts."""
     before = error._pred.get(effect, False)
     pred = before | pred
     code = lax.select(before, error._code.get(effect, _INACTIVE), code)

@@ -87,7 +87,7 @@ class gaussian_kde:
             object.__setattr__(self, name, value)
 
     def tree_flatten(self) -> tuple[Any, None]:
-        """Return its arrays."""
+        """Return the arrays of the estimate as children, without metadata."""
         return (self.neff, self.dataset, self.weights, self.covariance, self.inv_cov), None
 
     @classmethod
