@@ -115,7 +115,7 @@ class Trials:
 
     @functools.cached_property
     def versions(self) -> str:
-        """Of what computes."""
+        """The versions of everything that computes: jitkit, jaxlib, Python."""
         ours = f"jitkit {jitkit.__version__} {self.reference_digest}"
         return f"{ours}, jaxlib {importlib.metadata.version('jaxlib')}, Python {platform.python_version()}"
 

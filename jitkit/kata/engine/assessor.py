@@ -164,7 +164,7 @@ class Assessor:
         )  # fmt: skip
 
     def reference(self, job: Job, forks: Forks | None = None) -> list[Outcome]:
-        """Return the reference's results for a job. RuntimeError if it fails, which is a fault of ours."""
+        """Return the reference's results for a job. Raise RuntimeError if it fails, which is a fault of ours."""
         job = job._replace(files=(), targets={}, hurried=0.0)
         with (
             self.computing if forks is None else contextlib.nullcontext()

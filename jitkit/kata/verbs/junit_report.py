@@ -13,7 +13,7 @@ from ..workspace.judge import Report
 
 
 def write_junit(path: pathlib.Path, reports: Sequence[Report]) -> None:
-    """Write a JUnit report. Problem where it cannot be written."""
+    """Write a JUnit report. Raise Problem where it cannot be written."""
     try:
         path.write_text(junit("jitkit", map(_suite, reports)), encoding="utf-8")
     except OSError as error:
