@@ -87,9 +87,7 @@ def _(
 def _preventing(
     prevent_cse: bool | tuple[bool, ...], before: int = 0, kept: Sequence[bool] | None = None, after: int = 0
 ) -> Any:
-    """Return `prevent_cse` for a jaxpr with other inputs: those of the old ones that are kept, with `before` new ones
-    before them, and `after` new ones behind.
-    """
+    """Return `prevent_cse` for other inputs: the `kept` old ones, with `before` new ones in front and `after` behind."""
     if isinstance(prevent_cse, bool):
         return prevent_cse
     old = prevent_cse if kept is None else tuple(compress(prevent_cse, kept))
