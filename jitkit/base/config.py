@@ -152,8 +152,8 @@ def update(name: str, new_value: Any) -> None:
     """Set an option for every thread that does not override it. Names may carry JAX's prefix:
     `jax_enable_x64`.
 
-    AttributeError for an unknown name, with the known ones; ValueError for a value that the option does not
-    take; RuntimeError for one that comes after it was read.
+    Raise AttributeError for an unknown name, with the known ones; raise ValueError for a value that the option does not
+    take; raise RuntimeError for one that comes after it was read.
     """
     option = OPTIONS[_canonical_name(name)]
     parsed = _parsed(option, new_value)

@@ -96,7 +96,7 @@ def _no_sharding(x: Any, what: str) -> TypeError:
 def in_mesh(given: Any, mesh: Any, what: str, who: str) -> runtime.Sharding:
     """Return the sharding over a mesh that a `PartitionSpec` means, or None, which spreads no axis; a sharding as it is.
 
-    RuntimeError where the mesh has no axes; TypeError for anything else.
+    Raise RuntimeError where the mesh has no axes; raise TypeError for anything else.
     """
     if hasattr(given, "device_set"):
         return given

@@ -39,7 +39,7 @@ def _set(mesh: Any) -> None:
 def set_mesh(mesh: Any) -> _Block:
     """Set this thread's mesh: from now on, or in a block, `with set_mesh(mesh): ...`. None is none.
 
-    ValueError for what is not a mesh, and inside of a traced function.
+    Raise ValueError for what is not a mesh, and inside of a traced function.
     """
     if mesh is not None and not isinstance(mesh, jax().sharding.Mesh):
         raise ValueError(f"Expected mesh of type `jax.sharding.Mesh`. Got {type(mesh)}")
@@ -77,7 +77,7 @@ def mesh_of_context() -> Any:
 
 
 def with_devices(sharding: Sharding) -> Sharding:
-    """Return a sharding over axes without devices as one over the mesh that was set. ValueError if none was."""
+    """Return a sharding over axes without devices as one over the mesh that was set. Raise ValueError if none was."""
     if not hasattr(sharding, "mesh") or isinstance(sharding.mesh, jax().sharding.Mesh):
         return sharding
     if _mesh() is None:
