@@ -223,6 +223,16 @@ def filled_arrays(jk, rng):
 
 @check(
     "04.2",
+    "A literal by itself, or beside a scalar, has a type of its own.",
+    against=["a literal is a number of float32"],
+)
+def types_of_literals(jk, rng):
+    k, n = int(rng.integers(2, 99)), np.int32(rng.integers(99))
+    return lowered(jk, lambda n, h: (n + k, n - 1, k, True, 0.5, h * 0.5, h > 1), n, np.float16(rng.normal()))
+
+
+@check(
+    "04.2",
     "A literal beside an array is written as an array right away.",
     against=["a literal is broadcast like a variable"],
 )

@@ -715,3 +715,13 @@ def emit_reduce_asks_numpy_and_halves(ctx, operands, inits, axes, avals_out, red
     head = f'"stablehlo.reduce"({", ".join([*operands, *inits])}) <{{dimensions = array<i64{where}>}}>'
     signature = f"({types([*arrays, *scalars])}) -> ({types(avals_out)})"
     return ctx.emit_regions(head, [(scalars * 2, region)], signature, len(operands))
+
+
+edit(
+    "04.2",
+    "a literal is a number of float32",
+    "`n + 3` of an int32: which type has the constant 3?",
+    "self.splat(atom.val, atom.aval)",
+    "self.splat(float(atom.val), atom.aval.update(dtype=np.dtype('float32')))",
+    target="LoweringContext.read",
+)

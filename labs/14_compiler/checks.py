@@ -148,11 +148,13 @@ ROW, OTHER = ("i0", "i1"), ("i0", "(3 - i1)")
 @check("14.2", "What this nest does not write is read from memory.", against=["a nest writes all that it reads"])
 def not_written(jk, rng):
     n = int(rng.integers(2, 9))
-    return (
+    found = [
         decide(jk, (n, 4), None, ROW),
         decide(jk, (n,), None, ("i0",), 2),
         decide(jk, (n, 4), None, ROW, 3, base="k1*4"),
-    )
+        decide(jk, (n, 4), (0, ROW, names(rng)[0], False), ROW),  # and one that it writes
+    ]
+    return [found[i] for i in rng.permutation(4)]
 
 
 @check(
@@ -189,18 +191,23 @@ def behind_a_loop(jk, rng):
 def rows(jk, rng):
     name, _ = names(rng)
     asked = (ROW, OTHER, ("i0", "0"), ("(2 - i0)", "i1"), ("i1", "i0"), ("0", "i1"), ("i0",), ("i0", "i1", "0"))
-    return [decide(jk, (3, 4), (0, ROW, name, False), index, inner) for index in asked for inner in (2, 3)]
+    return [
+        decide(jk, (3, 4), (0, ROW, name, False), index, inner)
+        for index in [asked[i] for i in rng.permutation(len(asked))]
+        for inner in (2, 3)
+    ]
 
 
 @check("14.2", "Without outer loops, an earlier loop has written all of it.", against=["every nest has rows"])
 def without_outer_loops(jk, rng):
     name, n = names(rng)[0], int(rng.integers(2, 9))
     flat = module(jk, "loops.nests").FLAT
-    one = [decide(jk, (n,), (0, ("i0",), name, False), index, 2) for index in (("i0",), ("(3 - i0)",), ("0",))]
+    one = [decide(jk, (n,), (0, ("i0",), name, False), index, 2) for index in (("i0",), ("(3 - i0)",), ("0",), ("1",))]
     return (
-        one,
+        [one[i] for i in rng.permutation(4)],
         decide(jk, (n, 3), (0, flat, name, False), flat, 2, flat=True),
         decide(jk, (n,), (1, ("i0",), name, False), ("0",), 2),
+        decide(jk, (n,), (0, ("i0",), name, False), ("i0",)),
     )
 
 
@@ -210,15 +217,17 @@ def without_outer_loops(jk, rng):
 )  # fmt: skip
 def parts(jk, rng):
     name, _ = names(rng)
+    cases = [
+        (0, 1, "k1*4", False),
+        (0, 2, "k1*4", False),
+        (-1, 1, "", False),
+        (-1, 2, "", False),
+        (-1, 2, "", True),
+        (0, 1, "", False),
+    ]
     return [
         decide(jk, (3, 4), (when, ROW, name, after), ROW, inner, base=base)
-        for when, inner, base, after in (
-            (0, 1, "k1*4", False),
-            (0, 2, "k1*4", False),
-            (-1, 1, "", False),
-            (-1, 2, "", False),
-            (-1, 2, "", True),
-        )
+        for when, inner, base, after in [cases[i] for i in rng.permutation(6)]
     ]
 
 
@@ -307,7 +316,12 @@ def not_in_rows(jk, rng):
 )
 def told(jk, rng):
     write, x = module(jk, "loops.source").write, floats(rng, *rng.integers(2, 5, size=2).tolist())
-    text = write("f", jk.make_jaxpr(lambda x: (x.max(1), x.sum(1), (x > 0).any(1)))(x)).text
+    times = int(rng.integers(1, 6))
+
+    def sums(x):
+        return [(x * (i + 2.0)).sum(1) for i in range(times)]
+
+    text = write("f", jk.make_jaxpr(lambda x: (x.max(1), *sums(x), (x > 0).any(1)))(x)).text
     kinds = sorted(re.sub(r"a\d+", "a", found) for found in re.findall(r"reduction\((\S+:\w+)\)", text))
     names = re.findall(r"reduction\(\S+:(\w+)\)", text)
     return kinds, [len(re.findall(rf"\b{name} = ", text)) for name in names], "//" in text
