@@ -460,7 +460,7 @@ class Trial:
         """Return the verdict on an instruction."""
         numbers, cone = tuple(numbers), self.cones.of(at)
         if not self.cones.depends(at):  # a constant: it is there for them, or for others, too
-            is_theirs = cone not in self.without(*numbers).all or self.needs(cone, numbers) or self.reads(at, numbers)
+            is_theirs = cone not in self.without(*numbers).all or self.reads(at, numbers)
             return "right" if is_theirs else "untold"
         if cone in self.without_operands(*numbers).all:
             twins = tuple(n for number in numbers for n in self.alike(number) if n not in numbers)
@@ -500,23 +500,24 @@ class Trial:
         """
         return cone in self.without_operands(other).all and cone not in self.without_operands(*numbers, other).all
 
-    def needs(self, cone, numbers):
-        """Whether a constant is there for some equations, and for others that do the same: either is enough, and without both it goes."""
-        twins = [n for number in numbers for n in self.alike(number) if n not in numbers]
-        return bool(twins) and cone in self.without(*twins).all and cone not in self.without(*numbers, *twins).all
-
     def reads(self, at, numbers):
-        """Whether all that reads a constant is of some equations: it stays without their results, and goes without them."""
+        """Whether all that reads a constant is of some equations: it stays without their results, and goes without them. Where others do
+        the same, either is enough, and it goes without both.
+        """
         readers = {self.cones.of(*reader) for reader in self.cones.readers(at)}
-        kept, gone = self.without_results(*numbers), self.without(*numbers)
-        return bool(readers) and readers <= kept.with_loops and not readers & gone.with_loops
+        twins = [n for number in numbers for n in self.alike(number) if n not in numbers]
+        if not readers or not readers <= self.without_results(*numbers).with_loops:
+            return False
+        if not readers & self.without(*numbers).with_loops:
+            return True
+        alone, gone = self.without(*twins), self.without(*numbers, *twins)
+        return bool(twins) and readers <= alone.with_loops and not readers & gone.with_loops
 
     def ends_a_turn(self, at, numbers):
         """Whether an instruction is the condition of a loop, and so are its equations. A condition returns nothing else, so that their
         results cannot be kept; but no equation reads them, so that it cannot be made of one that does.
         """
-        loops = {self.equations[n].parent for n in numbers if self.equations[n].is_result and not self.readers([n])}
-        is_end = len(loops) == 1 and all(n is not None and self.equations[n].primitive == "while" for n in loops)
+        is_end = all(self.is_condition(n) for n in numbers)
         while is_end and self.cones.at[at].is_root:
             [caller, *_] = [*self.cones.callers.get(at[0], ()), None]
             opcode = caller and self.cones.at[caller].opcode
@@ -525,6 +526,14 @@ class Trial:
                 return opcode == "while" and re.search(condition, self.cones.at[caller].rest) is not None
             at = caller
         return False
+
+    def is_condition(self, number):
+        """Whether an equation is what the condition of a loop returns."""
+        parent = self.equations[number].parent
+        if parent is None or self.equations[parent].primitive != "while" or self.readers([number]):
+            return False
+        returned = self.equations[parent].eqn.params["cond_jaxpr"].outvars
+        return any(var is atom for var in self.equations[number].eqn.outvars for atom in returned)
 
     def behind_which(self, at, numbers):
         """The equations that an instruction's operands are linked to, but for those that it comes after."""

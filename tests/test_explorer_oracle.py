@@ -135,6 +135,32 @@ def test_the_oracle_tells_a_true_clamp_from_a_false_one():
         assert not trial.reason(by_primitive[wrong])
 
 
+def test_the_condition_of_a_loop_is_of_its_equation_and_of_no_other():
+    def f(n, x):
+        return lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 2, c[1] * 3.0), (0, x))[1]
+
+    trial = knockout.Trial(f, (ints(), spec(3)))
+    by_primitive = {each.primitive: number for number, each in enumerate(trial.equations)}
+    [end] = [at for at in trial.links() if trial.cones.at[at].opcode == "compare"]
+    assert trial.link(end) == "right"
+    for other in ("add", "mul"):
+        trial.read.links.exact[end] = [by_primitive[other]]
+        assert trial.link(end) != "right"
+    [product] = [at for at in trial.links() if trial.cones.at[at].opcode == "multiply"]
+    trial.read.links.exact[product] = [by_primitive["lt"]]
+    assert trial.link(product) != "right"
+
+
+def test_a_constant_that_two_equations_need_is_of_the_one_that_reads_it():
+    trial = knockout.Trial(lambda x, y: (jnp.sin(x + 1.0), (y > 1.0) & (y > 1.0)), (spec(3), spec(3)))
+    spread = [at for at in trial.links() if trial.cones.at[at].opcode == "broadcast"]
+    assert {trial.link(at) for at in spread} == {"right"}
+    one, other = (trial.read.links.exact[at] for at in spread)
+    for at, numbers in zip(spread, (other, one), strict=True):
+        trial.read.links.exact[at] = numbers
+        assert trial.link(at) != "right"
+
+
 def ints(*shape):
     return jitkit.ShapeDtypeStruct(shape, "int32")
 
