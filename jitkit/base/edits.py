@@ -191,8 +191,6 @@ NOT_AN_F_STRING = (
     "Python fills it while tracing: write it without the f."
 )
 
-VALUE_LATER = "\nCall it on what the jitted function returns, outside of that function."
-
 NO_OUT = "\nArrays are not written into: use the result. What comes behind `axis` goes by keyword, `keepdims=True`."
 
 VIEW = "\n`x.view(dtype)` reads the same bytes as another dtype. The same elements in another shape are `x.reshape(2, -1)`."

@@ -178,16 +178,16 @@ def batch_convolution(
     if rhs_dim is None:
         assert lhs_dim is not None, "the rule is asked where an operand is a batch"
         lhs = _merge_axis(lhs, lhs_dim, lhs_spec[0], batch_group_count)
-        return _split_axis(convolve(lhs, rhs), out_spec[0], axis.size), out_spec[0]
+        return split_axis(convolve(lhs, rhs), out_spec[0], axis.size), out_spec[0]
     if lhs_dim is not None:
         lhs = _merge_axis(lhs, lhs_dim, lhs_spec[0 if batch_group_count > 1 else 1])
         rhs = _merge_axis(rhs, rhs_dim, rhs_spec[0])
-        return _split_axis(convolve(lhs, rhs, axis.size), out_spec[1], axis.size), out_spec[1]
+        return split_axis(convolve(lhs, rhs, axis.size), out_spec[1], axis.size), out_spec[1]
     groups = max(feature_group_count, batch_group_count)
     out = convolve(lhs, _merge_axis(rhs, rhs_dim, rhs_spec[0], groups))
     if groups == 1:
-        return _split_axis(out, out_spec[1], axis.size), out_spec[1]
-    out = _split_axis(_split_axis(out, out_spec[1], groups), out_spec[1] + 1, axis.size)
+        return split_axis(out, out_spec[1], axis.size), out_spec[1]
+    out = split_axis(split_axis(out, out_spec[1], groups), out_spec[1] + 1, axis.size)
     return _merge_axis(out, out_spec[1], out_spec[1] + 1), out_spec[1]
 
 
@@ -196,7 +196,7 @@ def _merge_axis(x: Any, source: int, destination: int, groups: int = 1) -> Any:
     `destination` is counted without `source`.
     """
     if groups > 1:
-        x = _split_axis(x, destination + (source <= destination), groups)
+        x = split_axis(x, destination + (source <= destination), groups)
         x = _merge_axis(x, source + (destination < source), destination + 1)
         source = destination
     axes = [axis for axis in range(x.ndim) if axis != source]
@@ -206,7 +206,7 @@ def _merge_axis(x: Any, source: int, destination: int, groups: int = 1) -> Any:
     return reshape(x, sizes, axes)
 
 
-def _split_axis(x: Any, axis: int, outer: int) -> Any:
+def split_axis(x: Any, axis: int, outer: int) -> Any:
     """Split an axis of x in two, the first of size `outer`."""
     return reshape(x, (*x.shape[:axis], outer, x.shape[axis] // outer, *x.shape[axis + 1 :]))
 

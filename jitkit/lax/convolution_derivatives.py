@@ -15,7 +15,7 @@ import numpy as np
 
 from ..interpreters.ad_rules import Zero, defbilinear
 from .convert import convert_element_type
-from .convolution import conv_general_dilated, conv_general_dilated_p
+from .convolution import conv_general_dilated, conv_general_dilated_p, split_axis
 from .convolution_shapes import ConvDimensionNumbers
 from .shaping import reshape, rev
 
@@ -30,10 +30,6 @@ def _dilated(shape: Sequence[int], spec: Sequence[int], dilation: Sequence[int])
     """Return the sizes of the spatial axes with holes in between."""
     sizes = [shape[axis] for axis in spec[2:]]
     return [1 + (n - 1) * step if n else 0 for n, step in zip(sizes, dilation, strict=True)]
-
-
-def _split_axis(x: Any, axis: int, groups: int) -> Any:
-    return reshape(x, (*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :]))
 
 
 def _merge_axis(x: Any, source: int, target: int) -> Any:
@@ -69,7 +65,7 @@ def _transpose_lhs(
         before = size - low - 1
         pads.append((before, total + size - 1 - made - before))
     if groups > 1:
-        rhs = _merge_axis(_split_axis(rhs, rhs_spec[0], groups), rhs_spec[0], rhs_spec[1])
+        rhs = _merge_axis(split_axis(rhs, rhs_spec[0], groups), rhs_spec[0], rhs_spec[1])
     kernel = rev(rhs, rhs_spec[2:])
     if ct.dtype != kernel.dtype:
         kernel = convert_element_type(kernel, ct.dtype)
@@ -89,7 +85,7 @@ def _transpose_lhs(
     if out.dtype != lhs.aval.dtype:
         out = convert_element_type(out, lhs.aval.dtype)
     if batch_group_count > 1:
-        out = _merge_axis(_split_axis(out, lhs_spec[1], batch_group_count), lhs_spec[1], lhs_spec[0])
+        out = _merge_axis(split_axis(out, lhs_spec[1], batch_group_count), lhs_spec[1], lhs_spec[0])
     return out
 
 

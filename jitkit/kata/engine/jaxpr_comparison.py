@@ -274,9 +274,9 @@ class _Comparison:
 # --- text -------------------------------------------------------------------------------------------------------
 
 
-def program_text(jaxpr: Plain, names: dict[int, str] | None = None) -> str:
+def program_text(jaxpr: Plain) -> str:
     """Return a jaxpr as text, one equation a line, as jitkit prints it: the full dump."""
-    names = names if names is not None else _fresh_names(jaxpr)
+    names = _fresh_names(jaxpr)
     constants, inputs = _binders(jaxpr["constants"], names), _binders(jaxpr["inputs"], names)
     lines = [f"{{ lambda {constants}{' ' * bool(constants)}; {inputs}. let"]
     lines += [f"    {_equation(eqn, names)}" for eqn in jaxpr["equations"]]

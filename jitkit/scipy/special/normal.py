@@ -23,13 +23,13 @@ def ndtr(x: Any) -> Any:
     float32 and float64.
     """
     x = asarray(x)
-    _check_float("x", x.dtype)
+    _check_float(x.dtype)
     return _ndtr(x)
 
 
-def _check_float(name: str, dtype: Any) -> None:
+def _check_float(dtype: Any) -> None:
     if dtype not in (np.float32, np.float64):
-        raise TypeError(f"{name}.dtype={dtype} is not supported, see docstring for supported types.")
+        raise TypeError(f"x.dtype={dtype} is not supported, see docstring for supported types.")
 
 
 def _ndtr(x: Any) -> Any:
@@ -46,7 +46,7 @@ def _ndtr(x: Any) -> Any:
 def ndtri(p: Any) -> Any:
     """Return the inverse of `ndtr`. Raise TypeError for other types than float32 and float64."""
     dtype = dtypes.dtype(p)
-    _check_float("x", dtype)
+    _check_float(dtype)
     return quantile(p, dtype.type)
 
 
