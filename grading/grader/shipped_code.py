@@ -161,8 +161,8 @@ class CheckFile(NamedTuple):
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def request(self, check: Check, seed: int, strip: bool = True) -> bytes:
-        """Return what a worker receives for one check, marshalled; with the words of messages unless they are to be
-        stripped.
+        """Return what a worker receives for one check, marshalled. `strip` leaves out the words that error messages
+        must have.
         """
         return _request(self.source, check.name.removeprefix(self.prefix), strip, seed, check.name)
 

@@ -47,9 +47,7 @@ def needed(published: float) -> float:
 
 
 def verdict(published: float | None, measured: float) -> str:
-    """Return the verdict on a claim: `holds`, `holds, but less so`, `no longer holds`; or that it has no number that
-    could hold.
-    """
+    """Return the verdict on a claim: `holds`, `holds, but less so`, `no longer holds`; or that no number was published."""
     if published is None:
         return UNPUBLISHED
     if measured < 1.1:

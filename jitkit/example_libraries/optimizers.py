@@ -172,7 +172,7 @@ def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
 
 @optimizer
 def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum: Any = 0.9) -> Any:
-    """Return RMSProp with a velocity."""
+    """Return RMSProp with momentum."""
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, squares: Any, velocity: Any) -> tuple[Any, ...]:

@@ -169,7 +169,9 @@ def _between(
     ends: tuple[Any, Any, Any, Any],
     nans: bool = True,
 ) -> Any:
-    """Return what the method makes of two neighbours and how near they are."""
+    """Return the quantile by `method`, from the two sorted elements around its position, and from the distances to
+    them.
+    """
     low_value, low_weight, high_value, high_weight = ends
     if method == "linear":
         return lax.add(lax.mul(low_value.astype(q.dtype), low_weight), lax.mul(high_value.astype(q.dtype), high_weight))

@@ -117,7 +117,9 @@ def _(
     cond_nconsts: int,
     body_nconsts: int,
 ) -> tuple[Error, list[Any]]:
-    """Rule of loops: the condition is checked once before, and then in each step, at its end, for the next."""
+    """Rule of loops: evaluate the condition, with its checks, once before the loop, and at the end of each step for the
+    next one.
+    """
     if cond_jaxpr.out_avals[0].shape:
         raise ValueError(
             "Checkify does not support batched while-loops (checkify-of-vmap-of-while). \nHint: if possible, move the vmap to "

@@ -200,7 +200,7 @@ class _JaxprWriter:
 
 
 def _written_out(eqn: Any) -> dict[str, Any]:
-    """Return the parameters of an equation, with None replaced where it means one certain value."""
+    """Return the parameters of an equation. Where None is short for a value, that value replaces it."""
     params = dict(eqn.params)
     if eqn.primitive.name == "slice" and params.get("strides") is None:
         params["strides"] = (1,) * len(params["start_indices"])

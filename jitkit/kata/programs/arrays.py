@@ -82,7 +82,7 @@ class Writer:
             unary(self)
 
     def steps(self, most: int) -> None:
-        """Write as many steps as are drawn."""
+        """Draw a number, and write as many steps."""
         for _ in range(self.choices.below(most + 1)):
             self.step()
 

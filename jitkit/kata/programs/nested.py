@@ -173,7 +173,7 @@ def repeated(writer: Writer) -> bool:
 
 
 def unrolled(writer: Writer) -> bool:
-    """Write an unrolled scan: several steps, or all, are one trip."""
+    """Write an unrolled scan: each trip makes several steps, or all of them."""
     if not scan(writer):
         return False
     writer.lines[-1] = f"{writer.lines[-1][:-1]}, unroll={writer.choices.of((2, 3, True, 4))})"

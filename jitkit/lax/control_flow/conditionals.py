@@ -123,7 +123,7 @@ def region_of(
 
 @register_batcher(cond_p, even_unmapped=True)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...], branches_platforms: Any = None) -> Any:
-    """Batching rule: of branches for platforms, one runs for all elements, whatever is a batch."""
+    """Batching rule. With branches for platforms there is nothing to select: one branch runs for all elements."""
     if branches_platforms is None:
         return batch_cond(axis, vals, dims, branches=branches)
     index, *operands = (x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True))
