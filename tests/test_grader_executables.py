@@ -15,6 +15,7 @@ import pytest
 
 from grading.grader.bubblewrap import JailError
 from grading.grader.grade import Grader
+from grading.grader.inside import warmth
 from grading.grader.inside.executables import Executables, seal
 from grading.grader.inside.zygote import seconds_of_processor
 from grading.grader.jail import Limits
@@ -22,6 +23,7 @@ from grading.grader.selftest import self_test
 from grading.grader.shipped_code import generator_state
 from grading.grader.stablehlo import Programs
 from grading.grader.trials import How, Settings
+from grading.shared import ROOT
 from jitkit.kata.engine.manifest import all_labs
 
 TEXT = """module @jit_f {
@@ -229,3 +231,32 @@ def test_a_machine_that_cannot_run_programs_is_no_fault_of_the_students(programs
     with pytest.raises(JailError, match="OSError: no"):
         programs.known_or_run(workers, TEXT, [], float("inf"))
     assert programs.known_or_run(workers, TEXT, [], float("inf")) == {"results": [1]}
+
+
+_WARM = """
+import os, sys
+import numpy, jaxlib._jax, jaxlib.xla_client
+from grading.grader.inside.warmth import warm_up
+warm_up()
+pid = os.fork()
+if pid == 0:
+    client = jaxlib.xla_client.make_cpu_client()
+    os._exit(len(client.local_devices()))
+print(len(os.listdir("/proc/self/task")), "jax" in sys.modules, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
+def test_a_process_that_has_used_xla_before_it_forks_has_no_thread_left_and_no_jax():
+    alone = {"OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-c", _WARM], env=os.environ | alone, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["1", "False", "1"]
+
+
+def test_where_a_thread_is_left_the_process_that_forks_does_not_use_xla(monkeypatch):
+    tried = []
+    monkeypatch.setattr(warmth, "_compiled_in_a_fork", lambda: b"")
+    monkeypatch.setattr(warmth, "_leaves_no_thread", lambda program: tried.append(program) or False)
+    warmth.warm_up()
+    assert tried == [], "a fork has tried it, and this process has not"

@@ -48,7 +48,7 @@ _LOOK = 0.25  # seconds by the clock: what is not done until then is looked at
 _LONGEST = 20.0  # times the seconds that something may take: so long by the clock, however busy the machine is
 _ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "HOME": "/tmp", "LANG": "C.UTF-8",
-    "XLA_FLAGS": CHEAP_COMPILES,
+    "XLA_FLAGS": CHEAP_COMPILES, "NPROC": "2",
 }  # fmt: skip
 
 # The parts of what a worker is sent: for code that is run in it see `inside.worker`.

@@ -42,6 +42,7 @@ _COLLECT_AFTER = 10_000  # objects: a worker is soon over, and looks for garbage
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1",
     "TF_CPP_MIN_LOG_LEVEL": "3",
+    "NPROC": "2",  # XLA's threads in each of its pools, however many processors there are
 }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from .imports import Holes, ImageFinder
 from .large_pages import in_large_pages
 from .libraries import load_libraries
 from .walls import NEW_PID, call, close_system, prepare
+from .warmth import warm_up
 from .worker import work
 
 
@@ -45,6 +46,10 @@ def main(arguments: Sequence[str]) -> int:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     sysconfig.get_paths()  # what jitkit asks for at the first line of Python that it looks up
+    if "jaxlib.xla_client" in sys.modules and jailed:
+        warm_up()
+        if "jitkit.runtime" in sys.modules:
+            sys.modules["jitkit.runtime"].__dict__["gate"]()
     sys.modules.pop(holes.__name__, None)
     sys.dont_write_bytecode = True
     own = os.open("/proc/self/ns/pid", os.O_RDONLY) if jailed else -1
