@@ -121,6 +121,7 @@ _WAYS: dict[str, Callable[[], object]] = {
     "what it is told of files": _of_libc("inotify_init1", 0),
     "the load of the machine": os.getloadavg,
     "the processors that it may have": lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)),
+    "waiting longer for a processor": lambda: os.setpriority(os.PRIO_PROCESS, 0, 19),
     "numbers of pipes": os.pipe,
     "times of devices": lambda: os.utime("/dev/null"),
     "room on file systems": lambda: os.statvfs("/"),

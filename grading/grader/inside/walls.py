@@ -33,12 +33,14 @@ _NO_NEW_PRIVS, _CAPBSET_DROP, _SET_SECCOMP, SET_PDEATHSIG = 38, 24, 22, 1
 # second is what workers could talk to each other by, or would see others by: socket, socketpair, semget, mq_open, flock, sysinfo,
 # sched_setaffinity, syslog; pipe and pipe2, whose inodes are numbered for the whole machine. The third, what is seen of files and file
 # systems that others use, too: mincore, preadv2, fadvise64, readahead, inotify_init, inotify_init1, fanotify_init, statfs, fstatfs, ustat,
-# which knows every file system of the machine by its number. Locks by fcntl are refused below.
+# which knows every file system of the machine by its number. The fourth, what has a process wait longer for a processor, which its limits
+# of time do not count: setpriority, sched_setparam, sched_setscheduler, ioprio_set, sched_setattr. Locks by fcntl are refused below.
 _FORBIDDEN = {
     "x86_64": (0xC000003E, 56, 72, 202, 9, (
         29, 68, 319,
         41, 53, 64, 240, 73, 99, 203, 103, 22, 293,
         27, 327, 221, 187, 253, 294, 300, 137, 138, 136,
+        141, 142, 144, 251, 314,
         101, 135, 139, 155, 161, 163, 165, 166, 167, 169, 175, 179, 246, 248, 249, 250, 272, 298, 303, 304, 308, 310, 311, 312, 313, 321,
         323, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 442,
     )),
@@ -46,6 +48,7 @@ _FORBIDDEN = {
         194, 186, 279,
         198, 199, 190, 180, 32, 179, 122, 116, 59, 59,
         232, 286, 223, 213, 26, 26, 262, 43, 44, 44,
+        140, 118, 119, 30, 274,
         117, 92, 41, 51, 89, 40, 39, 224, 142, 60, 105, 104, 217, 218, 219, 97, 241, 264, 265, 268, 270, 271, 272, 273, 280, 282,
         425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 442,
     )),
