@@ -27,7 +27,7 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
 
 
 def sync_global_devices(name: str) -> None:
-    """Wait for the other processes, of which there are none."""
+    """Return at once: there are no other processes to wait for."""
 
 
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:

@@ -136,8 +136,8 @@ class DualTrace(Trace):
     def differentiate(
         self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
     ) -> tuple[Any, Any]:
-        """Return the results of a primitive and their tangents, of which at least one operand's is not Zero: by the JVP
-        rule.
+        """Return the results of a primitive and their tangents by its JVP rule. At least one operand's tangent is not
+        Zero.
         """
         return self.by_rule(jvp_rule(primitive), primitive.multiple_results, primals, tangents, params)
 

@@ -38,8 +38,8 @@ from .ad import DualTrace
 from .ad_rules import JvpRule, Zero, instantiate_zeros, tangent_aval, zero_tangent
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack
 
-# The linearisation of one operation: its results, and a function from the tangents of its operands, of which some may
-# be Zero, to those of its results. That function is called under the trace that records tangents.
+# The linearisation of one operation: its results, and a function from the tangents of its operands (some may be
+# Zero) to those of its results. That function is called under the trace that records tangents.
 Linearized = tuple[Any, Callable[..., Any]]
 LinearizeRule = Callable[..., Linearized]
 # rule(nonzero, *primals, **params), for primitives that are not linearised through their JVP rule.

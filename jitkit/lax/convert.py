@@ -245,7 +245,7 @@ def _(ctx: LoweringContext, x: str, *, exponent_bits: int, mantissa_bits: int) -
 
 
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
-    """Round floats as if they were stored in a type with so many exponent and mantissa bits.
+    """Round floats to the values of a type with this number of exponent bits and of mantissa bits.
 
     Raises:
       TypeError: for dtypes other than floats.

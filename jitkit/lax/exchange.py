@@ -66,7 +66,7 @@ def _(
 def _along_several(
     x: Any, dim: int, axis: AxisData, names: Axes, split_axis: int, concat_axis: int, params: dict[str, Any]
 ) -> Any:
-    """Exchange along several named axes, of which the last counts fastest. Names before and after this axis are left to
+    """Exchange along several named axes; the last one counts fastest. Names before and after this axis are left to
     their own traces; their chunks are collected in three axes in front.
     """
     place = names.index(axis.name)

@@ -123,7 +123,7 @@ def compress(
       size: how many slices there will be: those chosen first, then some of `fill_value`.
 
     Raises:
-      ValueError: if the condition has not one axis, or holds where there is no slice, or the size is greater than the axis.
+      ValueError: if the condition does not have one axis, or is true where there is no slice, or the size is greater than the axis.
     """
     condition, a, fill_value = ensure_arraylikes("compress", condition, a, fill_value)
     condition = condition.astype(bool)

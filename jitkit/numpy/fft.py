@@ -163,7 +163,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Return `fft` of numbers with Hermitian symmetry, of which `a` has one half: n real ones."""
+    """Return `fft` of n numbers with Hermitian symmetry; `a` holds one half of them. The result is real."""
     mirrored = conj(a)
     _check_axis("hfft", axis)
     length = (mirrored.shape[axis] - 1) * 2 if n is None else n

@@ -21,7 +21,7 @@ from .. import numpy as jnp
 from .prng import PRNGImpl
 from .threefry2x32 import UINT_DTYPES, threefry_fold_in, threefry_seed, threefry_split
 
-_HASHES = 10  # rows of bits for each key of `unsafe_rbg`, of which one is the key
+_HASHES = 10  # rows of bits for each key of `unsafe_rbg`; one of them is the key
 
 
 def _stream(keys: Any, shape: tuple[int, ...], dtype: Any) -> Any:

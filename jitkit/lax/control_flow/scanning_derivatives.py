@@ -4,8 +4,8 @@ transposed to a scan backwards.
 Linearised, the first loop computes the results and stacks its residuals, one row per step. What is the same in each
 step is hoisted out of it, and unchanged inputs of the loop are not stacked again.
 
-Transposed, the linear loop runs from its last step to its first. It carries the cotangents of the carry, and the sums
-of the cotangents of what all steps share.
+Transposed, the linear loop runs from its last step to its first. It carries the cotangents of the carry, and adds
+up the cotangents of the operands that all steps share.
 
 JAX: jax/_src/lax/control_flow/loops.py:_scan_linearize
 """
