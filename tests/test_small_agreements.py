@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 import pytest
-from twin import raised, same_as_jax, warned
+from twin import JAX_VERSION, raised, same_as_jax, warned
 
 import jitkit as jk
 import jitkit.numpy as jnp
@@ -168,3 +168,17 @@ def test_a_checkpoint_whose_effects_cannot_be_recomputed_has_no_reverse_pass(jax
     return [(name, "not supported in" in text) for name, text in refused], str(
         jax.make_jaxpr(jax.checkpoint(sinks))(1.0)
     )
+
+
+@same_as_jax
+def test_a_search_for_several_values_is_the_search_for_one_mapped_over_each_axis(jax, jnp):
+    def shown(f, x):
+        return str(jax.make_jaxpr(f)(x)) if JAX_VERSION < (0, 12) else f(x)  # there, searching is an operation
+
+    edges = jnp.arange(5.0)
+    return [
+        shown(lambda v, side=side, method=method: jnp.searchsorted(edges, v, side, method=method), v)
+        for side in ("left", "right")
+        for method in ("scan", "scan_unrolled", "compare_all")
+        for v in (1.5, jnp.ones(2), jnp.ones((2, 3)), jnp.ones((0, 2)), jnp.ones((1, 2, 2)))
+    ] + [shown(lambda x: jnp.digitize(x, edges), jnp.ones((3, 4)))]

@@ -8,6 +8,7 @@ JAX: jax/_src/numpy/hijax.py:_searchsorted_impl
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 
 from .. import core, lax
 from ..core import dtypes
+from ..interpreters.vmap import vmap
 from ..pjit.jit import jit
 from .creation import zeros_like
 from .index_parts import index_dtype
@@ -60,40 +62,27 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
     return _searchsorted_scan_impl(a, v, side, dtype, method == "scan_unrolled")
 
 
-@jit(static_argnames=("side", "dtype", "unrolled", "mapped"))
-def _searchsorted_scan_impl(a: Any, v: Any, side: str, dtype: Any, unrolled: bool, mapped: int = 0) -> Any:
-    """Search for each query by bisection, all queries at once. JAX searches for one query and calls `vmap` for each
-    axis of `v`, which shows as nested calls in the jaxpr. So this calls itself once for each axis; `mapped` counts the
-    calls so far.
-    """
+@jit(static_argnames=("side", "dtype", "unrolled"))
+def _searchsorted_scan_impl(a: Any, v: Any, side: str, dtype: Any, unrolled: bool) -> Any:
+    """Search for one query by bisection; for several by `vmap`, over one axis of `v` after the other."""
     (n,) = a.shape
     if n == 0:
         return lax.full(v.shape, 0, dtype)
-    if mapped < v.ndim:
-        return _searchsorted_scan_impl(a, v, side, dtype, unrolled, mapped + 1)
+    if v.ndim:
+        return vmap(functools.partial(_searchsorted_scan_impl, a, side=side, dtype=dtype, unrolled=unrolled))(v)
     goes_left = _comes_before_or_is if side == "left" else _comes_before
 
     def halve(bounds: Any, _: None) -> Any:
         low, high = bounds
         middle = low + (high - low) // 2  # low + high might overflow
-        left = goes_left(v, _elements(a, middle))
+        left = goes_left(v, lax.squeeze(lax.dynamic_slice(a, (middle,), (1,)), (0,)))
         return (lax.select(left, low, middle), lax.select(left, middle, high)), None
 
     unsigned = np.dtype("uint64" if dtypes.iinfo(dtype).bits == 64 else "uint32")
-    start = tuple(lax.full(v.shape, bound, unsigned) if v.ndim else unsigned.type(bound) for bound in (0, n))
+    start = tuple(unsigned.type(bound) for bound in (0, n))
     steps = math.ceil(math.log2(n + 1))
     (_, high), _ = lax.scan(halve, start, None, length=steps, unroll=steps if unrolled else 1)
     return lax.convert_element_type(high, dtype)
-
-
-def _elements(a: Any, positions: Any) -> Any:
-    """Return a[positions], for positions within bounds."""
-    rank = positions.ndim
-    if not rank:
-        return lax.squeeze(lax.dynamic_slice(a, (positions,), (1,)), (0,))
-    numbers = lax.GatherDimensionNumbers((rank,), (), (0,))
-    indices = lax.broadcast_in_dim(positions, (*positions.shape, 1), range(rank))
-    return lax.squeeze(lax.gather(a, indices, numbers, (1,), mode="clip"), (rank,))
 
 
 @jit(static_argnames=("side", "dtype"))
@@ -116,41 +105,30 @@ def _ranks(x: Any) -> Any:
 def _searchsorted_compare_all_impl(a: Any, v: Any, side: str, dtype: Any) -> Any:
     """Count the elements before each query."""
     comes_first = _comes_before if side == "left" else _comes_before_or_is
-    return comes_first(a, v, outer=True).sum(axis=0, dtype=dtype)
+    return vmap(comes_first, in_axes=(0, None))(a, v).sum(axis=0, dtype=dtype)
 
 
 # --- the order that sorting has --------------------------------------------------------------------------------------
 
 
-def _comes_before(x: Any, y: Any, outer: bool = False) -> Any:
-    """Return x < y, where nan is greater than everything, and all zeros are equal. With `outer`, each x against all y."""
-    return _compare(lax.lt_to_p.bind, x, y, outer)
+def _comes_before(x: Any, y: Any) -> Any:
+    """Return x < y, where nan is greater than everything, and all zeros are equal."""
+    return _compare(lax.lt_to_p.bind, x, y)
 
 
-def _comes_before_or_is(x: Any, y: Any, outer: bool = False) -> Any:
+def _comes_before_or_is(x: Any, y: Any) -> Any:
     """Return the same, or whether both are equal."""
-    return _compare(lax.le_to_p.bind, x, y, outer)
+    return _compare(lax.le_to_p.bind, x, y)
 
 
-def _compare(compare: Callable[[Any, Any], Any], x: Any, y: Any, outer: bool) -> Any:
+def _compare(compare: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     """Compare complex numbers by their real parts, then by their imaginary parts."""
     pairs = list(zip(_sort_keys(x), _sort_keys(y), strict=True))
-    if outer:
-        pairs = [_spread(x, y) for x, y in pairs]
     *first, (x, y) = pairs
     result = compare(x, y)
     for x, y in first:
         result = lax.bitwise_or(lax.lt_to_p.bind(x, y), lax.bitwise_and(lax.eq_to_p.bind(x, y), result))
     return result
-
-
-def _spread(x: Any, y: Any) -> tuple[Any, Any]:
-    """Reshape one-dimensional x along a new axis in front of those of y."""
-    shape = (*x.shape, *y.shape)
-    if y.ndim:
-        y = lax.broadcast_in_dim(y, (1, *y.shape), range(1, len(shape)))
-        x = lax.broadcast_in_dim(x, (*x.shape, *[1] * (len(shape) - 1)), (0,))
-    return x, y
 
 
 def _sort_keys(x: Any) -> list[Any]:
