@@ -1053,8 +1053,8 @@ cond_p = define("cond", run_cond, lambda index, *avals, branches: branches[0].ou
 
 # === 13 Repeat ========================================================================================================
 # The number of turns of a loop may depend on data. Its body is one program for all turns, so the carry, which goes
-# from turn to turn, has one type. A number that comes in weak and goes out strong is made strong beforehand: the type
-# of a carry is a fixed point.
+# from turn to turn, has one type. A number that comes in weak and goes out strong is made strong beforehand; then
+# each part has to come out as it went in.
 
 
 def split_list(xs, *sizes):
@@ -1070,16 +1070,16 @@ def run_while(*args, num_consts, cond_jaxpr, body_jaxpr):
     return carry
 
 
-def trace_body(name, f, init, row_avals, rows_tree):
+def trace_body(name, f, init, row_avals, rows_tree, again=True):
     """Trace a loop's body, `carry, y = f(carry, row)`: its program, the TreeDef of its result, and the first
     carry."""
     carry, tree = flatten_values(init)
     jaxpr, out_tree = trace_tree(f, TreeDef(tuple, None, (tree, rows_tree)), [*[x.aval for x in carry], *row_avals])
     outs, returned = jaxpr.out_avals[: len(carry)], out_tree.children[:1]
-    # If a weak number comes out with another type, let it go in with that type, and trace again, until none changes.
+    # If a weak number comes out with another type, let it go in with that type, and trace again: once, as in JAX.
     strong = [convert(x, a.dtype, a.weak_type) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]
-    if returned == (tree,) and any(x is not y for x, y in zip(carry, strong, strict=True)):
-        return trace_body(name, f, unflatten(tree, strong), row_avals, rows_tree)
+    if again and returned == (tree,) and any(x is not y for x, y in zip(carry, strong, strict=True)):
+        return trace_body(name, f, unflatten(tree, strong), row_avals, rows_tree, again=False)
     must_agree(f"{name} carry input and carry output", [x.aval for x in carry], outs, (tree,), returned)
     return jaxpr, out_tree, carry
 
@@ -1273,7 +1273,7 @@ by_partials(P.add, lambda x, y, out, t: t, lambda x, y, out, t: t)
 by_partials(P.sub, lambda x, y, out, t: t, lambda x, y, out, t: -t)
 by_partials(P.mul, lambda x, y, out, t: t * y, lambda x, y, out, t: x * t)
 by_partials(P.div, lambda x, y, out, t: t / y, lambda x, y, out, t: -t * (out / y))
-by_partials(P.pow, lambda x, y, out, t: t * (y * x ** where(y == 0, 1, y - 1)),
+by_partials(P.pow, lambda x, y, out, t: t * (y * x ** (y - 1)),
             lambda x, y, out, t: t * (out * numpy.log(where(x == 0, 1, x))))
 by_partials(P.max, share, lambda x, y, out, t: share(y, x, out, t))
 by_partials(P.min, share, lambda x, y, out, t: share(y, x, out, t))

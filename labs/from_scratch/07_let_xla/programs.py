@@ -37,12 +37,11 @@ def scalars(jk, rng):
     return f(float(rng.uniform()), int(rng.integers(9)), True)
 
 
-@program("07", "A closed-over array has its value.")
+@program("07", "A closed-over array has its value, and arguments have theirs.", against=["constants come last"])
 def closure(jk, rng):
-    c, x = floats(rng, 3), floats(rng, 3)
-    f = jk.jit(lambda x: x * jk.numpy.asarray(c))
-    first = f(x)
-    return first
+    c, d, x, y = (floats(rng, 3) for _ in range(4))
+    f = jk.jit(lambda x, y: (x - jk.numpy.asarray(c)) * y - jk.numpy.asarray(d))
+    return f(x, y)
 
 
 @program(

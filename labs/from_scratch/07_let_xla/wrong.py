@@ -32,3 +32,9 @@ edit(
     "    return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))",
     "    return list(map(Array, map(np.asarray, jaxpr.executable([x.data for x in args])), jaxpr.out_avals))",
 )
+edit(
+    "constants come last",
+    "A program is called with what it closed over, and then with its arguments. In which order does it take them?",
+    "variables + jaxpr.invars",
+    "jaxpr.invars + variables",
+)

@@ -92,15 +92,16 @@ def functions(jk, rng):
     return f(jk.numpy.sin, x), f(jk.numpy.exp, x)
 
 
-@program("09", "Negative numbers count from the end.")
+@program("09", "Negative numbers count from the end.", against=["a negative number counts from the front"])
 def negative(jk, rng):
     traces = []
 
-    def f(x, n):
-        traces.append(n)
-        return x * float(n)
+    def f(x, y, n, m):
+        traces.append((n, m))
+        return x * float(n) - y * float(m)
 
-    return {"result": jk.jit(f, static_argnums=-1)(floats(rng, 2), 3), "traces": traces}
+    x, y = floats(rng, 2), floats(rng, 2)
+    return {"result": jk.jit(f, static_argnums=(-1, -2))(x, y, 3, 5), "traces": traces}
 
 
 class Level:

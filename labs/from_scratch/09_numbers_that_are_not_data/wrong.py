@@ -51,3 +51,9 @@ edit(
     "ByHash = type('ByHash', (Static,), {'__hash__': lambda x: hash(x.value), '__eq__': lambda x, y: hash(x) == hash(y)})\n"
     "containers[Static] = (lambda x: ((), (type(x.value), ByHash(x.value))), lambda data, children: data[1].value)\n",
 )
+edit(
+    "a negative number counts from the front",
+    "`static_argnums=-1` of f(x, y, n, m): which parameter is that?",
+    "[self.parameters[n] for n in numbers]",
+    "[self.parameters[abs(n) % len(self.parameters)] for n in numbers]",
+)

@@ -72,12 +72,26 @@ def wrong_product(jk, rng):
     return raised(jk.make_jaxpr(jk.numpy.matmul), floats(rng, 2, 3), floats(rng, 2, 3))
 
 
-@program("10", "Reshape, with -1 for what is left over; a wrong size is a TypeError.", against=["-1 is one"])
+@program(
+    "10",
+    "Reshape, with -1 for what is left over; a wrong size is a TypeError.",
+    against=["-1 is one", "-1 is the last"],
+)
 def reshaped(jk, rng):
     r = jk.numpy.reshape
     x = floats(rng, 2, 6)
     return both(
-        jk, lambda x: [r(x, (3, 4)), r(x, (4, -1)), r(x, -1), x.reshape(12), x.reshape(1, 12)], jk.numpy.asarray(x)
+        jk,
+        lambda x: [
+            r(x, (3, 4)),
+            r(x, (4, -1)),
+            r(x, (-1, 3)),
+            r(x, (2, -1, 3)),
+            r(x, -1),
+            x.reshape(12),
+            x.reshape(1, 12),
+        ],
+        jk.numpy.asarray(x),
     ), raised(r, x, (5, 5))
 
 
@@ -90,13 +104,19 @@ def transposed(jk, rng):
 @program(
     "10",
     "`where` takes the second operand where the first is true; it broadcasts and promotes.",
-    against=["`where` takes the first operand when the condition is false"],
+    against=["`where` takes the first operand when the condition is false", "a predicate belongs to the first axis"],
 )
 def chosen(jk, rng):
     w = jk.numpy.where
     return both(
         jk,
-        lambda x, y: [w(x > 0, x, y), w(x > 0, x, 0.0), w(x > y, 1, 2), w(x[0] > 0, x, -x)],
+        lambda x, y: [
+            w(x > 0, x, y),
+            w(x > 0, x, 0.0),
+            w(x > y, 1, 2),
+            w(x[0] > 0, x, -x),
+            w(x > 0, y * x[:, None], 0.0),
+        ],
         *map(jk.numpy.asarray, (floats(rng, 4), floats(rng, 4))),
     )
 
@@ -143,7 +163,7 @@ def layer(jk, rng):
 @program(
     "10",
     "Each reduction of each dtype, over each axis, several, none, kept or not; of empty axes and of one row.",
-    against=["every reduction begins with zero"],
+    against=["every reduction begins with zero", "a maximum of truth values begins with True"],
 )
 def every_reduction(jk, rng):
     jnp = jk.numpy
@@ -157,6 +177,7 @@ def every_reduction(jk, rng):
         "at once": {name: [shapes(f), kinds(f, x, n, empty)] for name, f in every.items()},
         "compiled": compiled(x, n, empty),
         "truth values": [jnp.sum(x > -2.0), jnp.mean(x > -2.0), jnp.sum(x > -2.0, axis=0)],
+        "the greatest truth value": jk.jit(lambda x: [jnp.max(x > 0), jnp.max(x > -2.0, axis=0)])(x),
         "nothing": [jnp.sum(empty), jnp.sum(empty, axis=0), jnp.sum(empty > 0)],
     }
 

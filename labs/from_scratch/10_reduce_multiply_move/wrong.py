@@ -57,3 +57,21 @@ edit(
     "matmul=matmul, dot=dot)",
     "matmul=matmul, dot=matmul)",
 )
+edit(
+    "-1 is the last",
+    "`reshape(x, (-1, 3))` of 12 numbers: how many rows?",
+    "    shape = [x.size // max(-math.prod(shape), 1) if n == -1 else n for n in shape]\n",
+    "    if shape and shape[-1] == -1:\n        shape[-1] = x.size // max(math.prod(shape[:-1]), 1)\n",
+)
+edit(
+    "a predicate belongs to the first axis",
+    "The predicate has 4 elements, and what is chosen from is 4 by 4. Along which axis do they decide?",
+    "    which, yes, no = [broadcast_to(x, shape) for x in (which, yes, no)]\n",
+    "    which = reshape(which, which.shape + (1,) * (len(shape) - which.ndim))\n    which, yes, no = [broadcast_to(x, shape) for x in (which, yes, no)]\n",
+)
+edit(
+    "a maximum of truth values begins with True",
+    "The maximum of False and False: with which value do you begin?",
+    "else False if dtype == BOOL",
+    "else True if dtype == BOOL",
+)

@@ -115,6 +115,15 @@ def strong(jk, rng):
     return raised(loop, np.int32(0)), loop(0), loop(np.float32(0)), raised(jk.jit(loop), np.int32(0)), jk.jit(loop)(0)
 
 
+@program("13", "Weak numbers are made strong once: a part that would have to be after the second trace is a TypeError.",
+         against=["weak numbers are made strong until none changes"])  # fmt: skip
+def once(jk, rng):
+    x = floats(rng)
+    chain = lambda x: jk.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] + c[2], c[2] + x), (0, 0, 0))
+    pair = lambda x: jk.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] + x, c[2] + x), (0, 0, 0))
+    return raised(chain, x), raised(jk.jit(chain), x), pair(x), jk.jit(pair)(x)
+
+
 @program("13", "A carry whose parts change places, of half floats, of truth values, and an empty one.")
 def rotated(jk, rng):
     h, b = floats(rng, 2).astype(np.float16), True

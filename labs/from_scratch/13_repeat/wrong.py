@@ -32,3 +32,9 @@ edit(
     '    must_agree("cond_fun output',
     '    0 and must_agree("cond_fun output',
 )
+edit(
+    "weak numbers are made strong until none changes",
+    "After the second trace another part comes out with another type. JAX does not trace a third time. What does it do?",
+    "rows_tree, again=False)",
+    "rows_tree)",
+)

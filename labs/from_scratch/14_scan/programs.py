@@ -129,17 +129,22 @@ def written(jk, rng):
 @program(
     "14",
     "`fori_loop` counts from its lower to its upper bound, whether Python or the program knows them.",
-    against=["fori_loop counts from one", "a loop with a traced bound counts from zero"],
+    against=["fori_loop counts from one", "a loop with a traced bound counts from zero", "the index is a strong int32"],
 )
 def counts(jk, rng):
     x = floats(rng, 2)
     f = lambda a, b, x: jk.lax.fori_loop(a, b, lambda i, c: c * 2.0 + i, x)
+    n = np.float16([1.5, 2.5])
     bounds = [(2, 6), (0, 1), (3, 3), (5, 2), (-2, 2)]
     return {
         "known": [f(a, b, x) for a, b in bounds],
         "of numpy": [f(np.int32(a), np.int32(b), x) for a, b in bounds],
         "traced": [jk.jit(f)(a, b, x) for a, b in bounds],
         "the first traced": [jk.jit(lambda a, x: f(a, 6, x))(2, x), jk.jit(lambda b, x: f(2, b, x))(6, x)],
+        "small integers": [
+            jk.lax.fori_loop(0, 3, lambda i, c: c + i, np.int8(1)),
+            jk.lax.fori_loop(1, 4, lambda i, c: c * i, n),
+        ],
         "integers": [jk.jit(lambda n: jk.lax.fori_loop(1, n, lambda i, c: c + i, 0))(5)],
     }
 
@@ -168,11 +173,14 @@ def two_lengths(jk, rng):
 
 
 @program("14", "One row, rows of several dtypes, a carry whose parts change places, results that are the carry or the row.",
-         against=["results are stacked in the wrong order"])  # fmt: skip
+         against=["results are stacked in the wrong order", "results are numbers"])  # fmt: skip
 def rotated(jk, rng):
     def f(init, xs, **how):
         return jk.lax.scan(
-            lambda c, x: ((c[1], c[0] * x["f"], c[2] + x["n"]), (c[0], x["n"], c[2] * 2, None)), init, xs, **how
+            lambda c, x: ((c[1], c[0] * x["f"], c[2] + x["n"]), (c[0], x["n"], c[2] * 2, x["f"] > c[0], None)),
+            init,
+            xs,
+            **how,
         )
 
     init = floats(rng), floats(rng), np.int32(1)

@@ -50,3 +50,15 @@ edit(
     "lambda carry: (carry[0] + 1, body(*carry)), (lower, init))[1]",
     "lambda carry: (carry[0] + 1, body(*carry)), (np.int32(0), init))[1]",
 )
+edit(
+    "the index is a strong int32",
+    "`fori_loop(0, 3, ...)`: a carry of int8 and the index are added. Which dtype has the sum, if Python's numbers give way?",
+    "[convert(x, I32, x.weak_type) for x in map(as_value, (lower, upper))]",
+    "[convert(x, I32) for x in map(as_value, (lower, upper))]",
+)
+edit(
+    "results are numbers",
+    "A row's result is a truth value. What dtype has the array that they are stacked in?",
+    "stacks = [numpy.zeros((length, *a.shape), a.dtype) for",
+    "stacks = [numpy.zeros((length, *a.shape), a.dtype if a.dtype.kind != 'b' else I32) for",
+)

@@ -159,9 +159,9 @@ def anywhere(rng, n):
 
 
 @program("15", "Each function at negative numbers and at 0, of half floats, at once and compiled.",
-         against=["the derivative of cos is sin", "the derivative of abs is 1"])  # fmt: skip
+         against=["the derivative of cos is sin", "the derivative of abs is 1", "at 0 abs still falls"])  # fmt: skip
 def every_name(jk, rng):
-    x, t = anywhere(rng, 3), anywhere(rng, 3)
+    x, t = anywhere(rng, 3), abs(anywhere(rng, 3)) + 0.5
     at = {name: abs(x) + 0.25 if name.startswith(("log", "sqrt")) else x for name in EVERY_UNARY}
     f = lambda name: getattr(jk.numpy, name)
     h = {name: np.array([0.5, 1.25], np.float16) for name in at}
@@ -170,7 +170,7 @@ def every_name(jk, rng):
 
 
 @program("15", "Each operation by the first operand, by the second, by both; the second smaller, or a number.",
-         against=["only the first operand moves"])  # fmt: skip
+         against=["only the first operand moves", "to the power of 0 is flat everywhere"])  # fmt: skip
 def every_pair(jk, rng):
     x, t, y, s = *(abs(anywhere(rng, 3)) + 0.5 for _ in range(2)), *(floats(rng, 1) for _ in range(2))
 
@@ -184,7 +184,11 @@ def every_pair(jk, rng):
         ]
 
     every = lambda: {name: ways(getattr(jk.numpy, name)) for name in EVERY_BINARY}
-    return every()
+    zero, numbers = np.zeros(4, np.float32), np.float32([0, 1, 2, 3])
+    powers = jk.jvp(
+        lambda x: jk.numpy.power(x, numbers), (zero,), (floats(rng, 4),)
+    )  # 0 / 0 of the first one, as in JAX
+    return every(), powers
 
 
 @program("15", "Functions that only jump have no derivative: comparisons, `sign`, `floor`, truth values, integers.")

@@ -56,3 +56,15 @@ edit(
     "by_partials(P.abs, lambda x, out, t: where(x >= 0, t, -t))",
     "by_partials(P.abs, lambda x, out, t: t)",
 )
+edit(
+    "at 0 abs still falls",
+    "abs at 0: in JAX its slope there is that of one side. Of which?",
+    "where(x >= 0, t, -t)",
+    "where(x > 0, t, -t)",
+)
+edit(
+    "to the power of 0 is flat everywhere",
+    "x ** 0 at 0: the rule is y * x ** (y - 1), and JAX has no exception. What does 0 * 0 ** -1 give?",
+    "y * x ** (y - 1)",
+    "y * x ** where(y == 0, 1, y - 1)",
+)

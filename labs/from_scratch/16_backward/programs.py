@@ -268,7 +268,8 @@ def no_loss(jk, rng):
     ]
 
 
-@program("16", "A gradient has the dtype and the weakness of its argument; a negative `argnums` counts from the end.")
+@program("16", "A gradient has the dtype and the weakness of its argument; a negative `argnums` counts from the end.",
+         against=["a tuple of one is one"])  # fmt: skip
 def dtypes(jk, rng):
     h = np.float16(rng.uniform(1, 2))
     f = lambda x, y: x * y * y
@@ -276,5 +277,6 @@ def dtypes(jk, rng):
         jk.grad(lambda x: x * x)(h),
         jk.grad(lambda x: x * x)(1.5) * h,
         jk.grad(f, argnums=-1)(2.0, 3.0),
+        jk.grad(f, argnums=(1,))(2.0, 3.0),
         jk.grad(f, (0, -1))(2.0, 3.0),
     )

@@ -68,3 +68,9 @@ edit(
     "by_partials(P.max, share, lambda x, y, out, t: share(y, x, out, t))",
     "by_partials(P.max, lambda x, y, out, t: t * where(x >= y, 1.0, 0.0), lambda x, y, out, t: t * where(x < y, 1.0, 0.0))",
 )
+edit(
+    "a tuple of one is one",
+    "`argnums=(1,)`, in parentheses: what does the user expect, a gradient or a tuple of them?",
+    "grads[0] if isinstance(argnums, int) else grads",
+    "grads[0] if len(grads) == 1 else grads",
+)
