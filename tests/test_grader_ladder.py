@@ -15,11 +15,12 @@ from grading.grader.shipped_code import ENTRY, reduced
 from grading.grader.sources import Source
 from grading.grader.standing import Standing
 from grading.grader.store import Store
-from jitkit.kata.ladder.rungs import machine_file, prefix, solution_file
+from jitkit.kata.ladder.rungs import machine_file, prefix, solution_file, solution_text
 from jitkit.kata.ladder.wrong import wrong_versions
 
 TEXT = solution_file().read_text(encoding="utf-8")
 LADDER = rungs.ladder()
+RUNGS = (*LADDER.exercises, *rungs.ladder(behind=True).exercises)
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +86,7 @@ def graded(tmp_path, packages):
         records = Standing.of(store).records
     found = {}
     for r in records:
-        assert r.grade.lab == rungs.NAME
+        assert r.grade.lab in rungs.NAMES
         found.setdefault(r.grade.student, {})[r.grade.exercise] = r
     return found
 
@@ -136,10 +137,10 @@ def test_a_copy_of_the_solution_is_flagged():
 @pytest.mark.tail
 @pytest.mark.usefixtures("jail")
 def test_the_solution_has_all_points_and_a_wrong_version_of_each_rung_has_not(tmp_path):
-    packages = {"solution": TEXT}
+    packages = {"solution": solution_text()}
     by_number = {rung.number: rung for rung in rungs.all_rungs()}
     for number, rung in by_number.items():
-        packages[f"wrong {number}"] = wrong_versions(rung)[0].applied(TEXT, rung)
+        packages[f"wrong {number}"] = wrong_versions(rung)[0].applied(solution_text(), rung)
     found = graded(tmp_path, packages)
     assert all(r.points == r.max for r in found["solution"].values())
     for number in by_number:
@@ -147,7 +148,7 @@ def test_the_solution_has_all_points_and_a_wrong_version_of_each_rung_has_not(tm
         assert record.points < record.max, number
 
 
-@pytest.mark.parametrize("rung", LADDER.exercises, ids=[rung.id for rung in LADDER.exercises])
+@pytest.mark.parametrize("rung", RUNGS, ids=[rung.id for rung in RUNGS])
 def test_a_program_travels_alone_without_its_name_and_its_sentence(rung):
     files = rungs.program_files(rung)
     assert files[0].checks

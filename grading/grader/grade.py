@@ -207,7 +207,7 @@ class Grader(Trials):
         if found["status"] == GradeStatus.INFRA:
             raise JailError(found["sentence"])
         if found["status"] != GradeStatus.OK:
-            labs = [lab for lab in self.labs if (lab.number in only if only else lab.number != rungs.NAME)]
+            labs = [lab for lab in self.labs if (lab.number in only if only else lab.number not in rungs.NAMES)]
             total = float(sum(e.points for lab in labs for e in lab.exercises))
             row = _row(student, path, found, None)._replace(outcome=GradeStatus.INVALID, points=0.0, max=total)
             return Graded(student, [], [row], handins(student, found))

@@ -83,7 +83,7 @@ class _Submission:
             except Invalid as error:
                 self.unreadable.append(Passed(file.path, str(error), functions_in(file.data)))
         self.package: rungs.Found | None = None
-        if any(lab.number == rungs.NAME for lab in self.labs):
+        if any(lab.number in rungs.NAMES for lab in self.labs):
             answers = {t.name for lab in labs for e in lab.exercises for t in e.targets}
             try:
                 self.package = rungs.find_package(self.sources, answers)
@@ -110,8 +110,9 @@ class _Submission:
 
     def of_lab(self, lab: Lab) -> dict[str, Item]:
         """Return what there is for each exercise of a lab; nothing if no file is about the lab."""
-        if lab.number == rungs.NAME:
-            return rungs.package_items(self.package, lab.exercises) if self.package is not None else {}
+        if lab.number in rungs.NAMES:
+            is_there = self.package is not None and (lab.number == rungs.NAME or rungs.asks_for_c(self.package))
+            return rungs.package_items(self.package, lab.exercises) if self.package is not None and is_there else {}
         hurt = [p for p in self.unreadable if hint_of(p.path, self.all_labs) in (lab.number, "")]
         named = any(hint_of(p.path, self.all_labs) == lab.number for p in self.unreadable)
         if not self.reader.has(lab) and not named:
@@ -137,7 +138,7 @@ class _Submission:
         """
         written = {path for item in items.values() for path in item["files"]}
         stubs = {item["path"] for item in items.values()} - {""}
-        if self.package is not None and number == rungs.NAME:
+        if self.package is not None and number in rungs.NAMES:
             own = list(self.package.sources)
         else:
             own = [s for s in self.sources if s.path in (written or stubs)]

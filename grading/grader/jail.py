@@ -31,6 +31,7 @@ from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.reference_code import STANDARD_LIBRARY
 
 from .bubblewrap import INSIDE, JAX, JAXLIB, NUMPY, JailError, bubblewrap, site
+from .compiler import Compiler
 from .control_groups import ControlGroup
 from .inside import ASK_FOR_CHECK
 from .leftovers import name_for
@@ -71,18 +72,16 @@ BUBBLEWRAP, NONE = "bubblewrap", "none"
 class Limits(NamedTuple):
     """What one worker may use."""
 
-    seconds: float = (
-        10.0  # of a check, by the clock, but for waiting for a processor; a student's may compute for half of them
-    )
+    # Of a check, by the clock, but for waiting for a processor; a student's may compute for half of them.
+    seconds: float = 10.0
     memory: int = 3 << 30  # bytes of address space of a process; XLA takes one and a half without using them
     processes: int = 64 + 4 * (os.cpu_count() or 1)  # XLA has a few threads for each core
     disk: int = 32 << 20
     files: int = 1024
     frame: int = 16 << 20  # bytes of an answer
     random_programs: int = GRADED  # of a check that is made of them
-    fresh_process: bool = (
-        True  # whether each check has one; else only those of code that may keep something between calls
-    )
+    # Whether each check has one; else only those of code that may keep something between calls.
+    fresh_process: bool = True
 
 
 class Time:
@@ -101,6 +100,7 @@ class Time:
         self.waited = 0.0
         self.look = min(seconds, _LOOK)  # by the clock, since it began: when it is looked how it does
         self.before = worker.zygote.look(worker.pid, True) if own and worker.loaded else (0.0, 0.0)
+        self.compiler: Compiler | None = None  # which works for it, and takes none of its time
 
     def is_ready(self, reads: Any = None, writes: Any = None) -> bool:
         """Wait until something can be read or written; False if the time is over."""
@@ -118,6 +118,7 @@ class Time:
         used, waited = self.worker.zygote.look(self.worker.pid, self.own)
         self.waited = min(spent, max(self.waited, waited - self.before[1]))
         until = min(self.seconds + self.waited, self.seconds * _LONGEST)
+        until += self.compiler.spent() if self.compiler is not None else 0.0
         self.look = min(until, spent + max(_LOOK, spent / 8))
         return spent < until and used - self.before[0] <= self.computes
 
@@ -131,8 +132,10 @@ class Worker:
       processor: the seconds of a processor that it used, with all that it started; known at its end.
     """
 
-    def __init__(self, zygote: Zygote, pid: int, channel: socket.socket, limits: Limits, alone: bool = False) -> None:
-        self.zygote = zygote
+    def __init__(
+        self, zygote: Zygote, pid: int, channel: socket.socket, limits: Limits, alone: bool = False, compiles: bool = False
+    ) -> None:  # fmt: skip
+        self.zygote, self.compiles = zygote, compiles
         self.pid = pid
         self.channel = channel
         self.limits = limits
@@ -199,10 +202,13 @@ class Worker:
     def ask(self, request: bytes, seconds: float, computes: float = math.inf) -> tuple[bytes, str]:
         """Run one check: the bytes that it answered, and "", "time", "long" (more than a frame) or "gone" (the worker died)."""
         allowed = Time(self, seconds, computes, own=not self.alone)
+        compiler = allowed.compiler = Compiler() if self.compiles else None
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         try:
             try:
-                socket.send_fds(self.channel, [ASK_FOR_CHECK], [theirs])
+                socket.send_fds(
+                    self.channel, [ASK_FOR_CHECK], [theirs, *([compiler.channel.fileno()] if compiler else [])]
+                )
                 sent = self.send(struct.pack(">Q", len(request)) + request, allowed)
             except OSError:
                 sent = False
@@ -216,6 +222,8 @@ class Worker:
         finally:
             self.waited = allowed.waited
             os.close(ours)
+            if compiler is not None:
+                compiler.close()
 
     def _drain(self, pipe: int, allowed: Time) -> tuple[bytes, str]:
         data = bytearray()
@@ -319,17 +327,18 @@ class Zygote:
                 data += part
         return data.strip()
 
-    def start(self, limits: Limits, computes: float = 2.0, alone: bool = False) -> Worker:
+    def start(self, limits: Limits, computes: float = 2.0, alone: bool = False, compiles: bool = False) -> Worker:
         """Start a worker in its jail, and return it. Raise JailError if that fails.
 
         Args:
           alone: whether each check gets a process and a jail of its own; else the worker runs them all.
           computes: how long a check may use a processor, as a share of its seconds by the clock. Each thread counts.
+          compiles: whether checks may ask for the machine code of C, and run it.
         """
         ours, theirs = socket.socketpair()
         data = {
             "memory": limits.memory, "processes": limits.processes, "disk": limits.disk, "files": limits.files,
-            "cpu": math.ceil(limits.seconds * computes), "random_programs": limits.random_programs,
+            "cpu": math.ceil(limits.seconds * computes), "random_programs": limits.random_programs, "compiles": compiles,
         }  # fmt: skip
         with contextlib.suppress(OSError):
             socket.send_fds(
@@ -340,7 +349,7 @@ class Zygote:
         if not answer:
             ours.close()
             raise JailError("the zygote is gone")
-        worker = Worker(self, int(json.loads(answer)["pid"]), ours, limits, alone)
+        worker = Worker(self, int(json.loads(answer)["pid"]), ours, limits, alone, compiles)
         frame = None
         with contextlib.suppress(TimeoutError, ProtocolError):
             frame = worker.receive(Time(worker, 30.0))

@@ -20,9 +20,9 @@ from typing import NamedTuple
 from jitkit.kata.engine.manifest import Exercise, Lab, all_labs
 from jitkit.kata.engine.submission import LearnerFile, SpliceError
 from jitkit.kata.ladder.climber import Climber, reached
-from jitkit.kata.ladder.rungs import all_rungs, ladder_folder, prefix, solution_file
+from jitkit.kata.ladder.rungs import FIRST_BEHIND, all_rungs, ladder_folder, prefix, solution_text
 
-from ..shared import HIDDEN_RUNGS
+from ..shared import HIDDEN_BEHIND, HIDDEN_RUNGS
 from . import suspicion
 from .files import Invalid
 from .records import Item, ItemStatus
@@ -30,11 +30,13 @@ from .records import item as empty_item
 from .shipped_code import CheckFile, Modules
 from .sources import DEFINES, Source
 
-NAME = "from_scratch"
+NAME, BEHIND = "from_scratch", "behind_the_door"
+NAMES = (NAME, BEHIND)
 POINTS = 5  # of a rung
 
 _USUAL_NAME = "myjax"
 _NO_PACKAGE = frozenset({"xla", "cc", "conftest", "setup", "exercises"})
+_ASKS_FOR_C = re.compile(r"^\s*(import cc\b|from cc import)", re.MULTILINE)
 _ASKS_FOR_THE_MACHINE = re.compile(r"^\s*(import xla\b|from xla import)", re.MULTILINE)
 
 
@@ -43,38 +45,45 @@ class Rung(Exercise):
 
     @property
     def lab(self) -> str:
-        """The ladder."""
-        return NAME
+        """The ladder, or its part behind the door."""
+        return BEHIND if self.is_behind else NAME
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether its programs need a C compiler."""
+        return self.id >= FIRST_BEHIND
 
 
 class Ladder(Lab):
-    """The ladder as a lab."""
+    """The ladder as a lab, or its part behind the door."""
 
     @property
     def number(self) -> str:
         """Its name among labs."""
-        return NAME
+        return self.exercises[0].lab
 
 
-def ladder() -> Ladder:
-    """Return the rungs, in order, without those behind the door, whose programs need a C compiler, which no jail has."""
+def ladder(behind: bool = False) -> Ladder:
+    """Return the rungs, in order: those of the package from scratch, or those `behind` the door, whose programs need a C compiler."""
     rungs = tuple(
         Rung(r.number, r.title, (), POINTS, r.names, ("", "", ""), "", (), r.jax, True)
         for r in all_rungs()
-        if not r.is_behind
+        if r.is_behind == behind
     )
-    return Ladder(ladder_folder(), "From scratch", "", "", 0, None, rungs)
+    return Ladder(ladder_folder(), "Behind the door" if behind else "From scratch", "", "", 0, None, rungs)
 
 
 def labs_and_ladder(folder: pathlib.Path) -> tuple[Lab, ...]:
     """Return all that can be graded."""
-    return (*all_labs(folder), ladder())
+    return (*all_labs(folder), ladder(), ladder(behind=True))
 
 
 def program_files(exercise: Exercise) -> tuple[CheckFile, ...]:
     """Return the programs of a rung, the hidden ones last."""
     rung = next(r for r in all_rungs() if r.number == exercise.id)
-    hidden = [(str(path), path.read_text(encoding="utf-8")) for path in HIDDEN_RUNGS if path.is_file()]
+    hidden = [
+        (str(path), path.read_text(encoding="utf-8")) for path in (*HIDDEN_RUNGS, HIDDEN_BEHIND) if path.is_file()
+    ]
     found = []
     for is_hidden, (path, source) in ((False, rung.programs), *((True, file) for file in hidden)):
         climber = Climber(hidden=[(path, source)] if is_hidden else ())
@@ -85,13 +94,13 @@ def program_files(exercise: Exercise) -> tuple[CheckFile, ...]:
 
 def solution(exercise: Exercise) -> Item:
     """Return the reference's package up to a rung, as an item of the intake."""
-    text = prefix(solution_file().read_text(encoding="utf-8"), exercise.id)
+    text = prefix(solution_text(), exercise.id)
     return _item({f"{_USUAL_NAME}.py": text}, _USUAL_NAME)
 
 
 @functools.cache
 def _solution() -> frozenset[str]:
-    return suspicion.longer_functions([ast.parse(solution_file().read_text(encoding="utf-8"))])
+    return suspicion.longer_functions([ast.parse(solution_text())])
 
 
 # --- a student's package ------------------------------------------------------------------------------------------------
@@ -148,6 +157,11 @@ def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Fo
             own = [s for path, s in python.items() if place in path.parents and path not in beside]
             return Found(name, {p: t for p, t in texts.items() if place / p not in beside}, own)
     return None
+
+
+def asks_for_c(package: Found) -> bool:
+    """Whether a package has a compiler of its own, which the rungs behind the door are about."""
+    return any(map(_ASKS_FOR_C.search, package.texts.values()))
 
 
 def package_items(package: Found, rungs: Sequence[Exercise]) -> dict[str, Item]:

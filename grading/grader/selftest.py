@@ -19,8 +19,12 @@ from .leftovers import name_for
 _PROBE = pathlib.Path(__file__).with_name("probe.py")
 
 
-def self_test() -> list[str]:
-    """Return what a worker could do and should not; nothing, if the jail holds. Raise JailError if there is no jail."""
+def self_test(compiles: bool = False) -> list[str]:
+    """Return what a worker could do and should not; nothing, if the jail holds. Raise JailError if there is no jail.
+
+    Args:
+      compiles: whether it is a worker of those that may load machine code.
+    """
     with tempfile.NamedTemporaryFile("w", prefix=name_for("canary")) as canary, socket.socket() as listener:
         canary.write(secrets.token_hex())
         canary.flush()
@@ -39,7 +43,7 @@ def self_test() -> list[str]:
         code = compile(source, "/jitkit/__init__.py", "exec")
         zygote = Zygote({"jitkit": ("/jitkit/__init__.py", True, code)}, NUMPY)
         try:
-            with zygote.start(Limits(seconds=20.0, processes=40)) as worker:
+            with zygote.start(Limits(seconds=20.0, processes=40), compiles=compiles) as worker:
                 frame = worker.load({}, 40.0)
         except (TimeoutError, ProtocolError) as error:
             raise JailError(f"the self-test did not end: {error}") from None

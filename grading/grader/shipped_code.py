@@ -33,7 +33,7 @@ from jitkit.kata.engine.own_names import source_path
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.reference_code import files_of_reference
 from jitkit.kata.engine.submission import Target, tree_of
-from jitkit.kata.ladder.rungs import ladder_folder
+from jitkit.kata.ladder.rungs import given_files
 
 from . import holes
 from .inside import PLAIN
@@ -55,11 +55,16 @@ class ShippedCode:
         self.modules = dict(_modules(self.taken))
         self.base = {name: module for name, module in self.modules.items() if name not in self.taken}
         self.codes = holes.reference_codes(self.modules, targets)
-        engine, machine = PACKAGE / "kata" / "engine", ladder_folder() / "xla.py"
-        # what a package from scratch runs with: the helpers of its programs, and the machine
+        engine = PACKAGE / "kata" / "engine"
+        # what a package from scratch runs with: the helpers of its programs, and the machines
         self.ladder: Modules = {
             name: _module_alone(path)
-            for name, path in (("climbing", engine / "climbing.py"), (PLAIN, engine / "plain.py"), ("xla", machine))
+            for name, path in (
+                ("climbing", engine / "climbing.py"),
+                ("behind", engine / "behind.py"),
+                (PLAIN, engine / "plain.py"),
+                *((path.stem, path) for path in given_files()),
+            )
         }
         self.kept: frozenset[str] | None = (
             None  # functions that are called while jitkit is imported, once that is known

@@ -244,12 +244,13 @@ class Trials:
         if isinstance(exercise, rungs.Rung):
             if how.reference:
                 image |= {
-                    "climbing": self.shipped.ladder["climbing"],
+                    "climbing": {name: self.shipped.ladder[name] for name in ("climbing", "behind")},
                     "fills": self.shipped.fills(None, kept),
                     "own": [],
                 }
                 return image, (JAX, True)
-            return image | {"package": base64.b64decode(item["package"]), "fills": []}, (JAXLIB, True)
+            package = {"package": base64.b64decode(item["package"]), "fills": [], "compiles": exercise.is_behind}
+            return image | package, (JAXLIB, True)
         modules = base64.b64decode(item["modules"])
         if patched:
             image |= {
@@ -275,7 +276,8 @@ class Trials:
     ) -> tuple[list[Outcome], float]:  # fmt: skip
         """Return the outcomes up to the check that kills the worker, and its processor seconds."""
         computes = 2.0 if reference else _COMPUTES
-        with workers.zygote(*kind).start(self.settings.limits, computes, not together) as worker:
+        zygote, compiles = workers.zygote(*kind), image.get("compiles", False)
+        with zygote.start(self.settings.limits, computes, not together, compiles) as worker:
             found = self._answers(worker, image, checks, reference, deadline, together, compiled, computes)
         return found, worker.processor
 

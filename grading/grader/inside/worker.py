@@ -109,12 +109,13 @@ class _ImportFails(Exception):
         self.frame = frame
 
 
-def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = True) -> Program:
+def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = True, compiler: int = -1) -> Program:
     """Import an image, in which a student's code begins to run; return what checks are called with. `_ImportFails` if
     it raises.
 
     Args:
       runs: whether to import jitkit, and not only to prepare it.
+      compiler: the channel through which C becomes machine code, if there is one.
     """
     spliced = marshal.loads(image["spliced"]) if image["spliced"] is not None else {}
     modules: Modules = {}
@@ -129,7 +130,7 @@ def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = T
         if not runs:
             return None, None, None
         if image["package"] is not None:
-            jitkit, to_plain = _package(marshal.loads(image["package"]))
+            jitkit, to_plain = _package(marshal.loads(image["package"]), compiler)
         else:
             jitkit = importlib.import_module("jitkit")
             plain = importlib.import_module("jitkit.kata.engine.plain")
@@ -140,7 +141,7 @@ def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = T
                 with contextlib.suppress(ImportError):
                     importlib.import_module(name)
             if image["climbing"] is not None:  # jitkit, asked by the programs of the ladder
-                sys.meta_path.append(ImageFinder({"climbing": image["climbing"]}))
+                sys.meta_path.append(ImageFinder(image["climbing"]))
                 to_plain = functools.partial(importlib.import_module("climbing").to_plain, plain=plain, run=None)
         if image["own"] and "jitkit" in sys.modules:
             importlib.import_module("jitkit.interpreters.replaying").__dict__["is_on"] = False
@@ -187,7 +188,11 @@ def _serve_together(
 
 
 def _serve_alone(
-    channel: socket.socket, imported: Callable[[], Program], enter: Callable[[], None], own: int, limits: dict[str, int]
+    channel: socket.socket,
+    imported: Callable[..., Program],
+    enter: Callable[[], None],
+    own: int,
+    limits: dict[str, int],
 ) -> None:
     """Run each check in a fork: the first process of a namespace, with an empty /tmp and /dev/shm, that imports the
     functions. Report how it ended once everything that it started is gone.
@@ -196,9 +201,10 @@ def _serve_alone(
     gc.freeze()  # the collector skips these objects in each fork, where scanning would copy their pages
     channel.sendall(_frame({"is": "imported"}))
     while True:
-        head, fds, _, _ = socket.recv_fds(channel, 1, 1)
+        head, fds, _, _ = socket.recv_fds(channel, 1, 2)
         if not head:
             return
+        compiler = fds[1] if len(fds) > 1 else -1
         request = _read(channel)
         inside, says = os.pipe()
         if jailed:
@@ -207,13 +213,13 @@ def _serve_alone(
         pid = os.fork()
         if pid == 0:
             try:
-                _open_anew(fds[0], says)
+                _open_anew(*fds, says)
                 enter()
                 resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
                 os.write(says, b"j")
                 os.close(says)
                 try:
-                    jitkit, to_plain, executables = imported()
+                    jitkit, to_plain, executables = imported(compiler=compiler)
                 except _ImportFails as error:
                     _write(fds[0], _frame(error.frame))
                 else:
@@ -223,8 +229,8 @@ def _serve_alone(
                 os._exit(0)
         if jailed:
             call("setns", own, NEW_PID)
-        os.close(fds[0])
-        os.close(says)
+        for fd in (*fds, says):
+            os.close(fd)
         _, status = os.waitpid(pid, 0)  # when the first process of a namespace ends, so do all others
         if jailed:
             unmount_disk()
@@ -248,8 +254,10 @@ def _open_anew(*kept: int) -> None:
     sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO("/dev/null", "w"), encoding="utf-8")
 
 
-def _package(data: dict[str, Any]) -> tuple[ModuleType, Callable[[Any], Any]]:
+def _package(data: dict[str, Any], compiler: int) -> tuple[ModuleType, Callable[[Any], Any]]:
     """Import a whole package of a student's; return it, and the function that turns its results into plain data."""
+    machine: Any = sys.modules["cc"]
+    machine.translate = functools.partial(_translate, compiler)
     climbing: Any = sys.modules["climbing"]
     for name in [name for name in sys.modules if name.partition(".")[0] == __package__]:
         del sys.modules[name]  # a student's file may have this name
@@ -259,6 +267,32 @@ def _package(data: dict[str, Any]) -> tuple[ModuleType, Callable[[Any], Any]]:
     sys.meta_path.insert(sys.meta_path.index(PathFinder), ImageFinder(theirs))
     to_plain = functools.partial(climbing.to_plain, plain=sys.modules[PLAIN], run=None)
     return importlib.import_module(data["name"]), to_plain
+
+
+def _translate(channel: int, source: str) -> bytes:
+    """Return the machine code of C, which the grader has made: what `cc.translate` does in a jail, where no compiler runs."""
+    text = source.encode("utf-8", "replace")
+    if channel < 0:
+        raise RuntimeError("there is no C compiler here: only the programs of rungs 19 and up may ask for one")
+    try:
+        _write(channel, struct.pack(">Q", len(text)) + text)
+        made, size = struct.unpack(">?Q", _as_many(channel, 9))
+        data = _as_many(channel, size)
+    except (OSError, EOFError):
+        raise RuntimeError("the C compiler has been asked too often, or took too long") from None
+    if not made:
+        raise ValueError(f"the C compiler has an objection to the text:\n{data.decode()}")
+    return data
+
+
+def _as_many(channel: int, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        part = os.read(channel, min(1 << 20, size - len(data)))
+        if not part:
+            raise EOFError
+        data += part
+    return bytes(data)
 
 
 def _run_check(

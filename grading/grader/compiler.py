@@ -1,0 +1,175 @@
+"""C -> machine code: the compiler that a package from scratch asks for, in a jail of its own
+
+A compiler starts processes and reads any file that a text names (`#include`, `.incbin`), and a worker may do neither. So it does not run
+where a student's code runs. A check gets a channel, through which its process sends texts and receives libraries; for each text the
+compiler runs here, in a jail that has the compiler, the system's headers and libraries, an empty /tmp, and nothing else: no network, no
+processes, no file of anybody's. Nothing is kept from one text to the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import runpy
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+from jitkit.kata.ladder.rungs import given_files
+
+from .bubblewrap import JailError
+
+LONGEST_TEXT = 4 << 20  # bytes
+_TEXTS = 200  # of one check
+_SECONDS, _ALL_SECONDS = 20.0, 60.0  # by the clock: of one text, and of all of a check
+# Of each process of the compiler: address space, size of a file, seconds of a processor, open files.
+_LIMITS = {"RLIMIT_AS": 2 << 30, "RLIMIT_FSIZE": 32 << 20, "RLIMIT_CPU": 10, "RLIMIT_NOFILE": 256, "RLIMIT_CORE": 0}
+_SYSTEM = (
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/libexec",
+    "/usr/include",
+    "/bin",
+    "/lib",
+    "/lib64",
+    "/etc/ld.so.cache",
+)
+_HIDDEN = ("/usr/lib/python3/dist-packages",)
+_SCRIPT = 'cat > /tmp/program.c; "$@" -shared -fPIC -o /tmp/program.so /tmp/program.c -lm && cat /tmp/program.so'
+_PROBE = (
+    '#if __has_include("/etc/passwd") || __has_include("/proc/self/maps")\n#error open\n#endif\nvoid run(void) {}\n'
+)
+
+
+@functools.cache
+def command() -> tuple[str, ...]:
+    """Return the command that reads a text and writes a library, in its jail. JailError, if this machine has no compiler for it."""
+    found = next(filter(None, map(shutil.which, ("cc", "clang", "gcc"))), None)
+    compiler = os.path.realpath(found) if found else ""
+    if not compiler.startswith(tuple(f"{place}/" for place in _SYSTEM)):
+        raise JailError(
+            "it needs a C compiler, and this machine has none that the jail can run: cc, clang or gcc in /usr/bin (Debian, Ubuntu: apt "
+            "install gcc libc6-dev). Without one, leave behind_the_door out of the labs"
+        )
+    program = shutil.which("bwrap")
+    if program is None:
+        raise JailError("bubblewrap is not installed")
+    jail = [
+        program, "--unshare-all", "--new-session", "--die-with-parent", "--clearenv", "--cap-drop", "ALL",
+        "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LC_ALL", "C",
+    ]  # fmt: skip
+    for place in _SYSTEM:
+        if os.path.exists(place):
+            jail += ["--ro-bind", place, place]
+    for place in _HIDDEN:
+        if os.path.isdir(place):
+            jail += ["--tmpfs", place]
+    jail += ["--dev-bind", "/dev/null", "/dev/null", "--tmpfs", "/tmp", "--chdir", "/tmp", "--"]
+    limits = "; ".join(f"resource.setrlimit(resource.{name}, ({most}, {most}))" for name, most in _LIMITS.items())
+    limited = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        f"import os, resource, sys; {limits}; os.execv(sys.argv[1], sys.argv[1:])",
+    ]
+    flags = runpy.run_path(str(given_files()[1]))["FLAGS"]
+    made = (*limited, *jail, "/bin/sh", "-c", _SCRIPT, "sh", compiler, *flags)
+    done = subprocess.run(made, input=_PROBE.encode(), capture_output=True, timeout=4 * _SECONDS, check=False)
+    if done.returncode or not done.stdout.startswith(b"\x7fELF"):
+        raise JailError(
+            f"the C compiler does not run in its jail: {done.stderr.decode('utf-8', 'replace')[:500].strip()}"
+        )
+    return made
+
+
+class Compiler:
+    """The compiler of one check, which serves its channel in a thread of ours.
+
+    Attributes:
+      channel: for the check's process.
+      seconds: by the clock, that compiling took.
+    """
+
+    def __init__(self) -> None:
+        self.command = command()
+        self.ours, self.channel = socket.socketpair()
+        self.seconds = 0.0
+        self.running: subprocess.Popen[bytes] | None = None
+        self.closed = False
+        self.began = 0.0  # of what is being compiled
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def spent(self) -> float:
+        """Return for how long it has compiled so far: meanwhile the check's own time stands still."""
+        began = self.began
+        return self.seconds + (time.monotonic() - began if began else 0.0)
+
+    def close(self) -> None:
+        """End the channel, and what it runs."""
+        self.closed = True
+        for end in (self.ours, self.channel):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        if (running := self.running) is not None:
+            running.kill()
+        self.thread.join()
+        self.ours.close()
+        self.channel.close()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError, EOFError):
+            for _ in range(_TEXTS):
+                (size,) = struct.unpack(">Q", self._exactly(8))
+                if size > LONGEST_TEXT:
+                    self._answer(b"", "The text is longer than four million bytes.")
+                    break
+                text = self._exactly(size)
+                self.began = time.monotonic()
+                try:
+                    library, said = self._compiled(text)
+                finally:
+                    self.seconds, self.began = self.spent(), 0.0
+                self._answer(library, said)
+                if self.seconds > _ALL_SECONDS:
+                    break
+        with contextlib.suppress(OSError):
+            self.ours.shutdown(socket.SHUT_RDWR)
+
+    def _compiled(self, text: bytes) -> tuple[bytes, str]:
+        """Return the library of a text, or nothing and the compiler's words."""
+        process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.running = process
+        try:
+            if self.closed:
+                raise EOFError
+            library, said = process.communicate(text, timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            return b"", f"compiling had not ended after {_SECONDS:g} seconds"
+        finally:
+            process.kill()
+            process.communicate()
+            self.running = None
+        return (
+            (library, "") if not process.returncode else (b"", said.decode("utf-8", "replace")[:2000] or "no library")
+        )
+
+    def _answer(self, library: bytes, said: str) -> None:
+        data = library or said.encode()
+        self.ours.sendall(struct.pack(">?Q", bool(library), len(data)) + data)
+
+    def _exactly(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            part = self.ours.recv(min(1 << 16, size - len(data)))
+            if not part:
+                raise EOFError
+            data += part
+        return bytes(data)
