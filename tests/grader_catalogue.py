@@ -529,6 +529,15 @@ for thing in gc.get_objects():
         points=1.0,
     ),
     row("ways to talk to others", body(TALKS), points=1.0, flags=("uses ctypes", "uses socket")),
+    row(
+        "an error of no letters",
+        "def relu(x):\n    raise type('Ex\\x00<script>\\ud800', (Exception,), {})('\\ud800\\x1b[31m\\u202e=cmd()\\x00]]>')\n",
+    ),
+    row(
+        "an error that has neither name nor text",
+        "class Kind(type):\n    __name__ = property(lambda cls: 1 / 0)\n\n\nclass Broken(Exception, metaclass=Kind):\n"
+        "    def __str__(self):\n        raise self\n\n    __repr__ = __str__\n\n\ndef relu(x):\n    raise Broken\n",
+    ),
     row("hard-coded answers", "def relu(x):\n    return [0.5, 1.2]\n"),
     row(
         "delegating to jax", "import jax\n\ndef relu(x):\n    return jax.nn.relu(x)\n", points=None, flags=("uses jax",)
