@@ -250,7 +250,7 @@ def no_line_for_a_literal(jk, rng):
 
 @check("04.2", "A number that is used twice is written once.", against=["each use of a number is a constant"])
 def written_once(jk, rng):
-    numbers = [i + 0.5 for i in range(int(rng.integers(1, 7)))]
+    numbers = [0.5 + i * 1e-5 for i in range(int(rng.integers(1, 7)))]
 
     def f(x):
         for number in numbers:
@@ -578,6 +578,17 @@ def large_constants(jk, rng):
     inner = jk.jit(lambda x: jk.jit(lambda x: table @ x)(x) + 1.0)
     module = module_of(jk, lambda x: inner(x) - inner(-x), x)
     return Stablehlo(module.text(), [*module.hoisted.values(), x]), len(module.hoisted)
+
+
+@check(
+    "04.6",
+    "Two functions that print alike have two constants; a function may take no arguments.",
+    against=["programs that print alike are one", "a function has arguments"],
+)
+def alike(jk, rng):
+    a, b, x = floats(rng, 3, 40)
+    f, g, h = jk.jit(lambda y: y * a), jk.jit(lambda y: y * b), jk.jit(lambda: jk.numpy.sin(a[:1]))
+    return lowered(jk, lambda x: f(x) - g(x) + h(), x)
 
 
 @check(

@@ -725,3 +725,20 @@ edit(
     "self.splat(float(atom.val), atom.aval.update(dtype=np.dtype('float32')))",
     target="LoweringContext.read",
 )
+
+edit(
+    "04.6",
+    "a function has arguments",
+    "A function of no arguments is called, too. Where is its text?",
+    "    module.functions.append(function)\n",
+    "    if jaxpr.invars:\n        module.functions.append(function)\n",
+    target="lower_function",
+)
+edit(
+    "04.6",
+    "programs that print alike are one",
+    "Two jaxprs that print alike close over two arrays. Are they one function?",
+    "self.module.function_of_jaxpr.get((name, jaxpr))",
+    "next((f for (n, j), f in self.module.function_of_jaxpr.items() if n == name and str(j) == str(jaxpr)), None)",
+    target="LoweringContext.call_jaxpr",
+)
