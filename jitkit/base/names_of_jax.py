@@ -51,7 +51,7 @@ csr_matvec_p csr_todense csr_todense_p empty eye grad jacfwd jacobian jacrev lin
 todense todense_p transform util value_and_grad
 ops:
 scipy: cluster interpolate
-scipy.special: bessel_jn dawsn erfcinv erfcx fresnel hyp1f1 hyp2f1 owens_t poch sici spence sph_harm_y wofz
+scipy.special: erfcinv hyp1f1 hyp2f1 sph_harm_y
 scipy.linalg: eigh_tridiagonal qr_multiply solve_sylvester
 scipy.stats:
 scipy.stats.norm:

@@ -3,14 +3,18 @@
 Comes in: arrays, or numbers. Goes out: arrays of floats. In the order of reading:
 
     error_functions     the error function, the logistic function, Bessel's functions
+    faddeeva            the error function, scaled: of complex numbers, `erfcx`, Dawson's integral
     gamma_functions     gamma and beta functions, whole and incomplete
     log_beta            where the logarithm of the beta function would lose its digits
     zeta_functions      Hurwitz's zeta, and Bernoulli's numbers
     complex_gamma       the gamma function of complex numbers
-    counting            factorials and binomial coefficients
+    counting            factorials, binomial coefficients, rising powers
     exponential_integrals   of exp(t) / t
+    trigonometric_integrals   of sin(t) / t and cos(t) / t, and of the sine and cosine of t**2
+    spence              the dilogarithm
     logarithms          x log x, entropies, sums of exponentials, powers of Box and Cox
     normal              the normal distribution
+    owens_t             of two normal variables
     normal_tail         its inverse, and what is far from its middle
 
 JAX: jax/_src/scipy/special.py:erf

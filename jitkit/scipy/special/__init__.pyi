@@ -1,5 +1,7 @@
 from .counting import comb as comb
 from .counting import factorial as factorial
+from .counting import poch as poch
+from .error_functions import bessel_jn as bessel_jn
 from .error_functions import erf as erf
 from .error_functions import erfc as erfc
 from .error_functions import erfinv as erfinv
@@ -12,6 +14,9 @@ from .error_functions import logit as logit
 from .exponential_integrals import exp1 as exp1
 from .exponential_integrals import expi as expi
 from .exponential_integrals import expn as expn
+from .faddeeva import dawsn as dawsn
+from .faddeeva import erfcx as erfcx
+from .faddeeva import wofz as wofz
 from .gamma_functions import beta as beta
 from .gamma_functions import betainc as betainc
 from .gamma_functions import betaln as betaln
@@ -37,5 +42,9 @@ from .logarithms import xlogy as xlogy
 from .normal import log_ndtr as log_ndtr
 from .normal import ndtr as ndtr
 from .normal import ndtri as ndtri
+from .owens_t import owens_t as owens_t
+from .spence import spence as spence
+from .trigonometric_integrals import fresnel as fresnel
+from .trigonometric_integrals import sici as sici
 from .zeta_functions import bernoulli as bernoulli
 from .zeta_functions import zeta as zeta

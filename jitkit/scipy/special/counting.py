@@ -1,4 +1,4 @@
-"""Counts possibilities: factorials and binomial coefficients, as floats.
+"""Counts possibilities: factorials, binomial coefficients, rising powers, as floats.
 
 JAX: jax/_src/scipy/special.py:comb
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from ... import lax
-from ...numpy import where
-from ..arguments import promoted
+from ...custom_derivatives import custom_jvp
+from ...numpy import array, where
+from ..arguments import promoted, refuse_complex
+from .gamma_functions import digamma, gamma
 
 
 def factorial(n: Any, exact: bool = False) -> Any:
@@ -29,3 +31,17 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:  # scipy's names
     n, k = where(possible, n, 0.0), where(possible, k, 0.0)
     count = lax.exp(lax.lgamma(n + 1) - lax.lgamma(k + 1) - lax.lgamma(n + 1 - k))
     return where(possible, count, 0.0)
+
+
+@custom_jvp
+def poch(z: Any, m: Any) -> Any:
+    """Return gamma(z + m) / gamma(z), which is z (z + 1) ... (z + m - 1) for a whole m. ValueError for complex numbers."""
+    z, m = promoted("poch", z, m)
+    refuse_complex("jnp.poch", z)
+    return where(m == 0.0, array(1, dtype=z.dtype), gamma(z + m) / gamma(z))
+
+
+poch.defjvps(
+    lambda z_dot, ans, z, m: (digamma(z + m) - digamma(z)) * poch(z, m) * z_dot,
+    lambda m_dot, ans, z, m: digamma(z + m) * poch(z, m) * m_dot,
+)

@@ -5,11 +5,17 @@ JAX: jax/_src/scipy/special.py:erf
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from ... import lax
+from ...core import dtypes
+from ...core.tracer import concrete_or_error
 from ...custom_derivatives import custom_jvp
+from ...interpreters.vmap import vmap
+from ...numpy import asarray, mod, moveaxis
 from ...numpy.ufuncs import constant
+from ...pjit.jit import jit
 from ..arguments import promoted
 
 
@@ -63,3 +69,36 @@ def i1(x: Any) -> Any:
     """Return Bessel's modified function of the first kind, of order 1."""
     (x,) = promoted("i1", x)
     return lax.mul(lax.exp(lax.abs(x)), lax.bessel_i1e(x))
+
+
+@jit(static_argnames=["v", "n_iter"])
+def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
+    """Return Bessel's functions of the first kind, of the orders 0 to v: an array (v + 1, *z.shape).
+
+    The recurrence for the orders runs downwards, from `n_iter` on: Zhang and Jin, "Computation of special functions" (1996). TypeError
+    for an order that is not an int; ValueError for complex numbers.
+    """
+    (z,) = promoted("bessel_jn", asarray(z))
+    if dtypes.issubdtype(z.dtype, complex):
+        raise ValueError("complex input not supported.")
+    v = concrete_or_error(operator.index, v, "Argument v of bessel_jn.")
+    n_iter = concrete_or_error(int, n_iter, "Argument n_iter of bessel_jn.")
+
+    def of_one(z: Any) -> Any:
+        zero = constant(z, 0.0)
+        orders = lax.iota(z.dtype, n_iter + 1)
+        (_, _, total, _), found = lax.scan(_next_order, (zero, constant(z, 1e-16), zero, z), orders, reverse=True)
+        first = found[0]
+        return found[: v + 1] / (total - first)
+
+    for _ in range(z.ndim):
+        of_one = vmap(of_one)
+    return moveaxis(of_one(z), -1, 0)
+
+
+def _next_order(carry: Any, k: Any) -> Any:
+    """Return the carry after the next lower order, and its value before the scale is known."""
+    above, here, total, z = carry
+    below = 2.0 * (k + 1.0) * here / z - above
+    total = lax.cond(mod(k, 2) == 0, lambda u: u[0] + 2.0 * u[1], lambda u: u[0], (total, below))
+    return (here, below, total, z), below
