@@ -539,7 +539,7 @@ def test_loggers_of_jax_say_what_is_logged(tmp_path):
         "logs.py",
         """
         import logging, sys, jax
-        logging.basicConfig(stream=sys.stdout, format="%(levelname)s")
+        logging.basicConfig(stream=sys.stdout, format="%(levelname)s:%(name)s:%(message)s")
 
         def bad(x):
             raise ValueError("from the callback")
@@ -566,4 +566,7 @@ def test_loggers_of_jax_say_what_is_logged(tmp_path):
     expected = python(program, cwd=tmp_path)
     assert as_jax(program, cwd=tmp_path)[:2] == expected[:2] == (0, "raised\n")
     program.write_text(program.read_text() + "run()\n")
-    assert as_jax(program, cwd=tmp_path)[1].split()[:2] == ["raised", "ERROR"]
+    assert as_jax(program, cwd=tmp_path)[1].splitlines()[:2] == [
+        "raised",
+        "ERROR:jax._src.callback:jax.pure_callback failed",
+    ]

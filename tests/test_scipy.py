@@ -7,6 +7,8 @@ import re
 import jax
 import jax.ops
 import jax.scipy
+import jax.scipy.cluster.vq
+import jax.scipy.interpolate
 import numpy as np
 import pytest
 from lax_oracle import JAX_VERSION, describe, error_of
@@ -293,6 +295,59 @@ def test_integrals_without_a_formula_are_those_of_jax(name):
         np.testing.assert_allclose(
             np.asarray(x), np.asarray(y), rtol=1e-5 if JAX_VERSION < (0, 11) else 1e-2, atol=1e-6
         )
+
+
+GRID = np.float32([0, 1, 3, 4]), np.float32([-1, 0, 0.5])
+ON_GRID = np.arange(12.0, dtype="f").reshape(4, 3) ** 2
+POINTS = np.float32([[0.5, -0.5], [3.5, 0.25], [4, 0.5], [5, 0], [0, -2], [np.nan, 0]])
+
+
+def grid(lib, values=ON_GRID, points=GRID, **options):
+    return lib.scipy.interpolate.RegularGridInterpolator(points, values, **options)
+
+
+NEAREST = {
+    "vq": lambda lib: lib.scipy.cluster.vq.vq(MATRIX, MATRIX[1:4]),
+    "vq of vectors": lambda lib: lib.scipy.cluster.vq.vq(INTS, INTS[::3], check_finite=False),
+    "vq of ranks": lambda lib: lib.scipy.cluster.vq.vq(MATRIX, INTS),
+    "vq of three axes": lambda lib: lib.scipy.cluster.vq.vq(QUERY[0], QUERY[0]),
+    "vq of a list": lambda lib: lib.scipy.cluster.vq.vq([1.0], INTS),
+    "linear": lambda lib: grid(lib)(POINTS),
+    "nearest": lambda lib: grid(lib, method="nearest")(POINTS),
+    "another method": lambda lib: grid(lib)(POINTS, method="nearest"),
+    "beyond": lambda lib: grid(lib, fill_value=None)(POINTS),
+    "filled": lambda lib: grid(lib, fill_value=-7)(POINTS),
+    "ints": lambda lib: grid(lib, values=ON_GRID.astype(int))(POINTS),
+    "more axes of values": lambda lib: grid(lib, values=np.stack([ON_GRID, -ON_GRID], -1))(POINTS),
+    "more axes of points": lambda lib: grid(lib)(POINTS.reshape(2, 3, 2)),
+    "one point": lambda lib: grid(lib)(POINTS[0]),
+    "coordinates": lambda lib: grid(lib)((POINTS[:, :1], POINTS[:3, 1])),
+    "one axis": lambda lib: grid(lib, values=ON_GRID[:, 0], points=GRID[:1])(X),
+    "an argument": lambda lib: lib.jit(lambda f, x: f(x))(grid(lib), POINTS),
+    "a slope": lambda lib: lib.grad(lambda x: grid(lib)(x).sum())(POINTS[:2]),
+    "an unknown method": lambda lib: grid(lib, method="cubic"),
+    "an unknown method of a call": lambda lib: grid(lib)(POINTS, method="cubic"),
+    "bounds": lambda lib: grid(lib, bounds_error=True),
+    "too many axes": lambda lib: grid(lib, values=ON_GRID[0]),
+    "another fill": lambda lib: grid(lib, fill_value=1j),
+    "a list of values": lambda lib: grid(lib, values=[1.0]),
+    "too many coordinates": lambda lib: grid(lib)(MATRIX),
+}
+
+
+@pytest.mark.parametrize("name", NEAREST)
+def test_values_on_a_grid_and_nearest_points_are_those_of_jax(name):
+    theirs, ours = (error_of(NEAREST[name], library) for library in (jax, jitkit))
+    assert ours == theirs
+    if theirs is not None:
+        return
+    if JAX_VERSION < (0, 11):
+        texts = [str(library.make_jaxpr(lambda lib=library: NEAREST[name](lib))()) for library in (jitkit, jax)]
+        assert texts[0] == texts[1]
+    found = [jax.tree.leaves(library.device_get(NEAREST[name](library))) for library in (jitkit, jax)]
+    for x, y in zip(*found, strict=True):
+        assert (x.shape, x.dtype) == (y.shape, y.dtype)
+        np.testing.assert_allclose(x, y, rtol=1e-6)
 
 
 @pytest.mark.parametrize("x64", [False, True])

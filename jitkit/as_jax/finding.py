@@ -55,8 +55,15 @@ def install() -> None:
 
 
 def _what_passes(theirs: logging.Logger) -> Callable[[logging.LogRecord], bool]:
-    """Return a filter that lets pass what a logger of JAX's does, by its level and the filters that programs gave it."""
-    return lambda record: theirs.isEnabledFor(record.levelno) and bool(theirs.filter(record))
+    """Return a filter that lets pass what a logger of JAX's does, by its level and the filters that programs gave it. A record has
+    JAX's name from then on, since filters ask for it.
+    """
+
+    def passes(record: logging.LogRecord) -> bool:
+        record.name = theirs.name
+        return theirs.isEnabledFor(record.levelno) and bool(theirs.filter(record))
+
+    return passes
 
 
 class _Finder:

@@ -38,7 +38,8 @@ _PUBLIC = (
     "flatten_util", "image", "lax", "lax.linalg", "nn", "numpy", "numpy.fft", "numpy.linalg", "ops",
     "profiler", "random",
     "scipy", "scipy.fft",
-    "scipy.integrate", "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.sparse", "scipy.sparse.linalg",
+    "scipy.cluster", "scipy.cluster.vq", "scipy.integrate",
+    "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.sparse", "scipy.sparse.linalg",
     "scipy.special", "scipy.stats", "sharding", "stages", "tree", "tree_util",
 )  # fmt: skip
 

@@ -141,7 +141,7 @@ def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)
     except BaseException as error:
         traceback_util.filter_traceback(error)
-        importlib.import_module("logging").getLogger(__name__).exception("%s failed", what)
+        importlib.import_module("logging").getLogger(__name__).exception("jax.%s failed", what)
         raise
 
 

@@ -10,7 +10,8 @@ Comes in: arrays. Goes out: arrays, computed by `jitkit.numpy` and `jitkit.lax`.
     signal                           convolutions and spectra of sampled signals
     sparse                           iterative solvers of systems of equations
     optimize                         minimization
-    ndimage, integrate               interpolation in arrays; integrals of samples
+    ndimage, interpolate, integrate  interpolation in arrays and on grids; integrals of samples
+    cluster                          the nearest of some points
 
 JAX: jax/_src/scipy/special.py:erf
 """

@@ -1,5 +1,7 @@
+from . import cluster as cluster
 from . import fft as fft
 from . import integrate as integrate
+from . import interpolate as interpolate
 from . import linalg as linalg
 from . import ndimage as ndimage
 from . import optimize as optimize

@@ -11,10 +11,10 @@ Comes in: arrays, or numbers. Goes out: arrays of floats. In the order of readin
     counting            factorials, binomial coefficients, rising powers
     exponential_integrals   of exp(t) / t
     trigonometric_integrals   of sin(t) / t and cos(t) / t, and of the sine and cosine of t**2
-    spence              the dilogarithm
+    dilogarithm         the dilogarithm
     logarithms          x log x, entropies, sums of exponentials, powers of Box and Cox
     normal              the normal distribution
-    owens_t             of two normal variables
+    two_normals         of two normal variables
     normal_tail         its inverse, and what is far from its middle
 
 JAX: jax/_src/scipy/special.py:erf

@@ -1,6 +1,7 @@
 from .counting import comb as comb
 from .counting import factorial as factorial
 from .counting import poch as poch
+from .dilogarithm import spence as spence
 from .error_functions import bessel_jn as bessel_jn
 from .error_functions import erf as erf
 from .error_functions import erfc as erfc
@@ -42,9 +43,8 @@ from .logarithms import xlogy as xlogy
 from .normal import log_ndtr as log_ndtr
 from .normal import ndtr as ndtr
 from .normal import ndtri as ndtri
-from .owens_t import owens_t as owens_t
-from .spence import spence as spence
 from .trigonometric_integrals import fresnel as fresnel
 from .trigonometric_integrals import sici as sici
+from .two_normals import owens_t as owens_t
 from .zeta_functions import bernoulli as bernoulli
 from .zeta_functions import zeta as zeta

@@ -1,0 +1,18 @@
+"""`jitkit.scipy.cluster`: `vq`, which finds the nearest of some points.
+
+Comes in: observations, and a book of points. Goes out: which point is nearest to each, and how far it is.
+
+    vq      the nearest point
+
+JAX: jax/_src/scipy/cluster/vq.py:vq
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ...base import missing_names
+from . import vq as vq
+
+missing_names.explain("scipy.cluster", sys.modules[__name__])
+missing_names.explain("scipy.cluster.vq", vq)
