@@ -570,3 +570,19 @@ def test_loggers_of_jax_say_what_is_logged(tmp_path):
         "raised",
         "ERROR:jax._src.callback:jax.pure_callback failed",
     ]
+
+
+def test_options_with_numbers_become_flags_of_absl(tmp_path):
+    package = write(tmp_path, "absl/flags.py", "FLAGS = {}\n")
+    package.write_text(
+        "FLAGS = {}\n"
+        "def DEFINE_bool(name, value, doc):\n    FLAGS[name] = value\n    assert isinstance(value, bool)\n"
+        "def DEFINE_string(name, value, doc):\n    FLAGS[name] = value\n    assert value is None or isinstance(value, str), name\n"
+    )
+    write(tmp_path, "absl/__init__.py", "")
+    program = write(
+        tmp_path,
+        "flags.py",
+        "import absl.flags, jax; jax.config.config_with_absl(); print(len(absl.flags.FLAGS) > 9)\n",
+    )
+    assert as_jax(program, cwd=tmp_path) == (0, "True\n", "")

@@ -43,7 +43,10 @@ _NAMES: dict[str, dict[str, str]] = {
     "jax._src.flatten_util": {"ravel_pytree": "jitkit.flatten_util:ravel_pytree"},  # blackjax
     "jax._src.state": {},
     "jax._src.state.types": {"AbstractRef": "jitkit.core.references:AbstractRef"},  # flax
-    "jax._src.tree_util": {"_registry": "jitkit.tree_util.registry:registered"},  # flax
+    "jax._src.tree_util": {  # flax, its tests
+        "_registry": "jitkit.tree_util.registry:registered",
+        "prefix_errors": "jitkit.tree_util.paths:prefix_errors",
+    },
     "jax._src.traceback_util": {  # flax, equinox
         "api_boundary": "jitkit.base.traceback_util:api_boundary",
         "include_frame": "jitkit.base.traceback_util:include_frame",

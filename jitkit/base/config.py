@@ -189,7 +189,12 @@ def config_with_absl() -> None:
     for option in OPTIONS.values():
         if flags is not None and f"jax_{option.name}" not in flags.FLAGS:
             define = flags.DEFINE_bool if option.parse is boolean else flags.DEFINE_string
-            define(f"jax_{option.name}", value(option.name), option.doc)
+            now = value(option.name)
+            define(
+                f"jax_{option.name}",
+                str(now) if isinstance(now, int) and option.parse is not boolean else now,
+                option.doc,
+            )
 
 
 @contextlib.contextmanager
