@@ -39,12 +39,12 @@ MODULES = {
     "jax.scipy, the rest, and jax.ops": ("cosine", "iterative", "ndimage", "integrate", "ops"),
 }
 
-# Functions without a call: they write files, take shapes, give other numbers each time, or have programs of their own in
-# `test_scipy_linalg`, `test_ad_api` and `test_random`.
+# Functions without a call: they write files, take shapes or places, give other numbers each time, or have programs of their own
+# in `test_scipy_linalg`, `test_ad_api`, `test_random` and `test_sharding`.
 NOT_CALLED = (
     "jnp.load", "jnp.save", "jnp.savez", "lax.conv_general_dilated_local", "lax.conv_general_dilated_patches",
     "lax.conv_general_shape_tuple", "lax.conv_transpose_shape_tuple", "lax.rng_uniform",
-    "random.key_dtype",
+    "lax.with_sharding_constraint", "random.key_dtype",
 )  # fmt: skip
 
 # Keywords that are not tried, and why.

@@ -553,7 +553,7 @@ def test_the_error_of_a_callback_shows_the_users_frames_and_none_of_ours(caplog,
         f'  File "{__file__}", in boom',
         "ValueError: boom",
     ]
-    assert [record.message for record in caplog.records] == [f"{name} failed"]
+    assert [record.message for record in caplog.records] == [f"jax.{name} failed"]
 
 
 class Odd:

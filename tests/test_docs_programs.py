@@ -35,6 +35,7 @@ from jitkit.kata.engine import checking, mutants
 from jitkit.kata.engine.manifest import all_labs, read_lab
 from jitkit.kata.engine.plain import Raised
 from jitkit.kata.engine.reference import reference_function
+from jitkit.kata.subjects.c_by_hand import text_of
 from jitkit.targets.table import TARGETS, TargetError, obstacle
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -56,6 +57,7 @@ SHOWN_ONLY = {  # how a block begins, and why it is not tried
     "jitkit beside JAX, in one process": "a table that `make benchmarks` writes",
     "2  Trace   ": "lines of the tour, and tests/test_readme.py has them",
     "✓ pass: What is": "a verdict, and tests/test_readme.py has it",
+    "for (i64 i0 = 0; i0 < 3; i0++) {          the outer loop": "a nest, of which the comments name the parts",
     "Six programs, op by op": "a table that `make benchmarks` writes",
 }
 
@@ -403,12 +405,19 @@ def while_of_the_text(v, limit):
     return lax.while_loop(lambda v: v < limit, lambda v: v * 2, v)
 
 
+def loop_of_the_text():
+    names = {"jnp": jnp}
+    exec(compile("def f(x):\n  return jnp.exp(x * 2).sum()", "model.py", "exec"), names)
+    return text_of(names["f"], np.ones((3, 4), "float32"))
+
+
 PRINTED = {  # by the page, and what is printed first
     ("instructors", "json "): lambda: "\n".join(lines_of_formats()),
     ("02_jaxpr", "JaxprTypeError"): ill_formed,
     ("07_cond", "TypeError"): lambda: at(31, "lax.cond(True, lambda x: x * 1.0,\n  lambda x: x * 1, 3)"),
     ("07_cond", "%2"): lambda: lowered(cond_of_the_text, 1.0),
     ("08_while", "TypeError"): lambda: at(13, "lax.while_loop(lambda v: v < 3, lambda v: v + 0.5, jnp.int32(0))"),
+    ("14_compiler", "// mul"): loop_of_the_text,
     ("08_while", "%0:2"): lambda: lowered(while_of_the_text, 1.0, 9.0),
 }
 

@@ -254,6 +254,7 @@ def test_a_process_that_has_used_xla_before_it_forks_has_no_thread_left_and_no_j
     assert done.stdout.split() == ["1", "False", "1"]
 
 
+@pytest.mark.filterwarnings("ignore:os.fork")  # JAX's, where another test has imported it
 def test_where_a_thread_is_left_the_process_that_forks_does_not_use_xla(monkeypatch):
     tried = []
     monkeypatch.setattr(warmth, "_compiled_in_a_fork", lambda: b"")

@@ -570,7 +570,7 @@ TEXTS = {
             "default_matmul_precision, debug_nans, debug_key_reuse, no_execution, no_tracing, log_compiles, "
             "explain_cache_misses, check_tracer_leaks, "
             "traceback_filtering, compilation_cache_dir, compilation_cache_max_size, cc, errors_page, platforms, "
-            "default_device, jit_cache_size, default_prng_impl, threefry_partitionable."
+            "num_cpu_devices, default_device, jit_cache_size, default_prng_impl, threefry_partitionable."
         ),
     ),
     "pred": (

@@ -203,6 +203,7 @@ GOOD = {
 BAD = {
     "enable_x64": ["maybe", 2, None, [], [1], 0.5],
     "debug_nans": ["maybe"],
+    "num_cpu_devices": [0, -2, "many", 1.5, None, True, ""],
     "jit_cache_size": [0, "0", -1, "-1", "many", 1.5, None, True, ""],
     "compilation_cache_max_size": [-1, "1 parsec", True, 1e9, None],
     "compilation_cache_dir": [3, True],

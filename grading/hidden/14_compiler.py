@@ -57,13 +57,15 @@ def two_in_a_row(jk, rng):
 def types(jk, rng):
     n, times = int(rng.integers(2, 6)), int(rng.integers(1, 6))
 
-    def sums(x):
+    def totals(x):
         return [(x * (i + 2.0)).sum(1) for i in range(times)]
 
     with jk.enable_x64(True):
         x = rng.normal(size=(n, 3))
         text = (
-            module(jk, "loops.source").write("f", jk.make_jaxpr(lambda x: (*sums(x), (x > 0).any(1), x.max()))(x)).text
+            module(jk, "loops.source")
+            .write("f", jk.make_jaxpr(lambda x: (*totals(x), (x > 0).any(1), x.max()))(x))
+            .text
         )
         return sorted(
             line.split()[0] for line in text.splitlines() if line.strip().startswith(("f64 a", "u8 a", "f32 a"))

@@ -50,7 +50,7 @@ coo_matvec_p coo_todense coo_todense_p csr csr_fromdense csr_fromdense_p csr_mat
 csr_matvec_p csr_todense csr_todense_p empty eye grad jacfwd jacobian jacrev linalg random random_bcoo sparsify
 todense todense_p transform util value_and_grad
 ops:
-scipy: cluster interpolate
+scipy:
 scipy.special: erfcinv hyp1f1 hyp2f1 sph_harm_y
 scipy.linalg: eigh_tridiagonal qr_multiply solve_sylvester
 scipy.stats:
@@ -59,10 +59,10 @@ scipy.signal:
 scipy.ndimage:
 scipy.fft:
 scipy.integrate:
-scipy.interpolate: RegularGridInterpolator
+scipy.interpolate:
 scipy.optimize:
 scipy.sparse.linalg:
-scipy.cluster.vq: vq
+scipy.cluster.vq:
 scipy.spatial.transform: Rotation Slerp
 image:
 sharding: UnreducedKind auto_axes explicit_axes no_collectives reshard use_abstract_mesh

@@ -318,10 +318,10 @@ def told(jk, rng):
     write, x = module(jk, "loops.source").write, floats(rng, *rng.integers(2, 5, size=2).tolist())
     times = int(rng.integers(1, 6))
 
-    def sums(x):
+    def totals(x):
         return [(x * (i + 2.0)).sum(1) for i in range(times)]
 
-    text = write("f", jk.make_jaxpr(lambda x: (x.max(1), *sums(x), (x > 0).any(1)))(x)).text
+    text = write("f", jk.make_jaxpr(lambda x: (x.max(1), *totals(x), (x > 0).any(1)))(x)).text
     kinds = sorted(re.sub(r"a\d+", "a", found) for found in re.findall(r"reduction\((\S+:\w+)\)", text))
     names = re.findall(r"reduction\(\S+:(\w+)\)", text)
     return kinds, [len(re.findall(rf"\b{name} = ", text)) for name in names], "//" in text

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -40,7 +41,8 @@ class Ran(NamedTuple):
 def text_of(fun: Callable[..., Any], *args: Any) -> str:
     """Return the C of `fun(*args)`, without what precedes its loops."""
     text = write("f", jax.make_jaxpr(fun)(*args)).text
-    return text[text.index("\nLOOP ") + 1 :] if "\nLOOP " in text else text
+    first = re.search(r"^(//.*\n)*LOOP ", text, re.MULTILINE)  # with the comments that say what it computes
+    return text[first.start() :] if first else text
 
 
 def ran(fun: Callable[..., Any], *args: Any) -> Ran:
