@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import marshal
 import os
 import pathlib
@@ -11,6 +12,7 @@ import sys
 import time
 import types
 
+import numpy as np
 import pytest
 
 from grading.grader.bubblewrap import JailError
@@ -261,3 +263,13 @@ def test_where_a_thread_is_left_the_process_that_forks_does_not_use_xla(monkeypa
     monkeypatch.setattr(warmth, "_leaves_no_thread", lambda program: tried.append(program) or False)
     warmth.warm_up()
     assert tried == [], "a fork has tried it, and this process has not"
+
+
+def test_the_state_of_a_checks_generator_is_made_by_a_hash():
+    """Numpy's SeedSequence by itself can be run backwards, from the state to the seed."""
+    state = generator_state(5, "runs")
+    assert state == generator_state(5, "runs")
+    others = [generator_state(6, "runs"), generator_state(5, "stops"), generator_state(51, "uns")]
+    assert all(other["state"] != state["state"] for other in others)
+    mixed = int(hashlib.sha256(b"5 runs").hexdigest(), 16)
+    assert state == np.random.default_rng(mixed).bit_generator.state
