@@ -201,7 +201,7 @@ def operators():
         "ne": "not_equal",
     }.items():
         setattr(Operators, f"__{word}__", lambda x, y, name=name: operated(name, x, y))
-    for word, name in {"neg": "negative", "abs": "abs", "invert": "logical_not"}.items():
+    for word, name in {"neg": "negative", "abs": "abs", "invert": "invert"}.items():
         setattr(Operators, f"__{word}__", lambda x, name=name: getattr(jnp, name)(x))
     for name in ("sum", "max", "min", "mean", "var", "std"):
         setattr(
@@ -238,7 +238,11 @@ class Array(Operators):
         return self._buffer
 
     def __array__(self, dtype=None, copy=None):
-        return np.array(self.value, dtype)
+        if copy:
+            return np.array(self.value, dtype)
+        seen = np.asarray(self.value, dtype).view()
+        seen.flags.writeable = False  # an Array does not change
+        return seen
 
     def __bool__(self):
         return bool(self.value)
@@ -717,10 +721,12 @@ tanh_p = elementwise("tanh", np.tanh, "tanh")
 exp_p = elementwise("exp", np.exp, "exponential")
 log_p = elementwise("log", np.log, "log")
 sqrt_p = elementwise("sqrt", np.sqrt, "sqrt")
+log1p_p = elementwise("log1p", np.log1p, "log_plus_one")
+expm1_p = elementwise("expm1", np.expm1, "exponential_minus_one")
 neg_p = elementwise("neg", np.negative, "negate")
 abs_p = elementwise("abs", np.abs, "abs")
 sign_p = elementwise("sign", np.sign, "sign")
-floor_p = elementwise("floor", np.floor, "floor")
+floor_p = elementwise("floor", np.floor, "floor")  # of floats
 not_p = elementwise("not", np.invert, "not")
 add_p = elementwise("add", np.add, "add")
 sub_p = elementwise("sub", np.subtract, "subtract")
@@ -847,7 +853,7 @@ def named(name, primitive, to_float=False, wants=None):
     setattr(jnp, name, f)
 
 
-UNARY = {sin_p, cos_p, tan_p, tanh_p, exp_p, log_p, sqrt_p, neg_p, abs_p, sign_p, floor_p, not_p}
+UNARY = {sin_p, cos_p, tan_p, tanh_p, exp_p, log_p, sqrt_p, log1p_p, expm1_p, neg_p, abs_p, sign_p, floor_p, not_p}
 
 
 def truth(x):
@@ -862,13 +868,15 @@ for _name, _p in {
     "exp": exp_p,
     "log": log_p,
     "sqrt": sqrt_p,
-    "floor": floor_p,
+    "log1p": log1p_p,
+    "expm1": expm1_p,
     "divide": div_p,
 }.items():
     named(_name, _p, to_float=True)
 for _name, _p in {
     "negative": neg_p,
     "sign": sign_p,
+    "floor": floor_p,
     "less": lt_p,
     "less_equal": le_p,
     "greater": gt_p,
@@ -879,6 +887,7 @@ for _name, _p in {
     "minimum": min_p,
     "bitwise_and": and_p,
     "bitwise_or": or_p,
+    "invert": not_p,
     "add": add_p,
     "subtract": sub_p,
     "multiply": mul_p,
@@ -887,8 +896,13 @@ for _name, _p in {
 for _name, _p in {"logical_and": and_p, "logical_or": or_p, "logical_not": not_p}.items():
     named(_name, _p, wants="bool")
 
-abs_bind, add_words, mul_words = abs_p.bind, jnp.add, jnp.multiply
+floor_words, add_words, mul_words = jnp.floor, jnp.add, jnp.multiply
 named("absolute", abs_p)
+
+
+@word
+def floor(x):
+    return floor_words(x) if inexact(aval_of(x).dtype) else jnp.asarray(x)
 
 
 @word
@@ -1609,7 +1623,6 @@ def choose(index, branches, operands):
             raise TypeError(
                 f"branches have to return the same types: {structure} of {first}, and {out_tree} of {closed.out_avals}"
             )
-    outs = [Aval(*a[0][:2], all(x.weak_type for x in a)) for a in zip(*(p[0].out_avals for p in programs), strict=True)]
     consts = [c for _, cs, _ in programs for c in cs]
     closeds = []
     for k, (closed, cs, _) in enumerate(programs):  # each takes the constants of all
@@ -1617,7 +1630,7 @@ def choose(index, branches, operands):
         others = [[Var(aval_of(c)) for c in p[1]] for p in programs]
         others[k] = jaxpr.invars[:n]
         invars = [v for vs in others for v in vs] + jaxpr.invars[n:]
-        closeds.append(with_results(ClosedJaxpr(Jaxpr([], invars, jaxpr.eqns, jaxpr.outvars), []), outs))
+        closeds.append(with_results(ClosedJaxpr(Jaxpr([], invars, jaxpr.eqns, jaxpr.outvars), []), first))
     return tree_unflatten(structure, cond_p.bind(index, *consts, *leaves, branches=tuple(closeds)))
 
 
@@ -1642,21 +1655,20 @@ cond_p = Primitive(
 
 
 def fixed_carry(leaves, write):
-    """Leaves and program of a loop whose carry keeps its type: what goes in weak and comes out otherwise is converted beforehand.
+    """Leaves and program of a loop whose carry keeps its type. What goes in weak and comes out otherwise is converted beforehand, once.
 
     `write(avals)` -> (program, constants, types of the carry that comes out).
     """
-    for _ in range(len(leaves) + 1):
-        avals = [aval_of(x) for x in leaves]
-        written = write(avals)
-        outs = written[2]
-        wider = [
-            a.weak_type and a != b and a.shape == b.shape and promoted([a, b]) == b[1:]
-            for a, b in zip(avals, outs, strict=True)
-        ]
-        if not any(wider):
-            break
-        leaves = [convert(x, b.dtype, b.weak_type) if w else x for x, b, w in zip(leaves, outs, wider, strict=True)]
+    avals = [aval_of(x) for x in leaves]
+    written = write(avals)
+    stronger = [
+        b if a.weak_type and a != b and a.shape == b.shape and promoted([a, b]) == b[1:] else a
+        for a, b in zip(avals, written[2], strict=True)
+    ]
+    if stronger != avals:
+        leaves = [convert(x, a.dtype, a.weak_type) for x, a in zip(leaves, stronger, strict=True)]
+        avals, written = stronger, write(stronger)
+    outs = written[2]
     for a, b in zip(avals, outs, strict=True):
         if a[:2] != b[:2] and not (b.weak_type and a.shape == b.shape and promoted([a, b]) == a[1:]):
             raise TypeError(f"the carry of a loop keeps its type: {a} went in, and {b} came out")
@@ -1875,7 +1887,9 @@ def jvp(f, primals, tangents):
         raise TypeError(f"primals and tangents have to be built alike: {treedef} and {moves_tree}")
     for i, (x, t) in enumerate(zip(leaves, moves, strict=True)):
         a, b = aval_of(x), aval_of(t)
-        if a.shape != b.shape or a.dtype != b.dtype or not inexact(a.dtype):
+        if a.shape != b.shape:
+            raise ValueError(f"a tangent has the shape of its primal, and {b} is not that of {a}")
+        if a.dtype != b.dtype or not inexact(a.dtype):
             raise TypeError(f"a tangent is a float of the type of its primal, and {b} is not that of {a}")
         moves[i] = convert(t, a.dtype, a.weak_type) if inexact(a.dtype) else None
     flat, out = flat_function(f, treedef)
@@ -1916,9 +1930,11 @@ derivative(tan_p, lambda t, r, x: t * (1.0 + r * r))
 derivative(tanh_p, lambda t, r, x: t * (1.0 - r * r))
 derivative(exp_p, lambda t, r, x: t * r)
 derivative(log_p, lambda t, r, x: t / x)
+derivative(log1p_p, lambda t, r, x: t / (1.0 + x))
+derivative(expm1_p, lambda t, r, x: t * (r + 1.0))
 derivative(sqrt_p, lambda t, r, x: t * (0.5 / r))
 derivative(neg_p, lambda t, r, x: -t)
-derivative(abs_p, lambda t, r, x: t * jnp.sign(x))
+derivative(abs_p, lambda t, r, x: t * jnp.where(jnp.less(x, 0), -1.0, 1.0))
 derivative(add_p, lambda t, r, x, y: t, lambda t, r, x, y: t)
 derivative(sub_p, lambda t, r, x, y: t, lambda t, r, x, y: -t)
 derivative(mul_p, lambda t, r, x, y: t * y, lambda t, r, x, y: t * x)
@@ -1927,7 +1943,7 @@ derivative(max_p, lambda t, r, x, y: t * larger(x, y), lambda t, r, x, y: t * la
 derivative(min_p, lambda t, r, x, y: t * larger(y, x), lambda t, r, x, y: t * larger(x, y))
 derivative(
     pow_p,
-    lambda t, r, x, y: t * (y * jnp.power(x, jnp.where(jnp.equal(y, 0.0), 1.0, y - 1.0))),
+    lambda t, r, x, y: t * (y * jnp.power(x, y - 1.0)),
     lambda t, r, x, y: t * (r * jnp.log(jnp.where(jnp.equal(x, 0.0), 1.0, x))),
 )
 derivative(
@@ -2516,7 +2532,8 @@ def pulled_back(f, primals, moving):
         args = [Linear(a) for a in program.in_avals]
         found = backward(program, args, chosen(moved, cts))
         return [
-            jnp.zeros(a.shape, a.dtype) if ct is None else ct for ct, a in zip(found, program.in_avals, strict=True)
+            convert(jnp.zeros(a.shape, a.dtype) if ct is None else ct, a.dtype, a.weak_type)
+            for ct, a in zip(found, program.in_avals, strict=True)
         ]
 
     return outs, pull
@@ -2525,6 +2542,8 @@ def pulled_back(f, primals, moving):
 def moved_arguments(args, argnums):
     """Leaves of all arguments, their structure, which of them move, and the structure of those."""
     nums = [argnums] if isinstance(argnums, int) else list(argnums)
+    if any(not -len(args) <= n < len(args) for n in nums):
+        raise TypeError(f"argnums={argnums} is beyond the {len(args)} arguments")
     nums = [n % len(args) for n in nums]
     leaves, treedef = tree_flatten(args)
     owners = [i for i, x in enumerate(args) for _ in tree_leaves(x)]

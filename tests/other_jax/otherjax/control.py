@@ -40,11 +40,11 @@ class Cond(Within):
         self.branches, self.params = branches, {"branches": branches}
 
     def types(self, i, *avals):
-        rows = zip(*map(self.outs, self.branches), strict=True)
-        return [Type(r[0].shape, r[0].dtype, all(a.weak_type for a in r)) for r in rows]
+        return self.outs(self.branches[0])
 
     def now(self, i, *xs):
-        return call(self.branches[min(max(int(np.asarray(i)), 0), len(self.branches) - 1)], xs)
+        ys = call(self.branches[min(max(int(np.asarray(i)), 0), len(self.branches) - 1)], xs)
+        return [convert(y, a.dtype, a.weak_type) for y, a in zip(ys, self.types(i), strict=True)]
 
     def text(self, w, names, ins, *outs):
         i, *xs = names
@@ -102,20 +102,20 @@ class While(Within):
 
 
 def steady(f, carry, s, rows, rows_s):
-    """The body's program, once its carry has the type that it keeps."""
-    for _ in range(4):
+    """The body's program. What is weak in the carry becomes as strong as it comes out, once."""
+    for is_last in (False, True):
         program, out = trace_tree(f, (tuple, None, (s, rows_s)), [x.aval for x in carry] + rows)
         avals = [v.aval for v in program.jaxpr.outvars][: len(carry)]
         if out[2][:1] != (s,):
             raise TypeError(f"the carry goes in as {s} and comes out as {out}")
         for x, a in zip(carry, avals, strict=True):
-            if x.shape != a.shape or (x.dtype != a.dtype and not x.aval.weak_type):
+            if x.shape != a.shape or (x.dtype != a.dtype and (is_last or not x.aval.weak_type)):
                 raise TypeError(f"the carry goes in as {x.aval} and comes out as {a}")
         stronger = [convert(x, a.dtype, x.aval.weak_type and a.weak_type) for x, a in zip(carry, avals, strict=True)]
-        if all(x is y for x, y in zip(carry, stronger, strict=True)):
-            return program, out, carry
+        if is_last or all(x is y for x, y in zip(carry, stronger, strict=True)):
+            break
         carry = stronger
-    raise TypeError("the carry finds no type")
+    return program, out, carry
 
 
 def while_loop(test, body, init):
@@ -205,12 +205,13 @@ def scan(f, init, xs=None, length=None, reverse=False):
 
 
 def fori_loop(lower, upper, body, init):
-    if isinstance(lower, int) and isinstance(upper, int):
+    if not any(isinstance(n, Symbol) for n in (lower, upper)):
+        is_weak = isinstance(lower, int) and isinstance(upper, int)
 
         def turn(c, _):
             return (c[0] + 1, body(*c)), None
 
-        return scan(turn, (np.int32(lower), init), length=max(upper - lower, 0))[0][1]
+        return scan(turn, (lower if is_weak else np.int32(lower), init), length=max(int(upper) - int(lower), 0))[0][1]
     lower, upper = (convert(thing(n), INT, False) for n in (lower, upper))
     return while_loop(lambda c: c[0] < upper, lambda c: (c[0] + 1, body(*c)), (lower, init))[1]
 

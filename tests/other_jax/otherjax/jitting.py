@@ -16,11 +16,12 @@ KEPT = weakref.WeakKeyDictionary()
 
 def jit(f, static_argnums=(), static_argnames=()):
     """Closures instead of a class; one dict from everything that matters to what runs."""
-    parameters = list(inspect.signature(f).parameters)
+    parameters = inspect.signature(f).parameters.values()
+    places = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     nums = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
-    nums = {n % len(parameters) for n in nums} | {parameters.index(n) for n in names if n in parameters}
-    names |= {parameters[n] for n in nums}
+    nums = {n + len(places) if n < 0 else n for n in nums} | {places.index(n) for n in names if n in places}
+    names |= {places[n] for n in nums if n < len(places)}
 
     @functools.wraps(f)
     def call(*args, **kwargs):

@@ -1,10 +1,11 @@
+import builtins
 import math
 import string
 
 import numpy as np
 
-from .primitives import Primitive, common, convert
-from .values import Number, Symbol, Thing, Type, thing
+from .primitives import ALL, Primitive, common, convert, truth
+from .values import NARROW, Number, Symbol, Thing, Type, thing
 
 INT = np.dtype("int32")
 
@@ -197,26 +198,34 @@ def broadcast_to(x, shape):
 
 
 def where(which, yes, no):
-    which, (yes, no) = thing(which), common([yes, no])
+    which, (yes, no) = truth(which), common([yes, no])
     shape = np.broadcast_shapes(which.shape, yes.shape, no.shape)
     return Select().do(*[broadcast_to(x, shape) for x in (which, no, yes)])
 
 
 def matmul(x, y):
     x, y = common([x, y])
-    many = string.ascii_uppercase[: len(x.shape) - 2] if len(x.shape) > 2 else ""
+    many = string.ascii_uppercase[: builtins.max(2, len(x.shape), len(y.shape)) - 2]
     xs, ys = (
-        ("k" if len(x.shape) == 1 else many + "ik"),
-        ("k" if len(y.shape) == 1 else many[: len(y.shape) - 2] + "kj"),
+        "k" if len(a.shape) == 1 else many[len(many) + 2 - len(a.shape) :] + last for a, last in ((x, "ik"), (y, "kj"))
     )
     return Dot(letters=f"{xs},{ys}->{many}{'i' * (len(x.shape) > 1)}{'j' * (len(y.shape) > 1)}").do(x, y)
 
 
-dot = matmul
+def dot(x, y):
+    x, y = common([x, y])
+    if () in (x.shape, y.shape):
+        return ALL["mul"].do(x, y)
+    rows = string.ascii_uppercase[: len(x.shape) - 1]
+    others = string.ascii_lowercase[: len(y.shape) - 1]
+    ys = others[:-1] + "k" + others[-1:] if others else "k"
+    return Dot(letters=f"{rows}k,{ys}->{rows}{others}").do(x, y)
 
 
 def index(x, wanted):
     wanted = list(wanted) if isinstance(wanted, tuple) else [wanted]
+    if len([w for w in wanted if w is not None]) > len(x.shape):
+        raise IndexError(f"{wanted} are too many for {x.aval}")
     wanted += [slice(None)] * (len(x.shape) - len([w for w in wanted if w is not None]))
     corner, sizes, shape, axis = [], [], [], 0
     for w in wanted:
@@ -231,7 +240,10 @@ def index(x, wanted):
             sizes.append(len(range(start, stop)))
             shape.append(sizes[-1])
         else:
-            w = convert(thing(w), INT, False)
+            w = thing(w)
+            if w.shape != () or w.dtype.kind not in "iu":
+                raise TypeError(f"an index is one integer, not {w.aval}")
+            w = convert(w, INT, False)
             corner.append(where(w < 0, w + n, w))
             sizes.append(1)
     return reshape(Window(sizes=tuple(sizes)).do(x, *corner), shape)
@@ -239,20 +251,20 @@ def index(x, wanted):
 
 def full(shape, value, dtype=None):
     value = thing(value)
-    return broadcast_to(
-        convert(value, np.dtype(dtype or value.dtype), False), (shape,) if isinstance(shape, int) else shape
-    )
+    value = value if dtype is None else convert(value, np.dtype(dtype), False)
+    return broadcast_to(value, (shape,) if isinstance(shape, int) else shape)
 
 
-def zeros(shape):
-    return full(shape, 0.0)
+def zeros(shape, dtype="float32"):
+    return full(shape, 0, dtype)
 
 
-def ones(shape):
-    return full(shape, 1.0)
+def ones(shape, dtype="float32"):
+    return full(shape, 1, dtype)
 
 
 def zeros_like(x):
+    x = thing(x)
     return full(x.shape, 0, x.dtype)
 
 
@@ -262,6 +274,7 @@ def arange(*args):
 
 Thing.__matmul__, Thing.__rmatmul__ = matmul, lambda x, y: matmul(y, x)
 Thing.reshape, Thing.sum, Thing.max, Thing.mean, Thing.T = reshape, sum, max, mean, property(transpose)
+Thing.astype = lambda x, dtype: convert(x, np.dtype(NARROW.get(np.dtype(dtype).name, dtype)), False)
 Thing.__len__ = lambda x: x.shape[0]
 for cls in (Number, Symbol):
     cls.__getitem__ = index

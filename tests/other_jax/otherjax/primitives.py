@@ -100,6 +100,7 @@ for name, f, word in [
     ("neg", np.negative, "negate"), ("abs", np.abs, "abs"), ("sign", np.sign, "sign"), ("floor", np.floor, "floor"),
     ("not", np.invert, "not"), ("sin", np.sin, "sine"), ("cos", np.cos, "cosine"), ("tan", np.tan, "tan"),
     ("tanh", np.tanh, "tanh"), ("exp", np.exp, "exponential"), ("log", np.log, "log"), ("sqrt", np.sqrt, "sqrt"),
+    ("log1p", np.log1p, "log_plus_one"), ("expm1", np.expm1, "exponential_minus_one"),
     ("add", np.add, "add"), ("sub", np.subtract, "subtract"), ("mul", np.multiply, "multiply"), ("div", np.divide, "divide"),
     ("max", np.maximum, "maximum"), ("min", np.minimum, "minimum"), ("pow", np.power, "power"), ("and", np.bitwise_and, "and"),
     ("or", np.bitwise_or, "or"),
@@ -120,12 +121,23 @@ def user(name, floating=False):
     return lambda *xs: ALL[name].do(*common(xs, floating))
 
 
+def truth(x):
+    x = thing(x)
+    return x if x.dtype == bool else ALL["ne"].do(*common([x, 0]))
+
+
+def logical(name):
+    return lambda *xs: ALL[name].do(*map(truth, xs))
+
+
 for name, op, floating in [
     ("add", "add", False),
     ("sub", "sub", False),
     ("mul", "mul", False),
     ("div", "truediv", True),
     ("pow", "pow", False),
+    ("and", "and", False),
+    ("or", "or", False),
 ]:
     f = user(name, floating)
     setattr(Thing, f"__{op}__", lambda x, y, f=f: f(x, y))

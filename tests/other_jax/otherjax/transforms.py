@@ -112,8 +112,13 @@ def jvp(f, primals, tangents):
         out[:] = [form]
         return ys
 
-    xs = [thing(x) for x in xs]
-    ys, ts = forward(flat, xs, [convert(thing(t), x.aval.dtype, False) for t, x in zip(ts, xs, strict=True)])
+    xs, ts = [thing(x) for x in xs], [thing(t) for t in ts]
+    for x, t in zip(xs, ts, strict=True):
+        if x.shape != t.shape:
+            raise ValueError(f"{x.aval} moves by {t.aval}: the shapes differ")
+        if x.dtype != t.dtype or not is_float(x):
+            raise TypeError(f"{x.aval} moves by {t.aval}: both are to be the same floats")
+    ys, ts = forward(flat, xs, ts)
     ts = [zeros_like(y) if t is None else t for t, y in zip(ts, ys, strict=True)]
     return unflatten(out[0], ys), unflatten(out[0], ts)
 
@@ -126,12 +131,13 @@ def half(x, y, out, t):
 
 
 PARTIALS = {
-    "neg": [lambda x, o, t: -t], "abs": [lambda x, o, t: t * u["sign"](x)], "sin": [lambda x, o, t: t * u["cos"](x)],
+    "neg": [lambda x, o, t: -t], "abs": [lambda x, o, t: t * where(x < 0, -1, 1)], "sin": [lambda x, o, t: t * u["cos"](x)],
     "cos": [lambda x, o, t: -t * u["sin"](x)], "tan": [lambda x, o, t: t * (1 + o * o)], "tanh": [lambda x, o, t: t * (1 - o * o)],
     "exp": [lambda x, o, t: t * o], "log": [lambda x, o, t: t / x], "sqrt": [lambda x, o, t: t / (o * 2)],
     "add": [lambda x, y, o, t: t] * 2, "sub": [lambda x, y, o, t: t, lambda x, y, o, t: -t],
     "mul": [lambda x, y, o, t: t * y, lambda x, y, o, t: t * x], "div": [lambda x, y, o, t: t / y, lambda x, y, o, t: -t * o / y],
     "pow": [lambda x, y, o, t: t * y * x ** (y - 1), lambda x, y, o, t: t * o * u["log"](where(x == 0, 1, x))],
+    "log1p": [lambda x, o, t: t / (1 + x)], "expm1": [lambda x, o, t: t * (o + 1)],
     "max": [half, lambda x, y, o, t: half(y, x, o, t)], "min": [half, lambda x, y, o, t: half(y, x, o, t)],
 }  # fmt: skip
 
@@ -333,6 +339,9 @@ def vjp_scan(p, cts, xs, outs):
 def value_and_grad(f, argnums=0, has_aux=False):
     def go(*args, **kwargs):
         nums = [argnums] if isinstance(argnums, int) else list(argnums)
+        if any(not -len(args) <= n < len(args) for n in nums):
+            raise TypeError(f"argnums={argnums} is beyond the {len(args)} arguments")
+        nums = [n % len(args) for n in nums]
         leaves, s = flatten([args[i] for i in nums])
         leaves = [thing(x) for x in leaves]
         if not all(map(is_float, leaves)):
@@ -343,10 +352,11 @@ def value_and_grad(f, argnums=0, has_aux=False):
         out = f(*[chosen.get(i, x) for i, x in enumerate(args)], **kwargs)
         out, aux = out if has_aux else (out, None)
         out = thing(out)
-        if out.shape != ():
-            raise TypeError("an array is no loss")
+        if out.shape != () or not is_float(out):
+            raise TypeError(f"{out.aval} is no loss")
         one = convert(thing(1.0), out.aval.dtype, False)
-        grads = unflatten(s, filled(tape.back(symbols, [out], [one]), symbols))
+        grads = filled(tape.back(symbols, [out], [one]), symbols)
+        grads = unflatten(s, [convert(g, g.dtype, x.aval.weak_type) for g, x in zip(grads, leaves, strict=True)])
         aux_leaves, aux_s = flatten(aux)
         out, aux = tape.value(out), unflatten(aux_s, [tape.value(x) for x in aux_leaves])
         return ((out, aux) if has_aux else out), grads[0] if isinstance(argnums, int) else tuple(grads)
@@ -390,13 +400,15 @@ def whole(size, flags, xs):
     return [x if b else repeated(x, size) for x, b in zip(xs, flags, strict=True)]
 
 
-def over(f, size, flags):
-    def g(*xs):
-        maker = Batch(size)
-        ys = [thing(y) for y in f(*[Batched(maker, x) if b else x for x, b in zip(xs, flags, strict=True)])]
-        return [y.value if maker.mine(y) else repeated(y, size) for y in ys]
+def batched(f, size, flags, xs):
+    """Results, each with whether the batch is its first axis."""
+    maker = Batch(size)
+    ys = [thing(y) for y in f(*[Batched(maker, x) if b else x for x, b in zip(xs, flags, strict=True)])]
+    return [(y.value, True) if maker.mine(y) else (y, False) for y in ys]
 
-    return g
+
+def over(f, size, flags):
+    return lambda *xs: [y if b else repeated(y, size) for y, b in batched(f, size, flags, xs)]
 
 
 def program_over(program, size, flags):
@@ -500,22 +512,30 @@ def axes_of_leaves(axis, x):
 
 
 def vmap(f, in_axes=0, out_axes=0):
-    def go(*args):
-        (leaves, s), axes, out = flatten(args), axes_of_leaves(in_axes, args), []
+    def go(*args, **kwargs):
+        (leaves, s), out = flatten((args, kwargs)), []
+        axes = axes_of_leaves(in_axes, args) + axes_of_leaves(0, kwargs)
         leaves = [thing(x) for x in leaves]
         sizes = {x.shape[a] for x, a in zip(leaves, axes, strict=True) if a is not None}
         if len(sizes) != 1:
             raise ValueError(f"sizes of batches: {sizes}")
+        [size] = sizes
 
         def flat(*xs):
-            ys, form = flatten(f(*unflatten(s, xs)))
+            args, kwargs = unflatten(s, xs)
+            ys, form = flatten(f(*args, **kwargs))
             out[:] = [form]
             return ys
 
         leaves = [x if a is None else moved(x, a, 0) for x, a in zip(leaves, axes, strict=True)]
-        ys = over(flat, sizes.pop(), [a is not None for a in axes])(*leaves)
-        axes = axes_of_leaves(out_axes, unflatten(out[0], ys))
-        return unflatten(out[0], [moved(y, 0, a) for y, a in zip(ys, axes, strict=True)])
+        ys = batched(flat, size, [a is not None for a in axes], leaves)
+        axes = axes_of_leaves(out_axes, unflatten(out[0], [y for y, _ in ys]))
+        if any(b and a is None for (_, b), a in zip(ys, axes, strict=True)):
+            raise ValueError(f"out_axes={out_axes}, and a result without an axis differs from example to example")
+        ys = [
+            y if a is None else moved(y if b else repeated(y, size), 0, a) for (y, b), a in zip(ys, axes, strict=True)
+        ]
+        return unflatten(out[0], ys)
 
     return go
 

@@ -1,4 +1,5 @@
 import dataclasses
+import math
 
 import numpy as np
 
@@ -21,6 +22,7 @@ class Thing:
     __hash__ = None
     shape = property(lambda self: self.aval.shape)
     dtype = property(lambda self: self.aval.dtype)
+    size = property(lambda self: math.prod(self.aval.shape))
 
     def __getattr__(self, name):
         raise AttributeError(name)
@@ -32,7 +34,11 @@ class Number(Thing):
         self.on_machine = on_machine
 
     def __array__(self, dtype=None, copy=None):
-        return np.array(self.numbers, dtype)
+        if copy:
+            return np.array(self.numbers, dtype)
+        seen = np.asarray(self.numbers, dtype).view()
+        seen.flags.writeable = False
+        return seen
 
     def __bool__(self):
         return bool(np.asarray(self.numbers))

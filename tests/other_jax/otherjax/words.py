@@ -14,11 +14,16 @@ def logsumexp(x, axis=-1):
     return numpy.log(sum(numpy.exp(x - top), axis, keepdims=True)) + top
 
 
+def sigmoid(x):
+    far = numpy.exp(-numpy.abs(x))  # never above 1
+    return where(x < 0, far, 1) / (1 + far)
+
+
 nn = types.SimpleNamespace(
     relu=lambda x: numpy.maximum(x, 0),
-    sigmoid=lambda x: 1 / (1 + numpy.exp(-x)),
-    silu=lambda x: x / (1 + numpy.exp(-x)),
-    softplus=lambda x: numpy.maximum(x, 0) + numpy.log(1 + numpy.exp(-numpy.abs(x))),
+    sigmoid=sigmoid,
+    silu=lambda x: x * sigmoid(x),
+    softplus=lambda x: numpy.maximum(x, 0) + numpy.log1p(numpy.exp(-numpy.abs(x))),
     selu=lambda x: 1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * (numpy.exp(numpy.minimum(x, 0)) - 1)),
     softmax=lambda x, axis=-1: numpy.exp(x - logsumexp(x, axis)),
     log_softmax=lambda x, axis=-1: x - logsumexp(x, axis),
@@ -71,14 +76,18 @@ def basis(x):
 def jacfwd(f):
     def go(x):
         x = thing(x)
-        return vmap(lambda t: jvp(f, (x,), (t,))[1], out_axes=-1)(basis(x))
+        columns = vmap(lambda t: jvp(f, (x,), (t,))[1], out_axes=-1)(basis(x))
+        return reshape(columns, (*columns.shape[:-1], *x.shape))
 
     return go
 
 
 def jacrev(f):
     def go(x):
-        return vmap(lambda row: grad(lambda x: (f(x) * row).sum())(x))(basis(f(thing(x))))
+        x = thing(x)
+        y = thing(f(x))
+        rows = vmap(lambda row: grad(lambda x: (f(x) * row).sum())(x))(basis(y))
+        return reshape(rows, (*y.shape, *x.shape))
 
     return go
 
