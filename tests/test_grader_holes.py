@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import pathlib
+import re
 import types
 
 import pytest
@@ -14,6 +15,7 @@ from grading.grader.bubblewrap import NUMPY
 from grading.grader.inside.imports import Holes
 from grading.grader.shipped_code import ShippedCode
 from grading.grader.workers import Workers
+from grading.shared import hidden_checks
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.own_names import source_path
 from jitkit.kata.engine.reference import PACKAGE, reference_function
@@ -40,6 +42,15 @@ def codes_of(module):
         if isinstance(const, types.CodeType):
             yield const
             yield from codes_of(const)
+
+
+def test_a_worker_has_each_module_that_a_check_asks_for(shipped):
+    files = [path for lab in LABS for path in (lab.folder / "checks.py", hidden_checks(lab)) if path.is_file()]
+    asked = {
+        name for path in files for name in re.findall(r'module\(jk, "([\w.]+)"\)', path.read_text(encoding="utf-8"))
+    }
+    assert "kata.subjects.c_by_hand" in asked
+    assert {f"jitkit.{name}" for name in asked} - shipped.modules.keys() == set()
 
 
 def test_most_functions_of_exercises_can_be_holes_and_a_hole_has_nothing_of_the_reference(shipped):
