@@ -54,7 +54,7 @@ def _find(tree: ast.Module, target: Target) -> Function:
 
 
 def _call(name: str, target: Target) -> ast.Call:
-    """Return the syntax tree of `__import__("jitkit_holes").name("module:function")`, so that a module needs no name of ours."""
+    """Return the syntax tree of `__import__("jitkit_holes").name("module:function")`, which binds no name in the module."""
     table = ast.Call(ast.Name("__import__", ast.Load()), [ast.Constant(TABLE)], [])
     return ast.Call(ast.Attribute(table, name, ast.Load()), [ast.Constant(str(target))], [])
 

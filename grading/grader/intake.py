@@ -120,7 +120,7 @@ class _Submission:
         return {exercise.id: self.of_exercise(lab, exercise, hurt) for exercise in lab.exercises}
 
     def of_exercise(self, lab: Lab, exercise: Exercise, hurt: Sequence[Passed]) -> Item:
-        """Return what there is for an exercise. It counts as "not written" only if nothing of it was passed over."""
+        """Return what there is for an exercise. It counts as "not written" only if no skipped file may have it."""
         item = self.reader.exercise(lab, exercise)
         if item["status"] not in (ItemStatus.MISSING, ItemStatus.TODO):
             return item

@@ -89,7 +89,7 @@ def run_input(arguments: Sequence[str]) -> None:
 
 
 def _first_on_path(folder: str) -> None:
-    """Put the folder of the program's own modules in place of the one of `python -m jitkit.as_jax` on the path."""
+    """Replace the path's first folder, that of `python -m jitkit.as_jax`, by the program's, unless `safe_path` is set."""
     if not sys.flags.safe_path:
         sys.path[0] = folder
 

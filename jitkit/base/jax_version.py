@@ -29,7 +29,7 @@ def followed() -> tuple[int, ...]:
 
 @functools.cache
 def text() -> str:
-    """Return the version as JAX writes it: "0.10.2"."""
+    """Return the version of the installed JAX, or the newest that is known: "0.10.2"."""
     return installed(_ORIGINAL) or f"{NEWEST_KNOWN[0]}.{NEWEST_KNOWN[1]}.0"
 
 

@@ -36,7 +36,7 @@ class Call(NamedTuple):
 
     @property
     def why(self) -> str:
-        """Why it missed the cache, in two words: "new function", "new shape"; nothing when it did not."""
+        """Why it missed the cache or compiled: "new function", "first use of an operation"; else nothing."""
         if not self.misses:
             return "first use of an operation" if self.compiles else ""
         miss = next((miss for miss in self.misses if miss.compiled), self.misses[-1])

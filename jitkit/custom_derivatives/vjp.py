@@ -116,7 +116,7 @@ def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn 
 
 
 def _partial_eval(trace: PartialTrace, *operands: Any, call_jaxpr: Jaxpr, num_consts: int, **params: Any) -> list[Any]:
-    """Postpone the whole call. JAX leaves an empty call where the part computed now would be."""
+    """Postpone the whole call. As in JAX, an empty call stands where values would be computed now."""
     if trace.parent is not None and trace.parent.writes_down:
         nothing = Jaxpr((), (), (), (), debug_info=call_jaxpr.debug_info.filter((), ()))
         with core.set_current_trace(trace.parent):

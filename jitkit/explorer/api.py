@@ -97,7 +97,7 @@ def explore(
       *args, **kwargs: its arguments, or `ShapeDtypeStruct`s in their place. Nothing is run.
       targets: one or several names of `jitkit.targets.TARGETS`, such as "tpu:v5e"; all by default. If a target's
         compiler is not installed, its tab says how to get it. "c" is our own compiler: each page of a jitkit function
-        has its C, and its assembly if you name "c".
+        has its C, and its assembly if "c" is among them.
       time_limit: seconds for one compilation (default: 100). A target that takes longer says so, beside the others.
 
     Returns:

@@ -52,7 +52,7 @@ class Missed(Protocol):
 
     @property
     def reason(self) -> str:
-        """The kind of reason: "first call", and others."""
+        """The kind of reason, such as "first call" or "new signature"."""
 
     @property
     def closest(self) -> int | None:

@@ -246,7 +246,7 @@ def register_batcher(*primitives: Primitive, even_unmapped: bool = False) -> Cal
 
 
 def defvectorized(primitive: Primitive) -> None:
-    """Define the batching rule of operations on each element, whatever the number of axes: the batch axis stays."""
+    """Define the batching rule of operations on each element of one operand: the batch axis stays."""
 
     @register_batcher(primitive)
     def rule(axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], **params: Any) -> Any:

@@ -26,7 +26,7 @@ def _settle(writer: Writer, x: Atom) -> None:
 
 
 def _result(writer: Writer, out: Value) -> Place:
-    """Return the place for a result."""
+    """Return the place for a result, and pin its buffer."""
     place = writer.aims.pop(out, None) or writer.allocate(out.aval)
     place.buffer.pinned = True
     return place

@@ -120,7 +120,7 @@ def _dynamic_slice(writer: Emitter, nest: Nest, op: Op, index: Index) -> str:
 
 
 def clamped(writer: Emitter, nest: Nest, start: Any, most: int) -> str:
-    """Clamp a start so that the window fits."""
+    """Return a name in C for `start`, clamped to 0..`most` so that the window fits."""
     name = writer.emit(nest, start, ())
     known = nest.outer_names.get((name, most))
     low = "" if start.aval.dtype.kind == "u" else f"{name} < 0 ? 0 : "

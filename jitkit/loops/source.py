@@ -151,7 +151,7 @@ def _head(nest: Nest, depth: int) -> str:
 
 
 def _pragmas(inner: Inner, indent: int) -> list[str]:
-    """Write the pragma that lets the compiler reorder the sums of this loop only."""
+    """Return the pragma that lets the compiler reorder this loop's reductions; nothing if it is `serial`."""
     if inner.serial:
         return []
     folds = []

@@ -175,7 +175,7 @@ class Change(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """What the difference costs."""
+        """What the difference costs: `TRACES`, `COMPILES` or `DISPATCHES`."""
         return _WEIGHTS.get(self.name if self.kind == "option" else self.kind, TRACES)
 
 

@@ -171,7 +171,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
 
 
 def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> Sequence[Any]:
-    """Return positions within one period, and one more point of the next period on either side."""
+    """Return `x`, `xp` and `fp` within one period, the latter two with one more point at either end."""
     if np.ndim(period) != 0:
         raise ValueError(f"period must be a scalar; got {period}")
     period = abs_(period)

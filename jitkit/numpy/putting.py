@@ -32,8 +32,8 @@ _IMMUTABLE = (
 
 
 def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
-    """Return `a` with the elements at positions `ind` of its row-major order replaced by `v`, again from its start where it
-    is too short.
+    """Return `a` with the elements at positions `ind` of its row-major order replaced by `v`, which is repeated if it is too
+    short.
 
     Args:
       mode: for positions out of bounds: None drops them, "clip" takes the nearest, "wrap" wraps around.

@@ -37,8 +37,8 @@ _SIGNATURE = re.compile(rf"^{_AXES}(?:,{_AXES})*->{_AXES}(?:,{_AXES})*$")
 def vectorize(
     pyfunc: Callable[..., Any], *, excluded: Collection[int | str] = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:
-    """Return a function that maps `pyfunc` over all axes of its arguments but the last ones, which are broadcast to
-    each other.
+    """Return a function that broadcasts all axes of its arguments but those of the signature, and maps `pyfunc` over
+    them.
 
         matrix_vector_product = jnp.vectorize(jnp.dot, signature="(n,m),(m)->(n)")
 
@@ -50,7 +50,7 @@ def vectorize(
     Raises:
       TypeError: for another number of arguments or results than the signature has, and for an `excluded` that holds
         anything but numbers and names.
-      ValueError: for shapes that do not fit the signature or each other, and for an invalid signature.
+      ValueError: for shapes that do not fit the signature or each other, an invalid signature, a negative `excluded`.
     """
     if any(not isinstance(item, (str, int)) for item in excluded):
         raise TypeError(f"jax.numpy.vectorize can only exclude integer or string arguments, but excluded={excluded!r}")

@@ -349,7 +349,7 @@ class Compiled(_Stage):
             raise
 
     def _find(self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
-        """Do what `_look_up` does, for trees too large to write that function."""
+        """Look up like the generated `_look_up`, for trees too large to generate it."""
         leaves, tree = tree_flatten((args, kwargs))
         return self._table.entries[options, tree.exact, (), *map(argument_keys.key_of, leaves)], leaves
 

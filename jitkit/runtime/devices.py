@@ -139,8 +139,8 @@ class OnHost:
 
 
 class Elsewhere(OnHost):
-    """The cache key of an uncommitted value that is on another device than the first, where a block of `default_device`
-    put it: its aval and its sharding. Interned. Like a value on the host, it has to be copied to where a program runs.
+    """The cache key of an uncommitted value that a block of `default_device` put on another device than the first: its
+    aval and its sharding. Interned. Like a value on the host, it has to be copied to where a program runs.
     """
 
     __slots__ = ("sharding",)
@@ -222,7 +222,7 @@ def describe_sharding(sharding: Sharding) -> str:
 
 
 def is_over_mesh(sharding: Sharding) -> bool:
-    """Whether a sharding names the axes of a mesh, which may have one device."""
+    """Whether a sharding has a mesh, which may have one device."""
     return hasattr(sharding, "mesh")
 
 

@@ -70,7 +70,7 @@ def _gpu(name: str, chip: str, device: str, limits: str) -> Target:
 
 
 def _tpu(name: str, chip: str, topology: str) -> Target:
-    """Return a TPU, by libtpu's name for a machine with one such chip."""
+    """Return a TPU; `topology` is libtpu's name for a machine with one such chip."""
     return Target(name, chip, "tpu", "tpu", ("libtpu", "libtpu"), "VLIW bundles", topology)
 
 

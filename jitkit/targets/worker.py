@@ -54,7 +54,7 @@ class Compiler:
         return [
             ("xla_dump_to", str(self.dumps)),
             ("xla_dump_hlo_as_text", True),
-            # jaxlib 0.12 writes LLVM IR on request only, and 0.11 PTX. Asking for MLIR's logs as well, as by ".*",
+            # On request only, jaxlib 0.12 writes LLVM IR and 0.11 PTX. Asking for MLIR's logs as well, as by ".*",
             # sometimes crashes it: several threads write them at once.
             ("xla_dump_emitter_re", "llvm|ptx"),
         ]

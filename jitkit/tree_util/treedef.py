@@ -251,7 +251,7 @@ class _ComparedTreeDef(PyTreeDef):
         return _ComparedExactTreeDef(self)
 
     def exact_hash(self) -> int:
-        """Return the hash of metadata and their types, where they have one."""
+        """Return the hash of the tree, with metadata and their types where these have one."""
         return self._exact_hash
 
 

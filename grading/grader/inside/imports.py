@@ -59,7 +59,7 @@ class ImageFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module of the image."""
+        """Return the spec of a module that was handed over, or None."""
         if fullname not in self.modules:
             return None
         origin, is_package, code = self.modules[fullname]

@@ -220,8 +220,8 @@ def _(
     num_consts: int,
     symbolic_zeros: bool,
 ) -> tuple[Error, list[Any]]:
-    """Rule of functions with a JVP rule, which is not checked: what it finds would be lost. To check it, differentiate
-    first.
+    """Rule of functions with a JVP rule. The JVP rule is not checked, as its errors would be lost: to check it,
+    differentiate first.
     """
     if current_trace() is None:
         return checked(call_jaxpr, enabled, error, *operands)

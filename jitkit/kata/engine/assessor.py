@@ -283,8 +283,8 @@ _COUNT = re.compile(r"^-?\d+$|: (1|1 to \d+|\d+)'?$")  # a whole number, or what
 
 
 def _places_of(value: Plain, where: str) -> Iterator[tuple[int, int, Plain]]:
-    """Return which of a result's leaves is at a place such as `result[0][3]`, how many there are, and what it is; then
-    the same for the parts around that place, level by level.
+    """Yield the index of the leaf at `where`, such as `result[0][3]`, the number of leaves, and the leaf; then the same
+    for the parts around it, level by level.
     """
     levels = [[("result", value)]]
     while any(part["is"] in ("list", "tuple", "dict") for _, part in levels[-1]):

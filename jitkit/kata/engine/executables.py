@@ -98,7 +98,7 @@ _ready: dict[pathlib.Path, Any] = {}  # executables that are loaded, and were no
 
 
 def load_ahead(folder: pathlib.Path, jaxlib: str, load: Callable[[bytes], Any], is_wanted: Callable[[], bool]) -> None:
-    """Load what the last save needed, in a process that waits for the next one, as long as it `is_wanted`. Reading
+    """Load what the last save needed, in a process that waits for the next one, until the process `is_wanted`. Reading
     machine code is most of the time that a climb takes.
     """
     with contextlib.suppress(OSError):

@@ -23,9 +23,9 @@ def _cut(text: str, first: int, last: int) -> str:
 
 
 def _statements(text: str) -> list[tuple[int, int, ast.stmt]]:
-    """Return the statements that may be left out, each with its first and last line. The last one of the program, the
-    only one of a body, those of a class (which Python calls without naming them), and those that share a line must
-    stay.
+    """Return the statements that may be left out, each with its first and last line. These must stay: the program's
+    last one, a body's only one, those of a class (which Python calls without naming them), each `return`, and a body on
+    the line of its header.
     """
     tree = ast.parse(text)
     found = []

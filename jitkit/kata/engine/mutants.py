@@ -80,8 +80,8 @@ def mutant(
 
 
 def also_right(exercise: str, how: str, *, target: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function a right answer to an exercise. It may have any name; it takes the parameters of the reference, and imports
-    what the exercise's file does not.
+    """Make a function a right answer to an exercise. It may have any name; it takes the parameters of the reference, and
+    its body imports what the exercise's file does not.
 
     Functions for several targets of an exercise with one `how` are one answer.
     """

@@ -293,7 +293,7 @@ def names_of_parts(labs: Iterable[Lab]) -> list[str]:
 
 def _parts_of_lab(lab: Lab) -> Iterator[Part]:
     """Yield the parts of a lab: what its stubs import, its exercises, the classes that have exercises as methods, with
-    their base classes, and the other classes of these modules, whose instances the exercises receive.
+    their base classes, and jitkit's other classes in these classes' modules, whose instances the exercises receive.
     """
     targets = [target for exercise in lab.exercises for target in exercise.targets]
     yield from parts_of(targets)

@@ -142,7 +142,7 @@ class Spare:
             waiting.append(process)
 
     def take(self, uses_xla: bool) -> Process | None:
-        """Return a process that waits, if one still does; another one is to be prepared when there is time."""
+        """Return a process that waits, or None. The caller prepares another one when there is time."""
         with contextlib.suppress(IndexError):
             while True:
                 process = self.waiting[uses_xla].pop(0)

@@ -36,7 +36,7 @@ _NOT_THE_REFERENCE = ("kata", "bench")
 
 
 class ReferenceCode(MetaPathFinder):
-    """Finds jitkit's modules without looking at the disk.
+    """Finds jitkit's modules in code that was read before, and not on the disk.
 
     Args:
       package: the folder `.../jitkit`.

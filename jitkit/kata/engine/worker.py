@@ -127,7 +127,7 @@ def _submission(request: dict[str, Any], splice: ModuleType) -> Any:
 
 
 class _Session:
-    """One `run`, or one `measure`."""
+    """Answers one request, a `run` or a `measure`."""
 
     def __init__(
         self, request: dict[str, Any], splice: ModuleType, known: Any, ahead: Any, frames: IO[str], output: IO[str]
@@ -142,7 +142,7 @@ class _Session:
         self.drawn: set[str] = set()  # those of random programs
 
     def answer(self) -> None:
-        """Yield all frames of the request."""
+        """Send all frames of the answer."""
         before: Collection[str] = ()
         began = time.process_time()
         if self.imports():

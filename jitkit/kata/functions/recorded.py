@@ -90,7 +90,7 @@ def calls_of(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any],
 
 def _found_there(name: str, names: dict[str, Any], file: str) -> Any:
     """Return the object that a name stands for after the run, in the script or in a module that was imported from the
-    file; None if there is none. `jit(grad(loss))` is found by it, since its function is called `loss`.
+    file; None if there is none. `jit(grad(loss))` is found by its variable: its function is called `loss`.
     """
     modules = [getattr(module, "__dict__", {}) for module in list(sys.modules.values())]
     there = [names, *(each for each in modules if _is_from(file, each.get("__file__")))]

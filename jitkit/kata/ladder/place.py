@@ -34,7 +34,7 @@ _TAKEN = sys.stdlib_module_names | {
 
 
 class Place:
-    """A folder of the ladder. `kept`, `relative` and `place` are what displays need."""
+    """A folder of the ladder. `kept`, `relative` and `place` make it the `Places` that displays take."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root

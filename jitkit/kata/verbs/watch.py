@@ -221,7 +221,7 @@ class Watch:
         self.prepare()
 
     def show_others(self, report: Report) -> None:
-        """Name exercises of the same file that had passed and have changed, perhaps by a helper."""
+        """Name exercises of the lab that had passed and have changed, perhaps through a function that they call."""
         stale = [
             e.id
             for e in report.lab.exercises

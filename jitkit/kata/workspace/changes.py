@@ -29,7 +29,7 @@ Stamp = tuple[int, int, int, int]
 
 
 def stamp(path: str | os.PathLike[str]) -> Stamp | None:
-    """Return what tells of a save of a file; None where there is none."""
+    """Return a stamp that changes when a file is saved; None without a file."""
     try:
         status = os.stat(path)
     except OSError:

@@ -144,7 +144,7 @@ class Workspace:
         return lab, lab.exercise(id)
 
     def look(self) -> Look:
-        """Read everything that is written and remembered now, once."""
+        """Read the learner's files and the saved state, once."""
         sources = {lab.number: self.source(lab) for lab in self.labs if self.has(lab)}
         return Look(self.labs, self.state.read(), sources)
 

@@ -133,7 +133,7 @@ def _component(name: str) -> str:
 
 
 def _both(one: str, tree: PyTreeDef, two: str, other: PyTreeDef) -> str:
-    """Return the clause for structures without a single differing place, such as metadata with an odd equality."""
+    """Return the clause for structures that differ at no place, as by metadata with an odd equality."""
     return f"{one} has the structure {tree} and {two} the structure {other}"
 
 
