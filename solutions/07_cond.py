@@ -134,9 +134,10 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
 
 # --- 07.3 All branches, one equation ------------------------------------------------------------------------
 # A jaxpr in an equation closes over nothing: whatever it needs is an operand, so that later stages (dead
-# code, gradients, lowering) need only look at the equation. The branches have one signature because they
-# stand in one place. Agreement is checked before the equation is made: the same disagreement would be found
-# by its shape rule, but that one knows nothing of true_fun and false_fun, and could not say how to mend it.
+# code, gradients, lowering) need only look at the equation. The branches need one signature because their
+# equation has one list of operands and one of results. Agreement is checked before the equation is made: its
+# shape rule would find the same disagreement, but it does not know true_fun and false_fun, and could not say
+# how to mend them.
 #
 # Usual mistakes:
 #   - Calling one of the functions: only the running program knows which one.

@@ -321,9 +321,9 @@ class RunningMean:
 
 # --- 10.7 Which argument? -----------------------------------------------------------------------------------
 # Keys of a dict are in the tree of the arguments, and the tree is in the key of the call: a program that
-# takes and returns its log compiles again whenever the log grows. `rate` was an int once, which makes only
-# two programs in all, and one if each rate is converted to a float. The losses stay arrays, so that Python
-# can hand over the next step while the device is still busy with this one.
+# takes and returns its log compiles again whenever the log grows. The first `rate` is an int, which makes
+# only two programs in all, and one if each rate is converted to a float. The losses stay arrays, so that
+# Python can hand over the next step while the device is still busy with this one.
 #
 # Usual mistakes:
 #   - Blaming what changes most. `rate` and `x` have new values at every step, but values are not in the key.

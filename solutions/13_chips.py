@@ -13,8 +13,8 @@ from jitkit.tree_util import tree_leaves
 
 
 # --- 13.1 What runs -----------------------------------------------------------------------------------------
-# Kernels are launched, and go to memory and back; everything else is bookkeeping of the text. The walk is the
-# same for all chips, since all use HLO; the programs differ.
+# A kernel is launched, reads memory and writes it; other instructions only give names to values. One walk
+# serves all chips, since all use HLO; the programs differ.
 #
 # Usual mistakes:
 #   - Counting the insides of fusions: then fusing changes nothing, and every program has as many kernels as

@@ -9,8 +9,8 @@ name; everything known about it stands in tables, and later sections add more ta
 The other idea is the door. Every operation goes through `Primitive.bind`, and whoever stands at the door decides what
 the operation means: compute it, write it down, lower it to text, differentiate it, or do it for a whole batch.
 
-It needs numpy, and `xla.py` for the machine. `jitkit` beside it does the same for all dtypes and devices, with better
-messages. Its first lines are what it imports, and four empty namespaces, `numpy`, `lax`, `core` and `errors`: each section
+The package needs numpy, and `xla.py` to compile and run. `jitkit` does the same for all dtypes and devices, with better
+messages. The package begins with its imports, and four empty namespaces, `numpy`, `lax`, `core` and `errors`: each section
 puts into them the names that JAX has there.
 """
 

@@ -623,7 +623,7 @@ Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), wit
 - About one in a thousand random nests of calls, loops and derivatives has an operation more or fewer, where a jitted
   function in a loop, or a loop in a `checkpoint`, computes something from constants only.
 
-With JAX 0.12 there are more exceptions, which are compared by values: `erf` and `erfc`; second derivatives of `log`
+With JAX 0.12 more jaxprs differ, and their values are compared instead: `erf` and `erfc`; second derivatives of `log`
 and `log1p`; `sinc`; `polyval`; `x.at[...].set` and `min` with an index twice; tangents of `optimization_barrier`; a
 residual of a `scan` that is also a result of it; second derivatives of `scan`; `checkpoint` of `cond` or in a `scan`;
 `checkpoint`'s policies, which 0.12 prints as functions; decompositions of matrices; `custom_linear_solve` and

@@ -24,9 +24,9 @@ _WIDTH = 110
 _WIDEST_SIGNATURE = 90
 _USE = """\
 The table lists what the stubs import from jitkit, and the attributes of `self` and of other objects that you meet
-(`Class.name`), each with the first sentence of its docstring. `jitkit show {first}` shows the whole docstring, and
-`jitkit show {lab}.1` the rows for one exercise. `jitkit run FILE` runs a program of yours with the functions that you
-have finished, and `jitkit python` is a prompt with them.
+(`Class.name`), each with the first sentence of its docstring. For the whole docstring give the name, as in
+`jitkit show {first}`; `jitkit show {lab}.1` shows the rows for one exercise. `jitkit run FILE` runs a program of yours with the
+functions that you have finished, and `jitkit python` is a prompt with them.
 """
 
 

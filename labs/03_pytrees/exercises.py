@@ -58,7 +58,7 @@ class DataclassNode:
 
 
 # --- 03.2 What is a node (2 points) -------------------------------------------------------------------------
-# Everything that is not a node is a leaf, and only the exact type decides. Say for a class which it is, and
+# Everything that is not a node is a leaf, and only the exact type decides. Say whether a class is a node, and
 # let users register their own classes at any time.
 
 

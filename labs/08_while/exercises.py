@@ -157,8 +157,8 @@ def lower_while(
 
 
 # --- 08.6 fori_loop (3 points) ------------------------------------------------------------------------------
-# Write a loop that counts. If the bounds are known it is a scan, otherwise a while loop; you write the
-# latter.
+# Write a loop that counts: a scan if the bounds are known (`count_by_scan` is given), otherwise a while loop,
+# which you write, too.
 
 
 def fori_loop(

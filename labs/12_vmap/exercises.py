@@ -57,8 +57,8 @@ class BatchTrace:
 
 
 # --- 12.2 Elementwise (3 points) ----------------------------------------------------------------------------
-# Write the rule of add, mul, select and all other elementwise operations: the axes of the operands have to
-# agree, and no more than that.
+# Write the rule of add, mul, select and all other elementwise operations: bring the operands' batch axes to
+# one place, and do no more.
 
 
 def broadcast_batcher(
