@@ -40,8 +40,8 @@ late_rooms.fillers.update(
     put_together="jitkit.tree_util.compiled", paths="jitkit.tree_util.compiled", patience="jitkit.tree_util.compiled",
     custom_jvp="jitkit.custom_derivatives.jvp", linearize="jitkit.derivatives.linear_maps",
     linear_transpose="jitkit.derivatives.linear_maps",
-    unspecified="jitkit.runtime.devices", dynamic_slice_p="jitkit.lax.dynamic_slicing", logaddexp="jitkit.numpy.log_sums",
-    ufunc_of="jitkit.numpy.ufunc_objects",
+    unspecified="jitkit.runtime.devices", in_type="jitkit.runtime.meshes",
+    dynamic_slice_p="jitkit.lax.dynamic_slicing", logaddexp="jitkit.numpy.log_sums", ufunc_of="jitkit.numpy.ufunc_objects",
 )  # fmt: skip
 
 late_rooms.attach(__name__)

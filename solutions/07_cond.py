@@ -120,6 +120,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
     operands = all_operands(operands, operand)
     check_index(index)
+    branches = tuple(branches)  # an iterator is empty by now
     if len(branches) < 2:
         if not branches:
             raise ValueError("Empty branch sequence\n`switch` calls one of its branches: pass at least one.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
 from importlib import import_module
 
 import pytest
@@ -182,3 +185,117 @@ def test_a_search_for_several_values_is_the_search_for_one_mapped_over_each_axis
         for method in ("scan", "scan_unrolled", "compare_all")
         for v in (1.5, jnp.ones(2), jnp.ones((2, 3)), jnp.ones((0, 2)), jnp.ones((1, 2, 2)))
     ] + [shown(lambda x: jnp.digitize(x, edges), jnp.ones((3, 4)))]
+
+
+def node_functions():
+    return (lambda node: ((), node)), (lambda data, children: data)
+
+
+@same_as_jax
+def test_functions_of_a_node_are_functions_whatever_is_registered(jax, jnp):
+    tree_util = jax.tree_util
+
+    class Node:
+        pass
+
+    flatten, unflatten = node_functions()
+    wrong = [(None, None), (flatten, None), (None, unflatten), (3, 4), (flatten, unflatten, 3)]
+    return (
+        [raised(tree_util.register_pytree_node, cls, *given) for given in wrong for cls in ("A", None, Node, list)],
+        raised(tree_util.register_pytree_with_keys, Node, None, None),
+        tree_util.register_static("a name"),
+        raised(tree_util.register_pytree_node, "a name", flatten, unflatten),
+        raised(tree_util.register_dataclass, "another name"),
+        tree_util.tree_leaves(["a name"]),
+    )
+
+
+NUMBERS_ARE_NODES = """
+import sys, importlib
+jax = importlib.import_module(sys.argv[1])
+jnp = importlib.import_module(sys.argv[1] + ".numpy")
+for number in (int, float):
+    jax.tree_util.register_pytree_node(number, lambda n: ((), n), lambda data, children: data)
+    print(jax.tree_util.tree_flatten((1, 2.0)), jax.jit(lambda x: x + 1)(1), jax.jit(lambda y: (y, 1))(2.0))
+    print(jax.make_jaxpr(lambda x, y: x + y)(1, jnp.ones(2)), jax.jit(lambda x, *, n: x * n)(jnp.ones(2), n=3))
+    print(jnp.ones((2, 3)).sum(axis=0), jnp.ones((2, 2))[0], jnp.ones(2) + 1, jax.tree.map(lambda a: a + 1, [1, [2.0]]))
+    for f in (lambda: jax.vmap(lambda x: x)(jnp.ones(3)), lambda: jax.lax.scan(lambda c, x: (c + 1, x), 0, jnp.ones(3))):
+        try:
+            print(f())
+        except (TypeError, ValueError) as error:
+            print(type(error).__name__, str(error).split("\\n")[0])
+"""
+
+
+def test_numbers_that_are_registered_are_nodes_everywhere():
+    ours, theirs = (
+        subprocess.run(
+            [sys.executable, "-c", NUMBERS_ARE_NODES, name], capture_output=True, text=True, check=True
+        ).stdout
+        for name in ("jitkit", "jax")
+    )
+    assert ours == theirs
+
+
+@same_as_jax
+def test_parameters_that_are_equal_are_printed_as_they_are(jax, jnp):
+    def by_numpy(x):
+        return sum(part.sum() for part in jnp.split(x, 4))
+
+    def by_lax(x):
+        return sum(part.sum() for part in jax.lax.split(x, (1, 1, 1, 1)))
+
+    def joined(x):
+        return (jax.lax.concatenate([jnp.sin(x[i : i + 1]) for i in range(4)], 0) * x).sum()
+
+    def derivatives(f):
+        yield jax.grad(jax.checkpoint(f))
+        yield lambda x: jax.jvp(f, (x,), (x,))
+        yield jax.hessian(f)
+        yield jax.vmap(lambda i: f(x * i))
+
+    x = jnp.arange(4.0)
+    order = [by_numpy, by_lax, joined] * 3
+    return [str(jax.make_jaxpr(g)(x)).count("np.int64") for f in order for g in derivatives(f)]
+
+
+@same_as_jax
+def test_what_is_no_array_is_refused_with_the_class_of_jax(jax, jnp):
+    lax = jax.lax
+    return [
+        *(raised(f, x, 0) for f in (lax.dynamic_index_in_dim,) for x in (None, [1.0, 2.0])),
+        *(raised(lax.dynamic_slice_in_dim, x, 0, 1) for x in (None, [1.0, 2.0])),
+        *(raised(jax.vjp, lambda x: x, x) for x in ("a", object, ("a", 1.0))),
+        raised(jax.linearize, lambda x: x, "a"),
+        raised(jax.jvp, lambda x: x, ("a",), ("a",)),
+        *(raised(lax.switch, 0, branches, 1.0) for branches in ([], iter([abs]), (abs for _ in range(3)))),
+        raised(lax.switch, 0, iter([3]), 1.0),
+        lax.switch(0, {abs: 1}, -1.0),
+    ]
+
+
+@same_as_jax
+def test_types_may_be_made_with_a_sharding(jax, jnp):
+    aval = import_module(f"{jax.__name__}.core").ShapedArray
+    sharding, spec, kinds = jax.sharding.NamedSharding, jax.sharding.PartitionSpec, jax.sharding.AxisType
+
+    def made(kind, size, *axes):
+        mesh = jax.sharding.AbstractMesh((size,), ("x",), (kind,))
+        found = aval((2, 3), jnp.zeros(0).dtype, sharding=sharding(mesh, spec(*axes)))
+        again = aval((2, 3), found.dtype, sharding=found.sharding)
+        same = [again is found, found is aval((2, 3), found.dtype), str(pickle.loads(pickle.dumps(found)))]
+        texts = [
+            str(each) for each in (found, found.sharding, found.update(weak_type=True), found.update(sharding=None))
+        ]
+        return same, texts, jax.eval_shape(lambda x: x + 1, found).shape
+
+    cases = [(), ("x",), (None,), ("x", None), (None, "x"), ("x", None, None), (("x",), None)]
+    plain = aval((2, 3), jnp.zeros(0).dtype)
+    other = jnp.ones(2).sharding
+    devices = sharding(jax.make_mesh((1,), ("x",)), spec("x"))
+    return (
+        [made(kind, size, *axes) for kind in (kinds.Auto, kinds.Explicit) for size in (1, 2) for axes in cases[:4]],
+        [raised(made, kinds.Explicit, size, *axes)[0] for size in (1, 2, 3) for axes in cases],
+        [aval((2, 3), plain.dtype, sharding=given) is plain for given in (None, plain.sharding)],
+        [raised(aval, (2, 3), plain.dtype, sharding=given) for given in (3, spec("x"), other, devices)],
+    )

@@ -185,6 +185,10 @@ class UnexpectedTracerError(JAXTypeError):
     """A tracer was used after its trace had ended: a function kept it somewhere instead of returning it."""
 
 
+class InvalidInputException(TypeError):
+    """An argument is no array, number or tree of them."""
+
+
 class KeyReuseError(JAXTypeError):
     """A random key was used twice."""
 

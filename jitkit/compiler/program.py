@@ -63,7 +63,7 @@ def lower_program(
         _refuse_order(jaxpr)
     if spread:
         attributes = _sharding_attributes(jaxpr, spread, attributes)
-    paths, _ = tree_flatten_with_path(skeleton(program.out_tree, range(program.out_tree.num_leaves)))
+    paths, _ = tree_flatten_with_path(skeleton(program.out_tree))
     labels = [f"result{keystr(path)}" for path, _ in paths]
     where = placement.results if placement else ()
     of_results = ["" if x is None else _sharding_attribute(x, a) for x, a in zip(where, jaxpr.out_avals, strict=False)]

@@ -11,6 +11,7 @@ JAX: jax/_src/core.py:ShapedArray
 
 from __future__ import annotations
 
+import functools
 import operator
 import threading
 import weakref
@@ -24,9 +25,12 @@ from . import dtypes
 
 
 class _Places(Slots):
-    """Slot for the sharding of a traced array, which the runtime knows."""
+    """Slots for shardings of types, which the runtime knows: that of a traced array with so many axes, and what a type of
+    a shape makes of a sharding.
+    """
 
     unspecified: Callable[[int], Any]
+    in_type: Callable[[Any, tuple[int, ...]], Any]
 
 
 places = _Places()
@@ -40,37 +44,40 @@ class AbstractValue:
 
 class ShapedArray(AbstractValue):
     """The type of an array: shape (tuple of ints), dtype, and `weak_type` (does the dtype give way in
-    promotion?).
+    promotion?). A type that a user makes may have a `sharding`, which says nothing to `jit`: arguments lose it.
     """
 
-    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "weak_type")
+    __slots__ = ("__weakref__", "_sharding", "dtype", "ndim", "shape", "size", "weak_type")
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     weak_type: bool
+    _sharding: Any
     ndim: int
     size: int
 
     _interned: ClassVar[weakref.WeakValueDictionary[tuple[Any, ...], ShapedArray]] = weakref.WeakValueDictionary()
     _lock: ClassVar[threading.Lock] = threading.Lock()
 
-    def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> ShapedArray:
+    def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, *, sharding: Any = None) -> ShapedArray:
         """Return the aval with these parts: always the same object for the same parts."""
-        key = (tuple(shape), dtype, weak_type)
+        if sharding is not None:
+            sharding = places.in_type(sharding, tuple(shape))
+        key = (tuple(shape), dtype, weak_type, sharding)
         self = cls._interned.get(key)
         if self is None:
             element = dtype if isinstance(dtype, dtypes.ExtendedDType) else np.dtype(dtype)
-            self = cls._make(tuple(map(operator.index, shape)), element, bool(weak_type))
+            self = cls._make(tuple(map(operator.index, shape)), element, bool(weak_type), sharding)
         return self
 
     @classmethod
-    def _make(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool) -> ShapedArray:
+    def _make(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool, sharding: Any) -> ShapedArray:
         with cls._lock:  # two threads must not intern two equal avals
-            key = (shape, dtype, weak_type)
+            key = (shape, dtype, weak_type, sharding)
             self = cls._interned.get(key)
             if self is None:
                 self = object.__new__(cls)
-                self.shape, self.dtype, self.weak_type = key
+                self.shape, self.dtype, self.weak_type, self._sharding = key
                 self.ndim = len(shape)
                 self.size = int(np.prod(shape, dtype=object)) if shape else 1
                 cls._interned[key] = self
@@ -78,17 +85,20 @@ class ShapedArray(AbstractValue):
 
     @property
     def sharding(self) -> Any:
-        """JAX's sharding of the type: over a mesh without axes, since only `jit` and `device_put` spread arrays here."""
-        return places.unspecified(self.ndim)
+        """JAX's sharding of the type: over a mesh without axes, since only `jit` and `device_put` spread arrays here; or
+        the one that it was made with.
+        """
+        return places.unspecified(self.ndim) if self._sharding is None else self._sharding
 
     def update(
-        self, shape: Sequence[int] | None = None, dtype: Any = None, weak_type: bool | None = None
+        self, shape: Sequence[int] | None = None, dtype: Any = None, weak_type: bool | None = None, sharding: Any = ...
     ) -> ShapedArray:
         """Return the same aval with some parts replaced."""
         return ShapedArray(
             self.shape if shape is None else shape,
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
+            sharding=self._sharding if sharding is ... else sharding,
         )
 
     def to_tangent_aval(self) -> ShapedArray:
@@ -106,10 +116,14 @@ class ShapedArray(AbstractValue):
         return self.update(weak_type=False) if self.weak_type else self
 
     def str_short(self, short_dtypes: bool = False) -> str:
-        """Return `float32[3,4]`, or `f32[3,4]` as jaxprs have it."""
+        """Return `float32[3,4]`, or `f32[3,4]` as jaxprs have it; `f32[3@x,4]` for one spread over a mesh axis `x`."""
         long_name = "float0" if self.dtype == dtypes.float0 else self.dtype.name  # numpy calls it "void"
         name = dtypes.short_dtype_name(self.dtype) if short_dtypes else long_name
-        return f"{name}[{','.join(map(str, self.shape))}]"
+        sizes = list(map(str, self.shape))
+        if self._sharding is not None:
+            for i, axes in enumerate(self._sharding.spec):
+                sizes[i] += "" if axes is None else f"@({','.join(axes)})" if isinstance(axes, tuple) else f"@{axes}"
+        return f"{name}[{','.join(sizes)}]"
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
@@ -119,7 +133,8 @@ class ShapedArray(AbstractValue):
         return ("~" if self.weak_type else "") + self.str_short()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ShapedArray, (self.shape, self.dtype, self.weak_type)
+        made = ShapedArray if self._sharding is None else functools.partial(ShapedArray, sharding=self._sharding)
+        return made, (self.shape, self.dtype, self.weak_type)
 
 
 def physical_aval(aval: Any) -> Any:

@@ -149,7 +149,7 @@ class VjpRule:
                 f"{self.in_tree}.\nReturn a tuple of one cotangent for each argument, None for one that has none: "
                 f"`return ({', '.join(['g'] * len(arguments))}{',' * (len(arguments) == 1)})`."
             ) from None
-        paths = [path for path, _ in tree_flatten_with_path(skeleton(self.in_tree, range(len(leaves))))[0]]
+        paths = [path for path, _ in tree_flatten_with_path(skeleton(self.in_tree))[0]]
         return list(map(_checked, leaves, self.in_avals, paths))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..base import edits, source_info, traceback_util
+from ..base import edits, errors, source_info, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
 from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval
@@ -126,13 +126,13 @@ class _Flat:
 
 
 def _linearize(
-    fun: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool
+    fun: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool, check: Callable[[Any], Any] = core.typeof
 ) -> tuple[_Flat, list[Any], list[Any], LinearProgram]:
     """Return the flat function, its arguments, its results, and its linear program."""
     api_util.check_callable(fun)
     leaves, tree = tree_flatten(partial_eval.with_stand_ins_in(primals))
     for x in leaves:
-        core.typeof(x)
+        check(x)
     flat = _Flat(fun, tree, has_aux)
     info = DebugInfo("linearize", api_util.source_of(fun))
     with source_info.transform("jvp"):
@@ -184,10 +184,21 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     A cotangent is a tree like the result, with a weight for each of its elements. With `has_aux`, `fun` returns a pair,
     and its second part comes third.
     """
-    flat, _, outs, program = _linearize(fun, primals, has_aux)
+    flat, _, outs, program = _linearize(fun, primals, has_aux, _check_primal)
     out_avals = [core.get_aval(x) for x in outs]
     pull = functools.partial(_pull_back, program, flat.in_tree, flat.out_tree, out_avals)
     return flat.unflatten(outs), Partial(pull, program.jaxpr.consts), *flat.unflatten_aux()
+
+
+def _check_primal(x: Any) -> None:
+    """Raise InvalidInputException for a leaf that is no array: JAX has this class for `vjp` only."""
+    try:
+        core.typeof(x)
+    except TypeError:
+        about = errors.about_value_of_jax(x)
+        raise errors.InvalidInputException(
+            f"Argument '{x}' of type {type(x)} is not a valid JAX type.{about or edits.NOT_DATA}"
+        ) from None
 
 
 @traceback_util.api_boundary

@@ -109,6 +109,7 @@ class Replayed:
         try:
             _read(args, operands, marks, writer, later)
             marks += params.items()
+            marks += map(_types_in, params.values())
             key = tuple(marks)
             recording = known.recordings.get(key, _NEVER)
         except (TypeError, NotKeyed):
@@ -178,6 +179,12 @@ def _read(args: Sequence[Any], operands: list[Any], marks: list[Any], writer: An
             operands.append(x)
         else:
             marks.append(_static_mark(x))
+
+
+def _types_in(x: Any) -> Any:
+    """Return what tells a parameter from one that is equal but printed in another way: 1, True and np.int64(1) are equal."""
+    t = type(x)
+    return tuple(map(_types_in, x)) if t is tuple else t
 
 
 def _static_mark(x: Any) -> Any:

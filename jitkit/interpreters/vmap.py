@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import collections
 import inspect
-import itertools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -176,7 +175,7 @@ def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
     try:
         return broadcast_over(axes, tree, _is_none)
     except ValueError:
-        errors = prefix_errors(axes, skeleton(tree, itertools.repeat(0)), _is_none)
+        errors = prefix_errors(axes, skeleton(tree), _is_none)
     details = "\n  ".join(error(name).args[0] for error in errors)
     raise ValueError(
         f"{name} specification must be a tree prefix of the corresponding value; \n"
@@ -328,7 +327,7 @@ def not_the_same_for_all(axis: AxisData, tree: PyTreeDef, i: int, dim: int) -> V
     """Return the error for the i-th leaf of the result, a batch along `dim` whose `out_axes` is None."""
     if axis.name is not None:
         return ValueError(f"vmap has mapped output (axis_name={axis.name}) but out_axes is None")
-    paths, _ = tree_flatten_with_path(skeleton(tree, range(tree.num_leaves)))
+    paths, _ = tree_flatten_with_path(skeleton(tree))
     return ValueError(
         f"at vmap out_axes{keystr(paths[i][0])}, got axis spec None but output was batched on axis {dim}\n"
         "None marks a result that is the same for all elements. Say where the batch goes, such as axis 0."

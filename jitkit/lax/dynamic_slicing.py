@@ -188,9 +188,9 @@ def dynamic_slice_in_dim(
 ) -> Any:
     """Return `operand[start_index:start_index + slice_size]` along one axis, moved if it would stick out."""
     axis = int(axis)
+    starts, allow_negative = _corner_in_dim(operand, start_index, axis, allow_negative_indices)
     sizes = list(operand.shape)
     sizes[axis] = operator.index(slice_size)
-    starts, allow_negative = _corner_in_dim(operand, start_index, axis, allow_negative_indices)
     return dynamic_slice(operand, starts, sizes, allow_negative_indices=allow_negative)
 
 

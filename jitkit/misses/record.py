@@ -110,8 +110,7 @@ def record_call(
         note_keys((arguments.args, arguments.kwargs))
     at = dict(arguments.statics)
     by_name = sorted({*arguments.kwargs, *(where for where in at if isinstance(where, str))})
-    whole = Arguments((0,) * arguments.arity, dict.fromkeys(by_name, 0), (), arguments.arity)
-    names = api_util.argument_names(fun, whole)
+    names = api_util.names_of_whole_arguments(fun, arguments.arity, by_name)
     slots: list[int | str] = [*range(arguments.arity), *by_name]
     subtrees = iter([subtree for half in tree.children() for subtree in half.children()])
     end, found = 0, []

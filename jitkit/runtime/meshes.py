@@ -9,10 +9,13 @@ JAX: jax/_src/sharding_impls.py:set_mesh
 
 from __future__ import annotations
 
+import math
 from types import TracebackType
 from typing import Any
 
 from ..base import config
+from ..base.jax_version import since
+from ..core.avals import places
 from .beside_jax import jax, module_of_jax
 from .devices import Sharding
 
@@ -83,6 +86,42 @@ def with_devices(sharding: Sharding) -> Sharding:
     if _mesh() is None:
         raise ValueError(f"{sharding} has a mesh without devices. Set one with devices: `jax.set_mesh(mesh)`.")
     return jax().sharding.NamedSharding(_mesh(), sharding.spec)
+
+
+def _in_type(sharding: Sharding, shape: tuple[int, ...]) -> Sharding:
+    """Return the sharding of a type of this shape: it has an entry for each axis, and names only mesh axes that are
+    Explicit. None for one over a mesh without axes. Raise ValueError for a mesh with devices, a spec that is too long, or
+    an axis that cannot be divided.
+    """
+    spec, mesh = sharding.spec, sharding.mesh
+    if not isinstance(mesh, jax().sharding.AbstractMesh):
+        raise ValueError(f"Mesh of an aval must be an AbstractMesh. Got {mesh} of type {type(mesh)}")
+    explicit = [name for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True) if kind.name == "Explicit"]
+    axes: list[Any] = []
+    for names in spec:
+        if isinstance(names, tuple):
+            axes.append(tuple(name for name in names if name in explicit))
+        else:
+            axes.append(names if names in explicit else None)
+    axes += [None] * (len(shape) - len(axes))
+    longer = axes[len(shape) :]
+    if any(names is not None for names in longer) or (longer and explicit and since(0, 11)):
+        raise ValueError(
+            f"Length of sharding.spec must be equal to aval's ndim. Got sharding.spec {spec}, aval.ndim {len(shape)}"
+        )
+    found = jax().sharding.NamedSharding(mesh, jax().sharding.PartitionSpec(*axes[: len(shape)]))
+    for i, (names, size) in enumerate(zip(found.spec, shape, strict=True)):
+        names = names if isinstance(names, tuple) else () if names is None else (names,)
+        parts = math.prod(mesh.shape[name] for name in names)
+        if size % parts:
+            raise ValueError(
+                f"Sharding spec {names} implies that array axis {i} is partitioned {parts} times, but does not evenly "
+                f"divide the dimension size {size}. Got shape: {shape} and sharding {found}"
+            )
+    return found if mesh.axis_names else None
+
+
+places.in_type = _in_type
 
 
 # --- axis by axis -------------------------------------------------------------------------------------------------------

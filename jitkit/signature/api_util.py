@@ -238,6 +238,12 @@ def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, 
     return tuple(names)
 
 
+def names_of_whole_arguments(fun: Callable[..., Any], arity: int, by_name: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return a name for each argument of a call, be it a tree or a leaf."""
+    leaf = object()  # a number need not be one: users may register its class
+    return argument_names(fun, Arguments((leaf,) * arity, dict.fromkeys(by_name, leaf), (), arity))
+
+
 def positional_names(signature: inspect.Signature | None, count: int) -> list[str]:
     """Return the names of the first `count` positional arguments of a call: `x`, `n`, and `args[0]` for what `*args`
     collects.

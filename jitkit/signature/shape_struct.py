@@ -80,10 +80,10 @@ class ShapeDtypeStruct:
 
 def aval_of_argument(x: Any) -> Any:
     """Return the aval of an argument whose value is not needed: a `ShapeDtypeStruct`, or anything with a shape and a
-    dtype. An aval is returned as it is.
+    dtype. An aval is returned without a sharding.
     """
     if isinstance(x, ShapedArray):
-        return x
+        return x.update(sharding=None)
     if isinstance(x, ShapeDtypeStruct) and since(0, 11):
         dtype = dtypes.check_and_canonicalize_user_dtype(x.dtype, "ShapeDtypeStruct")
         return ShapedArray(x.shape, dtype, x.weak_type)

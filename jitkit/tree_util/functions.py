@@ -17,7 +17,6 @@ JAX: jax/_src/tree_util.py:tree_flatten
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -355,7 +354,7 @@ def broadcast_over(prefix_tree: Any, full: PyTreeDef, is_leaf: IsLeaf | None = N
     leaves, prefix = tree_flatten(prefix_tree, is_leaf)
     counts: list[int] = []
     if not _count_below(prefix, full, counts):
-        in_words = next(iter(prefix_errors(prefix_tree, skeleton(full, itertools.repeat(0)), is_leaf)), None)
+        in_words = next(iter(prefix_errors(prefix_tree, skeleton(full), is_leaf)), None)
         raise ValueError(f"{prefix} is not a prefix of {full}.") if in_words is None else in_words("prefix_tree")
     return [leaf for leaf, count in zip(leaves, counts, strict=True) for _ in range(count)]
 

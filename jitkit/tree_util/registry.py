@@ -132,8 +132,16 @@ def register_pytree_node(
 
     `flatten_func(node)` returns children and metadata, `unflatten_func(metadata, children)` the node. The metadata need
     a hash and an equality: `jit` compiles for them. `flatten_with_keys_func` returns pairs of a key entry and a child
-    in place of the children. Raise ValueError if the class is registered already.
+    in place of the children. Raise ValueError if the class is registered already, and TypeError for functions that
+    cannot be called.
     """
+    given = (flatten_func, unflatten_func, *(() if flatten_with_keys_func is None else (flatten_with_keys_func,)))
+    if not all(map(callable, given)):
+        raise TypeError(
+            "register_node(): incompatible function arguments. The following argument types are supported:\n"
+            "    (type, to_iterable: callable, from_iterable: callable, to_iterable_with_keys: callable | None)\n"
+            f"Invoked with types: {', '.join(type(f).__name__ for f in (nodetype, *given))}"
+        )
     register(CustomNode(nodetype, flatten_func, unflatten_func, flatten_with_keys_func))
 
 

@@ -10,6 +10,7 @@ JAX: jax/_src/tree_util.py:treedef_children
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -55,9 +56,11 @@ class _SkeletonNode(RegisteredNode):
 registered[Skeleton] = _SkeletonNode(Skeleton)
 
 
-def skeleton(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    """Return the tree of this structure that has these leaves, with a Skeleton for each node of a user's class."""
-    return _skeleton(treedef, iter(leaves))
+def skeleton(treedef: PyTreeDef, leaves: Iterable[Any] | None = None) -> Any:
+    """Return the tree of this structure that has these leaves, with a Skeleton for each node of a user's class. Without
+    leaves, they are objects that are leaves whatever users registered; numbers need not be.
+    """
+    return _skeleton(treedef, itertools.repeat(LEAF) if leaves is None else iter(leaves))
 
 
 def _skeleton(treedef: PyTreeDef, leaves: Iterator[Any]) -> Any:

@@ -23,7 +23,6 @@ from ...base.errors import JaxprTypeError
 from ...core import dtypes
 from ...jaxpr import Jaxpr
 from ...signature import api_util
-from ...signature.api_util import Arguments
 from ...tree_util import PyTreeDef, equality_errors, keystr, skeleton, tree_flatten_with_path, tree_structure
 from ..convert import convert_element_type
 from .common import Body, Traced
@@ -181,7 +180,7 @@ def _different_structures(body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -
         body.view(*(skeleton(tree, itertools.repeat(_ARRAY)) for tree in (carry, *rest)))
         for carry in (in_tree.children()[0], out_tree)
     )
-    parameters = api_util.argument_names(body.user, Arguments((0,) * len(before), {}, (), len(before)))
+    parameters = api_util.names_of_whole_arguments(body.user, len(before))
     return [
         f"{_component(parameters[path[0].idx] + keystr(path[1:]))} is a {first} but the corresponding component of "
         f"the carry output is a {second}, so {reason}"
