@@ -214,6 +214,7 @@ PROGRAMS = {
         jnp.dstack([x, y])
         jnp.ediff1d(v)
         jnp.einsum("ij,kj->ik", x, y)
+        jnp.einsum_path("ij,kj,kl", x, y, y)[0]
         jnp.empty((2, 3))
         jnp.empty_like(x)
         jnp.expand_dims(x, (0, 2))
@@ -458,6 +459,9 @@ PROGRAMS = {
         lax.linalg.schur(q)
         lax.linalg.hessenberg(q)
         lax.linalg.tridiagonal_solve(v, w, v, x.T)
+        lax.linalg.tridiagonal(q)
+        lax.linalg.symmetric_product(x, q[:2, :2])
+        lax.linalg.cholesky_update(q, v)
         lax.linalg.ormqr(q, v, q)
         lax.linalg.qr(q)
         lax.linalg.svd(q)
@@ -595,6 +599,9 @@ PROGRAMS = {
         sla.hessenberg(q, calc_q=True)
         sla.sqrtm(q)
         sla.funm(q, jnp.sin)
+        sla.qr_multiply(q, v)
+        sla.solve_sylvester(q, q, q)
+        sla.eigh_tridiagonal(v, v[1:], eigvals_only=True)
         sla.polar(q)
         sla.polar(q, method="svd")
         sla.block_diag(x, v, s)
@@ -755,6 +762,8 @@ PROGRAMS = {
         lax.switch(n, [lambda a: a, lambda a: a + 1, lambda a: a * 2], x)
         lax.tile(v, (2,))
         lax.top_k(x, 2)
+        lax.approx_max_k(x, 2)
+        lax.approx_min_k(x, 2)
         lax.transpose(x, (1, 0))
         lax.unstack(x)
         lax.while_loop(lambda a: a < 10, lambda a: a * 2, s)
@@ -1039,6 +1048,8 @@ ANSWERS = {
         float8_e4m3fnuz: str(jnp.dtype(jnp.float8_e4m3fnuz))
         float8_e5m2fnuz: str(jnp.dtype(jnp.float8_e5m2fnuz))
         float8_e8m0fnu: str(jnp.dtype(jnp.float8_e8m0fnu))
+        int1: str(jnp.dtype(jnp.int1))
+        uint1: str(jnp.dtype(jnp.uint1))
         int2: str(jnp.dtype(jnp.int2))
         uint2: str(jnp.dtype(jnp.uint2))
         bool: str(jnp.dtype(jnp.bool))
@@ -1053,6 +1064,7 @@ ANSWERS = {
         jnp.complexfloating
         jnp.floating
         jnp.generic
+        jnp.ComplexWarning
         jnp.inexact
         jnp.integer
         jnp.number

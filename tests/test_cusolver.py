@@ -49,6 +49,10 @@ PROGRAMS = {
         SQUARE,
     ),
     "eigenvalues by MAGMA": (lambda linalg, x: linalg.eig(x, implementation=linalg.EigImplementation.MAGMA), SQUARE),
+    "tridiagonal": (lambda linalg, x: linalg.tridiagonal(x), SQUARE),
+    "tridiagonal of the upper triangle": (lambda linalg, x: linalg.tridiagonal(x, lower=False), SQUARE),
+    "symmetric_product": (lambda linalg, x: linalg.symmetric_product(x.real, x.real, alpha=2.0, beta=0.5), SQUARE),
+    "cholesky_update": (lambda linalg, x: linalg.cholesky_update(x.real, x[0].real), [(5, 5)]),
     "ormqr": (lambda linalg, x: linalg.ormqr(x, x[..., 0], x), SQUARE),
     "ormqr from the right": (lambda linalg, x: linalg.ormqr(x, x[..., 0], x, left=False, transpose=True), SQUARE),
 }

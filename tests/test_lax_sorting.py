@@ -130,3 +130,35 @@ REFUSED_BY_TOP_K = {
 @pytest.mark.parametrize("name", REFUSED_BY_TOP_K)
 def test_top_k_refuses_what_does_not_fit(name):
     assert_same_error(REFUSED_BY_TOP_K[name], numbers((3, 4)))
+
+
+# --- approx_max_k, approx_min_k -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("name", ["approx_max_k", "approx_min_k"])
+@pytest.mark.parametrize(("shape", "k", "axis"), [((5,), 2, 0), ((3, 40), 3, -1), ((30, 4), 2, 0), ((2, 30, 4), 2, -2)])
+def test_without_a_tpu_the_greatest_and_the_least_are_exact(name, dtype, shape, k, axis):
+    values = np.random.default_rng(0).permutation(np.prod(shape)).reshape(shape).astype(dtype)
+    assert_same(lambda lax_, x: getattr(lax_, name)(x, k, axis), values)
+
+
+def test_more_than_k_elements_come_as_they_are_found():
+    values = np.random.default_rng(0).permutation(12000).reshape(3, 4000).astype(np.float32)
+    assert_same(lambda lax_, x: lax_.approx_max_k(x, 3, aggregate_to_topk=False), values)
+    assert_same(lambda lax_, x: lax_.approx_min_k(x, 3, 1, 0.5, 100000, False), values)
+
+
+REFUSED_BY_APPROX_MAX_K = {
+    "no element": lambda lax_, x: lax_.approx_max_k(x, 0),
+    "more than there are": lambda lax_, x: lax_.approx_max_k(x, 5),
+    "an axis out of range": lambda lax_, x: lax_.approx_min_k(x, 1, 2),
+    "a scalar": lambda lax_, x: lax_.approx_max_k(lax_.reduce_sum(x, (0, 1)), 1),
+    "complex numbers": lambda lax_, x: lax_.approx_min_k(lax_.complex(x, x), 1),
+    "ints": lambda lax_, x: lax_.approx_max_k(lax_.convert_element_type(x, np.int32), 1),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_BY_APPROX_MAX_K)
+def test_approx_max_k_refuses_what_does_not_fit(name):
+    assert_same_error(REFUSED_BY_APPROX_MAX_K[name], numbers((3, 4)))

@@ -9,7 +9,7 @@ import jax
 import ml_dtypes
 import numpy as np
 import pytest
-from lax_oracle import JAX_VERSION
+from lax_oracle import JAX_VERSION, error_of
 from numpy_oracle import accepted, check, check_error, linalg_of
 
 import jitkit
@@ -117,6 +117,68 @@ def test_einsum_agrees_with_jax():
             ("einsum in an order", lambda jnp, x: jnp.einsum("ij,jk,kl", x, x.T, x, optimize=[(1, 2), (0, 1)]), MATRIX),
         ]
     )
+
+
+SEARCHES = ["auto", True, False, "optimal", "Branch-All", "branch-2", "branch-1", None]
+
+
+def facts(library, text, *operands, **options):
+    path, info = library.numpy.einsum_path(text, *operands, **options)
+    names = (
+        "eq",
+        "naive_cost",
+        "opt_cost",
+        "speedup",
+        "largest_intermediate",
+        "scale_list",
+        "size_list",
+        "shapes",
+        "path",
+    )
+    steps = [tuple(step) for step in info.contraction_list]
+    return path, str(info), steps, info.size_dict, info.indices, [getattr(info, name) for name in names]
+
+
+@pytest.mark.parametrize("row", SUBSCRIPTS, ids=lambda row: row[0])
+def test_the_order_of_a_contraction_is_described_as_jax_does(row):
+    for search in SEARCHES:
+        ours, theirs = (facts(library, *row, optimize=search) for library in (jitkit, jax))
+        assert ours == theirs, search
+
+
+@pytest.mark.parametrize(
+    "text", ["ab,bc,cd,de,ef", "ab,bc,cd,de,ef,fa,ac", "abc,ade,fbe,fdc,ghi->", "a,b,c,d,e,f", "ab,ac,cb,ca,ab"]
+)
+def test_the_order_for_many_operands_is_described_as_jax_does(text):
+    sizes = dict(zip("abcdefghi", (2, 3, 9, 4, 8, 2, 7, 2, 5), strict=True))
+    operands = [np.ones([sizes[label] for label in labels]) for labels in text.removesuffix("->").split(",")]
+    for search in [*SEARCHES, [(0, 1)] * (len(operands) - 1)]:
+        assert facts(jitkit, text, *operands, optimize=search) == facts(jax, text, *operands, optimize=search)
+        program = functools.partial(jitkit.numpy.einsum, text, optimize=search)
+        theirs = functools.partial(jax.numpy.einsum, text, optimize=search)
+        assert search is None or str(jitkit.make_jaxpr(program)(*operands)) == str(jax.make_jaxpr(theirs)(*operands))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda jnp, x: jnp.einsum_path("ij,jk", x),
+        lambda jnp, x: jnp.einsum_path("ij,jk", x, x),
+        lambda jnp, x: jnp.einsum_path("i", x),
+        lambda jnp, x: jnp.einsum_path("ij->k", x),
+    ],
+)
+def test_labels_of_an_order_that_do_not_fit_are_refused_as_in_jax(program):
+    x = np.ones((2, 3))
+    assert error_of(program, jitkit.numpy, x) == error_of(program, jax.numpy, x)
+
+
+def test_a_search_for_an_order_that_is_not_here_is_refused():
+    x = np.ones((2, 2))
+    with pytest.raises(NotImplementedError, match="jitkit has auto, optimal, branch-all"):
+        jitkit.numpy.einsum_path("ij,jk,kl", x, x, x, optimize="greedy")
+    with pytest.raises(KeyError, match="Path optimizer 'best' not found, valid options are"):
+        jitkit.numpy.einsum_path("ij,jk,kl", x, x, x, optimize="best")
 
 
 @pytest.mark.parametrize("count", [3, 4, 5, 6, 7, 9, 12])

@@ -19,7 +19,7 @@ or, where it takes more than a screen, in NAME_derivatives.py, which `derivative
     convolution, convolution_shapes, convolution_derivatives, patches
     index_checks, gathering                 many windows of an array, read
     scattering, scattering_derivatives      the same, written
-    sorting, fourier, linalg                sorting; Fourier transforms; LAPACK
+    sorting, approximate, fourier, linalg   sorting, exactly or not; Fourier transforms; LAPACK
     control_flow                            conditionals, loops, solutions of equations
     ordering, placing, callback             barriers and tokens; from device to device; calls of Python
     parallel, exchange                      collectives: what the elements of a batch tell each other

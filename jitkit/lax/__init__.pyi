@@ -4,6 +4,9 @@ from ..pjit.constraints import with_sharding_constraint as with_sharding_constra
 from . import linalg as linalg
 from .accuracy import AccuracyMode as AccuracyMode
 from .accuracy import Tolerance as Tolerance
+from .approximate import approx_max_k as approx_max_k
+from .approximate import approx_min_k as approx_min_k
+from .approximate import approx_top_k_p as approx_top_k_p
 from .bessel import bessel_i0e as bessel_i0e
 from .bessel import bessel_i0e_p as bessel_i0e_p
 from .control_flow import associative_scan as associative_scan

@@ -87,7 +87,7 @@ def _(ctx: LoweringContext, *operands: str, dimension: int, is_stable: bool, num
     )
 
 
-def _along_axis(axis: int, others: tuple[int, ...]) -> GatherDimensionNumbers:
+def along_axis(axis: int, others: tuple[int, ...]) -> GatherDimensionNumbers:
     """Return the dimension numbers of a gather that takes an element for each element along the axis; the other axes
     are batch axes.
     """
@@ -108,7 +108,7 @@ def _jvp_sort(
         num_keys=num_keys,
     )
     ones = (1,) * len(shape)
-    axes = _along_axis(dimension, tuple(np.delete(np.arange(len(shape)), dimension)))
+    axes = along_axis(dimension, tuple(np.delete(np.arange(len(shape)), dimension)))
     places = expand_dims(places, (len(shape),))
     return outs, [t if type(t) is Zero else gather(t, places, axes, ones) for t in tangents]
 
@@ -216,7 +216,7 @@ def _(ctx: LoweringContext, x: str, *, k: int, axis: int) -> list[str]:
 def _jvp_top_k(primals: Sequence[Any], tangents: Sequence[Any], *, k: int, axis: int) -> tuple[Any, Any]:
     values, places = top_k(primals[0], k, axis=axis)
     rank = places.ndim
-    axes = _along_axis(axis, tuple(i for i in range(rank) if i != axis))
+    axes = along_axis(axis, tuple(i for i in range(rank) if i != axis))
     taken = gather(tangents[0], reshape(places, (*places.shape, 1)), axes, (1,) * rank)
     return (values, places), (taken, zero_tangent(places))
 

@@ -9,7 +9,7 @@ Names, semantics and printed jaxprs are those of `jax.numpy`. Every function her
     reductions, cumulative, statistics,
     nan_reductions, quantiles                       over axes
     shaping, diagonals, joining, padding            rearranging
-    contractions, einsums (einsum_paths),
+    contractions, einsums (einsum_paths, path_info),
     linalg, convolving                              products of matrices, and convolutions
     indexing (index_parts, index_plan), taking,
     index_update, selection                         reading and updating parts, choosing

@@ -27,6 +27,7 @@ from numpy import savez as savez
 from numpy import set_printoptions as set_printoptions
 from numpy import signedinteger as signedinteger
 from numpy import unsignedinteger as unsignedinteger
+from numpy.exceptions import ComplexWarning as ComplexWarning
 
 from ..core.dtypes import finfo as finfo
 from ..core.dtypes import iinfo as iinfo
@@ -102,6 +103,7 @@ from .editing import delete as delete
 from .editing import insert as insert
 from .editing import ravel_multi_index as ravel_multi_index
 from .einsums import einsum as einsum
+from .einsums import einsum_path as einsum_path
 from .files import from_dlpack as from_dlpack
 from .files import frombuffer as frombuffer
 from .files import fromfile as fromfile
@@ -246,6 +248,7 @@ from .scalar_types import float16 as float16
 from .scalar_types import float32 as float32
 from .scalar_types import float64 as float64
 from .scalar_types import float_ as float_
+from .scalar_types import int1 as int1
 from .scalar_types import int2 as int2
 from .scalar_types import int4 as int4
 from .scalar_types import int8 as int8
@@ -257,6 +260,7 @@ from .scalar_types import issubdtype as issubdtype
 from .scalar_types import ndarray as ndarray
 from .scalar_types import single as single
 from .scalar_types import uint as uint
+from .scalar_types import uint1 as uint1
 from .scalar_types import uint2 as uint2
 from .scalar_types import uint4 as uint4
 from .scalar_types import uint8 as uint8

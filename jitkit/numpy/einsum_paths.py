@@ -11,14 +11,29 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 Path = list[tuple[int, ...]]
 _Labels = frozenset[str]
 
 _MOST_TRIED_ALL = 4  # operands; with more, bad-looking orders are skipped
+BRANCHES = {"branch-all": None, "branch-2": 2, "branch-1": 1}  # the pairs that are tried for each step
 _HOPELESS = 4  # times as many operations as another order needed to come as far
+
+
+_OTHERS = (
+    "auto-hq", "greedy", "eager", "opportunistic", "dp", "dynamic-programming", "random-greedy", "random-greedy-128"
+)  # fmt: skip
+
+
+def check_word(word: str) -> None:
+    """Raise KeyError for a word that is not the name of a search; NotImplementedError for searches that jitkit does not have."""
+    here = ("auto", "optimal", *BRANCHES)
+    if word.lower() in _OTHERS:
+        raise NotImplementedError(f"einsum_path(optimize={word!r}) is not supported. jitkit has {', '.join(here)}.")
+    if word.lower() not in here:
+        raise KeyError(f"Path optimizer '{word.lower()}' not found, valid options are { {*here, *_OTHERS} }.")
 
 
 def order(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, int]) -> Path:
@@ -31,12 +46,22 @@ def order(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, in
         return [(0, 1)] * (len(inputs) - 1)
     search = _Search(frozenset(result), sizes)
     terms = tuple(map(frozenset, inputs))
-    if len(inputs) <= _MOST_TRIED_ALL:
-        search.all_orders([], terms, 0)
+    word = "optimal" if optimize is True else str(optimize).lower()
+    if word == "optimal" or (word not in BRANCHES and len(inputs) <= _MOST_TRIED_ALL):
+        search.all_orders([], terms, set(range(len(terms))), 0)
     else:
         width = None if len(inputs) <= 6 else 2 if len(inputs) <= 8 else 1
-        search.promising_orders([], terms, 0, 0, width)
+        search.promising_orders([], terms, 0, 0, BRANCHES.get(word, width))
     return search.path
+
+
+def _positions(path: Path, operands: int) -> Path:
+    """Turn places, counted with the products that follow the operands, into positions among what remains at each step."""
+    places, found = list(range(operands)), []
+    for number, step in enumerate(path):
+        found.append(tuple(places.index(place) for place in step))
+        places = [place for place in places if place not in step] + [operands + number]
+    return found
 
 
 class _Search:
@@ -59,23 +84,31 @@ class _Search:
 
     def pair(self, terms: tuple[_Labels, ...], i: int, j: int) -> tuple[_Labels, int, tuple[_Labels, ...]]:
         """Return the product of a pair, its operations, and the terms after it."""
-        one, two = terms[i], terms[j]
         rest = (*terms[:i], *terms[i + 1 : j], *terms[j + 1 :])
+        left, operations = self.product(terms[i], terms[j], rest)
+        return left, operations, (*rest, left)
+
+    def product(self, one: _Labels, two: _Labels, rest: Iterable[_Labels]) -> tuple[_Labels, int]:
+        """Return the labels of a product that the result or other terms need, and its operations."""
         if (one, two) not in self.known:
             alive = self.result.union(*rest)
             adds = not one & two <= alive  # an addition for each product
             self.known[one, two] = (one | two) & alive, self.size(one | two) * (1 + adds)
-        left, operations = self.known[one, two]
-        return left, operations, (*rest, left)
+        return self.known[one, two]
 
-    def all_orders(self, path: Path, terms: tuple[_Labels, ...], cost: int) -> None:
-        """Try each order that can still be the cheapest."""
-        if len(terms) == 1:
-            self.path, self.cost = path, cost
-        for i, j in itertools.combinations(range(len(terms)), 2):
-            _, operations, after = self.pair(terms, i, j)
+    def all_orders(self, path: Path, terms: tuple[_Labels, ...], left: set[int], cost: int) -> None:
+        """Try each order that can still be the cheapest. `left` are the places of the terms that are not contracted yet.
+
+        Of equally cheap orders the first is kept. Sets have an order of their own, so this one makes its sets as opt_einsum does.
+        """
+        if len(left) == 1:
+            self.path, self.cost = _positions(path, len(terms) - len(path)), cost
+        for pair in itertools.combinations(left, 2):
+            i, j = sorted(pair)
+            kept, operations = self.product(terms[i], terms[j], [terms[k] for k in left if k not in pair])
             if cost + operations < self.cost:
-                self.all_orders([*path, (i, j)], after, cost + operations)
+                after = left - {i, j} | {len(terms)}
+                self.all_orders([*path, (i, j)], (*terms, kept), after, cost + operations)
 
     def promising_orders(
         self, path: Path, terms: tuple[_Labels, ...], cost: int, largest: int, width: int | None

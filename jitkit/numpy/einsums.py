@@ -21,7 +21,7 @@ from ..base import edits
 from ..core import dtypes
 from ..lax.utils import refuse_sharding
 from ..pjit.jit import inlined
-from . import einsum_paths
+from . import einsum_paths, path_info
 from .contractions import result_type_of
 from .util import as_array, check_arraylike
 
@@ -65,6 +65,31 @@ def einsum(
     inputs, result = _parse(subscripts, shapes)
     path = einsum_paths.order(optimize, inputs, result, _sizes(inputs, shapes))
     return _einsum(list(operands), tuple(inputs), result, tuple(path), precision, preferred_element_type, _dot_general)
+
+
+def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[Any, path_info.PathInfo]:
+    """Return the order in which `einsum` would contract these operands, as its `optimize` takes it, and a printable description.
+
+    Args:
+      subscripts, operands: as for `einsum`; of the operands only the shapes are read.
+      optimize: "auto": the cheapest order, or with many operands a cheap one; True or "optimal": the cheapest; False: from left to
+        right; "branch-all", "branch-2", "branch-1": try so many pairs for each step; or the order itself.
+
+    Raises:
+      ValueError: for labels that do not fit the operands.
+      NotImplementedError: for opt_einsum's other searches ("greedy", "dp", ...).
+      KeyError: for other words.
+    """
+    if not isinstance(subscripts, str):
+        subscripts, operands = _from_interleaved((subscripts, *operands))
+    shapes = [np.shape(x) for x in operands]
+    inputs, result = _parse(subscripts, shapes)
+    sizes = _sizes(inputs, shapes)
+    is_search = optimize is None or isinstance(optimize, (bool, str))
+    if len(inputs) > 2 and isinstance(optimize, str):
+        einsum_paths.check_word(optimize)
+    path = einsum_paths.order(optimize, inputs, result, sizes) if is_search else optimize
+    return path, path_info.describe(inputs, result, shapes, sizes, path)
 
 
 @inlined(static_argnames=("inputs", "result", "path", "precision", "preferred_element_type", "_dot_general"))
@@ -116,10 +141,11 @@ def _parse(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str
         )
     for label in set(text) - set(_LETTERS) - set(".,->"):
         raise ValueError(f"Character '{label}' is not a valid symbol.")
-    spare = [label for label in reversed(_LETTERS) if label not in text]
+    spare = [label for label in _LETTERS if label not in text]
     missing = [len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes, strict=True)]
     longest = max((n for term, n in zip(terms, missing, strict=True) if "..." in term), default=0)
-    dots = "".join(reversed(spare[: max(longest, 0)]))
+    widest = max((len(shape) for shape in shapes), default=0)
+    dots = "".join(spare[:widest])[widest - max(longest, 0) :]
     inputs: list[str] = []
     for term, n in zip(terms, missing, strict=True):
         if n < 0 or (n > 0 and "..." not in term):

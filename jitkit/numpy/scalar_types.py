@@ -59,12 +59,14 @@ def _scalar_type(name: str) -> Any:
 
 
 bool = bool_ = _scalar_type("bool")
+uint1 = _scalar_type("uint1")
 uint2 = _scalar_type("uint2")
 uint4 = _scalar_type("uint4")
 uint8 = _scalar_type("uint8")
 uint16 = _scalar_type("uint16")
 uint32 = _scalar_type("uint32")
 uint64 = uint = _scalar_type("uint64")
+int1 = _scalar_type("int1")
 int2 = _scalar_type("int2")
 int4 = _scalar_type("int4")
 int8 = _scalar_type("int8")

@@ -74,6 +74,12 @@ def _imported() -> _Gate:
     return _Gate(ext, xla_client, ext.JaxRuntimeError, skip)
 
 
+def approximate_size(size: int, rank: int, k: int, recall: float, override: int) -> int:
+    """Return how many elements XLA's ApproxTopK finds on its way to the `k` greatest ones of `size`."""
+    found: int = gate().ext.approx_top_k_reduction_output_size(size, rank, k, recall, False, override)[0]
+    return found
+
+
 # --- errors ---------------------------------------------------------------------------------------------------
 
 

@@ -45,9 +45,9 @@ NEVER_ALONE = {
     "sharding_constraint": "names the devices of a mesh",
 } | dict.fromkeys(
     ("cholesky", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "lu_pivots_to_permutation",
-     "ormqr", "qr", "schur", "svd", "triangular_solve"),
+     "ormqr", "qr", "schur", "svd", "triangular_solve", "tridiagonal"),
     "LAPACK's, which is there for the CPU",
-)  # fmt: skip
+) | dict.fromkeys(("cholesky_update", "symmetric_product"), "a routine's on GPUs, which JAX's package for CUDA brings")  # fmt: skip
 
 
 @pytest.fixture(scope="session")

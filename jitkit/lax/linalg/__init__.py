@@ -1,8 +1,8 @@
 """`jitkit.lax.linalg`: matrices, taken apart and solved for. The work is LAPACK's, which XLA calls on the
 CPU, or cuSOLVER's on a GPU.
 
-All take batches: matrices lie in the last two axes. To be read in this order: `lapack` (what all of them have in common), `cusolver`,
-`factoring`, `solving`, `spectral`, `schur_forms`, `tridiagonals`, `derivatives`.
+All but `cholesky_update` take batches: matrices lie in the last two axes. To be read in this order: `lapack` (what
+all of them have in common), `cusolver`, `factoring`, `solving`, `updates`, `spectral`, `schur_forms`, `tridiagonals`, `derivatives`.
 
 JAX: jax/_src/lax/linalg.py:cholesky
 """

@@ -28,5 +28,11 @@ from .spectral import eigh as eigh
 from .spectral import eigh_p as eigh_p
 from .spectral import svd as svd
 from .spectral import svd_p as svd_p
+from .tridiagonals import tridiagonal as tridiagonal
+from .tridiagonals import tridiagonal_p as tridiagonal_p
 from .tridiagonals import tridiagonal_solve as tridiagonal_solve
 from .tridiagonals import tridiagonal_solve_p as tridiagonal_solve_p
+from .updates import cholesky_update as cholesky_update
+from .updates import cholesky_update_p as cholesky_update_p
+from .updates import symmetric_product as symmetric_product
+from .updates import symmetric_product_p as symmetric_product_p

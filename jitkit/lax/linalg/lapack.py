@@ -37,6 +37,7 @@ def linalg_primitive(
     multiple_results: bool = False,
     accepts: Sequence[tuple[type, ...]] | None = None,
     one_dtype: bool = True,
+    takes_batches: bool = True,
 ) -> Primitive:
     """Make a primitive on batches of arrays.
 
@@ -49,6 +50,7 @@ def linalg_primitive(
         the same.
       accepts: the kinds of dtype of each operand: floats and complex numbers by default.
       one_dtype: whether the operands must be of one dtype.
+      takes_batches: whether it works on batches; if not, it has no batching rule.
     """
     primitive = Primitive(name, multiple_results=multiple_results)
     kinds = tuple(accepts or [INEXACT] * len(ranks))
@@ -58,6 +60,8 @@ def linalg_primitive(
         for i, (rank, aval) in enumerate(zip(ranks, avals, strict=True)):
             if aval.ndim < rank:
                 raise TypeError(f"Input {i} to {name} must have rank at least {rank}, but got shape={aval.shape}")
+            if not takes_batches and aval.ndim != rank:
+                raise TypeError(f"Input {i} to {name} must have a rank of exactly {rank}, but got shape={aval.shape}")
         batches = [aval.shape[: aval.ndim - rank] for rank, aval in zip(ranks, avals, strict=True)]
         if len({len(batch) for batch in batches}) > 1:
             raise TypeError(
@@ -75,6 +79,9 @@ def linalg_primitive(
         types = result_dtypes(avals[0].dtype, **params) if result_dtypes else [avals[0].dtype] * len(found)
         outs = [ShapedArray(shape, dtype, weak) for shape, dtype in zip(found, types, strict=True)]
         return outs if multiple_results else outs[0]
+
+    if not takes_batches:
+        return primitive
 
     @register_batcher(primitive)
     def rule(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
@@ -166,10 +173,11 @@ def write_call(
     overwrites: Mapping[int, int],
     options: Mapping[str, str | int | bool | np.int32] | None = None,
     by_columns: bool = True,
-    own_axes: int = 2,
+    own_axes: int | None = 2,
 ) -> list[str]:
     """Write the call of a function that XLA knows as `target`, on matrices whose elements lie in memory column after column, or,
-    without `by_columns`, row after row; return the names of its results. The axes before the last `own_axes` are the batch's.
+    without `by_columns`, row after row; return the names of its results. The axes before the last `own_axes` are the batch's; with
+    None, nothing is said about a batch.
     """
     rank = max(aval.ndim for aval in avals_in)
     said = ", ".join(f"{name} = {_option(value)}" for name, value in (options or {}).items())
@@ -181,9 +189,9 @@ def write_call(
     layouts_in, layouts_out = (
         ", ".join(_layout(aval.ndim, rank if by_columns else None) for aval in avals) for avals in (avals_in, avals_out)
     )
+    batch = "" if own_axes is None else f'mhlo.frontend_attributes = {{num_batch_dims = "{rank - own_axes}"}}, '
     attributes = (
-        f"api_version = 4 : i32, backend_config = {{{said}}}, "
-        f'mhlo.frontend_attributes = {{num_batch_dims = "{rank - own_axes}"}}, '
+        f"api_version = 4 : i32, backend_config = {{{said}}}, {batch}"
         f"operand_layouts = [{layouts_in}], output_operand_aliases = [{aliases}], result_layouts = [{layouts_out}]"
     )
     types_in, types_out = (", ".join(map(type_of, avals)) for avals in (avals_in, avals_out))

@@ -1,4 +1,4 @@
-"""Solves systems of linear equations whose matrices have numbers on three diagonals only.
+"""Brings Hermitian matrices into a form with numbers on three diagonals only; solves systems of linear equations of such matrices.
 
 JAX: jax/_src/lax/linalg.py:tridiagonal_solve
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from ...interpreters.ad_rules import (
     Zero,
@@ -21,6 +23,7 @@ from ...interpreters.ad_rules import (
 from ...interpreters.batching import AxisData, Dims, Vals, bdim_at_front, moveaxis, register_batcher
 from ...interpreters.mlir import LoweringContext, register_lowering
 from ..control_flow import scan
+from ..convert import asarray
 from ..creation import full_like
 from ..elementwise import neg
 from ..joining import concatenate
@@ -29,6 +32,50 @@ from ..shaping import reshape
 from ..utils import Shape
 from . import lapack
 from .lapack import linalg_primitive
+
+# --- tridiagonal: A = Q T Q^H -------------------------------------------------------------------------------------------------
+
+
+def _tridiagonal_shapes(shape: Shape, **_: Any) -> list[Shape]:
+    if shape[0] != shape[1] or shape[1] == 0:
+        raise ValueError(f"The input to tridiagonal must be a square matrix. Got shape {shape}.")
+    n, _n = shape
+    return [shape, (n,), (n - 1,), (n - 1,)]
+
+
+def _tridiagonal_dtypes(dtype: Any, **_: Any) -> list[Any]:
+    real = np.zeros((), dtype).real.dtype
+    return [dtype, real, real, dtype]
+
+
+tridiagonal_p = linalg_primitive("tridiagonal", (2,), _tridiagonal_shapes, _tridiagonal_dtypes, multiple_results=True)
+
+
+@register_lowering(tridiagonal_p)
+def _(ctx: LoweringContext, a: str, *, lower: bool) -> list[str]:
+    [aval], info = ctx.avals_in, lapack.info_of(ctx.avals_in[0])
+    results = [*ctx.avals_out, info]
+    if ctx.module.platform == "gpu":
+        target = lapack.cusolver_target("sytrd", aval)
+        *found, failed = lapack.write_call(ctx, target, [a], [aval], results, {0: 0}, {"lower": lower})
+    else:
+        routine = "hetrd" if aval.dtype.kind == "c" else "sytrd"
+        *found, failed = lapack.call(ctx, routine, [a], [aval], results, {0: 0}, {"uplo": "L" if lower else "U"})
+    return lapack.nan_where_failed(ctx, failed, info, list(zip(found, ctx.avals_out, strict=True)))
+
+
+def tridiagonal(a: Any, *, lower: bool = True) -> list[Any]:
+    """Return T, its diagonal, the numbers beside it, and the factors of reflections, for Hermitian matrices Q T Q^H, of which only the
+    lower triangle is read, or the upper one.
+
+    Where T has zeros, its matrix has the reflections whose product is Q, as in `householder_product`. ValueError for matrices
+    that are not square, or empty.
+    """
+    found: list[Any] = tridiagonal_p.bind(asarray(a), lower=lower)
+    return found
+
+
+# --- tridiagonal_solve --------------------------------------------------------------------------------------------------------
 
 
 def _solution_shape(dl: Shape, d: Shape, du: Shape, b: Shape, **_: Any) -> list[Shape]:

@@ -5,6 +5,8 @@ Comes in: arrays. Goes out: arrays, computed by `lax.linalg`. In the order of re
     factoring            Cholesky, LU, QR, singular values, eigenvalues, and systems that are solved by factors
     functions            functions of matrices: the exponential
     schur_forms          the forms of Schur and Hessenberg, and by them square roots and any functions of matrices
+    sylvester            AX + XB = C, solved by the forms of Schur
+    tridiagonals         eigenvalues of a matrix with numbers on three diagonals only
     polar_form           a unitary matrix times a positive one
     patterns             matrices made from a row and a column, or from blocks
     named_matrices       named matrices of a given size

@@ -8,6 +8,7 @@ from .factoring import lu as lu
 from .factoring import lu_factor as lu_factor
 from .factoring import lu_solve as lu_solve
 from .factoring import qr as qr
+from .factoring import qr_multiply as qr_multiply
 from .factoring import solve as solve
 from .factoring import solve_triangular as solve_triangular
 from .factoring import svd as svd
@@ -35,3 +36,5 @@ from .schur_forms import hessenberg as hessenberg
 from .schur_forms import rsf2csf as rsf2csf
 from .schur_forms import schur as schur
 from .schur_forms import sqrtm as sqrtm
+from .sylvester import solve_sylvester as solve_sylvester
+from .tridiagonals import eigh_tridiagonal as eigh_tridiagonal

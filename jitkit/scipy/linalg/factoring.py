@@ -12,14 +12,17 @@ import functools
 import warnings
 from typing import Any
 
+import numpy as np
+
 from ... import lax
 from ...base import traceback_util
 from ...base.jax_version import since
+from ...lax.linalg.factoring import geqp3_p
 from ...lax.linalg.solving import check_solve_shapes, solve_columns
 from ...lax.linalg.solving import lu_solve as permuted_lu_solve
-from ...numpy import arange, asarray, conj, eye, matmul, real, tril, triu, vectorize
+from ...numpy import arange, asarray, broadcast_to, concatenate, conj, eye, matmul, real, tril, triu, vectorize, zeros
 from ...numpy import linalg as numpy_linalg
-from ...numpy.promotion import promote_dtypes_inexact
+from ...numpy.promotion import broadcast_shapes, promote_dtypes_inexact
 from ...pjit.jit import jit
 
 # --- Cholesky: A = L L^H ------------------------------------------------------------------------------------------------------
@@ -158,6 +161,65 @@ def qr(
       pivoting: columns are put in an order in which the diagonal of r descends; their order is one result more.
     """
     return _qr(a, mode, pivoting)
+
+
+def qr_multiply(
+    a: Any,
+    c: Any,
+    mode: str = "right",
+    pivoting: bool = False,
+    conjugate: bool = False,
+    overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> tuple[Any, ...]:
+    """Return `(c @ q, r)`, or with `mode="left"` `(q @ c, r)`, of `qr(a, mode="economic")`: q itself is not made.
+
+    Args:
+      c: matrices, or one vector.
+      pivoting: as in `qr`; the order of the columns is a third result.
+      conjugate: whether the conjugate of q is multiplied.
+
+    Raises:
+      ValueError: for another mode, and where the sizes do not fit.
+    """
+    a, c = promote_dtypes_inexact(asarray(a), asarray(c))
+    if mode not in ("right", "left"):
+        raise ValueError(f"mode must be 'right' or 'left', got {mode!r}")
+    is_left, is_vector = mode == "left", c.ndim == 1
+    if is_vector:
+        c = c[:, None] if is_left else c[None, :]
+    m, n = a.shape[-2:]
+    k = min(m, n)
+    if is_left and c.shape[-2] != k:
+        raise ValueError(
+            f"Array shapes are not compatible for Q @ c operation: a has shape {tuple(a.shape)} so Q has {k} columns, "
+            f"but c has {c.shape[-2]} rows (expected {k})."
+        )
+    if not is_left and c.shape[-1] != m:
+        raise ValueError(
+            f"Array shapes are not compatible for c @ Q operation: a has shape {tuple(a.shape)} so Q has {m} rows, "
+            f"but c has {c.shape[-1]} columns (expected {m})."
+        )
+    batch = broadcast_shapes(a.shape[:-2], c.shape[:-2])
+    a, c = (broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, c))
+    places = []
+    if pivoting:
+        r, pivots, taus = geqp3_p.bind(a, zeros((*batch, n), dtype=np.int32), use_magma=None)
+        places = [pivots - 1]
+    else:
+        r, taus = lax.linalg.geqrf(a)
+    if m > n and is_left:
+        c = concatenate([c, zeros((*batch, m - k, c.shape[-1]), dtype=c.dtype)], axis=-2)
+    if conjugate:  # conj(q) c is the transpose of c^T q^H, and LAPACK multiplies q^H
+        c = c.swapaxes(-1, -2)
+    product = lax.linalg.ormqr(r, taus, c, left=is_left != conjugate, transpose=conjugate)
+    if conjugate:
+        product = product.swapaxes(-1, -2)
+    if not is_left:
+        product = product[..., :k]
+    if is_vector:
+        product = product.ravel()
+    return (product, triu(r[..., :k, :]), *places)
 
 
 @jit(static_argnames=("full_matrices", "compute_uv"))
