@@ -17,13 +17,13 @@ make_array_from_callback make_array_from_process_local_data make_array_from_sing
 memory monitoring print_environment_info ref remove_size_one_mesh_axis_from_type reshard smap softmax_custom_jvp
 thread_guard threefry_partitionable transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host
 transfer_guard_host_to_device use_abstract_mesh
-numpy: ComplexWarning einsum_path int1 minmax top_k uint1
+numpy: minmax top_k
 numpy.linalg:
 numpy.fft:
-lax: ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers approx_max_k approx_min_k
-approx_top_k_p composite one_minus_square one_minus_square_p pcast polynomial polynomial_p precv psend
-psum_scatter_start ragged_all_to_all ragged_all_to_all_p ragged_dot ragged_dot_general scaled_dot select_and_scatter_p
-lax.linalg: cholesky_update cholesky_update_p qdwh symmetric_product symmetric_product_p tridiagonal tridiagonal_p
+lax: ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers composite one_minus_square
+one_minus_square_p pcast polynomial polynomial_p precv psend psum_scatter_start ragged_all_to_all ragged_all_to_all_p
+ragged_dot ragged_dot_general scaled_dot select_and_scatter_p
+lax.linalg: qdwh
 nn: get_scaled_dot_general_config scaled_dot_general scaled_matmul
 nn.initializers:
 random: Key random_gamma_p
@@ -52,7 +52,7 @@ todense todense_p transform util value_and_grad
 ops:
 scipy:
 scipy.special: erfcinv hyp1f1 hyp2f1 sph_harm_y
-scipy.linalg: eigh_tridiagonal qr_multiply solve_sylvester
+scipy.linalg:
 scipy.stats:
 scipy.stats.norm:
 scipy.signal:
