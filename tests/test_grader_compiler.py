@@ -77,6 +77,18 @@ def test_a_text_may_use_so_much_time_memory_and_disk(ask, monkeypatch):
     assert (made, words) == (False, b"compiling had not ended after 1 seconds")
 
 
+def test_however_much_the_compiler_says_the_grader_reads_little_of_it(ask, monkeypatch):
+    read = []
+    communicate = compiler.subprocess.Popen.communicate
+    monkeypatch.setattr(
+        compiler.subprocess.Popen, "communicate", lambda *a, **k: read.append(communicate(*a, **k)) or read[-1]
+    )
+    made, words = ask("\n".join(f"#error {'x' * 900}" for _ in range(4_000)))
+    assert not made
+    assert len(words) == 2_000
+    assert max(len(said) for _, said in read if said) <= 4_000
+
+
 def test_who_breaks_the_protocol_has_no_compiler_any_more(ask):
     made, words = ask("", compiler.LONGEST_TEXT + 1)
     assert (made, words) == (False, b"The text is longer than four million bytes.")

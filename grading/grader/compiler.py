@@ -41,7 +41,11 @@ _SYSTEM = (
     "/etc/ld.so.cache",
 )
 _HIDDEN = ("/usr/lib/python3/dist-packages",)
-_SCRIPT = 'cat > /tmp/program.c; "$@" -shared -fPIC -o /tmp/program.so /tmp/program.c -lm && cat /tmp/program.so'
+# What it says goes through a file, too, whose size is limited: the grader reads no more of it than fits into a verdict.
+_SCRIPT = (
+    'cat > /tmp/program.c; if "$@" -shared -fPIC -o /tmp/program.so /tmp/program.c -lm 2> /tmp/said; then cat /tmp/program.so; '
+    "else head -c 4000 /tmp/said >&2; exit 1; fi"
+)
 _PROBE = (
     '#if __has_include("/etc/passwd") || __has_include("/proc/self/maps")\n#error open\n#endif\nvoid run(void) {}\n'
 )
