@@ -17,6 +17,9 @@ from grading.grader.store import Store
 from jitkit.kata.ladder.rungs import prefix, solution_text
 
 
+NOTHING_IS_REFUSED = struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000)  # one line: everything is allowed
+
+
 @pytest.fixture(scope="module")
 def jail():
     try:
@@ -67,6 +70,34 @@ def test_a_text_can_bring_in_no_file_that_is_not_the_systems(ask, path):
         made, words = ask(f"{text}void run(void) {{}}")
         assert not made
         assert b"No such file" in words or b"not found" in words, words
+
+
+CALLS = """#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define TRY(name, ...) if (syscall(SYS_##name, ##__VA_ARGS__) >= 0 || (errno != EPERM && errno != ENOSYS)) printf(#name " ")
+int main(void) {
+  TRY(unshare, 0); TRY(unshare, 0x10000000); TRY(socket, 1, 1, 0); TRY(memfd_create, "x", 0); TRY(ptrace, 0, 0, 0, 0);
+  TRY(shmget, 0, 4096, 01600); TRY(msgget, 0, 01600); TRY(semget, 0, 1, 01600); TRY(inotify_init1, 0); TRY(keyctl, 0, -3, 0);
+  TRY(io_uring_setup, 1, 0); TRY(bpf, 0, 0, 0); TRY(perf_event_open, 0, 0, -1, -1, 0); TRY(userfaultfd, 0);
+  TRY(clone, 0x10000000 | 17, 0, 0, 0, 0); TRY(mount, 0, 0, 0, 0, 0); TRY(setns, 0, 0); TRY(flock, 0, 8);
+  return 0; }
+"""
+
+
+@pytest.mark.usefixtures("jail")
+def test_machine_code_that_a_text_made_the_compiler_run_meets_the_filter_of_system_calls(monkeypatch):
+    def refused(most):
+        with compiler.command().started(compiler._RUN, ()) as process:
+            return process.communicate(CALLS.encode(), timeout=most)
+
+    assert refused(60) == (b"", b"")
+    monkeypatch.setattr(compiler, "system_call_filter", lambda compiles: NOTHING_IS_REFUSED)
+    assert b"unshare" in refused(60)[0]
+    with pytest.raises(JailError, match="is not held there"):
+        compiler.command.__wrapped__()
 
 
 def test_a_text_may_use_so_much_time_memory_and_disk(ask, monkeypatch):

@@ -3,7 +3,8 @@
 A compiler starts processes and reads any file that a text names (`#include`, `.incbin`), and a worker may do neither. So it does not run
 where a student's code runs. A check gets a channel, through which its process sends texts and receives libraries; for each text the
 compiler runs here, in a jail that has the compiler, the system's headers and libraries, an empty /tmp, and nothing else: no network, no
-processes, no file of anybody's. Nothing is kept from one text to the next.
+processes, no file of anybody's. A filter refuses the system calls that workers may not make, but for the few that a compiler needs. Nothing
+is kept from one text to the next.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from jitkit.kata.ladder.rungs import given_files
 
 from .bubblewrap import JailError
+from .inside.walls import system_call_filter
 
 LONGEST_TEXT = 4 << 20  # bytes
 _TEXTS = 200  # of one check
@@ -49,10 +53,55 @@ _SCRIPT = (
 _PROBE = (
     '#if __has_include("/etc/passwd") || __has_include("/proc/self/maps")\n#error open\n#endif\nvoid run(void) {}\n'
 )
+# A program that makes harmless calls, which only the filter refuses; it must not succeed with any.
+_CALLS = """#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void) {
+  if (syscall(SYS_unshare, 0) == 0) return 2;
+  if (syscall(SYS_socket, 1, 1, 0) >= 0) return 3;
+  if (syscall(SYS_memfd_create, "x", 0) >= 0) return 4;
+  if (syscall(SYS_ptrace, 0, 0, 0, 0) == 0) return 5;
+  if (syscall(SYS_shmget, 0, 4096, 01600) >= 0) return 6;
+  return 0; }
+"""
+_RUN = 'cat > /tmp/program.c && "$@" -o /tmp/program /tmp/program.c && /tmp/program'
+
+
+class Command(NamedTuple):
+    """The compiler in its jail.
+
+    Attributes:
+      jail: the command up to bubblewrap's last option.
+      flags: what the compiler is called with.
+    """
+
+    jail: tuple[str, ...]
+    compiler: str
+    flags: tuple[str, ...]
+
+    @contextlib.contextmanager
+    def started(self, script: str = _SCRIPT, flags: Sequence[str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+        """Start it with a script of the shell's, which gets the compiler and the flags as its arguments. The process is ended on exit."""
+        given, ours = os.pipe()
+        try:
+            os.write(ours, system_call_filter(compiles=True))  # less than a pipe takes
+            os.close(ours)
+            filtered = [*self.jail, "--seccomp", str(given), "--"]
+            words = [*filtered, "/bin/sh", "-c", script, "sh", self.compiler, *(self.flags if flags is None else flags)]
+            pipe = subprocess.PIPE
+            process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, pass_fds=[given])
+        finally:
+            os.close(given)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
 
 
 @functools.cache
-def command() -> tuple[str, ...]:
+def command() -> Command:
     """Return the command that reads a text and writes a library, in its jail. JailError, if this machine has no compiler for it."""
     found = next(filter(None, map(shutil.which, ("cc", "clang", "gcc"))), None)
     compiler = os.path.realpath(found) if found else ""
@@ -74,7 +123,7 @@ def command() -> tuple[str, ...]:
     for place in _HIDDEN:
         if os.path.isdir(place):
             jail += ["--tmpfs", place]
-    jail += ["--dev-bind", "/dev/null", "/dev/null", "--tmpfs", "/tmp", "--chdir", "/tmp", "--"]
+    jail += ["--dev-bind", "/dev/null", "/dev/null", "--tmpfs", "/tmp", "--chdir", "/tmp"]
     limits = "; ".join(f"resource.setrlimit(resource.{name}, ({most}, {most}))" for name, most in _LIMITS.items())
     limited = [
         sys.executable,
@@ -84,12 +133,13 @@ def command() -> tuple[str, ...]:
         f"import os, resource, sys; {limits}; os.execv(sys.argv[1], sys.argv[1:])",
     ]
     flags = runpy.run_path(str(given_files()[1]))["FLAGS"]
-    made = (*limited, *jail, "/bin/sh", "-c", _SCRIPT, "sh", compiler, *flags)
-    done = subprocess.run(made, input=_PROBE.encode(), capture_output=True, timeout=4 * _SECONDS, check=False)
-    if done.returncode or not done.stdout.startswith(b"\x7fELF"):
-        raise JailError(
-            f"the C compiler does not run in its jail: {done.stderr.decode('utf-8', 'replace')[:500].strip()}"
-        )
+    made = Command((*limited, *jail), compiler, tuple(flags))
+    for text, script, given, wanted in ((_PROBE, _SCRIPT, None, b"\x7fELF"), (_CALLS, _RUN, (), b"")):
+        with made.started(script, given) as process:
+            written, said = process.communicate(text.encode(), timeout=4 * _SECONDS)
+        if process.returncode or not written.startswith(wanted):
+            told = said.decode("utf-8", "replace")[:500].strip() or f"exit status {process.returncode}"
+            raise JailError(f"the C compiler does not run in its jail, or is not held there: {told}")
     return made
 
 
@@ -149,17 +199,15 @@ class Compiler:
 
     def _compiled(self, text: bytes) -> tuple[bytes, str]:
         """Return the library of a text, or nothing and the compiler's words."""
-        process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.running = process
         try:
-            if self.closed:
-                raise EOFError
-            library, said = process.communicate(text, timeout=_SECONDS)
+            with self.command.started() as process:
+                self.running = process
+                if self.closed:
+                    raise EOFError
+                library, said = process.communicate(text, timeout=_SECONDS)
         except subprocess.TimeoutExpired:
             return b"", f"compiling had not ended after {_SECONDS:g} seconds"
         finally:
-            process.kill()
-            process.communicate()
             self.running = None
         return (
             (library, "") if not process.returncode else (b"", said.decode("utf-8", "replace")[:2000] or "no library")
