@@ -16,7 +16,6 @@ from grading.grader.standing import Standing
 from grading.grader.store import Store
 from jitkit.kata.ladder.rungs import prefix, solution_text
 
-
 NOTHING_IS_REFUSED = struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000)  # one line: everything is allowed
 
 
