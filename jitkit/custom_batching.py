@@ -245,7 +245,9 @@ def _halves(items: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
 def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, call: Jaxpr, rule: Any, in_tree: PyTreeDef, out_tree: PyTreeDef
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    """JVP rule: one call, of the jaxpr of primals and tangents, with the batching rule for those."""
+    """JVP rule: bind one `custom_vmap` call, whose jaxpr computes the results and their tangents. Its batching rule, `_JvpRule`,
+    differentiates the user's rule.
+    """
     pairs, _ = ad.jvp_jaxpr(call, (True,) * len(primals), True)
     outs = custom_vmap_p.bind(
         *primals,

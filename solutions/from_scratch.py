@@ -686,9 +686,10 @@ Jaxpr.run, jit = run, Jit  # how a program is run is its own affair: `behind_the
 # === 08 Remember ======================================================================================================
 # Tracing takes microseconds for each equation, compiling milliseconds, running nearly nothing. So programs are kept,
 # and the art is in the key. It must contain everything that the program depends on: the tree, and each leaf's shape,
-# dtype and weakness. XLA only looks at sizes, so if something is missing from the key, results are wrong. And it must
-# contain nothing else, above all no data. What `f` reads besides its arguments, a global or a closed-over list, is
-# not in the key: it is assumed to stay as it was.
+# dtype and weakness. If something is missing from the key, results are wrong: at a call XLA only compares how many
+# bytes each argument has, so a program for float32[2,3] takes int32[2,3] without an error. And the key must contain
+# nothing else, above all no data. What `f` reads besides its arguments, a global or a closed-over list, is not in the
+# key: `jit` assumes that it never changes.
 #
 # The programs of `f` live as long as `f`: a lambda that is made in a loop takes its programs with it.
 
@@ -904,8 +905,8 @@ def getitem(x, index):
 
 
 def place(i, n):
-    """Where an index begins on an axis of size n, and how many elements it takes. Out of range means the last, as in
-    JAX."""
+    """Where an index begins on an axis of size n, and how many elements it takes. An index out of range is moved to the
+    nearest element later, by `dynamic_slice`, as in JAX."""
     if i is None or isinstance(i, slice):
         taken = range(n)[i or slice(None)]
         if taken.step != 1:
@@ -1006,7 +1007,7 @@ def cond(pred, true_fun, false_fun, *operands):
 
 
 def switch(index, branches, *operands):
-    """`branches[index](*operands)`; an index out of range means the nearest branch."""
+    """`branches[index](*operands)`; an index below 0 calls the first branch, one that is too large the last."""
     return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)
 
 

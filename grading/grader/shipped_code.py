@@ -42,7 +42,7 @@ Modules = dict[str, tuple[str, bool, CodeType]]  # by name: file, whether it is 
 CHECKS_PATH = "/checks.py"
 ENTRY = "the_program_of_the_check"
 _DECORATORS = ("check", "program")  # of labs, and of the ladder
-_OF_THE_COURSE = (  # beside what a learner's worker has
+_OF_THE_COURSE = (  # files of the course that only grading ships, in addition to `files_of_reference`
     "kata/engine/run_stablehlo.py",
     "kata/subjects/__init__.py",
     "kata/subjects/c_by_hand.py",

@@ -64,11 +64,16 @@ def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: C
 class Executable:
     """A compiled program with what it takes to call it on a flat list of arguments.
 
-    `kept` are the positions of the arguments that the program uses, `consts` the buffers passed before them,
-    `out_avals` the types of the results. `sharding` is where arguments have to be, unless `spread` has one for each;
-    results are there, committed or not, or where XLA or `results` puts them. A program is `committed` to its devices
-    where arguments may be elsewhere, and are then taken there: where somebody put something there on purpose, or where
-    they are not the first device.
+    `kept` has the positions of the arguments that the program uses, `consts` the buffers that are passed before them,
+    and `out_avals` the types of the results.
+
+    `sharding` says on which devices the program runs, and so where arguments and results are. In a program for several
+    devices, `spread` has the sharding of each argument, and `results` the one that was asked for each result; if it is
+    None, XLA has chosen it.
+
+    The argument `committed` says that a user chose the devices: then results are committed to them. The attribute
+    `committed` is also True if the program does not run on the first device. Then arguments that are elsewhere are
+    moved to the program's devices.
     """
 
     __slots__ = (

@@ -98,13 +98,13 @@ def value_and_grad(
 def fwd_and_bwd(
     fun: Callable[..., Any], argnums: Argnums, has_aux: bool = False, jitted: bool = True
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return the two passes of `vjp` as functions, each compiled once.
+    """Return the two passes of `vjp` as functions, each under `jit`.
 
         fwd, bwd = fwd_and_bwd(f, argnums=(0, 1))
         y, residuals = fwd(x, w)                # with `has_aux`, what `fun` returns beside y comes third
-        ct_x, ct_w = bwd(residuals, ct_y)       # of one argument for an int, and a tuple otherwise
+        ct_x, ct_w = bwd(residuals, ct_y)       # one cotangent if `argnums` is an int, else a tuple of them
 
-    `jitted=False` leaves them uncompiled, to be called inside of another `jit`.
+    With `jitted=False` they are not jitted, to be called inside of another `jit`.
     """
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)

@@ -79,7 +79,7 @@ class BatchTracer(Tracer):
         self.aval = _aval_of_element(core.get_aval(val), batch_dim)
         self.val = val
         self.batch_dim = batch_dim
-        known = getattr(val, "source_info", source_info.UNKNOWN)  # the same line; walking to it takes 3 us
+        known = getattr(val, "source_info", source_info.UNKNOWN)  # made by this line, as a rule; finding it takes 3 us
         self.source_info = source_info.current() if known is source_info.UNKNOWN else known
 
     def __repr__(self) -> str:

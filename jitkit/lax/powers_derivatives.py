@@ -1,4 +1,6 @@
-"""Differentiates powers: by the base, and by the exponent; gives the limit 0 instead of nan.
+"""Differentiates powers: by the base, and by the exponent.
+
+The result is 0 instead of nan in two cases: by the base where the exponent is the integer 0, and by the exponent where the base is 0.
 
 JAX: jax/_src/lax/lax.py:_pow_jvp_lhs
 """

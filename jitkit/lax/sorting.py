@@ -88,8 +88,8 @@ def _(ctx: LoweringContext, *operands: str, dimension: int, is_stable: bool, num
 
 
 def along_axis(axis: int, others: tuple[int, ...]) -> GatherDimensionNumbers:
-    """Return the dimension numbers of a gather that takes an element for each element along the axis; the other axes
-    are batch axes.
+    """Return the dimension numbers of a gather that takes, for each index, one element along the axis; the other axes are batch
+    axes.
     """
     return GatherDimensionNumbers((), (axis,), (axis,), others, others)
 
@@ -97,7 +97,7 @@ def along_axis(axis: int, others: tuple[int, ...]) -> GatherDimensionNumbers:
 def _jvp_sort(
     primals: Sequence[Any], tangents: Sequence[Any], *, dimension: int, is_stable: bool, num_keys: int
 ) -> tuple[Sequence[Any], list[Any]]:
-    """JVP rule: sort positions along, and take the tangents from there."""
+    """JVP rule: sort the positions of the elements together with the operands, and gather the tangents at these positions."""
     shape = primals[0].shape
     index_dtype = np.uint32 if builtins.max(shape, default=0) <= np.iinfo(np.uint32).max else np.uint64
     *outs, places = sort_p.bind(

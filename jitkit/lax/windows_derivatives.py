@@ -99,7 +99,7 @@ def _(source: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, **wi
 
 @register_lowering(select_and_gather_add_p)
 def _(ctx: LoweringContext, source: str, operand: str, *, select_prim: Primitive, **window: Any) -> str:
-    """Lowering rule: reduce pairs of a selecting value and the value to take."""
+    """Lowering rule: reduce pairs of an element of `operand`, by which `select_prim` selects, and of `source`, which is the result."""
     dtype = ctx.avals_in[1].dtype
     start = np.array(-np.inf if select_prim is ge_p else np.inf, dtype), np.array(0, dtype)
 
@@ -223,7 +223,7 @@ defjvp(reduce_window_min_p, lambda g, out, x, **window: _gather_add(g, x, select
 def _jvp_reduce_window(
     primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Any, consts: tuple[()], **window: Any
 ) -> tuple[list[Any], list[Any]]:
-    """JVP rule: the same reduction, on pairs."""
+    """JVP rule: reduce pairs of a primal and its tangent over the same windows, with the JVP of the user's function."""
     count = len(primals) // 2
     if any(type(t) is not Zero for t in tangents[count:]):
         raise TypeError("reduce_window jvp does not support non-zero init_value_tangent.")

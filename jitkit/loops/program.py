@@ -23,8 +23,8 @@ from ..core import ShapedArray
 from . import native
 from .source import Source
 
-_LEAST, _MOST = 1 << 18, 1 << 28  # bytes of a result whose memory is kept: what is smaller, malloc keeps itself
-_SPARE = 2  # how much of it: as many results of a kind as usually die while one is made
+_LEAST, _MOST = 1 << 18, 1 << 28  # bytes of results whose memory is kept for later ones; malloc itself keeps less
+_SPARE = 2  # how many pieces of memory are kept for each result; usually no more of its arrays die while one is made
 
 
 class MemoryStats(NamedTuple):
@@ -93,8 +93,8 @@ class Loaded:
 
 
 def _memory(aval: ShapedArray, spare: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-    """Return memory for a result: that of an earlier one, if there is some to spare. Every view of it holds a lease, and when
-    the last one is gone, the memory is to spare again.
+    """Return memory for a result: a piece from `spare`, which an earlier result used, or a new one. Every view of the memory holds
+    its lease, and when the last view is gone, the piece goes back into `spare`.
     """
     size = aval.size * aval.dtype.itemsize
     if not _LEAST <= size <= _MOST:

@@ -38,10 +38,10 @@ from ..tree_util import PyTreeDef, nodes_apart, note_keys, same_key
 TRACES, COMPILES, DISPATCHES = 2, 1, 0
 _WEIGHTS = {"jit options": COMPILES, "debug_nans": COMPILES, "device": COMPILES, "host": DISPATCHES}
 
-SEARCHED = 256  # how many records, the latest first, are searched for the closest
-_COMPARED = 256  # how many leaves are compared for it
-_LAST_BIT = 1023  # of a sketch
-_PARTS = 3  # of a leaf's type: shape, dtype, weak type
+SEARCHED = 256  # the closest record is looked for among this many, the latest
+_COMPARED = 256  # about as many leaves are compared to find it
+_LAST_BIT = 1023  # the number of the last bit in a sketch, from 0
+_PARTS = 3  # a leaf's type has three parts: shape, dtype, weak type
 
 
 class Argument(NamedTuple):

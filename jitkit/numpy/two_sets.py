@@ -61,7 +61,9 @@ def intersect1d(
 
 @jit(static_argnames=("return_indices",))
 def _intersect1d_sorted_mask(ar1: Any, ar2: Any, return_indices: bool) -> tuple[Any, Any, Any]:
-    """Return the elements of both in order, which are followed by an equal one, and where each was."""
+    """Return the elements of both arrays, sorted; for each but the last, whether the next one equals it; and with `return_indices`
+    the positions that the elements had in both arrays, one after the other.
+    """
     both = concatenate((ar1, ar2))
     places = None
     if return_indices:

@@ -4,10 +4,10 @@ The last steps of every call, warm or cold: gather the buffers of the arguments,
 makes the function for this once per signature. The signature fixes the kind of each leaf, so the function checks
 nothing.
 
-Kinds of leaves: an Array holds its buffer; a `jax.Array` is one; a committed program first moves leaves to its devices.
-Copying a host value from Python costs 2.8 us, as much as running a small program. So numpy arrays go to jaxlib's own
-dispatcher, which copies them faster; and a Python scalar seen a second time stays on the device, for the next `x *
-2.0`.
+There are three kinds of leaves. An Array holds its buffer. A `jax.Array` is one. A host value must be copied to the
+device: from Python this costs 2.8 us, as much as running a small program. So numpy arrays go to jaxlib's own
+dispatcher, which copies them faster. An int or a float that comes a second time stays on the device, for the next
+`x * 2.0` (except 0.0, which equals -0.0). A committed program first moves leaves to its devices.
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 """
@@ -210,7 +210,7 @@ def in_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 class _Scalars:
-    """The Python scalars of one type that came at least twice, kept on the device. Bounded."""
+    """Keeps the Python scalars of one type that came at least twice on the device, at most `LIMIT` of them."""
 
     LIMIT = 1024
 

@@ -37,10 +37,10 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
-    """Map a function over an axis with one element per device: one here.
+    """Map a function over an axis with one element. JAX runs each element on another device; jitkit has one device here.
 
     Raises:
-      NotImplementedError: the axis has more than one element, when it is called.
+      NotImplementedError: at a call, if the axis has more than one element.
     """
     static = (
         (static_broadcasted_argnums,)

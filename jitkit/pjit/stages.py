@@ -32,7 +32,7 @@ from .lookup import write_look_up
 if TYPE_CHECKING:  # imported when somebody compiles for a target
     from .. import targets
 
-_MOST_KINDS = 64  # of arguments that a compiled program is called with
+_MOST_KINDS = 64  # a `Compiled` remembers at most this many combinations of kinds of arguments (see `key_of`)
 
 
 @dataclasses.dataclass(frozen=True)

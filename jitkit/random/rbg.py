@@ -25,7 +25,7 @@ _HASHES = 10  # rows of bits for each key of `unsafe_rbg`; one of them is the ke
 
 
 def _stream(keys: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Bits `(*keys, *shape)` for keys `(*keys, 4)`."""
+    """Return bits of shape `(*batch, *shape)` for keys of shape `(*batch, 4)`, from the stream of the first key."""
     batch = keys.shape[:-1]
     first = keys[(0,) * len(batch)]
     params = {
@@ -41,20 +41,20 @@ def _stream(keys: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _rbg_seed(seeds: Any) -> Any:
-    """The key that Threefry makes of a seed, twice."""
+    """Return the key of a seed: the two words that Threefry makes of it, twice."""
     half = threefry_seed(seeds)
     return lax.concatenate([half, half], half.ndim - 1)
 
 
 def _rbg_split(keys: Any, shape: tuple[int, ...]) -> Any:
-    """New keys of the two halves of each key."""
+    """Return new keys: each half of a key is split by Threefry."""
     batch = keys.shape[:-1]
     halves = threefry_split(lax.reshape(keys, (*batch, 2, 2)), shape)
     return jnp.moveaxis(halves, len(batch), -2).reshape(*batch, *shape, 4)
 
 
 def _rbg_fold_in(keys: Any, data: Any) -> Any:
-    """A new key of the two halves of each key."""
+    """Return new keys: the data are folded into each half of a key by Threefry."""
     batch = jnp.broadcast_shapes(keys.shape[:-1], data.shape)
     halves = jnp.broadcast_to(lax.reshape(keys, (*keys.shape[:-1], 2, 2)), (*batch, 2, 2))
     data = jnp.broadcast_to(lax.expand_dims(data, [data.ndim]), (*batch, 2))
@@ -62,7 +62,7 @@ def _rbg_fold_in(keys: Any, data: Any) -> Any:
 
 
 def _rbg_random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
-    """The bits of XLA's generator.
+    """Return the bits of XLA's generator.
 
     Raises:
       TypeError: for another width than 8, 16, 32 or 64.
@@ -73,14 +73,14 @@ def _rbg_random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
 
 
 def _unsafe_rbg_split(keys: Any, shape: tuple[int, ...]) -> Any:
-    """New keys: each tenth row of four words of the stream."""
+    """Return new keys: of the rows of four words in the keys' stream, the first of every ten."""
     batch = keys.shape[:-1]
     rows = _stream(keys, (_HASHES * math.prod(shape), 4), np.uint32)
     return lax.slice_in_dim(rows, 0, None, _HASHES, len(batch)).reshape(*batch, *shape, 4)
 
 
 def _unsafe_rbg_fold_in(keys: Any, data: Any) -> Any:
-    """A new key: its words and those of the stream of a seed, the tenth row, by exclusive or."""
+    """Return new keys: `keys`, combined by exclusive or with the tenth row of four words in the stream of the seed `data`."""
     rows = _stream(_rbg_seed(data), (_HASHES, 4), np.uint32)
     return jnp.bitwise_xor(keys, rows[..., -1, :])
 

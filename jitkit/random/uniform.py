@@ -149,9 +149,11 @@ def _randint(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: Any) -> An
 
 
 def _remainder(high: Any, low: Any, span: Any, bits: int) -> Any:
-    """Return `(high * 2**bits + low) % span`, with numbers of at most `bits` bits."""
+    """Return `(high * 2**bits + low) % span` for spans up to `2**(bits / 2)`, with numbers of at most `bits` bits; for larger spans
+    the product overflows to 0, and the result is `low % span`, as in JAX.
+    """
     half = lax.rem(constant_like(span, 2 ** (bits // 2)), span)
-    multiplier = lax.rem(lax.mul(half, half), span)  # 2**bits % span
+    multiplier = lax.rem(lax.mul(half, half), span)  # 2**bits % span, or 0 for a large span
     return lax.rem(lax.add(lax.mul(lax.rem(high, span), multiplier), lax.rem(low, span)), span)
 
 

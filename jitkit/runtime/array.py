@@ -41,8 +41,8 @@ class _Unstacking(Slots):
 
 unstacking = _Unstacking()
 _asarray, _ndarray = np.asarray, np.ndarray
-_MOST_ROWS = 100  # for such a program, which has a result per row
-_MOST_TYPES = 256
+_MOST_ROWS = 100  # a program that splits an array has at most this many results, one for each row
+_MOST_TYPES = 256  # at most this many are in `_iterated`
 _iterated: set[ShapedArray] = set()  # avals of arrays that were iterated over before
 
 
@@ -312,7 +312,7 @@ class Array(Operators, metaclass=_ArrayMeta):
         aval = self.aval
         if aval in _iterated and config.local.state.trace is None:
             return iter(unstacking.rows(self))
-        if aval.shape[0] <= _MOST_ROWS and not isinstance(aval.dtype, dtypes.ExtendedDType):  # of keys each is its own
+        if aval.shape[0] <= _MOST_ROWS and not isinstance(aval.dtype, dtypes.ExtendedDType):  # not for keys
             if len(_iterated) >= _MOST_TYPES:
                 _iterated.clear()
             _iterated.add(aval)

@@ -29,7 +29,7 @@ from .. import core, runtime
 from ..core import abstract_token
 from ..core.effects import Effect
 
-_NEW = np.zeros(0, np.bool_)  # a token as a program's argument
+_NEW = np.zeros(0, np.bool_)  # what a program gets as a token whose effect has not been used before: an empty array
 
 
 class Token:

@@ -151,7 +151,9 @@ def keys_without_order(jk, rng):
 
 
 def layer_class(slots=False):
-    """A class whose fields are not in the order of anybody's lists, and which computes one of them."""
+    """Return a dataclass whose fields mix data and metadata, in another order than the lists that register them. Its field `area` is
+    computed after `__init__`.
+    """
 
     def compute(self):
         self.area = self.size * self.size
@@ -162,7 +164,7 @@ def layer_class(slots=False):
 
 
 def layer(jk, rng, slots=False):
-    """A node type, and an instance."""
+    """Return the node type of a `layer_class`, and an instance of the class."""
     cls = layer_class(slots)
     w, b, size = numbers(rng, 3)
     node_type = jk.tree_util.registered_nodes.DataclassNode(cls, ("weight", "bias"), ("size", "name"))

@@ -792,7 +792,7 @@ def worth_it(jk, rng):
 
 
 def told(changes, leaves):
-    """Changes as plain data: which of the two keys of its leaf stands on which side."""
+    """Return changes as plain data. For each side of a change: 0 if it has the leaf's earlier key, 1 if it has the present one."""
     keys = {name: (before, now) for name, before, now in leaves}
     return [(c.kind, c.name, keys[c.name].index(c.before), keys[c.name].index(c.now), c.size) for c in changes]
 

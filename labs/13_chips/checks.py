@@ -19,7 +19,9 @@ def chips(jk):
 
 
 def floats(jk, numbers):
-    """As float32 and an array of jitkit's, which has an index that is traced: so the programs as they were run, too."""
+    """Return the numbers as a float32 array of jitkit's. A traced index works on it, not on a numpy array: without it, the versions to
+    mend could not run.
+    """
     return jk.numpy.asarray(np.asarray(numbers, "float32"))  # converted by numpy, for which nothing is compiled
 
 
@@ -31,7 +33,7 @@ def read(jk, text):
 
 
 def counted(jk, fun, *args):
-    """Of the program that is compiled for this CPU: how many instructions of its entry run, and whether it has a loop or calls one."""
+    """Compile the program for this CPU; return how many instructions of its entry run, and whether it has a loop or calls one."""
     # checks are compiled in less time than users' programs, without what makes one pass of many writes
     option = "xla_cpu_use_fusion_emitters"
     as_users_do = {option: True} if option in os.environ.get("XLA_FLAGS", "") else None

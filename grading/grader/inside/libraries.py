@@ -1,8 +1,8 @@
 """Libraries of the system that Python's own modules need: loaded while they are there, for whatever an answer imports
 
 A jail has none of the system's files once it serves (`walls.close_system`). An extension of Python's that needs one, such as sqlite3's, can
-be imported later if the library is in the process already. Each is read to its end: a page that nobody has read yet would be slow to read,
-and that is a message.
+be imported later if the library is in the process already. Each library is read to its end: if a page is read for the first time, this
+takes longer, and a program could tell another one something by that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ _NOT_THERE = ("_test", "_ctypes_test", "_xx", "xx", "_tkinter")  # for Python's 
 
 
 def load_libraries() -> None:
-    """Load the libraries. An extension that needs none of its own is not kept, because each fork copies what is mapped."""
+    """Load the shared libraries that may be needed later. Each extension is loaded to see which libraries it brings, and
+    closed again if it brings none from outside of Python's folder: each fork would copy its mapping.
+    """
     for library in _LATE:
         with contextlib.suppress(OSError):
             ctypes.CDLL(library)

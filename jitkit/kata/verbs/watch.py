@@ -240,11 +240,11 @@ class Watch:
         self.screen.line(_KEYS, "dim")
 
     def prepare(self) -> None:
-        """Get ready for the next check, beside the loop."""
+        """Prepare the next check, in the other thread."""
         self.preparing = self.beside.submit(self.judge.prepare, self.lab, self.exercise)
 
     def wait_for_spare(self) -> None:
-        """Let the work beside us end, before this thread uses the judge."""
+        """Stop a running check and wait for its end, and for that of the next check's preparation, before this thread uses the judge."""
         if self.running is not None:
             self.stop.set()
             concurrent.futures.wait([self.running])

@@ -127,7 +127,9 @@ def _custom_root(lengths: _Root, jaxprs: _Root, *args: Any) -> list[Any]:
 def _root_jvp(
     lengths: _Root, jaxprs: _Root, primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
-    """JVP rule: df/du u' = -df/dm, at the root; other data do not change."""
+    """JVP rule: the tangent t of the root x solves (df/dx) t = -(df/dp) p', where p are the values that `f` closes over, and p' their
+    tangents. Other data that `solve` returns have the tangent 0.
+    """
     of_f, _, of_tangents, _ = split_list(primals, lengths)
     dots = [zero_tangent(x) if is_float0(t) else t for x, t in zip(of_f, tangents, strict=False)]
     found = _with_rule()(lengths, jaxprs, *primals)
@@ -232,7 +234,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, const_lengths: _LinearSolveTupl
 def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
 ) -> tuple[list[Any], list[Any]]:
-    """JVP rule: A dx = db - dA x."""
+    """JVP rule: the tangent dx of the solution solves A dx = db - dA x, where dA and db are the tangents of the matrix and of b."""
     *consts, _ = split_list(primals, const_lengths)
     *const_dots, right_side = split_list(tangents, const_lengths)
     params: dict[str, Any] = {"const_lengths": const_lengths, "jaxprs": jaxprs}

@@ -19,9 +19,9 @@ from ...core import dtypes
 from ...pjit.jit import jit
 
 _UNROLLED = 16  # steps of a Sturm sequence in one turn of its loop
-_MARGIN = 2.1  # how much wider than Gershgorin's interval the first one is
-_MOST_ITERATIONS = 5  # as LAPACK's xSTEIN
-_GROWTH = 1.1  # of vectors, below which an iteration does not go on
+_MARGIN = 2.1  # a safety factor of the rounding errors by which Gershgorin's interval is widened
+_MOST_ITERATIONS = 5  # LAPACK's xSTEIN makes as many
+_GROWTH = 1.1  # the iteration ends when no vector grew by this factor in its last step
 _ACCEPTED = (np.float32, np.float64, np.complex64, np.complex128)
 
 

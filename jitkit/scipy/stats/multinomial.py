@@ -20,7 +20,9 @@ from ..special import gammaln, xlogy
 
 def logpmf(x: Any, n: Any, p: Any) -> Any:
     """Return the logarithm of the probability of the counts `x`, integers along the last axis; minus infinity where
-    they do not sum to `n`.
+    their sum is not `n`.
+
+    As in JAX, that sum is over all axes of `x`: map over a batch of counts with `vmap`.
 
     Raises:
       ValueError: where `x` or `n` are not integers.
@@ -37,5 +39,5 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
 
 
 def pmf(x: Any, n: Any, p: Any) -> Any:
-    """Return the probability of the counts."""
+    """Return the probability of the counts; see `logpmf`."""
     return lax.exp(logpmf(x, n, p))
