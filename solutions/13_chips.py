@@ -95,7 +95,7 @@ def polynomial(x: Any, coefficients: Any) -> Any:
 
     Compiled, it has no loop on any chip, and it is one kernel on a CPU and on a GPU: x is read once, and the result is written once.
 
-    The program as it was:
+    The version to mend:
 
         def step(i, y):
             return y * x + coefficients[i]
@@ -130,7 +130,7 @@ def polynomial(x: Any, coefficients: Any) -> Any:
 def roughness(x: Any) -> Any:
     """The sum of the squared differences between each element of x and the one before it.
 
-    Compiled, it has no loop on any chip. The program as it was:
+    Compiled, it has no loop on any chip. The version to mend:
 
         def step(i, total):
             return total + (x[i] - x[i - 1]) ** 2
@@ -147,7 +147,7 @@ def decayed(x: Any, rate: Any) -> Any:
     """The running sum that forgets: `y[0] = x[0]`, and `y[i] = rate * y[i - 1] + x[i]`.
 
     Compiled, it has no loop on any chip, and for n elements no more than some multiple of log(n) steps that wait for each other. The
-    program as it was:
+    version to mend:
 
         def step(y, element):
             y = rate * y + element

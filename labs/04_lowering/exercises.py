@@ -218,11 +218,11 @@ class LoweringContext:
         """Call a jaxpr as a private function of the module; return the names of its results.
 
         The function is written the first time (`lower_function`, with an empty name stack) and kept
-        in the module's `function_of_jaxpr` under `(name, jaxpr)`, for all later calls. Its operands
-        are, in this order: the latest token of each of its `ordered` effects, the large constants
-        in its `hoisted`, and `args`. A constant that it needs is an argument of our function, too:
-        `take_hoisted` gives its name here, from its key and its type. The results begin with new
-        tokens, which `take_tokens` takes.
+        in the module's `function_of_jaxpr` under `(name, jaxpr)`, for all later calls. The call
+        passes, in this order: the latest token of each effect in the called function's `ordered`,
+        the large constants in its `hoisted`, and `args`. Such a constant is also an argument of the
+        function that calls: `self.function.take_hoisted(key, type)` returns its name there. The
+        results begin with a new token for each effect, which `take_tokens` removes and keeps.
         """
         raise NotImplementedError("04.6")
 

@@ -44,8 +44,8 @@ def infer_missing(
 def check_positions(
     fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str
 ) -> None:
-    """Raise ValueError for a position that no parameter of the function takes; negative ones count
-    from the last that does.
+    """Raise ValueError for a position at which the function takes no positional argument. Position
+    -1 is the last positional parameter.
 
     A function with `*args` takes all positions. `what` is the name of the option. The error has two
     lines:

@@ -39,7 +39,7 @@ def call_seconds(
     A call counts as over when everything that it returns (an array, or a tree of them) is there. It
     is called `1 + tries` times, and nothing else is timed than each of these calls.
 
-    The program as it was:
+    The version to mend:
 
         start = clock()
         for _ in range(tries):
@@ -67,7 +67,7 @@ def descend(gradient: Callable[[Any], Any], x: Any, rates: Sequence[float]) -> A
     `descend`, whatever the rates are (floats, ints, numpy's), and whether x is a number, a list of
     numbers or an array of any dtype.
 
-    The program as it was:
+    The version to mend:
 
         for rate in rates:
             x = jax.jit(lambda x: x - rate * gradient(x))(x)
@@ -109,7 +109,7 @@ def variances(rows: Sequence[Any]) -> list[Any]:
 
     For all lengths up to 64 there are four programs, for all up to 1024 eight.
 
-    The program as it was:
+    The version to mend:
 
         @jax.jit
         def variance(row):
@@ -131,7 +131,7 @@ def variances(rows: Sequence[Any]) -> list[Any]:
 def mean_above(x: Any, threshold: Any) -> Any:
     """The mean of the elements of x that are greater than the threshold; 0 where there are none.
 
-    Compiled: decorate it with `jit`. The program as it was, which `jit` refuses, as it cannot know
+    Compiled: decorate it with `jit`. The version to mend, which `jit` refuses, as it cannot know
     the shape of `chosen`:
 
         chosen = x[x > threshold]
@@ -148,7 +148,7 @@ def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
     """The first `size` elements of x that are greater than the threshold, and how many such there
     are in all.
 
-    Compiled: decorate it with `jit`. Is one of its arguments static? The program as it was, which
+    Compiled: decorate it with `jit`. Is one of its arguments static? The version to mend, which
     `jit` refuses:
 
         chosen = x[x > threshold]
@@ -186,7 +186,7 @@ def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
     All sweeps over logits of one shape share the two programs. One temperature may be an int,
     another a float or numpy's.
 
-    The program as it was, whose results are wrong from the second on:
+    The version to mend, whose results are wrong from the second on:
 
         settings = {}
 
@@ -240,7 +240,7 @@ class RunningMean:
         One program serves all instances of one shape. When x cannot be used, `self` stays as it
         was.
 
-        The program as it was. It kept tracers in `self`, on which the next call stumbles:
+        The version to mend keeps tracers in `self`, on which the next call stumbles:
 
             @partial(jax.jit, static_argnums=0)
             def update(self, x):
