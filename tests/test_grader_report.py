@@ -19,7 +19,7 @@ import pytest
 from test_grader_exports import check, grade, handin, result
 
 from grading.__main__ import main
-from grading.grader import exports, gradebooks, report
+from grading.grader import exports, figures, gradebooks, report
 from grading.grader.anonymous import anonymous
 from grading.grader.files import file_name
 from grading.grader.standing import Standing
@@ -138,7 +138,31 @@ def test_a_students_page_adds_up_and_says_when_how_late_and_what_is_next(folder)
     instructor = text_of(pages[f"students/{file_name('bob')}.html"])
     assert "To look at: uses gc" in instructor
     assert "secret words" in instructor
-    assert "INVALID: No Python in it." in text_of(pages[f"feedback/{file_name('eve')}.html"])
+    eve = text_of(pages[f"feedback/{file_name('eve')}.html"])
+    assert "INVALID: No Python in it." in eve
+    assert "No mark yet nothing was run" in eve
+    assert "the grader had a fault" not in eve
+
+
+def test_where_nothing_could_be_run_the_class_and_the_exports_have_no_mark_yet_and_say_why(folder):
+    with Store(folder, write=True) as store:
+        part = {"lab": "00", "exercise": "00.1", "outcome": "INVALID", "points": 0.0, "key": ""}
+        store.add([], [grade("fay", "s4", **part, sentence="exercises.py is not in UTF-8.")], [handin("fay", "s4")])
+    main(["report", str(folder)])
+    page = pages_of(folder)["index.html"]
+    lines = page.partition("</tbody>")[0].split("<tr data-is=")[1:]
+    rows = {name: text_of(f"<tr {line}") for name in ("eve", "fay") for line in lines if f">{name}</a>" in line}
+    assert rows["eve"] == "eve 1 to look at no mark yet No Python in it."
+    assert rows["fay"].startswith("fay 0 0 1 to look at no mark for 00.1 0")
+    assert '<input type="checkbox" value="unmarked"> no mark yet' in page
+    now = standing_of(folder)
+    assert figures.of_class(now) == [8 / 13, 1 / 13, 0.0], "ann, bob and fay: eve has no mark that could be counted"
+    assert next(r["points"] for r in csv.DictReader(io.StringIO(exports.to_csv(now))) if r["student"] == "eve") == ""
+    (mine,) = (r for r in now.records if r.grade.student == "eve")
+    told = json.loads(gradebooks.gradescope_results([mine], ""))
+    assert told["score"] == 0, "Gradescope has no way to say that there is none"
+    assert "No Python in it." in told["tests"][0]["output"]
+    assert "fault" not in told.get("output", "")
 
 
 def test_a_mark_that_is_changed_by_hand_is_added_and_shown_everywhere(folder, capsys):

@@ -51,14 +51,15 @@ def _spread(id: str, title: str, parts: Sequence[float]) -> Spread:
 
 
 def of_class(standing: Standing) -> list[float]:
-    """Return each student's share of the points, of the labs that somebody handed in."""
+    """Return each student's share of the points, of the labs that somebody handed in. Who has no mark yet has no share."""
     sums = totals(standing.records)
     most: dict[str, float] = {}
     for found in sums.values():
         for lab, (_, points) in found.items():
             most[lab] = max(points, most.get(lab, 0.0))
     whole = sum(points for lab, points in most.items() if not standing.policy.is_extra(lab))
-    return [sum(points or 0.0 for points, _ in found.values()) / whole if whole else 0.0 for found in sums.values()]
+    marked = (found for found in sums.values() if found)
+    return [sum(points or 0.0 for points, _ in found.values()) / whole if whole else 0.0 for found in marked]
 
 
 def of_labs(standing: Standing) -> list[Spread]:

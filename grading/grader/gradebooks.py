@@ -17,7 +17,7 @@ from jitkit.kata.engine.manifest import Lab
 from ..shared import cell_id
 from .files import file_name
 from .policy import LabPolicy
-from .records import PASS, HandIn
+from .records import PASS, GradeStatus, HandIn
 from .roster import Student
 from .rungs import Ladder
 from .standing import Record, Standing, totals
@@ -123,7 +123,7 @@ def gradescope_results(records: Sequence[Record], warning: str, handins: Sequenc
                 }
             )
     data: dict[str, Any] = {"score": round(sum(r.points or 0.0 for r in records), 2), "tests": tests}
-    if any(r.points is None for r in records):
+    if any(r.points is None and r.grade.outcome == GradeStatus.INFRA for r in records):
         data = {"output": "The grader had a fault. This is no score; it will be graded again.", "tests": []}
     said = [warning, data.get("output", ""), what_was_taken(handins)]
     if output := "\n".join(text for text in said if text):

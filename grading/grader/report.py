@@ -32,7 +32,15 @@ _UNUSUAL = {NAMES[status] for status in (Status.PROTO, Status.LIMIT)}  # a perso
 _SLOW = NAMES[Status.TIME]
 _WORD_FOR_WORD = "word for word"
 _MOST_PAIRS = 50
-_FILTERS = {"alarm": "to look at", "late": "late", "alike": "alike", "by-hand": "by hand", "missing": "never handed in"}
+_MOST_NAMED = 3  # exercises in a chip
+_FILTERS = {
+    "alarm": "to look at",
+    "late": "late",
+    "alike": "alike",
+    "by-hand": "by hand",
+    "unmarked": "no mark yet",
+    "missing": "never handed in",
+}
 
 
 class View(NamedTuple):
@@ -137,7 +145,7 @@ def student_page(
         _templates().get_template("student.html").render(
             title=student, name=view.students[student].name if student in view.students else "", warning=standing.warning,
             script_hash="", everything=everything, total=_number(_sum(points)), most=_number(most), labs=shown,
-            fault=any(p is None for p in points), said=[_of_all(r) for r in records if r.grade.exercise is None or _is_older(r)][:1],
+            fault=any(r.points is None and r.grade.outcome == GradeStatus.INFRA for r in records), said=[_of_all(r) for r in records if r.grade.exercise is None or _is_older(r)][:1],
             next=_next_step(records, view), handins=rows,
             passed=dict.fromkeys(pair for h in handins[-1:] for pair in h.passed),
         )
@@ -260,15 +268,16 @@ def class_page(view: View) -> str:
     for id in view.students:
         own = by_student.get(id, [])
         found = sums.get(id, {})
-        total = _sum(points for points, _ in found.values()) if own else None
+        total = _sum(points for points, _ in found.values()) if found else None
         kinds = _kinds(own, id in alike, id in asks)
         part = total / most if total is not None and most else None
         rows.append({
-            "id": id, "name": names[id], "there": bool(own), "total": "" if not own else _number(total),
+            "id": id, "name": names[id], "there": bool(own), "total": _number(total) if found else "",
+            "why": "; ".join(r.grade.sentence for r in own if r.grade.exercise is None),
             "part": "" if part is None else f"{part:.4f}", "percent": "" if part is None else f"{100 * part:.0f}",
             "labs": [_number(found[lab][0]) if lab in found else "" for lab in labs], "kinds": list(kinds),
             "handed_in": _time(max((r.grade.handed_in for r in own), default=0.0), standing.policy.timezone)[:16],
-            "chips": [{"text": text, "color": "bad" if k == "alarm" else "warn" if k == "late" else "soft"} for k, text in kinds.items()],
+            "chips": [{"text": text, "color": "bad" if k in ("alarm", "unmarked") else "warn" if k == "late" else "soft"} for k, text in kinds.items()],
         })  # fmt: skip
     parts = figures.of_class(standing)
     kinds_there = {kind for row in rows for kind in row["kinds"]}
@@ -304,6 +313,10 @@ def _kinds(records: Sequence[Record], alike: bool, asks: bool) -> dict[str, str]
         found["alarm"] = (
             "asks for another look" if asks and not reasons else f"{len(dict.fromkeys(reasons))} to look at"
         )
+    unmarked = [r.grade.exercise or "" for r in records if r.mark is None and r.grade.outcome == GradeStatus.INVALID]
+    if unmarked:
+        more = f" and {len(unmarked) - _MOST_NAMED} more" if len(unmarked) > _MOST_NAMED else ""
+        found["unmarked"] = f"no mark for {', '.join(unmarked[:_MOST_NAMED])}{more}" if all(unmarked) else "no mark yet"
     if any(r.late for r in records):
         found["late"] = "late"
     if alike or any(_copies(r) for r in records):

@@ -39,7 +39,8 @@ class Record(NamedTuple):
     """What stands for an exercise of a student; `exercise` is None where nothing of a submission was run.
 
     Attributes:
-      points: after what the course wants for lateness and for the lab, or as they were changed by hand.
+      points: after what the course wants for lateness and for the lab, or as they were changed by hand; None where there is no mark yet,
+        because the grader had a fault, or because nothing of the submission could be run.
       parts: those of the checks. They sum to `points`, but for what was changed by hand, and to `max`.
       factor: what lateness has left of the points.
       mark: what was changed by hand.
@@ -265,7 +266,7 @@ def _of_student(rows: list[Grade], policy: Policy, worth: Mapping[str, int], han
         found += _of_lab(lab, attempts, policy, worth)
     if not found:
         newest = max(whole, key=lambda row: (row.outcome != GradeStatus.INFRA, row.id))
-        return [Record(newest, newest.points, newest.max, newest.flags)]
+        return [Record(newest, None, newest.max, newest.flags)]  # a person decides what it counts
     if handins:
         later = handins[-1].lab is None
     else:
