@@ -32,6 +32,7 @@ _UNUSUAL = {NAMES[status] for status in (Status.PROTO, Status.LIMIT)}  # a perso
 _SLOW = NAMES[Status.TIME]
 _WORD_FOR_WORD = "word for word"
 _MOST_PAIRS = 50
+_COLORS = {"alarm": "bad", "unmarked": "bad", "late": "warn"}  # of chips
 _MOST_NAMED = 3  # exercises in a chip
 _FILTERS = {
     "alarm": "to look at",
@@ -127,6 +128,7 @@ def student_page(
             labs.setdefault(r.grade.lab, []).append(r)
     titles = {lab.number: lab.title for lab in standing.labs}
     points = [r.points for r in records]
+    fault = any(r.points is None and r.grade.outcome == GradeStatus.INFRA for r in records)
     shown = [
         {
             "number": lab, "title": titles.get(lab, ""), "when": _when(student, lab, own, standing, handins),
@@ -145,7 +147,7 @@ def student_page(
         _templates().get_template("student.html").render(
             title=student, name=view.students[student].name if student in view.students else "", warning=standing.warning,
             script_hash="", everything=everything, total=_number(_sum(points)), most=_number(most), labs=shown,
-            fault=any(r.points is None and r.grade.outcome == GradeStatus.INFRA for r in records), said=[_of_all(r) for r in records if r.grade.exercise is None or _is_older(r)][:1],
+            fault=fault, said=[_of_all(r) for r in records if r.grade.exercise is None or _is_older(r)][:1],
             next=_next_step(records, view), handins=rows,
             passed=dict.fromkeys(pair for h in handins[-1:] for pair in h.passed),
         )
@@ -277,7 +279,7 @@ def class_page(view: View) -> str:
             "part": "" if part is None else f"{part:.4f}", "percent": "" if part is None else f"{100 * part:.0f}",
             "labs": [_number(found[lab][0]) if lab in found else "" for lab in labs], "kinds": list(kinds),
             "handed_in": _time(max((r.grade.handed_in for r in own), default=0.0), standing.policy.timezone)[:16],
-            "chips": [{"text": text, "color": "bad" if k in ("alarm", "unmarked") else "warn" if k == "late" else "soft"} for k, text in kinds.items()],
+            "chips": [{"text": text, "color": _COLORS.get(k, "soft")} for k, text in kinds.items()],
         })  # fmt: skip
     parts = figures.of_class(standing)
     kinds_there = {kind for row in rows for kind in row["kinds"]}
