@@ -129,9 +129,13 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line("Without the tails: `make test-all` has them, with programs that XLA optimises.")
 
 
-@pytest.hookimpl(trylast=True)  # after hypothesis has marked its tests
+@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config, items):
-    """Refuse names of tests that hold an address, on which processes differ; draw as many random examples as are wanted."""
+    """Leave rows to the tail, before pytest leaves the tail out. When hypothesis has marked its tests, refuse names of tests that
+    hold an address, on which processes differ, and draw as many random examples as are wanted.
+    """
+    tails.leave_out(items)
+    yield
     names = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if names:
         raise pytest.UsageError(f"names of tests must be the same in every process: {names}")

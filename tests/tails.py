@@ -5,7 +5,32 @@ Every row is run by `make test-all`. What is left out here has been seen to be f
 
 from __future__ import annotations
 
+import collections
+
 import pytest
+
+# Tests of many rows that say the same again, each of which takes long: `make test` takes the first row, and then one in so many.
+# The number has no common factor with the lengths of inner tables, so that each of their values comes.
+ONE_IN = {
+    "test_ad_custom.py": {
+        "test_policies_look_into_calls_and_loops": 3,
+        "test_what_only_results_that_nobody_reads_need_is_left_out": 3,
+    },
+    "test_cusolver.py": {"test_the_routines_that_are_called_are_those_of_jax": 3},
+    "test_device_put.py": {"test_it_is_recorded_and_changes_no_value": 2},
+    "test_example_libraries.py": {"test_an_image_of_another_size": 3, "test_three_steps_of_an_optimizer": 2},
+    "test_habits.py": {"test_each_edit_runs": 3},
+    "test_numpy_reductions.py": {
+        "test_reductions_over_axes_agree_with_jax": 3,
+        "test_reductions_over_named_axes": 4,
+    },
+    "test_public_reports.py": {
+        "test_argnums_of_all_kinds": 4,
+        "test_one_array_is_stacked_by_one_equation_for_all_rows": 3,
+        "test_updates_by_functions_that_return_another_dtype": 3,
+    },
+    "test_solves.py": {"test_solutions_and_their_derivatives_are_jaxs": 2},
+}
 
 with_tails = True  # whether this run has everything; `make test` sets it to False (conftest)
 
@@ -29,3 +54,14 @@ def one_in(count, values):
 def one_row_in(count, rows):
     """Return the same for several parameters at once, a tuple of values each."""
     return [row if i % count == 0 else pytest.param(*row, marks=pytest.mark.tail) for i, row in enumerate(rows)]
+
+
+def leave_out(items):
+    """Mark the rows that `ONE_IN` leaves to the tail."""
+    rows = collections.Counter()
+    for item in items:
+        count = ONE_IN.get(item.path.name, {}).get(getattr(item, "originalname", item.name))
+        if count:
+            if rows[item.path, item.originalname] % count:  # by place: the names of rows may change
+                item.add_marker(pytest.mark.tail)
+            rows[item.path, item.originalname] += 1

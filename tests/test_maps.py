@@ -161,10 +161,10 @@ def words() -> set[str]:
 
 
 @functools.cache
-def is_written(file: str) -> bool:
-    """Whether the house names such a file in a string: one that it makes, or finds on the machine of a user."""
+def written() -> set[str]:
+    """The words and the parts of paths in the strings of the house, files among them that it makes or finds on a user's machine."""
     strings = (each for path in HOUSE for each in ast.walk(tree_of(path)) if isinstance(each, ast.Constant))
-    return any(isinstance(each.value, str) and file in re.split(r"[/\s]", each.value) for each in strings)
+    return {word for each in strings if isinstance(each.value, str) for word in re.split(r"[/\s]", each.value)}
 
 
 LIBRARIES = (builtins, jax, jax.numpy, jax.lax, jax.nn, jax.random, jax.tree_util, jax.core, np, jaxlib.xla_client)
@@ -205,7 +205,7 @@ def resolves(name: str, here: set[str]) -> bool:
     if FILE.fullmatch(name):
         file = name.rpartition("/")[2]
         return (
-            file in FILES or file.partition(".")[0] in {*sys.stdlib_module_names, "NAME", "NN_name"} or is_written(file)
+            file in FILES or file.partition(".")[0] in {*sys.stdlib_module_names, "NAME", "NN_name"} or file in written()
         )
     first, *rest = name.split(".")
     if FORMULA.fullmatch(first):

@@ -62,7 +62,7 @@ def minimized(library, name, method, options):
 
 
 @pytest.mark.parametrize(
-    ("name", "method", "options"), one_row_in(5, [(name, *row) for row in OPTIONS for name in FUNCTIONS])
+    ("name", "method", "options"), one_row_in(9, [(name, *row) for row in OPTIONS for name in FUNCTIONS])
 )
 def test_results_have_the_bits_of_jaxs(name, method, options):
     ours, theirs = (minimized(library, name, method, options) for library in (jitkit, jax))

@@ -17,6 +17,7 @@ import tokenize
 from collections.abc import Callable, Iterable
 
 import pytest
+import tails
 
 ROOT = pathlib.Path(__file__).parents[1]
 PACKAGE = ROOT / "jitkit"
@@ -660,3 +661,11 @@ def test_every_assertion_says_what_we_believed():
 def test_no_names_are_imported_wholesale():
     """With `import *` a reader cannot tell where a name comes from."""
     assert found_in(SOURCES, lambda name: [target for _, target in imports(name) if target.endswith(".*")]) == {}
+
+
+def test_what_is_left_to_the_tail_exists():
+    """A test that was renamed would have all of its rows again, and nobody would see it."""
+    tests = pathlib.Path(__file__).parent
+    texts = {file: (tests / file).read_text(encoding="utf-8") for file in tails.ONE_IN}
+    named = [(file, name) for file, names in tails.ONE_IN.items() for name in names]
+    assert [(file, name) for file, name in named if f"\ndef {name}(" not in texts[file]] == []
