@@ -20,10 +20,7 @@ ONE_IN = {
     "test_device_put.py": {"test_it_is_recorded_and_changes_no_value": 2},
     "test_example_libraries.py": {"test_an_image_of_another_size": 3, "test_three_steps_of_an_optimizer": 2},
     "test_habits.py": {"test_each_edit_runs": 3},
-    "test_numpy_reductions.py": {
-        "test_reductions_over_axes_agree_with_jax": 3,
-        "test_reductions_over_named_axes": 4,
-    },
+    "test_numpy_reductions.py": {"test_reductions_over_axes_agree_with_jax": 3, "test_reductions_over_named_axes": 4},
     "test_public_reports.py": {
         "test_argnums_of_all_kinds": 4,
         "test_one_array_is_stacked_by_one_equation_for_all_rows": 3,

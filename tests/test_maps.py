@@ -205,7 +205,9 @@ def resolves(name: str, here: set[str]) -> bool:
     if FILE.fullmatch(name):
         file = name.rpartition("/")[2]
         return (
-            file in FILES or file.partition(".")[0] in {*sys.stdlib_module_names, "NAME", "NN_name"} or file in written()
+            file in FILES
+            or file.partition(".")[0] in {*sys.stdlib_module_names, "NAME", "NN_name"}
+            or file in written()
         )
     first, *rest = name.split(".")
     if FORMULA.fullmatch(first):

@@ -349,7 +349,9 @@ def test_programs_and_errors_of_grids_and_nearest_points_are_those_of_jax(name):
 
 
 # Equal jaxprs are equal programs.
-@pytest.mark.parametrize("name", keeping(list(NEAREST), "vq", "linear", "another method", "ints", "a slope", "an unknown method"))
+@pytest.mark.parametrize(
+    "name", keeping(list(NEAREST), "vq", "linear", "another method", "ints", "a slope", "an unknown method")
+)
 def test_values_on_a_grid_and_nearest_points_are_those_of_jax(name):
     theirs, ours = (error_of(NEAREST[name], library) for library in (jax, jitkit))
     assert ours == theirs
