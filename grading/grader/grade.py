@@ -51,7 +51,7 @@ from .workers import Workers
 _NOT_THERE = (ItemStatus.MISSING, ItemStatus.INVALID)
 _MOST_ALONE = 2  # of a submission: how often a check that took too long is run again, with nothing beside it
 _MOST_TRIES = 4  # at what the reference computes, in a batch
-VALUES = 6  # of the form in which that is kept, and of the way in which inputs are drawn
+VALUES = 7  # of the form in which that is kept, of the way in which inputs are drawn, and of how workers begin
 
 
 class Graded(NamedTuple):

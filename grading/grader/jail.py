@@ -43,7 +43,7 @@ _PRELOAD = {
     JAXLIB: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
 }
 _USERS = itertools.count(61_000)  # a user for each zygote's workers, where we are root and may choose
-_START_SECONDS = 120.0
+START_SECONDS = 120.0
 IMPORT_SECONDS = 20.0  # of jitkit, with functions of a student's in it
 _LOOK = 0.25  # seconds by the clock: what is not done until then is looked at
 _LONGEST = 20.0  # times the seconds that something may take: so long by the clock, however busy the machine is
@@ -286,7 +286,7 @@ class Zygote:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise JailError(str(error)) from None
         theirs.close()
-        self.control.settimeout(_START_SECONDS)
+        self.control.settimeout(START_SECONDS)
         word, _, called = self.line().partition(b" ")
         if word != b"ready":
             said = self.process.stderr.read(2000).decode("utf-8", "replace") if self.process.stderr is not None else ""

@@ -53,6 +53,9 @@ _STOPPED_BY_ITSELF = 1.0  # seconds more of a processor: one process alone has m
 _WAITED_FOR_NOTHING = 0.9  # the share of these for which it had a processor
 
 
+Kind = tuple[str, bool, Exercise | None]  # of a jail: what `Workers.zygote` takes
+
+
 class Settings(NamedTuple):
     """How a course is graded."""
 
@@ -234,44 +237,38 @@ class Trials:
                 return found + [Outcome(c.name, None, Status.TIME, _OUT_OF_TIME) for _, c in rest]
         return found
 
-    def image(
-        self, workers: Workers, exercise: Exercise, item: Item, how: How
-    ) -> tuple[dict[str, Any], tuple[str, bool]]:
+    def image(self, workers: Workers, exercise: Exercise, item: Item, how: How) -> tuple[dict[str, Any], Kind]:
         """Return what a worker receives before its checks, and the kind of its jail."""
-        kept = workers.kept()
         patched = how.patched and self.can_be_patched(workers, exercise, item)
         image: dict[str, Any] = {"own": item["files"]}
         if isinstance(exercise, rungs.Rung):
             if how.reference:
                 image |= {
                     "climbing": {name: self.shipped.ladder[name] for name in ("climbing", "behind")},
-                    "fills": self.shipped.fills(None, kept),
+                    "fills": self.shipped.fills(None, workers.kept()),
                     "own": [],
                 }
-                return image, (JAX, True)
+                return image, (JAX, True, None)
             package = {"package": base64.b64decode(item["package"]), "fills": [], "compiles": exercise.is_behind}
-            return image | package, (JAXLIB, True)
+            return image | package, (JAXLIB, True, None)
         modules = base64.b64decode(item["modules"])
         if patched:
-            image |= {
-                "spliced": modules or None,
-                "fills": self.shipped.fills(exercise, kept),
-                "patch": base64.b64decode(item["patch"]),
-            }
+            patch = base64.b64decode(item["patch"])
+            image |= {"spliced": modules or None, "fills": [], "patch": patch}  # the branch has filled the others
         elif how.reference:
             image["modules"] = self.shipped.rest(marshal.loads(modules), exercise)
         else:
             image |= {"spliced": modules, "modules": self.shipped.rest({}, exercise)}
         if how.uses_xla:
             image["executables"] = {name: bytes.fromhex(data) for name, data in how.executables.items()}
-        return image, (JAX if how.uses_xla else NUMPY, patched)
+        return image, (JAX if how.uses_xla else NUMPY, patched, exercise if patched else None)
 
     def can_be_patched(self, workers: Workers, exercise: Exercise, item: Item) -> bool:
         """Whether the functions of an exercise may be put into holes."""
         return bool(item["patch"]) and not any(str(t) in workers.kept() for t in exercise.targets)
 
     def _with_one_worker(
-        self, workers: Workers, kind: tuple[str, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
+        self, workers: Workers, kind: Kind, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
         deadline: float, together: bool = False, compiled: dict[str, str] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
         """Return the outcomes up to the check that kills the worker, and its processor seconds."""

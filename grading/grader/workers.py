@@ -12,6 +12,9 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from jitkit.kata.engine.manifest import Exercise
+
+from .branches import Branch
 from .bubblewrap import JAXLIB, NUMPY, JailError
 from .holes import RECORD
 from .jail import Zygote
@@ -71,11 +74,12 @@ class Workers:
         self.backend = backend
         self.zone = zone
         self.zygotes: dict[tuple[str, bool], Zygote] = {}
+        self.branches: dict[tuple[str, str], Branch] = {}
         self.reader: subprocess.Popen[bytes] | None = None
 
-    def zygote(self, packages: str, imported: bool) -> Zygote:
-        """Return the jail with these packages, started on first use. `imported` says whether jitkit, with holes, is
-        already imported in it. JAXLIB means the jail for packages from scratch.
+    def zygote(self, packages: str, imported: bool, exercise: Exercise | None = None) -> Zygote:
+        """Return the jail with these packages, started on first use; with an exercise, its branch for that. `imported`
+        says whether jitkit, with holes, is already imported in it. JAXLIB means the jail for packages from scratch.
         """
         key = packages, imported
         while key not in self.zygotes:
@@ -88,7 +92,12 @@ class Workers:
                 self.shipped.kept = self.kept() | zygote.called
                 continue
             self.zygotes[key] = zygote
-        return self.zygotes[key]
+        if exercise is None:
+            return self.zygotes[key]
+        name = packages, exercise.id
+        if name not in self.branches:
+            self.branches[name] = Branch(self.zygotes[key], self.shipped.fills(exercise, self.kept()))
+        return self.branches[name]
 
     def kept(self) -> frozenset[str]:
         """Find the functions that are called while jitkit is imported, and so cannot be holes: once for all threads."""
@@ -101,6 +110,8 @@ class Workers:
 
     def renew(self) -> None:
         """Forget the jails, because one of them does not answer."""
+        while self.branches:
+            self.branches.popitem()[1].close()
         while self.zygotes:
             self.zygotes.popitem()[1].close()
 

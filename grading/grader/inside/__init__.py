@@ -4,6 +4,7 @@ zygote        a clean process that forks workers
 walls         what a worker does to itself first: namespaces, limits, a filter of system calls
 large_pages   its memory, so that forks take less
 warmth        what XLA does once in a process, before the forks
+first_programs  what is slow in the first programs of a process: done before the forks, too
 libraries     the system's, which Python's own modules need
 imports       code that was handed over -> modules; the holes in them
 executables   StableHLO text -> executable, without compiling where it is known

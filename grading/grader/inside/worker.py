@@ -82,7 +82,7 @@ def work(
         pipe = socket.socket(fileno=channel)
         pipe.sendall(_frame({"is": "jailed"}))
         sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO("/dev/null", "w"), encoding="utf-8")
-        image = marshal.loads(_read(pipe))
+        image = marshal.loads(read(pipe))
         gc.disable()
         if image["fills"] is not None:
             holes.fill([(name, marshal.loads(code)) for name, code in image["fills"]])
@@ -180,7 +180,7 @@ def _serve_together(
         head, fds, _, _ = socket.recv_fds(channel, 1, 1)
         if not head:
             return
-        check = marshal.loads(_read(channel))
+        check = marshal.loads(read(channel))
         most = int(time.process_time()) + limits["cpu"] + 1
         resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
         _run_check(fds[0], check, jitkit, to_plain, limits["random_programs"])
@@ -205,7 +205,7 @@ def _serve_alone(
         if not head:
             return
         compiler = fds[1] if len(fds) > 1 else -1
-        request = _read(channel)
+        request = read(channel)
         inside, says = os.pipe()
         if jailed:
             mount_disk(limits)
@@ -360,7 +360,7 @@ def _write(pipe: int, data: bytes) -> None:
         data = data[os.write(pipe, data) :]
 
 
-def _read(channel: socket.socket) -> bytes:
+def read(channel: socket.socket) -> bytes:
     """Read a block that follows its length."""
     (size,) = struct.unpack(">Q", _exactly(channel, 8))
     return _exactly(channel, size)

@@ -1,8 +1,9 @@
 """In the jail: a clean process that forks workers
 
 It has the standard library, numpy and, if an exercise compiles, jax; of this repository only the code of those jitkit
-modules that no exercise comes from. It receives nothing but "start a worker, which speaks to this socket" and "end that
-worker". So its memory, of which each worker has a copy, contains no secret.
+modules that no exercise comes from. It receives nothing but "start a worker, which speaks to this socket", "end that
+worker", and "fork into a branch for an exercise" (`grader.branches`), which serves in the same way, and has the reference's
+code for the functions of the other exercises. So its memory, of which each worker has a copy, contains no secret.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ import sys
 import sysconfig
 from collections.abc import Sequence
 
+from .first_programs import run_first_programs
 from .imports import Holes, ImageFinder
 from .large_pages import in_large_pages
 from .libraries import load_libraries
 from .walls import NEW_PID, call, close_system, prepare
 from .warmth import warm_up
-from .worker import work
+from .worker import Modules, read, work
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -62,6 +64,20 @@ def main(arguments: Sequence[str]) -> int:
     if jailed:
         in_large_pages()
     control.sendall(b"ready " + json.dumps(sorted(holes.calls)).encode() + b"\n")
+    return _serve(control, base, holes, user, own, jailed)
+
+
+def _branch(control: socket.socket, holes: Holes) -> None:
+    """Fill the holes that code comes for, and run what is slow in a process's first programs."""
+    holes.fill([(name, marshal.loads(code)) for name, code in marshal.loads(read(control))])
+    run_first_programs()
+    gc.collect()
+    gc.freeze()
+    control.sendall(b"ready\n")
+
+
+def _serve(control: socket.socket, base: Modules, holes: Holes, user: int, own: int, jailed: bool) -> int:
+    """Do what is asked for, until the socket is closed."""
     while True:
         try:
             message, fds, _, _ = socket.recv_fds(control, 4096, 1)
@@ -79,6 +95,21 @@ def main(arguments: Sequence[str]) -> int:
                 work(fds[0], base, holes, request["limits"], user, own, jailed, request["alone"])
             if jailed:
                 call("setns", own, NEW_PID)
+            os.close(fds[0])
+            control.sendall(json.dumps({"pid": pid}).encode() + b"\n")
+        elif request["do"] == "branch":
+            pid = os.fork()
+            if pid == 0:
+                control.close()
+                control = socket.socket(fileno=fds[0])
+                try:
+                    _branch(control, holes)
+                    _serve(control, base, holes, user, own, jailed)
+                except BaseException as error:
+                    with contextlib.suppress(OSError):
+                        control.sendall(f"{type(error).__name__}: {error}".replace("\n", " ").encode() + b"\n")
+                finally:
+                    os._exit(0)
             os.close(fds[0])
             control.sendall(json.dumps({"pid": pid}).encode() + b"\n")
         elif request["do"] == "look":

@@ -1,0 +1,48 @@
+"""Branches of a zygote: for each exercise a process in its jail, in which the other exercises' holes are filled
+
+The workers of an exercise all begin in the same way: the reference's functions are put into the holes, but for those that students
+write, and the first programs that run are slow, because tables are made and code is read for the first time. A branch does both once for
+all students, and starts their workers. It runs nothing of a student's, and has nothing that its workers would not have: neither the
+functions of its exercise, nor checks, nor a seed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import marshal
+import socket
+import struct
+from collections.abc import Sequence
+
+from .bubblewrap import JailError
+from .jail import START_SECONDS, Zygote
+
+
+class Branch(Zygote):
+    """A process that a zygote has forked, and that starts workers as the zygote does.
+
+    Args:
+      fills: the reference's code for the holes that are not the exercise's.
+    """
+
+    def __init__(self, zygote: Zygote, fills: Sequence[tuple[str, bytes]]) -> None:
+        self.group = zygote.group
+        self.control, theirs = socket.socketpair()
+        self.control.settimeout(START_SECONDS)
+        with contextlib.suppress(OSError):
+            socket.send_fds(zygote.control, [json.dumps({"do": "branch"}).encode()], [theirs.fileno()])
+        theirs.close()
+        data = marshal.dumps(list(fills))
+        said = b""
+        if zygote.line():
+            with contextlib.suppress(OSError):
+                self.control.sendall(struct.pack(">Q", len(data)) + data)
+                said = self.line()
+        if said != b"ready":
+            self.close()
+            raise JailError(f"a process for an exercise did not start: {said.decode('utf-8', 'replace') or 'it died'}")
+
+    def close(self) -> None:
+        """End it, once its workers have ended."""
+        self.control.close()
