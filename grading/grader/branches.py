@@ -27,7 +27,7 @@ class Branch(Zygote):
     """
 
     def __init__(self, zygote: Zygote, fills: Sequence[tuple[str, bytes]]) -> None:
-        self.group = zygote.group
+        self.group, self.packages, self.backend, self.imported = zygote.group, zygote.packages, zygote.backend, True
         self.control, theirs = socket.socketpair()
         self.control.settimeout(START_SECONDS)
         with contextlib.suppress(OSError):
