@@ -310,7 +310,7 @@ def test_a_course_may_want_a_process_for_each_check(tmp_path, wanted):
 
 
 def test_a_course_may_want_more_random_programs(tmp_path):
-    assert read_policy(tmp_path / "course.toml", LABS).limits.random_programs == 40
+    assert read_policy(tmp_path / "course.toml", LABS).limits.random_programs == 20
     (tmp_path / "course.toml").write_text("random_programs = 300\n", encoding="utf-8")
     assert read_policy(tmp_path / "course.toml", LABS).limits.random_programs == 300
 

@@ -547,7 +547,7 @@ def programs_1(jk, rng):
 
 @check("01.2", NEW, drawn=True)
 def programs_2(jk, rng):
-    return random_programs(jk, rng, of_loops.operators, 12, types=True)
+    return random_programs(jk, rng, of_loops.operators, 12, graded=40, types=True)
 
 
 @check("01.3", NEW, drawn=True)
@@ -557,7 +557,7 @@ def programs_3(jk, rng):
 
 @check("01.4", NEW, drawn=True)
 def programs_4(jk, rng):
-    return random_programs(jk, rng, of_loops.operators, 12, types=True)
+    return random_programs(jk, rng, of_loops.operators, 12, graded=40, types=True)
 
 
 @check("01.5", NEW, drawn=True)

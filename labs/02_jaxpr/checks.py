@@ -886,4 +886,4 @@ def programs_5(jk, rng):
 @check("02.6", NEW, drawn=True)
 def programs_6(jk, rng):
     write = of_arrays.plain("unary binary scaled reduction moved constant jit branches scan", way=of_arrays.PARTLY_USED)
-    return random_programs(jk, rng, write, 4, by_numpy=False)
+    return random_programs(jk, rng, write, 4, graded=40, by_numpy=False)

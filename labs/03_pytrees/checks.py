@@ -658,7 +658,7 @@ NEW = "Programs that nobody wrote before: others at each save."
 
 @check("03.1", NEW, drawn=True)
 def programs_1(jk, rng):
-    return random_programs(jk, rng, of_trees.nodes, 24, by_numpy=False)
+    return random_programs(jk, rng, of_trees.nodes, 24, graded=40, by_numpy=False)
 
 
 @check("03.2", NEW, drawn=True)

@@ -527,7 +527,7 @@ NEW = "Programs that nobody wrote before: others at each save."
 
 @check("06.1", NEW, drawn=True)
 def programs_1(jk, rng):
-    return random_programs(jk, rng, of_calls.signatures, 16, by_numpy=False)
+    return random_programs(jk, rng, of_calls.signatures, 16, graded=40, by_numpy=False)
 
 
 @check("06.2", NEW, drawn=True)
@@ -537,7 +537,7 @@ def programs_2(jk, rng):
 
 @check("06.3", NEW, drawn=True)
 def programs_3(jk, rng):
-    return random_programs(jk, rng, of_calls.signatures, 16, by_numpy=False)
+    return random_programs(jk, rng, of_calls.signatures, 16, graded=40, by_numpy=False)
 
 
 @check("06.4", NEW, drawn=True)

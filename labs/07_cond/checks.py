@@ -581,12 +581,12 @@ def programs_2(jk, rng):
 
 @check("07.3", NEW, drawn=True)
 def programs_3(jk, rng):
-    return random_programs(jk, rng, of_arrays.plain("branches unary binary branches"), 5, types=True)
+    return random_programs(jk, rng, of_arrays.plain("branches unary binary branches"), 5, graded=40, types=True)
 
 
 @check("07.4", NEW, drawn=True)
 def programs_4(jk, rng):
-    return random_programs(jk, rng, of_loops.unsettled("cond", "switch"), 8, types=True)
+    return random_programs(jk, rng, of_loops.unsettled("cond", "switch"), 8, graded=40, types=True)
 
 
 @check("07.5", NEW, drawn=True, tolerance=1e-4)

@@ -641,12 +641,12 @@ def programs_2(jk, rng):
 
 @check("08.3", NEW, drawn=True)
 def programs_3(jk, rng):
-    return random_programs(jk, rng, of_loops.unsettled("while", "scan", "fori"), 8, types=True)
+    return random_programs(jk, rng, of_loops.unsettled("while", "scan", "fori"), 8, graded=40, types=True)
 
 
 @check("08.4", NEW, drawn=True)
 def programs_4(jk, rng):
-    return random_programs(jk, rng, of_arrays.plain("repeated counted constant unary"), 5, types=True)
+    return random_programs(jk, rng, of_arrays.plain("repeated counted constant unary"), 5, graded=40, types=True)
 
 
 @check("08.5", NEW, drawn=True, tolerance=1e-4)

@@ -1144,6 +1144,7 @@ def programs_1(jk, rng):
         rng,
         of_arrays.differentiated("reduction unary binary scaled reduction", dtypes=("float32", "float16"), ways=(2, 0)),
         6,
+        graded=40,
     )
 
 

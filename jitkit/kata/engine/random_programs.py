@@ -31,14 +31,14 @@ _IMPORTS = "import numpy as np\n\nimport jitkit as jax\nimport jitkit.numpy as j
 
 
 _FEWEST = 2  # programs of a save, whatever they cost
-GRADED = 40  # programs of a check in grading, where neither the course nor the check says otherwise
+GRADED = 20  # programs of a check in grading, where neither the course nor the check says otherwise
 _graded: list[int] = []  # in grading: the number of programs of a check that does not say
 _seconds: list[float] = []  # seconds of a processor, after which no new program begins
 
 
 def grade(count: int = GRADED) -> None:
-    """Run as many programs in this process as grading does: `count` for each check, and for an expensive one its share
-    of that.
+    """Run as many programs in this process as grading does: `count` for each check, and in proportion more or fewer for
+    one that says so.
     """
     _graded.append(count)
 
