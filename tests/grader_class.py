@@ -1,10 +1,12 @@
-"""A class of students, as a course gets it: right, wrong and late, as folders and archives, and one in ten hostile.
+"""A class of students, as a course gets it: right, wrong and late, as folders and archives, and one in ten hostile. One in twenty
+has lab 01, too, with one half of its exercises written, and the other not.
 
 python tests/grader_class.py FOLDER 300      writes one to look at, with a course.toml and a roster
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import pathlib
 import random
@@ -13,6 +15,10 @@ import tarfile
 import zipfile
 
 from grader_catalogue import GREEDY, RIGHT, STUB, THEMES
+
+from jitkit.kata.engine.manifest import all_labs
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 DUE = 1_793_577_600.0  # 2026-11-02T00:00:00 UTC
 DAY = 86_400.0
@@ -36,6 +42,24 @@ _NAMES = (
 )  # fmt: skip
 HOSTILE = [r for name in _NAMES for rows in (*THEMES.values(), GREEDY) for r in rows if r.name == name]
 LATE, EXTENSION, UNREADABLE = 4, 7, 6
+HALF = 20  # of so many students one has half of a lab
+
+
+def half_of(number: str) -> tuple[str, set[str]]:
+    """Return the file of a lab in which every other exercise has the solution's functions, and the ids of these."""
+    (lab,) = (lab for lab in all_labs() if lab.number == number)
+    (solution,) = (ROOT / "solutions").glob(f"{number}_*.py")
+    lines, right = (
+        (lab.folder / "exercises.py").read_text(encoding="utf-8").splitlines(),
+        solution.read_text(encoding="utf-8"),
+    )
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    written = {n.name: ast.get_source_segment(right, n) or "" for n in ast.parse(right).body if isinstance(n, kinds)}
+    names = {target.path[0] for exercise in lab.exercises[1::2] for target in exercise.targets}
+    for node in reversed(ast.parse("\n".join(lines)).body):
+        if isinstance(node, kinds) and node.name in names:
+            lines[node.lineno - 1 : node.end_lineno] = written[node.name].splitlines()
+    return "\n".join([*lines, ""]), {exercise.id for exercise in lab.exercises[1::2]}
 
 
 def write_class(folder: pathlib.Path, count: int, seed: int = 0) -> dict[str, str]:
@@ -83,6 +107,10 @@ def write_class(folder: pathlib.Path, count: int, seed: int = 0) -> dict[str, st
             path = place / "00_hello" / "exercises.py"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-16" if kind == UNREADABLE else "utf-8")
+            if i % HALF == 0:
+                other = place / "01_tracer" / "exercises.py"
+                other.parent.mkdir()
+                other.write_text(f"# {name}\n{half_of('01')[0]}", encoding="utf-8")
             (place / "notes.txt").write_text("the day after\n", encoding="utf-8")
         for path in (place, *place.rglob("*.py"), place.with_suffix(".zip"), place.with_suffix(".tar")):
             if path.exists():

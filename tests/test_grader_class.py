@@ -1,4 +1,7 @@
-"""A class with a tenth hostile, whose grader is killed twice: everybody has the grade that he has alone, in any order."""
+"""A class with a tenth hostile, whose grader is killed twice: everybody has the grade that he has alone, in any order.
+
+JITKIT_CLASS says how many students it has, else 40.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ import time
 from xml.etree import ElementTree
 
 import pytest
-from grader_class import write_class
+from grader_class import HALF, half_of, write_class
 
 from grading.__main__ import main
 from grading.grader import handed_over, leftovers
@@ -31,7 +34,8 @@ from grading.grader.trials import Settings
 from grading.shared import ROOT
 from jitkit.kata.engine.manifest import all_labs
 
-LABS = [lab for lab in all_labs() if lab.number == "00"]
+NUMBERS = ["00", "01"]
+LABS = [lab for lab in all_labs() if lab.number in NUMBERS]
 COUNT = int(os.environ.get("JITKIT_CLASS", "40"))
 # of ten; three days have begun for who is late
 POINTS = {"right": 10.0, "late": 7.0, "partly": 6.67, "stub": 0.0, "wrong": 0.0, "unreadable": None}
@@ -52,15 +56,16 @@ def verdict(grade, checks, hostile):
 
 
 def alone(path, settings, kinds):
-    """The verdicts, one student after the other, the last one first, with nothing known of the others."""
+    """The verdicts, by student and exercise, one student after the other, the last one first, with nothing known of the others."""
     grader = Grader(LABS, settings)
     workers, found = grader.workers(), {}
     try:
         for entry in reversed(handed_over.entries(path)):
-            graded = grader.grade(workers, entry.student, entry.path, ["00"])
-            (grade,) = graded.grades
-            checks = graded.results[0][1].checks if graded.results else ()
-            found[entry.student] = verdict(grade, checks, kinds[entry.student].startswith("hostile"))
+            graded = grader.grade(workers, entry.student, entry.path, NUMBERS)
+            checks = {provenance.key: result.checks for provenance, result in graded.results}
+            hostile = kinds[entry.student].startswith("hostile")
+            for g in graded.grades:
+                found[entry.student, g.exercise] = verdict(g, checks.get(g.result, ()), hostile)
     finally:
         workers.close()
     return found
@@ -113,7 +118,7 @@ def test_a_class_with_hostile_students_and_a_grader_that_is_killed_twice_has_the
     tmp = folder / "tmp"
     tmp.mkdir()
     out = folder / "out"
-    words = ["grade", str(folder / "in"), "--out", str(out), "--lab", "00", "--quiet"]
+    words = ["grade", str(folder / "in"), "--out", str(out), "--lab", *NUMBERS, "--quiet"]
     killed = [graded_until(words, out, COUNT * part // 3, tmp) for part in (1, 2)]
     assert COUNT // 3 <= count_of(out) < COUNT
     monkeypatch.setattr(leftovers, "_AGE", -1.0)
@@ -127,25 +132,44 @@ def test_a_class_with_hostile_students_and_a_grader_that_is_killed_twice_has_the
         settings = Settings(
             int(store.meta("seed")), "alone", read_policy(folder / "in" / "course.toml", all_labs()).limits
         )
-    together = {r.grade.student: r for r in standing.records}
-    assert len(standing.records) == len(together) == COUNT
+    together = {(r.grade.student, r.grade.exercise): r for r in standing.records}
+    assert len(standing.records) == len(together)
+    assert {name for name, _ in together} == set(kinds)
     expected = alone(folder / "in", settings, kinds)
-    assert {
-        name: verdict(r.grade, r.grade.checks, kinds[name].startswith("hostile")) for name, r in together.items()
-    } == expected
-    for name, r in together.items():
-        assert r.points == POINTS.get(kinds[name], 0.0), (name, kinds[name])
+    found = {key: verdict(r.grade, r.grade.checks, kinds[key[0]].startswith("hostile")) for key, r in together.items()}
+    assert found == expected
+    written = half_of("01")[1]
+    halves = {e.id: e.id in written for e in LABS[1].exercises}
+    for (name, exercise), r in together.items():
+        if exercise in halves:
+            assert r.points == (r.max if halves[exercise] else 0.0), (name, exercise)
+        else:
+            assert r.points == POINTS.get(kinds[name], 0.0), (name, kinds[name])
+    assert {exercise for _, exercise in together} == {None, "00.1", *halves}
+    assert len({name for name, exercise in together if exercise in halves}) == -(-COUNT // HALF)
+    assert {True, False} == set(halves.values())
     assert [s.id for s in standing.missing] == ["never"]
     every_format_sums_to(standing, out, capsys)
 
 
 def as_number(text):
-    return float(text) if text else ""
+    return float(text) if text else None
+
+
+def added(pairs):
+    """The sum for each name, None where there is no number at all."""
+    found = {}
+    for name, points in pairs:
+        before = found.setdefault(name, None)
+        found[name] = before if points is None else round((before or 0.0) + points, 2)
+    return found
 
 
 def every_format_sums_to(standing, out, capsys):
     """What each student has in all formats is the same number, to the cent."""
-    own = {r.grade.student: r.points for r in standing.records}
+    own = {}
+    for r in standing.records:
+        own[r.grade.student] = r.points if r.points is None else round(own.get(r.grade.student, 0.0) + r.points, 2)
 
     def exported(kind, *more):
         assert main(["export", str(out), "--to", kind, *map(str, more)]) == 0
@@ -153,31 +177,34 @@ def every_format_sums_to(standing, out, capsys):
 
     capsys.readouterr()
     data = json.loads(exported("json"))["grades"]
-    assert {g["student"]: g["points"] for g in data} == own
+    assert added((g["student"], g["points"]) for g in data) == own
     for g in data:
         if g["checks"]:
             assert round(sum(c["points"] for c in g["checks"]), 2) == g["points"]
     rows = list(csv.DictReader(io.StringIO(exported("csv"))))
-    shown = {name: "" if points is None else points for name, points in own.items()}
-    assert {r["student"]: as_number(r["points"]) for r in rows if r["student"] != "never"} == shown
+    assert added((r["student"], as_number(r["points"])) for r in rows if r["student"] != "never") == own
     canvas = list(csv.DictReader(io.StringIO(exported("canvas"))))[1:]
     # nothing of an INVALID one was run: a person looks, and no cell says 0
     invalid = {r.grade.student for r in standing.records if r.grade.outcome == "INVALID"}
     assert invalid == {name for name, points in own.items() if points is None}
-    by_name = {f"Student {name[1:]}": points for name, points in shown.items()}
-    assert {r["Student"]: as_number(r["Lab 00"]) for r in canvas if r["Student"] in by_name} == by_name
+    by_name = {f"Student {name[1:]}": points for name, points in own.items()}
+    cells = [(r["Student"], as_number(r[f"Lab {lab}"])) for r in canvas for lab in NUMBERS if r["Student"] in by_name]
+    assert added(cells) == by_name
     exported("moodle", "--output", out / "moodle")
-    (sheet,) = (out / "moodle").iterdir()
-    with sheet.open(encoding="utf-8", newline="") as stream:
-        moodle = {r["Full name"]: r for r in csv.DictReader(stream)}
-    assert {name: as_number(moodle[name]["Grade"]) for name in by_name} == by_name
-    assert all("is not in UTF-8" in moodle[f"Student {name[1:]}"]["Feedback comments"] for name in invalid)
+    moodle = []
+    for number in NUMBERS:
+        with (out / "moodle" / f"lab_{number}.csv").open(encoding="utf-8", newline="") as stream:
+            moodle += [r for r in csv.DictReader(stream) if r["Full name"] in by_name]
+    assert added((r["Full name"], as_number(r["Grade"])) for r in moodle) == by_name
+    why = [r["Feedback comments"] for r in moodle if r["Full name"] in {f"Student {name[1:]}" for name in invalid}]
+    assert len(why) == len(NUMBERS) * len(invalid)
+    assert all("is not in UTF-8" in text for text in why)
     exported("gradescope", "--output", out / "gradescope")
     for name, points in own.items():
         result = json.loads((out / "gradescope" / f"{file_name(name)}.json").read_text(encoding="utf-8"))
         assert result["score"] == (points or 0.0), name
         assert round(sum(t["score"] for t in result["tests"]), 2) == (points or 0.0)
     students = ElementTree.fromstring(exported("junit-students"))
-    assert len(list(students.iter("testsuite"))) == len(own)
+    assert len(list(students.iter("testsuite"))) == len(standing.records)
     exported("statistics")
     assert main(["report", str(out)]) == 0
