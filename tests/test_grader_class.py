@@ -118,7 +118,7 @@ def test_a_class_with_hostile_students_and_a_grader_that_is_killed_twice_has_the
     tmp = folder / "tmp"
     tmp.mkdir()
     out = folder / "out"
-    words = ["grade", str(folder / "in"), "--out", str(out), "--lab", *NUMBERS, "--quiet"]
+    words = ["grade", str(folder / "in"), "--out", str(out), "--quiet", *(f"--lab={number}" for number in NUMBERS)]
     killed = [graded_until(words, out, COUNT * part // 3, tmp) for part in (1, 2)]
     assert COUNT // 3 <= count_of(out) < COUNT
     monkeypatch.setattr(leftovers, "_AGE", -1.0)

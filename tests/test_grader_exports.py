@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import signal
 import sqlite3
 import time
 import xml.etree.ElementTree as ElementTree
@@ -31,6 +32,7 @@ from grading.grader.standing import UNSANDBOXED, Standing, standing
 from grading.grader.store import Store, StoreError
 from grading.grader.verdict import outcome_of
 from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.statuses import Status
 
 LABS = all_labs()
 EVIL = "=cmd|' /C calc'!A0<script>alert(1)</script>\x07"
@@ -625,6 +627,13 @@ def test_whatever_is_no_frame_of_plain_data_breaks_the_protocol(data):
 @pytest.mark.parametrize("status", [None, 0, 9, 0xFF, 0x7F, -5, 1 << 80])
 def test_a_status_that_a_worker_made_up_is_a_crash_like_others(status):
     assert outcome_of("c", b"", "", status, False, 1.0, 0.1).trouble == "crash"
+
+
+def test_a_check_whose_threads_met_the_limit_together_is_out_of_time_however_short_that_was_by_the_clock():
+    """Four threads compute six seconds in two; then the kernel kills the process, which ignores the signal before."""
+    assert outcome_of("c", b"", "", signal.SIGKILL, False, 10.0, 1.6, limited=True).trouble == Status.TIME
+    assert outcome_of("c", b"", "", signal.SIGKILL, False, 10.0, 1.6).trouble == Status.CRASH
+    assert outcome_of("c", b"", "", signal.SIGKILL, True, 10.0, 1.6, limited=True).trouble == Status.LIMIT
 
 
 def test_json_is_an_object_or_an_error():

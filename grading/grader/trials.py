@@ -315,15 +315,15 @@ class Trials:
             data, trouble = worker.ask(request, most, limits.seconds * computes + _STOPPED_BY_ITSELF)
             clock.forgive(worker.waited)
             spent = clock.now() - began
-            if together:
-                ended, alive = None, bool(data) and not trouble
-            else:
-                ended, alive = _ended(worker) if not trouble else (None, False)
+            ended, alive, computed = None, together and bool(data) and not trouble, 0.0
+            if not together and not trouble:
+                ended, alive, computed = _ended(worker)
             if compiled is not None and not trouble and len(data) > 8:
                 compiled |= parse_object(data[8:]).get("executables", {})
             starved = not data and group.kills > kills
             trouble = "" if trouble == "gone" else trouble
-            found.append(outcome_of(check.name, data, trouble, ended, starved, seconds, spent))
+            limited = computed >= limits.seconds * computes
+            found.append(outcome_of(check.name, data, trouble, ended, starved, seconds, spent, limited))
             if not alive or found[-1].trouble == Status.TIME or (found[-1].trouble and not reference and trouble):
                 break
         return found
@@ -380,16 +380,18 @@ def _is_far_longer(value: Any, right: Any) -> bool:
     return length > 1 << 20 and length > (1 << 20) + 20 * len(json.dumps(right))
 
 
-def _ended(worker: Worker) -> tuple[int | None, bool]:
-    """Return how a check's process ended, and if the worker is ready for the next. Raise JailError if it had no jail."""
+def _ended(worker: Worker) -> tuple[int | None, bool, float]:
+    """Return how a check's process ended, if the worker is ready for the next, and for how long the check's process computed. Raise
+    JailError if it had no jail.
+    """
     try:
         frame = worker.receive(Time(worker, 3.0, own=False))
     except (TimeoutError, ProtocolError):
-        return None, False
+        return None, False, 0.0
     if frame is not None and frame.get("jailed") is False:
         raise JailError("a check could not be jailed")
     status = (frame or {}).get("status")
-    return (status, True) if type(status) is int else (None, False)
+    return (status, True, float((frame or {})["computed"])) if type(status) is int else (None, False, 0.0)
 
 
 def place_of(line: Any) -> tuple[str, int] | None:

@@ -50,7 +50,14 @@ _LIMITS = {
 
 
 def outcome_of(
-    check: str, data: bytes, trouble: str, ended: int | None, starved: bool, seconds: float, spent: float
+    check: str,
+    data: bytes,
+    trouble: str,
+    ended: int | None,
+    starved: bool,
+    seconds: float,
+    spent: float,
+    limited: bool = False,
 ) -> Outcome:
     """Return the outcome of a check.
 
@@ -58,7 +65,8 @@ def outcome_of(
       data, trouble: what `Worker.ask` returned.
       ended: the exit status of the check's process, as far as it is known.
       starved: whether the system ended a process because memory was used up.
-      seconds: the time that the check may take.
+      seconds: the time that the check may take, and `spent`, by the clock.
+      limited: whether the check's process computed for as long as it may.
     """
     if trouble == "time":
         sentence = f"It was still running after {seconds:g} seconds, and was stopped."
@@ -66,7 +74,7 @@ def outcome_of(
     if trouble == "long":
         return Outcome(check, None, Status.LIMIT, "Its answer is longer than an answer may be.", seconds=spent)
     if not data:
-        return _silent(check, ended, starved, seconds, spent)
+        return _silent(check, ended, starved, limited or 2 * spent >= seconds, spent)
     try:
         frame = _frame(data)
         if frame.get("is") == "import failed":
@@ -95,7 +103,7 @@ def _not_imported(check: str, frame: dict[str, Any], spent: float) -> Outcome:
     return Outcome(check, None, Status.IMPORT, sentence, place, seconds=spent)
 
 
-def _silent(check: str, ended: int | None, starved: bool, seconds: float, spent: float) -> Outcome:
+def _silent(check: str, ended: int | None, starved: bool, limited: bool, spent: float) -> Outcome:
     if starved:
         return Outcome(check, None, Status.LIMIT, "It used more memory than a submission may have.", seconds=spent)
     if ended is None:
@@ -104,9 +112,7 @@ def _silent(check: str, ended: int | None, starved: bool, seconds: float, spent:
         code = os.waitstatus_to_exitcode(ended)
     except (ValueError, OverflowError):  # no status: the worker, in which the student's code runs, made it up
         code = 0
-    if -code == signal.SIGXCPU or (
-        -code == signal.SIGKILL and 2 * spent >= seconds
-    ):  # which follows, where the first is ignored
+    if -code == signal.SIGXCPU or (-code == signal.SIGKILL and limited):  # which follows, where the first is ignored
         return Outcome(
             check, None, Status.TIME, "It computed for longer than a check may, and was stopped.", seconds=spent
         )
