@@ -68,6 +68,7 @@ _OF_COMPILERS = {"x86_64": (22, 293, 99, 137, 138), "aarch64": (59, 179, 43, 44)
 _LOCKS = (5, 6, 7, 36, 37, 38, 1024, 1026)  # of fcntl: locks, leases, and who is told of changes in a folder
 
 libc = ctypes.CDLL(None, use_errno=True)
+_CAPABILITIES_OF_THIS, _NONE = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()  # what capset takes
 
 
 def enter_namespaces() -> None:
@@ -109,7 +110,7 @@ def prepare() -> None:
     """Do once what is the same for all workers: take capabilities away from whatever is started, and write the filter."""
     for capability in range(64):
         libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
-    system_call_filter()
+    _filter_of_workers()
 
 
 def mount_disk(limits: dict[str, int]) -> None:
@@ -134,8 +135,7 @@ def drop_privileges(user: int) -> None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
-    header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
-    call("capset", header, nothing)
+    call("capset", _CAPABILITIES_OF_THIS, _NONE)
     call("prctl", _NO_NEW_PRIVS, 1, 0, 0, 0)
     _forbid()
 
@@ -183,11 +183,18 @@ def system_call_filter(compiles: bool = False) -> bytes:
     return b"".join(struct.pack("HBBI", *line) for line in program)
 
 
-def _forbid() -> None:
+@functools.cache
+def _filter_of_workers() -> tuple[Any, Any]:
+    """Return what the kernel reads: the number of the filter's lines, their place, and the lines: made once."""
     packed = system_call_filter()
     buffer = ctypes.create_string_buffer(packed, len(packed))
     header = struct.pack("HxxxxxxQ", len(packed) // 8, ctypes.addressof(buffer))
-    call("prctl", _SET_SECCOMP, 2, ctypes.create_string_buffer(header, len(header)), 0, 0)
+    return ctypes.create_string_buffer(header, len(header)), buffer
+
+
+def _forbid() -> None:
+    header, _ = _filter_of_workers()
+    call("prctl", _SET_SECCOMP, 2, header, 0, 0)
 
 
 def limit(limits: dict[str, int]) -> None:
