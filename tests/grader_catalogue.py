@@ -661,13 +661,19 @@ def _is_drawn(check):
     return check["name"].startswith("programs_")
 
 
+def points_of(record):
+    """The points of a record, as a number; where nothing could be run there is no mark."""
+    assert record.grade.outcome == "INFRA" or (record.points is None) == (record.grade.exercise is None), record
+    return record.points or 0.0
+
+
 def wrong(r, records):
     """Return what is not as a row says, in words."""
     found = []
     record = records[0]
     if record.grade.outcome != r.outcome:
         found.append(f"is {record.grade.outcome}")
-    if r.points is not None and record.points != r.points:
+    if r.points is not None and points_of(record) != r.points:
         found.append(f"has {record.points} points")
     # an error that a random program ends in is its result, and a wrong one: where another check may have no result, it may fail
     drawn = {"FAIL"} if set(r.statuses) <= {"CRASH", "LIMIT", "TIME", "PROTO"} else set()

@@ -17,7 +17,7 @@ import unicodedata
 
 import hypothesis
 import pytest
-from grader_catalogue import GREEDY, THEMES, write, wrong
+from grader_catalogue import GREEDY, THEMES, points_of, write, wrong
 
 from grading.__main__ import main
 from grading.authoring.generate import by_class, imports_of_lab
@@ -222,7 +222,7 @@ def grades_of(out):
         assert len({(g.student, g.submission, g.exercise) for g in store.grades()}) == len(list(store.grades())), (
             "nothing is doubled"
         )
-    return {(r.grade.student, r.grade.exercise): (r.points, r.grade.outcome) for r in records}
+    return {(r.grade.student, r.grade.exercise): (points_of(r), r.grade.outcome) for r in records}
 
 
 MIXED = [r for rows in THEMES.values() for r in rows if r.points is not None]

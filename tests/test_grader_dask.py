@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from grader_catalogue import RIGHT, THEMES, write
+from grader_catalogue import RIGHT, THEMES, points_of, write
 
 from grading.__main__ import main
 from grading.grader.bubblewrap import JailError
@@ -62,7 +62,7 @@ def records(out):
     with Store(out) as store:
         rows = list(store.grades())
         assert len({(g.student, g.submission, g.exercise) for g in rows}) == len(rows), "nothing is doubled"
-        return {r.grade.student: (r.points, r.grade.outcome) for r in Standing.of(store).records}
+        return {r.grade.student: (points_of(r), r.grade.outcome) for r in Standing.of(store).records}
 
 
 @pytest.mark.usefixtures("jail")
