@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import subprocess
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from importlib import import_module
 
+import numpy as np
 import pytest
 from twin import JAX_VERSION, raised, same_as_jax, warned
 
@@ -299,3 +303,182 @@ def test_types_may_be_made_with_a_sharding(jax, jnp):
         [aval((2, 3), plain.dtype, sharding=given) is plain for given in (None, plain.sharding)],
         [raised(aval, (2, 3), plain.dtype, sharding=given) for given in (3, spec("x"), other, devices)],
     )
+
+
+@same_as_jax
+def test_pairs_are_printed_with_their_primals_and_tangents(jax, jnp):
+    seen = []
+
+    def show(x):
+        seen.append((repr(x), f"{[x]}", type(x).__name__))
+        return jnp.sum(x) * 1.0
+
+    x = jnp.arange(3.0)
+    jax.grad(show)(x), jax.jvp(show, (x,), (x,)), jax.linearize(show, x), jax.vjp(show, x), jax.grad(show)(1.0)
+    jax.vmap(jax.grad(show))(x), jax.hessian(show)(x), jax.jacfwd(show)(x), jax.jit(jax.grad(show))(x)
+    jax.jvp(jax.jit(show), (x,), (x,)), jax.grad(lambda x: jax.grad(show)(x * x))(2.0)
+    return seen
+
+
+@same_as_jax
+def test_a_rule_that_closes_over_what_is_differentiated_is_an_error_in_jit_too(jax, jnp):
+    """Before, the gradient was silently without the part that went through the closure."""
+
+    @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+    def apply(f, x):
+        return f(x)
+
+    apply.defjvp(lambda f, primals, tangents: (f(*primals), tangents[0] * 10))
+
+    def both(x):
+        return apply(lambda y: y * x, x)
+
+    def only_closure(x):
+        return apply(lambda y: y * x, 3.0)
+
+    def found(f):
+        derivatives = (jax.grad(f), jax.jit(jax.grad(f)), jax.vmap(jax.grad(f)), jax.jit(jax.vmap(jax.grad(f))))
+        in_jit = jax.jit(lambda x: jax.jvp(f, (x,), (x,))[1])
+        xs = (2.0, 2.0, jnp.arange(2.0), jnp.arange(2.0))
+        return [raised(g, x) for g, x in zip((*derivatives, in_jit), (*xs, 2.0), strict=True)]
+
+    inner = jax.jit(lambda x: jax.grad(lambda z: apply(lambda y: y * x, z))(3.0))  # closes over another trace's value
+    return found(both), found(only_closure), inner(2.0), jax.jit(apply, static_argnums=0)(jnp.sin, 2.0)
+
+
+@same_as_jax
+def test_branches_that_are_one_program_are_derived_one_by_one(jax, jnp):
+    def programs(f):
+        def branches(x):
+            return jax.lax.switch(1, [f, f, jnp.cos], x) + jax.lax.cond(x > 0, f, f, x)
+
+        def twice(x):
+            return jax.lax.cond(x > 0, f, jnp.sin, x) + jax.lax.cond(x > 1, f, jnp.sin, x)
+
+        for g in (branches, twice):
+            yield str(jax.make_jaxpr(g)(1.0))
+            yield str(jax.make_jaxpr(lambda x, g=g: jax.linearize(g, x)[1](x))(1.0))
+            yield str(jax.make_jaxpr(jax.grad(g))(1.0))
+            yield str(jax.make_jaxpr(jax.vmap(jax.grad(g)))(jnp.ones(2)))
+
+    return list(programs(jax.jit(lambda x: jnp.sin(x) * 2))), list(programs(jnp.sin))
+
+
+@same_as_jax
+def test_a_cotangent_is_as_weak_as_where_a_jitted_function_is_called(jax, jnp):
+    def body(c, x):
+        return c * jnp.sin(x), c + x
+
+    def scan(c, xs):
+        return jax.lax.scan(jax.jit(body), c, xs)[1].sum()
+
+    def loop(c, xs):
+        return jax.lax.fori_loop(0, 2, lambda i, c: jax.jit(lambda c: c * xs[0])(c), c)
+
+    xs = jnp.arange(3.0)
+    programs = [str(jax.make_jaxpr(jax.grad(f))(1.0, xs)) for f in (scan, loop)]
+    return programs, [jax.grad(f)(c, xs) for f in (scan, loop) for c in (1.0, jnp.float32(1))]
+
+
+@same_as_jax
+def test_a_function_makes_the_margins_of_pad(jax, jnp):
+    def fill(vector, margins, axis, kwargs):
+        before, after = margins
+        ends = jnp.full(before, kwargs["first"]), jnp.full(after, 10.0 * axis)
+        return jnp.concatenate([ends[0], vector[before : vector.size - after], ends[1]])
+
+    x = jnp.arange(6.0).reshape(2, 3)
+    padded = jnp.pad(x, ((1, 2), (0, 1)), mode=fill, first=7.0)
+    return padded, raised(jnp.pad, x, 1, mode=fill), raised(jnp.pad, x, 1, mode=3), jnp.pad(x, 0, mode=fill, first=1.0)
+
+
+@same_as_jax
+def test_an_array_names_its_namespace(jax, jnp):
+    x, namespace = jnp.ones(2), "__array_namespace__"
+    in_jit = jax.jit(lambda x: x.__array_namespace__().sin(x))
+    found = getattr(x, namespace)() is jnp, getattr(x, namespace)(api_version="2024.12") is jnp
+    return found, in_jit(x), raised(lambda: x.__array_namespace__(api_version="1999.1"))
+
+
+@same_as_jax
+def test_a_negative_position_that_is_not_differentiated_is_given_to_the_rules_too(jax, jnp):
+    f = jax.custom_vjp(lambda x, n: x * n, nondiff_argnums=(-1,))
+    f.defvjp(lambda x, n: (x * n, None), lambda n, res, ct: (ct * n, None))
+    g = jax.custom_vjp(lambda x, n: x * n, nondiff_argnums=(-1,))
+    g.defvjp(lambda x, n: (x * n, None), lambda n, res, ct: (ct,))
+    return jax.grad(f)(1.0, 2.0), raised(jax.grad(g), 1.0, 2.0)
+
+
+@same_as_jax
+def test_with_a_dtype_numpy_reads_what_is_not_a_number(jax, jnp):
+    """Columns of a table are often arrays of objects or of strings."""
+    as_they_are = [
+        "3",
+        b"3",
+        np.str_("1"),
+        Decimal(2),
+        Fraction(1, 2),
+        np.datetime64(1, "s"),
+        ["1", "2.5"],
+        [Fraction(1, 2), 1],
+    ]
+    arrays = [np.array([1, 2.5], dtype=object), np.array(["1", "2"]), np.zeros(2, dtype=[("a", int)])]
+
+    class Holder:
+        def __jax_array__(self):
+            return jnp.ones(2)
+
+    values = [
+        raised(jnp.array, x, dtype=t)
+        for x in (*as_they_are, *arrays, "a", None, [None])
+        for t in (float, "int32", bool)
+    ]
+    scalars = jnp.float32("3"), jnp.complex64("1+2j"), jnp.int8("-7"), jnp.array(["1", jnp.ones(())], dtype=float)
+    in_jit = jax.jit(lambda x: jnp.array(["1", x], dtype=float))(2.0)
+    return values, scalars, in_jit, jnp.array([Holder()]), jnp.array([Holder(), np.zeros(2)], dtype=int)
+
+
+@same_as_jax
+def test_objects_with_jax_array_are_taken_where_jax_takes_them(jax, jnp):
+    class Holder:
+        def __init__(self, value):
+            self.value = value
+
+        def __jax_array__(self):
+            return self.value
+
+    h, x = Holder(jnp.arange(3.0)), jnp.ones(3)
+    by_operators = h + x, x - h, h**x, 2 * x @ h, jax.jit(lambda x: h / (x + h))(x), h == x
+    names = "shape ndim size ones_like zeros_like empty_like squeeze flip argmax diag"
+    by_functions = [getattr(jnp, name)(h) for name in names.split()]
+    with_numbers = jnp.full_like(h, 2), jnp.pad(h, 1), jnp.power(h, 2), jnp.power(h, h), jax.scipy.special.erf(h)
+    lax = jax.lax
+    refused = [
+        raised(jax.grad(jnp.sum), h),
+        raised(jax.vmap(jnp.sin), h),
+        raised(jax.jvp, jnp.sin, (h,), (h,)),
+        raised(lax.scan, lambda c, x: (c, x), 0.0, h),
+        raised(lax.sin, h),
+        raised(jax.device_put, h),
+        raised(jnp.sin, h),
+    ]
+    return by_operators, by_functions, with_numbers, refused
+
+
+@same_as_jax
+def test_the_mask_of_an_array_is_not_lost(jax, jnp):
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    calls = jnp.asarray, jnp.sum, jnp.sin, jax.device_put, jax.grad(jnp.sum), jnp.array
+    return [raised(f, masked) for f in calls], raised(lambda: jnp.ones(2) + masked)
+
+
+@same_as_jax
+def test_the_logarithm_of_a_small_determinant_is_derived_without_a_solver(jax, jnp):
+    def log(a):
+        return jnp.linalg.slogdet(a)[1]
+
+    one, two = jnp.array([[2.0]]), jnp.array([[2.0, 1.0], [1.0, 3.0]])
+    many, singular, turned = jnp.stack([two, two + 1]), jnp.ones((2, 2)), two * (1 + 2j)
+    found = [jax.grad(lambda a: log(a).sum())(a) for a in (one, two, many, singular, one * 0)]
+    programs = [str(jax.make_jaxpr(jax.grad(log))(a)) for a in (one, two)]
+    return found, programs, jax.jvp(jnp.linalg.slogdet, (turned,), (turned,))

@@ -55,10 +55,11 @@ _OTHERS = (
     "eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "getitem", "setitem", "contains", "round",
 )  # fmt: skip
 _NAMED = (
-    "_iterate", "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "byteswap", "choose", "clip", "compress",
-    "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod",
-    "ptp", "ravel", "repeat", "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take",
-    "to_device", "trace", "transpose", "var", "view", "T", "mT", "real", "imag", "at", "nbytes", "itemsize", "flat",
+    "__array_namespace__", "_iterate", "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype",
+    "byteswap", "choose", "clip", "compress", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot",
+    "flatten", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel", "repeat", "reshape", "round", "searchsorted",
+    "sort", "squeeze", "std", "sum", "swapaxes", "take", "to_device", "trace", "transpose", "var", "view", "T", "mT",
+    "real", "imag", "at", "nbytes", "itemsize", "flat",
 )  # fmt: skip
 for _name in (*(f"__{n}__" for b in _BINARY for n in (b, f"r{b}")), *(f"__{n}__" for n in _OTHERS), *_NAMED):
     setattr(Operators, _name, _Open(_name))
@@ -143,7 +144,8 @@ def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callab
             except BaseException as error:
                 filter_traceback(error)
                 raise
-        return NotImplemented
+        give = getattr(other, "__jax_array__", None)
+        return NotImplemented if give is None else backward(self, give())
 
     return backward
 

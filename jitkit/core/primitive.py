@@ -53,6 +53,7 @@ def get_aval(x: Any) -> Any:
         return x.aval
     find = aval_of_type.get(type(x)) or _find_aval_function(type(x))
     if find is None:
+        refuse_jax_array(x)
         raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type{errors.about_value_of_jax(x)}")
     return find(x)
 
@@ -62,6 +63,16 @@ def has_jax_array(x: Any) -> bool:
     it is None.)
     """
     return getattr(x, "__jax_array__", None) is not None
+
+
+def refuse_jax_array(x: Any) -> None:
+    """Raise ValueError for a value that `__jax_array__` would convert: an argument of a transformation is not converted."""
+    if has_jax_array(x) and not errors.about_value_of_jax(x):
+        raise ValueError(
+            "Triggering __jax_array__() during abstractification is no longer supported. To avoid this error, either "
+            "explicitly convert your object using jax.numpy.array(), or register your object as a pytree.\n"
+            f"It is of type {type(x)}."
+        )
 
 
 # Types that stand for arrays in a jaxpr without having values: `shape_struct` adds its own.
@@ -76,6 +87,7 @@ def aval_of_constant(x: Any) -> Any:
 def typeof(x: Any) -> Any:
     """Return the aval of a value; raise TypeError for anything but an array."""
     if not is_array_type(type(x)) and type(x) not in not_arrays:
+        refuse_jax_array(x)
         kind = type(x) if isinstance(x, str) else f"'{type(x)}'"
         raise TypeError(f"Argument '{x}' of type {kind} is not a valid JAX type{errors.about_value_of_jax(x)}")
     return get_aval(x)

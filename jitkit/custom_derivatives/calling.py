@@ -14,7 +14,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from itertools import compress
+from itertools import compress, islice
 from typing import Any, NamedTuple
 
 from .. import core
@@ -149,17 +149,32 @@ def _call_on_batches(trace: BatchTrace, call: _Call, fun: FlatFun, rule: Any, le
 def _differentiate(trace: DualTrace, call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any]:
     """Call the rule instead of the function, while a derivative is taken."""
     primals, tangents = trace.pairs(leaves)
+    known = 0 if trace.writer is None else len(trace.writer.consts)
     if all(type(t) is Zero for t in tangents):
         with core.set_current_trace(trace.parent):
-            return _call_flat(call, fun, rule, primals)
+            unchanged = _call_flat(call, fun, rule, primals)
+        _check_closures(trace, known)
+        return unchanged
 
     def flat_rule(primals: Values, tangents: Values) -> tuple[list[Any], list[Any]]:
         outs, out_tangents, out_tree = call.ways.with_tangents(rule, primals, tangents)
+        _check_closures(trace, known)
         call.out_trees.append(out_tree)
         return outs, out_tangents
 
     outs, out_tangents = trace.by_rule(flat_rule, True, primals, tangents, {})
     return list(map(trace.with_tangent, outs, out_tangents))
+
+
+def _check_closures(trace: DualTrace, known: int) -> None:
+    """Raise UnexpectedTracerError where a function or its rule has used a pair of `trace`, over which it closes,
+    outside of that trace: the outer program, which had `known` constants, would hold the pair as a constant, and its
+    tangent would be lost.
+    """
+    consts = [] if trace.writer is None else trace.writer.consts.values()
+    for x in islice(consts, known, None):
+        if isinstance(x, core.Tracer) and x._trace is trace:
+            raise core.escaped_tracer_error(x)
 
 
 def check_results(

@@ -103,7 +103,7 @@ class VjpRule:
     def call(self, fun: Callable[..., Any], primals: Sequence[Any]) -> Any:
         """Return what `fun` returns for the arguments of the call, with the static ones in their places."""
         values = iter(self.in_tree.unflatten(primals))
-        count = len(self.statics) + len(self.in_tree.children())
+        count = sum(i >= 0 for i in self.statics) + len(self.in_tree.children())
         return fun(*[self.statics[i] if i in self.statics else next(values) for i in range(count)])
 
     def forward_in_jaxpr(

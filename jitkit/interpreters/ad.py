@@ -29,7 +29,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import core
 from ..base import late_rooms, missing_names
@@ -42,7 +42,7 @@ from .replaying import replayed
 
 _RULES = "jitkit.interpreters.ad_rules"
 late_rooms.hand_on(
-    __name__, JVPTracer="jitkit.interpreters.ad:DualTracer",
+    __name__, LinearizeTracer="jitkit.interpreters.ad_linearize:LinearizeTracer",
     UndefinedPrimal=f"{_RULES}:UndefinedPrimal", add_tangents=f"{_RULES}:add_tangents", defbilinear=f"{_RULES}:defbilinear",
     defjvp=f"{_RULES}:defjvp_without_result", defjvp2=f"{_RULES}:defjvp",
     deflinear=f"{_RULES}:deflinear_without_operands", deflinear2=f"{_RULES}:deflinear",
@@ -75,7 +75,7 @@ class DualTracer(Tracer):
         """Return the same with Arrays in place of Python's or numpy's numbers; within another trace, unchanged."""
         if self._trace.parent is not None or type(self.primal) is array.Array:
             return self
-        return DualTracer(self._trace, array.as_array(self.primal), array.as_array(self.tangent))
+        return type(self)(self._trace, array.as_array(self.primal), array.as_array(self.tangent))
 
     def __bool__(self) -> bool:
         x = self.to_concrete_value()
@@ -90,10 +90,21 @@ class DualTracer(Tracer):
         return super().__index__() if x is None else operator.index(x)
 
 
+class JVPTracer(DualTracer):
+    """A pair whose tangent is computed beside the primal."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
+
+
 class DualTrace(Trace):
     """What `JVPTrace` and `LinearizeTrace` share: values are pairs, and a constant's tangent is zero."""
 
     __slots__ = ()
+
+    tracer: ClassVar[type[DualTracer]] = JVPTracer
 
     def pair(self, x: Any) -> tuple[Any, Any]:
         """Split a value into its primal and its tangent, a Zero for a value that is not of this trace."""
@@ -114,7 +125,7 @@ class DualTrace(Trace):
 
     def with_tangent(self, primal: Any, tangent: Any) -> Any:
         """Pair a primal with its tangent; return it alone if the tangent is zero."""
-        return primal if type(tangent) is Zero or is_float0(tangent) else DualTracer(self, primal, tangent)
+        return primal if type(tangent) is Zero or is_float0(tangent) else self.tracer(self, primal, tangent)
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Differentiate one operation of the function. Operands are tracers of this trace, pairs of a primal and a

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from .. import core
 from ..base.jax_version import since
@@ -34,7 +34,7 @@ from ..jaxpr import (
     jaxpr_as_fun,
     remembered,
 )
-from .ad import DualTrace
+from .ad import DualTrace, DualTracer
 from .ad_rules import JvpRule, Zero, instantiate_zeros, tangent_aval, zero_tangent
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack
 
@@ -48,10 +48,24 @@ linearize_rules: dict[Primitive, LinearizeRule] = {}
 partial_eval_rules: dict[Primitive, Callable[..., Any]] = {}
 
 
+class LinearizeTracer(DualTracer):
+    """A pair whose tangent is recorded, and so has a type and no value. Printed as JAX prints it: for users, `grad`
+    made it.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        tangent = core.get_aval(self.tangent).str_short(short_dtypes=True)
+        return f"GradTracer(primal={self.primal}, typeof(tangent)={tangent})"
+
+
 class LinearizeTrace(DualTrace):
     """The trace that computes primals, and records tangents, which are tracers of another trace, `tangents`."""
 
     __slots__ = ("tangents",)
+
+    tracer: ClassVar[type[DualTracer]] = LinearizeTracer
 
     def __init__(self, parent: Trace | None, tangents: DynamicJaxprTrace) -> None:
         super().__init__(parent)

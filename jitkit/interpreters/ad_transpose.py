@@ -11,6 +11,7 @@ JAX: jax/_src/interpreters/ad.py:backward_pass3
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 from ..core import Primitive
@@ -112,13 +113,18 @@ def read(values: dict[Var, Any], atom: Atom) -> Any:
 
 @remembered
 def transpose_jaxpr(
-    jaxpr: Jaxpr, linear: tuple[bool, ...], avals: tuple[Any, ...], instantiate: tuple[bool, ...] = ()
+    jaxpr: Jaxpr,
+    linear: tuple[bool, ...],
+    avals: tuple[Any, ...],
+    instantiate: tuple[bool, ...] = (),
+    of_linear: tuple[Any, ...] = (),
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
     """Transpose a jaxpr in the inputs that are `linear`: the new one goes from the other inputs, then the cotangents of
     the outputs, to the nonzero cotangents of the linear inputs. Also return which inputs have one.
 
     `avals` are the types of its inputs, with None for a cotangent that is Zero. `instantiate` says which results become
-    arrays even if they are Zero.
+    arrays even if they are Zero. `of_linear` are the types of the linear inputs where the jaxpr is called, which may be
+    strong where the jaxpr's own are weak.
     """
     known = len(linear) - sum(linear)
     given = tuple(aval is not None for aval in avals)
@@ -126,10 +132,8 @@ def transpose_jaxpr(
 
     def transposed(*values: Any) -> list[Any]:
         rest, cts = iter(values[:known]), values[known:]
-        inputs = [
-            UndefinedPrimal(tangent_aval(aval)) if is_linear else next(rest)
-            for aval, is_linear in zip(jaxpr.in_avals, linear, strict=True)
-        ]
+        types = iter(of_linear or list(compress(jaxpr.in_avals, linear)))
+        inputs = [UndefinedPrimal(tangent_aval(next(types))) if is_linear else next(rest) for is_linear in linear]
         cotangents = with_zeros(cts, given[known:], jaxpr.out_avals)
         outs = [ct for ct in backward_pass(jaxpr, jaxpr.consts, inputs, cotangents) if ct is not None]
         always = instantiate or (False,) * len(outs)

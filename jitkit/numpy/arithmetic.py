@@ -30,7 +30,7 @@ from .promotion import (
     where,
 )
 from .ufuncs import ceil, constant, floor, logical_and, maximum, minimum
-from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
+from .util import check_arraylike, ensure_arraylike, ensure_arraylikes, given_array
 
 # --- powers and logarithms -------------------------------------------------------------------------------------------
 
@@ -42,6 +42,7 @@ def power(x1: Any, x2: Any, /) -> Any:
       TypeError: for an integer raised to a known negative power.
     """
     check_arraylike("power", x1, x2)
+    x1, x2 = given_array(x1), given_array(x2)
     if core.is_concrete(x2):
         try:
             exponent = operator.index(x2)

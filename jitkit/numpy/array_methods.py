@@ -38,6 +38,13 @@ def _setitem(x: Any, index: Any, value: Any) -> Any:
     )
 
 
+def _namespace(x: Any, *, api_version: str | None = None) -> Any:
+    """Return `jitkit.numpy`, as Python's array API wants it; raise ValueError for another version of the API."""
+    if api_version not in (None, "2024.12"):
+        raise ValueError(f"{api_version=!r} is not available; available versions are: ['2024.12']")
+    return jnp
+
+
 def _round(x: Any, ndigits: int | None = None) -> Any:
     """Round: `round(x)` gives integers, `round(x, n)` the array's dtype."""
     out = jnp.round(x, decimals=ndigits or 0)
@@ -185,7 +192,7 @@ _COMPARISONS = {
 _UNARY = {"neg": "ufuncs.negative", "pos": "ufuncs.positive", "abs": "ufuncs.abs", "invert": "ufuncs.invert"}
 _METHODS: dict[str, str | Callable[..., Any]] = {
     "__getitem__": "indexing.getitem", "__setitem__": _setitem, "__contains__": _contains, "__round__": _round,
-    "_iterate": _iterate,
+    "_iterate": _iterate, "__array_namespace__": _namespace,
     "all": "reductions.all", "any": "reductions.any", "argmax": "reductions.argmax", "argmin": "reductions.argmin",
     "argpartition": "sorting.argpartition", "argsort": "sorting.argsort", "astype": _astype, "byteswap": _byteswap,
     "choose": "editing.choose", "clip": _clip, "compress": _compress, "conj": "ufuncs.conj", "conjugate": "ufuncs.conjugate",

@@ -23,6 +23,7 @@ from ..interpreters.ad import DualTracer
 from ..lax.placing import placed as put
 from ..lax.utils import canonicalize_shape
 from ..runtime.putting import device_put_leaf
+from ..tree_util import tree_map
 from .promotion import broadcast_to, convert
 from .util import as_array, check_arraylike, is_array
 
@@ -109,6 +110,8 @@ def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
             if type(x) in (float, complex):  # a literal prints as it is written
                 return lax._convert_element_type(x, dtypes.canonical_scalar_dtype(type(x)), True)
             return as_array(x)
+        if isinstance(x, np.generic) and not dtypes.is_array_dtype(x.dtype):
+            return None
         if type(x) in (int, float, complex):
             np.asarray(x, dtype)  # raises where the number does not fit; a conversion would wrap
         return lax._convert_element_type(x, dtype, False)
@@ -119,6 +122,8 @@ def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
         # A numpy array may be written to later, and our Array may share its memory on the CPU. A jaxpr holds the array
         # itself, once however often it is used; compiled programs have a copy
         trace = core.current_trace()
+        if dtype is None and not copies:
+            core.get_aval(x)  # raises for a masked array; a copy of one has lost its mask
         is_shared = value is x and not (trace is not None and trace.writes_down)
         return as_array(value.copy() if copies and is_shared else value)
     if is_array(x):
@@ -132,6 +137,9 @@ def _from_sequence(x: Any, dtype: Any) -> Any:
     if not isinstance(x, list | tuple):
         return as_array(_through_numpy(x, dtype))
     leaves = list(_leaves(x))
+    if any(hasattr(leaf, "__jax_array__") for leaf in leaves):
+        x = tree_map(lambda leaf: leaf.__jax_array__() if hasattr(leaf, "__jax_array__") else leaf, x)
+        leaves = list(_leaves(x))
     if any(leaf is None for leaf in leaves):
         raise ValueError(f"None is not a valid value for jnp.array{edits.NO_NONE}")
     if dtype is None:
@@ -154,15 +162,15 @@ def _through_numpy(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
     """Return what numpy makes of objects that hold numbers: memoryviews, ranges, things with `__array__`."""
     if x is None:
         raise ValueError(f"None is not a valid value for jnp.array{edits.NO_NONE}")
+    if dtype is not None:  # numpy reads strings, fractions, and objects in an array as numbers
+        return np.array(x, dtype)
     value = np.asarray(x)
-    if isinstance(x, str) and dtype is not None:
-        np.asarray(x, dtype)  # raises: a string is not a number
     if not dtypes.is_array_dtype(value.dtype):
         raise TypeError(
             f"Value '{x}' with dtype {value.dtype} is not a valid JAX array type. Only arrays of numeric types are supported "
             f"by JAX.{edits.NO_TEXT * (value.dtype.kind in 'US')}"
         )
-    return np.array(value, dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype)
+    return np.array(value, dtypes.canonicalize_dtype(value.dtype))
 
 
 def _stack(x: Any, dtype: Any) -> Any:
@@ -235,7 +243,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
 def _like(name: str, a: Any, value: Any, dtype: Any, shape: Any, device: Any) -> Any:
     if not (hasattr(a, "dtype") and hasattr(a, "shape")):
         check_arraylike(name, a)
-        a = core.get_aval(a)
+        a = core.get_aval(as_array(a) if core.has_jax_array(a) else a)
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, name)
     shape = None if shape is None else _shape(shape)

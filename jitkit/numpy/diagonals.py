@@ -22,7 +22,7 @@ from .promotion import where
 from .ranges import arange
 from .reductions import refuse_out
 from .shaping import moveaxis
-from .util import check_arraylike, concrete_index, ensure_arraylike
+from .util import check_arraylike, concrete_index, ensure_arraylike, given_array
 
 
 def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
@@ -106,7 +106,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 def diag(v: Any, k: int = 0) -> Any:
     """Return the k-th diagonal of a matrix, or the matrix with this k-th diagonal. Raise ValueError for other ranks."""
     check_arraylike("diag", v)
-    return _diag(v, operator.index(k))
+    return _diag(given_array(v), operator.index(k))
 
 
 @jit(static_argnames=("k",))

@@ -17,13 +17,14 @@ from ..pjit.jit import jit
 from . import reductions
 from .creation import asarray, empty_like
 from .joining import repeat
+from .mapping import apply_along_axis
 from .promotion import broadcast_to, convert
 from .quantiles import median
 from .ranges import linspace
 from .selection import round as round_
 from .shaping import flip, squeeze
 from .statistics import mean
-from .util import check_arraylike
+from .util import check_arraylike, given_array
 
 Pairs = tuple[tuple[Any, Any], ...]  # before and after, for each axis
 
@@ -40,22 +41,30 @@ _STATISTICS: dict[str, Callable[..., Any]] = {
 }
 
 
-def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
+def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any) -> Any:
     """Return `array` with a margin along each axis.
 
     Args:
       pad_width: the margin before and after, an int or a pair, for all axes or a sequence of one for each.
       mode: "constant" (with `constant_values`), "edge", "wrap", "reflect" and "symmetric" (with `reflect_type`), "linear_ramp" (with
-        `end_values`), "maximum", "minimum", "mean", "median" (with `stat_length`), "empty".
+        `end_values`), "maximum", "minimum", "mean", "median" (with `stat_length`), "empty". A function
+        `mode(vector, margins, axis, kwargs)` gets each vector along each axis in turn, with margins of zeros, and
+        returns it with margins of its own.
 
     Raises:
       TypeError: for margins that are not ints. ValueError: for negative ones, and for options of another mode.
       NotImplementedError: for another mode.
     """
     check_arraylike("pad", array)
+    array = given_array(array)
     widths = _pairs(pad_width, np.ndim(array), "pad_width")
     if any(not isinstance(n, int | np.integer) for pair in widths for n in pair):
         raise TypeError("`pad_width` must be of integral type.")
+    if callable(mode):
+        array = _pad_constant(asarray(array), widths, asarray(0))
+        for axis, margins in enumerate(widths):
+            array = apply_along_axis(mode, axis, array, margins, axis, kwargs)
+        return array
     if not isinstance(mode, str) or mode not in _OPTIONS:
         raise NotImplementedError(f"Unimplemented padding mode '{mode}' for np.pad.")
     unsupported = set(kwargs) - set(_OPTIONS[mode])

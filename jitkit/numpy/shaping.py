@@ -20,7 +20,7 @@ from ..pjit.jit import inlined, jit
 from .creation import array, asarray
 from .promotion import broadcast_to, promote_dtypes
 from .reductions import static_axes
-from .util import as_array, check_arraylike, concrete_index, ensure_arraylike
+from .util import as_array, check_arraylike, concrete_index, ensure_arraylike, given_array
 
 # --- the same elements under other axes ------------------------------------------------------------------------------
 
@@ -144,6 +144,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Remove the axes of size 1, or those named, which must be of size 1."""
     check_arraylike("squeeze", a)
+    a = given_array(a)
     return _squeeze(a, None if axis is None else index_tuple(axis))
 
 
@@ -197,19 +198,19 @@ def atleast_3d(*arys: Any) -> Any:
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Reverse the elements along `axis`, or along all axes."""
     check_arraylike("flip", m)
-    return _flip(m, static_axes(axis))
+    return _flip(given_array(m), static_axes(axis))
 
 
 def fliplr(m: Any) -> Any:
     """Reverse the columns."""
     check_arraylike("fliplr", m)
-    return _flip(m, 1)
+    return _flip(given_array(m), 1)
 
 
 def flipud(m: Any) -> Any:
     """Reverse the rows."""
     check_arraylike("flipud", m)
-    return _flip(m, 0)
+    return _flip(given_array(m), 0)
 
 
 @jit(static_argnames=("axis",))

@@ -84,6 +84,15 @@ def as_array(x: Any) -> Any:
     return lax.asarray(x)
 
 
+def given_array(x: Any) -> Any:
+    """Return the array that the `__jax_array__` of `x` gives, and `x` itself where it has none. A jitted function, which
+    takes arrays only, needs this before it is called.
+    """
+    if isinstance(x, Operators) or type(x) in core.aval_of_type:
+        return x
+    return as_array(x) if core.has_jax_array(x) else x
+
+
 def ensure_arraylike(name: str, x: Any) -> Any:
     """Return `x` as an array. TypeError, naming the user's function `name`, unless it is an array or a scalar."""
     if isinstance(x, Operators):
@@ -103,6 +112,8 @@ def ndim(a: Any) -> int:
     if hasattr(a, "ndim"):
         rank: int = a.ndim
         return rank
+    if core.has_jax_array(a):
+        return ndim(a.__jax_array__())
     _warn_unless_arraylike("ndim", a)
     return np.ndim(a)
 
@@ -112,6 +123,8 @@ def shape(a: Any) -> tuple[int, ...]:
     if hasattr(a, "shape"):
         sizes: tuple[int, ...] = a.shape
         return sizes
+    if core.has_jax_array(a):
+        return shape(a.__jax_array__())
     _warn_unless_arraylike("shape", a)
     return np.shape(a)
 

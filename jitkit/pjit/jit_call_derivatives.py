@@ -142,7 +142,8 @@ def _transpose(
     linear = tuple(map(is_undefined, operands))
     known = [x for x in operands if not is_undefined(x)]
     avals = (*map(get_aval, known), *(None if type(ct) is Zero else get_aval(ct) for ct in cts))
-    transposed, nonzero = transpose_jaxpr(jaxpr, linear, avals)
+    types = tuple(x.aval for x in operands if is_undefined(x))
+    transposed, nonzero = transpose_jaxpr(jaxpr, linear, avals, (), types)
     args = [*known, *(ct for ct in cts if type(ct) is not Zero)]
     ins, results = take_shardings(params, jaxpr)
     of_known, of_linear = partition_list(linear, ins)

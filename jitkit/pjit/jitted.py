@@ -253,7 +253,7 @@ class Jitted(Traceable):
         for i, x in enumerate(leaves):
             try:
                 keys.append(x._key if type(x) is Array else argument_keys.key_of(x))
-            except (TypeError, OverflowError) as error:
+            except (TypeError, OverflowError, ValueError) as error:
                 raise self.refusal(arguments, i, x, error) from None
         return keys
 

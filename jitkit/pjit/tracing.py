@@ -21,7 +21,7 @@ from ..compiler import shardings as jit_shardings
 from ..compiler.placement import Placement, placed_as_asked, placement_of
 from ..compiler.program import Program
 from ..compiler.shardings import ShardingTree
-from ..core import Tracer
+from ..core import Tracer, has_jax_array
 from ..interpreters import partial_eval
 from ..jaxpr import DebugInfo, Jaxpr
 from ..misses.record import CallRecord, aval_of, record_call
@@ -131,14 +131,14 @@ class Traceable:
         for i, x in enumerate(leaves):
             try:
                 avals.append(aval_of_argument(x))
-            except (TypeError, OverflowError) as error:
+            except (TypeError, OverflowError, ValueError) as error:
                 raise self.refusal(arguments, i, x, error) from None
         return arguments, tree.exact, avals
 
     def refusal(self, arguments: Arguments, i: int, x: Any, error: Exception) -> Exception:
         """Return the error for the i-th leaf, which is not an array, or one that cannot be used now."""
-        if isinstance(x, Tracer):
-            return error
+        if isinstance(x, Tracer) or (isinstance(error, ValueError) and not has_jax_array(x)):
+            return error  # a masked array
         name = api_util.argument_name(self.fun, arguments, i)
         if isinstance(x, ShapeDtypeStruct):
             return TypeError(

@@ -11,12 +11,12 @@ import numpy as np
 
 from ..core import dtypes
 from ..numpy.promotion import promote_inexact
-from ..numpy.util import as_array
+from ..numpy.util import as_array, given_array
 
 
 def promoted(name: str, *args: Any) -> list[Any]:
     """Return the arguments as arrays of one inexact dtype and one rank."""
-    return list(map(as_array, promote_inexact(name, *args)[1]))
+    return list(map(as_array, promote_inexact(name, *map(given_array, args))[1]))
 
 
 def refuse_complex(name: str, x: Any) -> None:

@@ -27,7 +27,7 @@ from ...interpreters.ad_linearize import (
 from ...interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
 from ...interpreters.ad_transpose import transpose_jaxpr
 from ...interpreters.partial_eval import trace_to_jaxpr
-from ...jaxpr import Jaxpr, Var, jaxpr_as_fun, remembered
+from ...jaxpr import Jaxpr, Var, jaxpr_as_fun
 from ..creation import empty_like_aval
 from .conditionals import cond_p
 
@@ -136,9 +136,11 @@ def merge_types(per_branch: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tu
     return [aval for aval, _ in merged], places
 
 
-@remembered
 def with_outputs(jaxpr: Jaxpr, count: int, avals: tuple[Any, ...], places: tuple[int, ...]) -> Jaxpr:
-    """Give the jaxpr outputs of all these types after the first `count`: its own in their places, the others empty."""
+    """Give the jaxpr outputs of all these types after the first `count`: its own in their places, the others empty.
+
+    The answer is new each time, as in JAX: two branches that are one jaxpr are printed apart once they are derived.
+    """
 
     def fun(*args: Any) -> list[Any]:
         outs = jaxpr_as_fun(jaxpr)(*args)
@@ -150,9 +152,10 @@ def with_outputs(jaxpr: Jaxpr, count: int, avals: tuple[Any, ...], places: tuple
     return trace_to_jaxpr(fun, jaxpr.in_avals, jaxpr.debug_info.with_unknown_names())
 
 
-@remembered
 def with_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...], places: tuple[int, ...]) -> Jaxpr:
-    """Give the jaxpr inputs of all these types in front: its own in their places, the others not read."""
+    """Give the jaxpr inputs of all these types in front: its own in their places, the others not read. The answer is new
+    each time, as that of `with_outputs`.
+    """
     front = [Var(aval) for aval in avals]
     for place, var in zip(places, jaxpr.invars, strict=False):
         front[place] = var
@@ -164,7 +167,8 @@ def _transpose(cts: Sequence[Any], index: Any, *operands: Any, branches: Sequenc
     known = [x for x in operands if not is_undefined(x)]
     avals = (*map(get_aval, known), *(None if type(ct) is Zero else get_aval(ct) for ct in cts))
     nonzero = _any([transpose_jaxpr(branch, linear, avals)[1] for branch in branches])
-    transposed = tuple(transpose_jaxpr(branch, linear, avals, nonzero)[0] for branch in branches)
+    apart = vars(transpose_jaxpr)["__wrapped__"]  # as in JAX, equal branches are transposed one by one
+    transposed = tuple(apart(branch, linear, avals, nonzero)[0] for branch in branches)
     made = cond_p.bind(index, *known, *(ct for ct in cts if type(ct) is not Zero), branches=transposed, **params)
     found = iter(ad.with_zeros(made, nonzero, list(compress(branches[0].in_avals, linear))))
     return [None, *(next(found) if is_linear else None for is_linear in linear)]

@@ -102,12 +102,34 @@ def _slogdet_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
     (a,), (da,) = primals, tangents
     found = tuple(slogdet(a))
     change = diagonals.trace(solve(a, da), axis1=-1, axis2=-2)
-    if not iscomplexobj(a):
-        return found, (zeros_like(found[0]), change)
-    return found, ((change - real(change).astype(change.dtype)) * found[0], real(change))
+    return found, _tangents_of_slogdet(found, change)
 
 
-for _function in (_slogdet_small, _slogdet_lu, _slogdet_qr):
+def _slogdet_small_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
+    """JVP rule of one row or two: the determinant's change, which needs no solver, over the determinant."""
+    (a,), (da,) = primals, tangents
+    found = _slogdet_small(a)
+    if a.shape[-1] == 1:
+        change = da[..., 0, 0] / a[..., 0, 0]
+    else:
+        (a00, a01), (a10, a11) = (a[..., 0, 0], a[..., 0, 1]), (a[..., 1, 0], a[..., 1, 1])
+        value = a00 * a11 - a01 * a10
+        parts = da[..., 0, 0] * a11 - da[..., 0, 1] * a10 - da[..., 1, 0] * a01 + da[..., 1, 1] * a00
+        change = parts / value
+    return found, _tangents_of_slogdet(found, change)
+
+
+def _tangents_of_slogdet(found: tuple[Any, Any], change: Any) -> tuple[Any, Any]:
+    """Return how sign and logarithm change; `change` is that of the determinant, divided by it."""
+    if not iscomplexobj(change):
+        return zeros_like(found[0]), change
+    return (change - real(change).astype(change.dtype)) * found[0], real(change)
+
+
+_slogdet_small.defjvp(_slogdet_small_jvp)
+
+
+for _function in (_slogdet_lu, _slogdet_qr):
     _function.defjvp(_slogdet_jvp)
 
 
