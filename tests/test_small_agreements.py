@@ -482,3 +482,14 @@ def test_the_logarithm_of_a_small_determinant_is_derived_without_a_solver(jax, j
     found = [jax.grad(lambda a: log(a).sum())(a) for a in (one, two, many, singular, one * 0)]
     programs = [str(jax.make_jaxpr(jax.grad(log))(a)) for a in (one, two)]
     return found, programs, jax.jvp(jnp.linalg.slogdet, (turned,), (turned,))
+
+
+@same_as_jax
+def test_in_a_function_of_numpy_a_tangent_is_as_weak_as_its_primal(jax, jnp):
+    weak, strong, lax = 1.0, jnp.float32(1), jax.lax
+    functions = [
+        *(lambda x: x * 2, jnp.sin, lambda x: -x, lambda x: x + x, lambda x: x**2.5, lambda x: jnp.maximum(x, 0.0)),
+        *(lambda x: x, lax.sin, lambda x: lax.mul(x, 2.0), lambda x: jnp.dot(x, x), lambda x: x + jnp.sin(x)),
+        *(lambda x: jnp.sum(x), lambda x: (jnp.sin(x), x), lambda x: lax.add(x, x), jax.jit(lax.sin), jax.nn.relu),
+    ]
+    return [jax.jvp(f, (x,), (t,)) for f in functions for x in (weak, strong) for t in (weak, strong)]

@@ -191,11 +191,32 @@ class JVPTrace(DualTrace):
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Tell the outer trace about these arguments. A returned argument becomes an Array, as in JAX, where the
-        function is a jitted one.
+        """Tell the outer trace about these arguments. As in JAX, where the function is a jitted one, a returned argument
+        becomes an Array, and inside of the function tangents are as weakly typed as their primals.
         """
         super().note(args)
-        return lambda out: out.of_arrays() if isinstance(out, DualTracer) and id(out) in map(id, args) else out
+        mine = [x for x in args if type(x) is JVPTracer and x._trace is self]
+        changed = [(x, x.tangent) for x in mine if core.get_aval(x.tangent).weak_type != x.aval.weak_type]
+        for x, tangent in changed:
+            x.tangent = self.as_weak_as(x.aval, tangent)
+
+        def finish(out: Any) -> Any:
+            for x, tangent in changed:
+                x.tangent = tangent
+            return out.of_arrays() if isinstance(out, DualTracer) and id(out) in map(id, args) else out
+
+        return finish
+
+    def as_weak_as(self, aval: Any, tangent: Any) -> Any:
+        """Return a tangent with the weak type of `aval`, without an equation where one is written down."""
+        if type(tangent) is partial_eval.DynamicJaxprTracer:
+            known = tangent.aval.update(weak_type=aval.weak_type)
+            return partial_eval.DynamicJaxprTracer(tangent._trace, known, tangent.atom, tangent.source_info)
+        if isinstance(tangent, Tracer):
+            return tangent
+        x = array.as_array(tangent)
+        known = x.aval.update(weak_type=aval.weak_type)
+        return array.Array(x._buf, known, known) if x._key is x.aval else x  # one that is placed keeps its type
 
     def in_words(self) -> str:
         """Return the transformation's name."""
