@@ -629,6 +629,8 @@ Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), wit
 - `pinv` adds the parts of its derivative in another order. `lstsq` and `det` have the derivatives of the operations
   that they consist of.
 - If a derivative rule multiplies by a number, this number is not a result of a jitted `svd`.
+- A custom rule that closes over a value which is being differentiated is an UnexpectedTracerError. JAX's `make_jaxpr`
+  prints a program with a tracer in it that nobody can run; its `grad` and `jit` raise the error, too.
 - About one in a thousand random nests of calls, loops and derivatives has an operation more or fewer, where a jitted
   function in a loop, or a loop in a `checkpoint`, computes something from constants only.
 
