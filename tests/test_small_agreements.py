@@ -310,7 +310,7 @@ def test_pairs_are_printed_with_their_primals_and_tangents(jax, jnp):
     seen = []
 
     def show(x):
-        seen.append((repr(x), f"{[x]}", type(x).__name__))
+        seen.append((repr(x), f"{[x, jnp.sin(x)]}", type(x).__name__))
         return jnp.sum(x) * 1.0
 
     x = jnp.arange(3.0)

@@ -96,7 +96,7 @@ class JVPTracer(DualTracer):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
+        return f"JVPTracer(primal={self.primal!s}, tangent={self.tangent!s})"
 
 
 class DualTrace(Trace):

@@ -57,7 +57,7 @@ class LinearizeTracer(DualTracer):
 
     def __repr__(self) -> str:
         tangent = core.get_aval(self.tangent).str_short(short_dtypes=True)
-        return f"GradTracer(primal={self.primal}, typeof(tangent)={tangent})"
+        return f"GradTracer(primal={self.primal!s}, typeof(tangent)={tangent})"
 
 
 class LinearizeTrace(DualTrace):
