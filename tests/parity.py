@@ -67,6 +67,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"None: lax\.dynamic_update_index_in_dim", "an AttributeError, in JAX an IndexError"),
     (r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)", _OTHER_SENTENCE),
     (r"(.*: )?special\.fresnel", "JAX records empty tables beside those of its polynomials"),
+    (r"None: special\.hyp1f1", "a TypeError, in JAX an AssertionError"),
     (r"weak: special\.wofz", "JAX's equations are of weak numbers; the result is of neither"),
     (r"empty: signal\.detrend", "a TypeError that says why, in JAX a ZeroDivisionError"),
     (

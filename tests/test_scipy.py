@@ -257,6 +257,12 @@ def test_what_jax_refuses_is_refused_in_its_words(name):
     assert ours == theirs
 
 
+# series that end, that are of 1 - x, that have poles, and none of these
+A, B, C, Z = np.float32(
+    [[0, 1, -2, -3, 1, 2, 1, -1, 0.5], [1, 1, 0.5, -1, 1, 0.5, 2, 3, 1], [2, 1, -4, 2, 2.5, 1, 4, 0.5, 1.5],
+     [0.5, 0.3, 0.3, 1, 1, 2, 0.95, 0.95, -0.95]]
+)  # fmt: skip
+DEGREES, ORDERS = np.array([0, 1, 2, 3, 5]), np.array([0, -1, 2, 0, -4])
 NEWER = {
     **{name: (lambda lib, x, name=name: getattr(lib.scipy.special, name)(x), (X,)) for name in
        ["spence", "dawsn", "sici", "erfcx", "wofz", "fresnel"]},
@@ -277,6 +283,18 @@ NEWER = {
        ["spence", "dawsn", "sici", "erfcx", "fresnel"]},
     **{f"slope of {name}": (lambda lib, x, y, name=name: lib.jvp(getattr(lib.scipy.special, name), (x, y), (y, x))[1], (X, X + 1))
        for name in ("poch", "owens_t")},
+    "hyp1f1": (lambda lib, *xs: lib.scipy.special.hyp1f1(*xs), (A, B, X[:, None])),
+    "hyp1f1 of large numbers": (lambda lib, *xs: lib.scipy.special.hyp1f1(*xs), (1.5, 2, np.float32([50, 99, 101, 110]))),
+    "slopes of hyp1f1": (lambda lib, *xs: lib.jvp(lib.scipy.special.hyp1f1, xs, xs[::-1]), (A, B, Z)),
+    "complex hyp1f1": (lambda lib, x: lib.scipy.special.hyp1f1(1, 2, x), (X.astype("F"),)),
+    "hyp2f1": (lambda lib, *xs: lib.scipy.special.hyp2f1(*xs), (A, B, C, Z)),
+    "hyp2f1 of halves": (lambda lib, x: lib.scipy.special.hyp2f1(1, 2, 3.5, x), (Z.astype("e"),)),
+    "sph_harm_y": (lambda lib, x, y: lib.scipy.special.sph_harm_y(DEGREES, ORDERS, x, y), (X[6:11], X[9:14])),
+    "sph_harm_y up to a degree": (lambda lib, n, x: lib.scipy.special.sph_harm_y(n, n, x, x, n_max=2), (DEGREES, X[6:11])),
+    "sph_harm_y without a degree": (lambda lib, n, x: lib.scipy.special.sph_harm_y(n, n, x, x), (DEGREES, X[6:11])),
+    "sph_harm_y of one angle": (lambda lib: lib.scipy.special.sph_harm_y(DEGREES[:1], ORDERS[:1], 0.5, 0.25), ()),
+    "derivative of sph_harm_y": (lambda lib, x: lib.scipy.special.sph_harm_y(DEGREES, ORDERS, x, x, diff_n=1), (X[6:11],)),
+    "slopes of hyp2f1": (lambda lib, *xs: lib.jvp(lib.scipy.special.hyp2f1, xs, xs[::-1]), (A, B, C, Z)),
 }  # fmt: skip
 
 

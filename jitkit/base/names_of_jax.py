@@ -51,7 +51,7 @@ csr_matvec_p csr_todense csr_todense_p empty eye grad jacfwd jacobian jacrev lin
 todense todense_p transform util value_and_grad
 ops:
 scipy:
-scipy.special: erfcinv hyp1f1 hyp2f1 sph_harm_y
+scipy.special: erfcinv
 scipy.linalg:
 scipy.stats:
 scipy.stats.norm:

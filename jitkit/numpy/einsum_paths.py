@@ -1,8 +1,8 @@
 """labels of several operands -> the order in which they are contracted, two at a time
 
 A path is a list of pairs of positions; the product of a pair is appended to the remaining operands. The orders are
-those of opt_einsum, which JAX uses, for up to fourteen operands: all orders are tried for four and fewer, the promising
-ones for more.
+those of opt_einsum, which JAX uses: all orders are tried for four and fewer operands, the promising ones for up to
+fourteen, and `greedy_paths` finds one for more.
 
 JAX: jax/_src/numpy/einsum.py:einsum
 """
@@ -14,6 +14,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .greedy_paths import greedy_order
+
 Path = list[tuple[int, ...]]
 _Labels = frozenset[str]
 
@@ -22,14 +24,14 @@ BRANCHES = {"branch-all": None, "branch-2": 2, "branch-1": 1}  # the pairs that 
 _HOPELESS = 4  # times as many operations as another order needed to come as far
 
 
-_OTHERS = (
-    "auto-hq", "greedy", "eager", "opportunistic", "dp", "dynamic-programming", "random-greedy", "random-greedy-128"
-)  # fmt: skip
+_GREEDY = ("greedy", "eager", "opportunistic")  # three words for one search
+_MOST_BRANCHES = 14  # operands; with more, "auto" is "greedy"
+_OTHERS = ("auto-hq", "dp", "dynamic-programming", "random-greedy", "random-greedy-128")
 
 
 def check_word(word: str) -> None:
     """Raise KeyError for a word that is not the name of a search; NotImplementedError for searches that jitkit does not have."""
-    here = ("auto", "optimal", *BRANCHES)
+    here = ("auto", "optimal", *BRANCHES, *_GREEDY)
     if word.lower() in _OTHERS:
         raise NotImplementedError(f"einsum_path(optimize={word!r}) is not supported. jitkit has {', '.join(here)}.")
     if word.lower() not in here:
@@ -47,6 +49,8 @@ def order(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, in
     search = _Search(frozenset(result), sizes)
     terms = tuple(map(frozenset, inputs))
     word = "optimal" if optimize is True else str(optimize).lower()
+    if word in _GREEDY or (word not in ("optimal", *BRANCHES) and len(inputs) > _MOST_BRANCHES):
+        return _positions(greedy_order(terms, frozenset(result), sizes), len(inputs))
     if word == "optimal" or (word not in BRANCHES and len(inputs) <= _MOST_TRIED_ALL):
         search.all_orders([], terms, set(range(len(terms))), 0)
     else:
@@ -59,7 +63,7 @@ def _positions(path: Path, operands: int) -> Path:
     """Turn places, counted with the products that follow the operands, into positions among what remains at each step."""
     places, found = list(range(operands)), []
     for number, step in enumerate(path):
-        found.append(tuple(places.index(place) for place in step))
+        found.append(tuple(sorted(places.index(place) for place in step)))
         places = [place for place in places if place not in step] + [operands + number]
     return found
 

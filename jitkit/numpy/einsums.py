@@ -73,11 +73,12 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
     Args:
       subscripts, operands: as for `einsum`; of the operands only the shapes are read.
       optimize: "auto": the cheapest order, or with many operands a cheap one; True or "optimal": the cheapest; False: from left to
-        right; "branch-all", "branch-2", "branch-1": try so many pairs for each step; or the order itself.
+        right; "branch-all", "branch-2", "branch-1": try so many pairs for each step; "greedy": the pair that frees the most memory; or the
+        order itself.
 
     Raises:
       ValueError: for labels that do not fit the operands.
-      NotImplementedError: for opt_einsum's other searches ("greedy", "dp", ...).
+      NotImplementedError: for opt_einsum's other searches ("dp", "auto-hq", "random-greedy").
       KeyError: for other words.
     """
     if not isinstance(subscripts, str):

@@ -12,6 +12,8 @@ Comes in: arrays, or numbers. Goes out: arrays of floats. In the order of readin
     exponential_integrals   of exp(t) / t
     trigonometric_integrals   of sin(t) / t and cos(t) / t, and of the sine and cosine of t**2
     dilogarithm         the dilogarithm
+    hypergeometric      1F1 and 2F1, of real numbers
+    spherical_harmonics     functions on a sphere, from associated Legendre functions
     logarithms          x log x, entropies, sums of exponentials, powers of Box and Cox
     normal              the normal distribution
     two_normals         of two normal variables

@@ -30,6 +30,8 @@ from .gamma_functions import gammasgn as gammasgn
 from .gamma_functions import loggamma as loggamma
 from .gamma_functions import multigammaln as multigammaln
 from .gamma_functions import polygamma as polygamma
+from .hypergeometric import hyp1f1 as hyp1f1
+from .hypergeometric import hyp2f1 as hyp2f1
 from .logarithms import boxcox as boxcox
 from .logarithms import boxcox1p as boxcox1p
 from .logarithms import entr as entr
@@ -43,6 +45,7 @@ from .logarithms import xlogy as xlogy
 from .normal import log_ndtr as log_ndtr
 from .normal import ndtr as ndtr
 from .normal import ndtri as ndtri
+from .spherical_harmonics import sph_harm_y as sph_harm_y
 from .trigonometric_integrals import fresnel as fresnel
 from .trigonometric_integrals import sici as sici
 from .two_normals import owens_t as owens_t
