@@ -95,6 +95,10 @@ from .runtime.placing import process_count as process_count
 from .runtime.placing import process_index as process_index
 from .runtime.placing import process_indices as process_indices
 from .runtime.tokens import effects_barrier as effects_barrier
+from .runtime.transfers import transfer_guard as transfer_guard
+from .runtime.transfers import transfer_guard_device_to_device as transfer_guard_device_to_device
+from .runtime.transfers import transfer_guard_device_to_host as transfer_guard_device_to_host
+from .runtime.transfers import transfer_guard_host_to_device as transfer_guard_host_to_device
 from .sharding import NamedSharding as NamedSharding
 from .signature.shape_struct import ShapeDtypeStruct as ShapeDtypeStruct
 

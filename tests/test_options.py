@@ -217,6 +217,10 @@ BAD = {
     "default_device": ["cpu:0", 3, True, ["cpu"]],
     "default_prng_impl": ["philox", None],
     "threefry_partitionable": [False],
+    **{
+        f"transfer_guard{way}": ["forbid", True, 3]
+        for way in ("", "_host_to_device", "_device_to_device", "_device_to_host")
+    },
 }
 
 

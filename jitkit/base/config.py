@@ -25,10 +25,10 @@ import sys
 import threading
 import types
 import weakref
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
-from .options import OPTIONS, Option, boolean, from_environment
+from .options import OPTIONS, PARTS, Option, boolean, from_environment
 from .util import NameStack
 
 
@@ -56,6 +56,9 @@ _KEY_OPTIONS = tuple(field.name for field in dataclasses.fields(Options) if fiel
 
 
 _globals: dict[str, Any] = {option.name: from_environment(option) for option in OPTIONS.values()}
+when_updated: dict[
+    str, Callable[[str, Any], None]
+] = {}  # beginning of options' names -> called with name and new value
 read_once: set[str] = set()  # the options that were read for good
 _interned: dict[tuple[Any, ...], Options] = {}
 _states: weakref.WeakSet[ThreadState] = weakref.WeakSet()
@@ -163,9 +166,14 @@ def update(name: str, new_value: Any) -> None:
             "You should initialize this config immediately after `import jax`."
         )
     _globals[option.name] = parsed
+    for name in PARTS.get(option.name, ()):
+        update(name, parsed)
     with _lock:
         for state in list(_states):
             state.refresh()
+    for beginning, then in when_updated.items():
+        if option.name.startswith(f"{beginning}_"):
+            then(option.name, parsed)
 
 
 def parse_flags_with_absl() -> None:

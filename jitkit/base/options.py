@@ -117,6 +117,8 @@ def _place(value: Any) -> Any:
     return None if value == "" else value
 
 
+_LEVEL = _one_of(None, "allow", "log", "disallow", "log_explicit", "disallow_explicit")
+
 OPTIONS = {
     option.name: option
     for option in (
@@ -129,6 +131,10 @@ OPTIONS = {
         Option("debug_key_reuse", False, boolean, "raise KeyReuseError where a random key is used twice"),
         Option("no_execution", False, boolean, "raise RuntimeError where a compiled program would run"),
         Option("no_tracing", False, boolean, "raise RuntimeError where a jitted function would be traced"),
+        Option("transfer_guard", None, _LEVEL, "copies between the host and devices, in any direction"),
+        Option("transfer_guard_host_to_device", None, _LEVEL, "copies from the host to devices"),
+        Option("transfer_guard_device_to_device", None, _LEVEL, "copies from one device to another"),
+        Option("transfer_guard_device_to_host", None, _LEVEL, "copies from devices to the host"),
         Option("log_compiles", False, boolean, "log each trace, lowering and compilation with its time"),
         Option("explain_cache_misses", False, boolean, "log why each call missed the cache"),
         Option("check_tracer_leaks", False, boolean, "raise where a tracer outlives its trace"),
@@ -158,6 +164,9 @@ OPTIONS = {
     )
 }
 
+
+# An option that sets others.
+PARTS = {"transfer_guard": [name for name in OPTIONS if name.startswith("transfer_guard_")]}
 
 # An option's environment variable: JITKIT_ and the option in capitals, except for some with an established shorter
 # name.

@@ -150,12 +150,11 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     for leaf, place in zip(leaves, places, strict=True):
         check_put(leaf)
         check_place(place)
-    return tree_unflatten(
-        tree,
-        device_put_p.bind(
+    with runtime.explicit_transfers("device_put"):
+        results = device_put_p.bind(
             *leaves, devices=tuple(places), srcs=tuple(map(_source, sources, leaves)), copy_semantics=semantics
-        ),
-    )
+        )
+    return tree_unflatten(tree, results)
 
 
 def placed(x: Any, device: Any) -> Any:

@@ -59,7 +59,7 @@ def order(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, in
     return search.path
 
 
-def _positions(path: Path, operands: int) -> Path:
+def _positions(path: Iterable[tuple[int, ...]], operands: int) -> Path:
     """Turn places, counted with the products that follow the operands, into positions among what remains at each step."""
     places, found = list(range(operands)), []
     for number, step in enumerate(path):

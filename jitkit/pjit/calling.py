@@ -239,3 +239,11 @@ _scalars: dict[ShapedArray, _Scalars] = {}
 
 def _scalars_of(aval: ShapedArray) -> _Scalars:
     return _scalars.setdefault(aval, _Scalars(aval))
+
+
+def _forget_scalars() -> None:
+    for known in _scalars.values():
+        known.buffers.clear()
+
+
+runtime.before_guards.append(_forget_scalars)

@@ -4,6 +4,7 @@ Comes in: StableHLO text, and values in the host's memory. Goes out: executables
 private and change; only this room names them. In the order of reading:
 
     jaxlib       the gate: opens at the first buffer, device or executable
+    transfers    blocks in which transfers are guarded
     python_halves  the methods that JAX adds to jaxlib's classes, for when it is not imported
     beside_jax   JAX, where a program imports or needs it
     accelerators   whether the machine may have some, which JAX then finds
@@ -89,6 +90,8 @@ from .executing import execute_with_tokens as execute_with_tokens
 from .executing import host_dispatcher as host_dispatcher
 from .executing import result_handlers as result_handlers
 from .executing import wait_for as wait_for
+from .jaxlib import before_guards as before_guards
 from .jaxlib import deleted_error as deleted_error
 from .jaxlib import explained as explained
 from .jaxlib import gate as gate
+from .transfers import explicit_transfers as explicit_transfers

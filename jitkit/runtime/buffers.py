@@ -29,7 +29,7 @@ from .devices import (
     single_device_sharding,
     uncommitted,
 )
-from .jaxlib import gate
+from .jaxlib import explained, gate
 
 Buffer = Any  # a jax.Array, used as a handle on a PJRT buffer
 
@@ -90,7 +90,10 @@ def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffe
     if len(owners) > 1:
         with jax().enable_x64(True):  # JAX halves 64-bit values unless its own switch is on, which may differ from ours
             return jax().device_put(value, sharding)
-    return gate().ext.batched_device_put(aval, sharding, [value], list(owners), committed, enable_x64=True)
+    try:
+        return gate().ext.batched_device_put(aval, sharding, [value], list(owners), committed, enable_x64=True)
+    except gate().runtime_error as error:  # a guard of transfers
+        raise explained(error) from None
 
 
 def _moved(x: Buffer, sharding: Sharding) -> Buffer:

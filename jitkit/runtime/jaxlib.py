@@ -15,10 +15,10 @@ import inspect
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ..base import errors, traceback_util
+from ..base import config, errors, traceback_util
 from . import beside_jax, python_halves
 
 
@@ -70,8 +70,33 @@ def _imported() -> _Gate:
         beside_jax.jax()
     else:
         python_halves.complete(ext, xla_client)
+    for direction in DIRECTIONS:
+        guard(ext.guard_lib.global_state(), direction, config.read(f"transfer_guard_{direction}"))
+    config.when_updated["transfer_guard"] = _guard_process
     skip = "_skip_checks" in (inspect.getdoc(ext.array_result_handler) or "")
     return _Gate(ext, xla_client, ext.JaxRuntimeError, skip)
+
+
+# --- guards of transfers ------------------------------------------------------------------------------------------
+
+DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
+before_guards: list[Callable[[], None]] = []  # each forgets numbers that are kept on a device, and would pass a guard
+
+
+def guard(state: Any, direction: str, level: str | None) -> None:
+    """Set the level of a direction of transfers in jaxlib's state of a thread, or of the process; None sets none."""
+    for forget in before_guards if level not in (None, "allow") else ():
+        forget()
+    levels = importlib.import_module("jaxlib._jax").guard_lib.TransferGuardLevel
+    setattr(state, direction, level and getattr(levels, level.upper()))
+
+
+def _guard_process(name: str, level: str | None) -> None:
+    """Set the level of the process, after `config.update`."""
+    guard(gate().ext.guard_lib.global_state(), name.removeprefix("transfer_guard_"), level)
+
+
+# --- facts of XLA's compiler --------------------------------------------------------------------------------------
 
 
 def approximate_size(size: int, rank: int, k: int, recall: float, override: int) -> int:

@@ -18,13 +18,15 @@ from . import executing
 from .array import Array
 from .buffers import is_buffer
 from .devices import devices
+from .transfers import explicit_transfers
 
 # --- data ---------------------------------------------------------------------------------------------------
 
 
 def device_get(x: Any) -> Any:
     """Return the leaves of a tree as numpy arrays; random keys, which numpy does not know, as they are."""
-    return tree_map(_on_host, x)
+    with explicit_transfers("device_get"):
+        return tree_map(_on_host, x)
 
 
 def _on_host(leaf: Any) -> Any:

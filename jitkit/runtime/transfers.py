@@ -1,0 +1,73 @@
+"""Guards transfers: in a block, copying between the host and devices is logged or raises an error
+
+jaxlib looks at the level of a direction whenever it copies: first at that of the thread, then at that of the process.
+`config.update` sets the latter, these functions set the former. "log" and "disallow" let explicit copies pass, those of
+`device_put` and `device_get`; "log_explicit" and "disallow_explicit" are for these, too.
+
+JAX: jax/_src/config.py:transfer_guard
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from ..base import config
+from .jaxlib import DIRECTIONS, gate, guard
+
+
+def transfer_guard(new_val: str) -> AbstractContextManager[None]:
+    """Guard all transfers in the block: "allow", "log", "disallow", "log_explicit" or "disallow_explicit".
+
+    On a CPU, only copies from the host to the device count: numpy's arrays, numbers and lists that become Arrays. A numpy
+    array that only looks at an Array's memory is not a copy. Raise JaxRuntimeError in the block for what is not allowed.
+    """
+    return _guarded(*DIRECTIONS, level=new_val)
+
+
+def transfer_guard_host_to_device(new_val: str) -> AbstractContextManager[None]:
+    """Guard copies from the host to devices in the block; the levels are those of `transfer_guard`."""
+    return _guarded("host_to_device", level=new_val)
+
+
+def transfer_guard_device_to_device(new_val: str) -> AbstractContextManager[None]:
+    """Guard copies from one device to another in the block; the levels are those of `transfer_guard`."""
+    return _guarded("device_to_device", level=new_val)
+
+
+def transfer_guard_device_to_host(new_val: str) -> AbstractContextManager[None]:
+    """Guard copies from devices to the host in the block; the levels are those of `transfer_guard`."""
+    return _guarded("device_to_host", level=new_val)
+
+
+@contextmanager
+def _guarded(*directions: str, level: str) -> Iterator[None]:
+    options = [f"transfer_guard_{direction}" for direction in directions]
+    options += ["transfer_guard"] * (directions == DIRECTIONS)
+    with config.override(**dict.fromkeys(options, level)):
+        state = gate().ext.guard_lib.thread_local_state()
+        before = [getattr(state, direction) for direction in directions]
+        for direction in directions:
+            guard(state, direction, level)
+        try:
+            yield
+        finally:
+            for direction, old in zip(directions, before, strict=True):
+                setattr(state, direction, old)
+
+
+def explicit_transfers(kind: str) -> AbstractContextManager[None]:
+    """Mark the copies of the block as explicit, those of a "device_put" or of a "device_get"."""
+    is_guarded = any(config.value(f"transfer_guard_{direction}") for direction in DIRECTIONS)
+    return _explicit(f"explicit_{kind}") if is_guarded else nullcontext()
+
+
+@contextmanager
+def _explicit(mark: str) -> Iterator[None]:
+    state = gate().ext.guard_lib.thread_local_state()
+    before = getattr(state, mark)
+    setattr(state, mark, True)
+    try:
+        yield
+    finally:
+        setattr(state, mark, before)
