@@ -37,8 +37,8 @@ LIMIT_OF_PROGRAM = 300
 class Library(NamedTuple):
     """A library: its name in the registry and as a module, the share of its tests that has to pass, and files of tests, without `_test.py`.
 
-    No files are named of one whose tests are not run. An example has the library's name; where `to_the_bit` is not set, it does not have
-    to give JAX's bits yet, and the table says what it gives.
+    No files are named of one whose tests are not run. An example has the library's name, and has
+    to give JAX's bits.
     """
 
     name: str
@@ -46,7 +46,6 @@ class Library(NamedTuple):
     least: float = 0.0
     files: str = ""
     programs: tuple[str, ...] = ()
-    to_the_bit: bool = True
 
 
 LIBRARIES = (
@@ -63,12 +62,12 @@ LIBRARIES = (
     Library("gymnax", "gymnax"),
     Library("jaxopt", "jaxopt"),
     Library("evosax", "evosax"),
-    Library("numpyro", "numpyro", to_the_bit=False),
+    Library("numpyro", "numpyro"),
     Library("blackjax", "blackjax"),
     Library("equinox", "equinox"),
     Library("diffrax", "diffrax"),
     Library("lineax", "lineax"),
-    Library("flax", "flax", programs=("flax_linen", "flax_nnx"), to_the_bit=False),
+    Library("flax", "flax", programs=("flax_linen", "flax_nnx")),
     Library("tinygp", "tinygp"),
     Library("flowjax", "flowjax"),
     Library("optimistix", "optimistix"),
@@ -206,9 +205,7 @@ class Row(NamedTuple):
 
     @property
     def is_enough(self) -> bool:
-        return self.here >= self.library.least * self.on_jax and (
-            self.equal == self.values > 0 or not self.library.to_the_bit
-        )
+        return self.here >= self.library.least * self.on_jax and self.equal == self.values > 0
 
     def line(self) -> str:
         tests = "its tests are not run" if not self.library.files else ""
