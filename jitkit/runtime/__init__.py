@@ -93,5 +93,5 @@ from .executing import wait_for as wait_for
 from .jaxlib import before_guards as before_guards
 from .jaxlib import deleted_error as deleted_error
 from .jaxlib import explained as explained
+from .jaxlib import explicit_transfers as explicit_transfers
 from .jaxlib import gate as gate
-from .transfers import explicit_transfers as explicit_transfers

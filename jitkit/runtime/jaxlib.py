@@ -96,6 +96,23 @@ def _guard_process(name: str, level: str | None) -> None:
     guard(gate().ext.guard_lib.global_state(), name.removeprefix("transfer_guard_"), level)
 
 
+def explicit_transfers(kind: str) -> contextlib.AbstractContextManager[None]:
+    """Mark the copies of the block as explicit, those of a "device_put" or of a "device_get"."""
+    is_guarded = any(config.value(f"transfer_guard_{direction}") for direction in DIRECTIONS)
+    return _explicit(f"explicit_{kind}") if is_guarded else contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def _explicit(mark: str) -> Iterator[None]:
+    state = gate().ext.guard_lib.thread_local_state()
+    before = getattr(state, mark)
+    setattr(state, mark, True)
+    try:
+        yield
+    finally:
+        setattr(state, mark, before)
+
+
 # --- facts of XLA's compiler --------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from . import executing
 from .array import Array
 from .buffers import is_buffer
 from .devices import devices
-from .transfers import explicit_transfers
+from .jaxlib import explicit_transfers
 
 # --- data ---------------------------------------------------------------------------------------------------
 

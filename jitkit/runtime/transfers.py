@@ -10,7 +10,7 @@ JAX: jax/_src/config.py:transfer_guard
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 
 from ..base import config
 from .jaxlib import DIRECTIONS, gate, guard
@@ -54,20 +54,3 @@ def _guarded(*directions: str, level: str) -> Iterator[None]:
         finally:
             for direction, old in zip(directions, before, strict=True):
                 setattr(state, direction, old)
-
-
-def explicit_transfers(kind: str) -> AbstractContextManager[None]:
-    """Mark the copies of the block as explicit, those of a "device_put" or of a "device_get"."""
-    is_guarded = any(config.value(f"transfer_guard_{direction}") for direction in DIRECTIONS)
-    return _explicit(f"explicit_{kind}") if is_guarded else nullcontext()
-
-
-@contextmanager
-def _explicit(mark: str) -> Iterator[None]:
-    state = gate().ext.guard_lib.thread_local_state()
-    before = getattr(state, mark)
-    setattr(state, mark, True)
-    try:
-        yield
-    finally:
-        setattr(state, mark, before)
