@@ -2,7 +2,8 @@
 
 Each step contracts the pair that frees the most memory, among pairs that share a label to be summed over. Before that,
 operands with equal labels are multiplied; after it, what shares no label, from the smallest on. Candidates wait in a
-heap: a new product adds its best partner only. This is opt_einsum's `greedy`, which JAX uses from fifteen operands on.
+heap: a new product adds its best partner only. This is opt_einsum's search of that name, which JAX uses from fifteen
+operands on.
 
 JAX: jax/_src/numpy/einsum.py:einsum
 """
