@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 
 import pytest
 
 from jitkit.kata.command import cli
+from jitkit.kata.engine.assessor import Assessor
+from jitkit.kata.engine.running import Outcome
 from jitkit.kata.engine.source_edit import replace_functions
 from jitkit.kata.workspace import workspace
 from jitkit.kata.workspace.judge import Judge
@@ -91,9 +94,28 @@ class Learner:
         return Judge(place).check(*place.exercise(id))
 
 
+_KNOWN: dict[str, str] = {}  # the reference's results by their key, which names everything that they depend on
+
+
+def share_results(monkeypatch):
+    """Let the workspaces of this process share the reference's results, each of which takes a process to compute."""
+    read, write = Assessor.read, Assessor.write
+
+    def read_or_known(self, key):
+        return read(self, key) or [Outcome(*item) for item in json.loads(_KNOWN.get(key, "[]"))]
+
+    def write_and_know(self, key, outcomes):
+        _KNOWN[key] = json.dumps([(o.check, o.value, o.trouble, o.sentence) for o in outcomes])
+        write(self, key, outcomes)
+
+    monkeypatch.setattr(Assessor, "read", read_or_known)
+    monkeypatch.setattr(Assessor, "write", write_and_know)
+
+
 @pytest.fixture
 def learner(tmp_path, monkeypatch, capsys):
     """Return a new workspace, in a folder whose name has spaces and more, as the current folder."""
+    share_results(monkeypatch)
     monkeypatch.setenv("JITKIT_LABS", str(LABS))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)

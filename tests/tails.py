@@ -19,14 +19,18 @@ ONE_IN = {
     "test_cusolver.py": {"test_the_routines_that_are_called_are_those_of_jax": 3},
     "test_device_put.py": {"test_it_is_recorded_and_changes_no_value": 2},
     "test_example_libraries.py": {"test_an_image_of_another_size": 3, "test_three_steps_of_an_optimizer": 2},
-    "test_habits.py": {"test_each_edit_runs": 3},
     "test_numpy_reductions.py": {"test_reductions_over_axes_agree_with_jax": 3, "test_reductions_over_named_axes": 4},
     "test_public_reports.py": {
         "test_argnums_of_all_kinds": 4,
         "test_one_array_is_stacked_by_one_equation_for_all_rows": 3,
         "test_updates_by_functions_that_return_another_dtype": 3,
     },
+    "test_scipy.py": {"test_integrals_without_a_formula_are_those_of_jax": 2},
     "test_solves.py": {"test_solutions_and_their_derivatives_are_jaxs": 2},
+    "test_warnings.py": {
+        "test_arrays_of_64_bits_where_x64_mode_is_off": 2,
+        "test_what_is_warned_of_structs_of_64_bits": 2,
+    },
 }
 
 with_tails = True  # whether this run has everything; `make test` sets it to False (conftest)

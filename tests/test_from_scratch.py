@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from kata_workspace import share_results
 from tails import keeping
 
 import jitkit.bench
@@ -38,6 +39,19 @@ SOLUTION = solution_text()  # with what is behind the door: tests/test_behind_th
 def kept(tmp_path_factory):
     """Where jitkit's results are kept for the tests of this file."""
     return tmp_path_factory.mktemp("expected")
+
+
+COMPUTE_THEM = {
+    "test_results_of_ours_that_are_damaged_are_computed_again",
+    "test_what_is_right_is_computed_by_a_few_processes_for_many_rungs_and_once",
+}
+
+
+@pytest.fixture(autouse=True)
+def folders_share_what_is_right(request, monkeypatch):
+    """In this process: but for two tests, nothing here is about how jitkit's results are computed."""
+    if request.node.originalname not in COMPUTE_THEM:
+        share_results(monkeypatch)
 
 
 def package(folder, text):

@@ -16,7 +16,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 from figures import cut_off, overlaps, words_of
-from kata_workspace import LABS, LISTS, MERGE, PARTITION, SPLIT, SWAPPED, learner
+from kata_workspace import LABS, LISTS, MERGE, PARTITION, SPLIT, SWAPPED, learner, share_results
 
 from jitkit.bench.plotting import THEMES
 from jitkit.kata.engine import processes, running
@@ -379,6 +379,7 @@ class Shell:
 @pytest.fixture
 def cells(monkeypatch):
     """Run cells: `cells("def f(): ...", ...)`."""
+    share_results(monkeypatch)
     monkeypatch.setenv("JITKIT_LABS", str(LABS))
     monkeypatch.setattr(notebook, "_passed", {})
     monkeypatch.setattr(notebook, "_hints", {})
