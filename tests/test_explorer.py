@@ -1083,9 +1083,9 @@ def test_calls_are_those_of_the_object_that_was_named(tmp_path, library, monkeyp
     monkeypatch.chdir(tmp_path)
     pathlib.Path("model.py").write_text(NAMED_OTHERWISE.replace("jitkit", library))
     for name, many in (("step", 2), ("part", 1), ("twice", 1), ("rows", 1)):
-        _, own = recorded.calls_of(f"model.py:{name}", "model.py", library == "jax")
+        _, own, _ = recorded.calls_of(f"model.py:{name}", "model.py", library == "jax")
         assert len(own) == many, name
-    _, own = recorded.calls_of("model.py:loss", "model.py", library == "jax")  # not jitted itself: by its name
+    _, own, _ = recorded.calls_of("model.py:loss", "model.py", library == "jax")  # not jitted itself: by its name
     assert "loss" in {call.name for call in own}
 
 

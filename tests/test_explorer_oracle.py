@@ -14,6 +14,7 @@ from tails import keeping
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax, nn
+from jitkit.explorer import hlo
 
 
 def hold(trials, share):
@@ -363,3 +364,28 @@ def test_the_way_back_of_a_gradient_is_told_from_the_way_forward(library):
     rows = [each for each in cpu["by_line"]["lines"] if each["row"] is not None]
     told = {data["python"]["numbers"][each["row"]] - first: each for each in rows}
     assert 0 < told[1]["backward"] < len(told[1]["kernels"])
+
+
+ONE_REDUCER = """\
+HloModule jit_f
+
+%add.1 (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0), metadata={op_name="jit(f)/eqn~1/reduce_sum"}
+  %b = f32[] parameter(1), metadata={op_name="jit(f)/eqn~1/reduce_sum"}
+  ROOT %s = f32[] add(%a, %b), metadata={op_name="jit(f)/eqn~1/reduce_sum"}
+}
+
+ENTRY %main.9 (x: f32[8,4]) -> (f32[8], f32[4]) {
+  %x = f32[8,4] parameter(0)
+  %zero = f32[] constant(0)
+  %rows = f32[8] reduce(%x, %zero), dimensions={1}, to_apply=%add.1, metadata={op_name="jit(f)/eqn~1/reduce_sum"}
+  %columns = f32[4] reduce(%x, %zero), dimensions={0}, to_apply=%add.1, metadata={op_name="jit(f)/eqn~2/reduce_sum"}
+  ROOT %out = (f32[8], f32[4]) tuple(%rows, %columns)
+}
+"""
+
+
+def test_a_computation_that_two_reductions_apply_links_neither_to_the_other():
+    exact = hlo.read(ONE_REDUCER).links.exact
+    assert (exact["main.9", "rows"], exact["main.9", "columns"]) == ([1], [2])
+    assert exact["add.1", "s"] == [1, 2]

@@ -123,9 +123,73 @@ def test_a_run_that_cannot_be_shown_says_why(tmp_path, monkeypatch, capsys, prog
 def test_a_run_that_ends_with_an_error_shows_the_calls_before_it(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pathlib.Path("train.py").write_text(PROGRAM.format(library="jitkit") + "    raise ValueError('too late')\n")
-    assert cli.main(["explore", "train.py", "--target", "cpu"]) == 0
+    assert cli.main(["explore", "train.py", "--target", "cpu"]) == 1
     assert "train.py ended with ValueError: too late" in capsys.readouterr().err
-    assert pathlib.Path("train-explored/grads.html").is_file()
+    assert "train.py ended with ValueError: too late" in pathlib.Path("train-explored/index.html").read_text("utf-8")
+    assert data_of("train-explored/grads.html")["calls"]["ended"] == "train.py ended with ValueError: too late"
+
+
+FAILS = """\
+import {library} as jax, {library}.numpy as jnp
+
+@jax.jit
+def product(x):
+    y = x + 1.0
+    return y @ jnp.ones((3, 3))
+
+@jax.jit
+def never(x):
+    return x @ jnp.ones((5, 5))
+
+def attempt(function, x):
+    try:
+        function(x)
+    except TypeError:
+        pass
+
+for size in (3, 4, 3):
+    attempt(product, jnp.ones((2, size)))
+attempt(never, jnp.ones((2, 4)))
+{last}
+"""
+
+
+def data_of(page):
+    return json.loads(pathlib.Path(page).read_text(encoding="utf-8").split('id="model">')[1].split("</script>")[0])
+
+
+@pytest.mark.parametrize("library", ["jitkit", "jax"])
+def test_a_call_that_fails_is_neither_hit_nor_miss(tmp_path, monkeypatch, capsys, library):
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("fails.py").write_text(FAILS.format(library=library, last=""))
+    words = ["--target", "cpu", *(["--jax"] if library == "jax" else [])]
+    assert cli.main(["explore", "fails.py", *words]) == 1  # one function could not be traced
+    out = capsys.readouterr().out
+    assert "product: 3 calls, 1 miss, 1 failed" in out
+    assert "never: 1 call, 0 misses, 1 failed; could not be traced: TypeError" in out
+    index_ = pathlib.Path("fails-explored/index.html").read_text(encoding="utf-8")
+    assert "4 calls, 1 of them missed the cache, 2 failed" in index_
+    entries = data_of("fails-explored/product.html")["calls"]["entries"]
+    assert [(each["hit"], (each["error"] or "")[:10]) for each in entries] == [
+        (False, ""), (False, "TypeError:"), (True, "")
+    ]  # fmt: skip
+    never = data_of("fails-explored/never.html")
+    assert never["failure"]["type"] == "TypeError"  # the only call failed: the page has the error
+    assert cli.main(["explore", "fails.py:never", "--calls", *words]) == 1
+    assert data_of("never.html")["calls"]["shown"] == 1
+    assert cli.main(["explore", "fails.py:product", "--calls", *words]) == 0
+
+
+@pytest.mark.parametrize("library", ["jitkit", "jax"])
+def test_a_script_that_died_is_said_on_the_page_and_by_the_exit_status(tmp_path, monkeypatch, capsys, library):
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("fails.py").write_text(FAILS.format(library=library, last="product(jnp.ones((2, 5)))"))
+    words = ["--target", "cpu", *(["--jax"] if library == "jax" else [])]
+    assert cli.main(["explore", "fails.py:product", "--calls", *words]) == 1
+    calls_ = data_of("product.html")["calls"]
+    assert calls_["ended"].startswith("fails.py ended with TypeError: ")
+    assert [each["error"] is not None for each in calls_["entries"]] == [False, True, False, True]
+    assert calls_["shown"] == 1
 
 
 def test_names_of_a_program_are_data_on_the_index_and_its_pages_have_names_of_their_own():

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, Protocol
 
-from ..base import config, stage_log
+from ..base import config, stage_log, traceback_util
 from ..misses.record import CallRecord
 from ..pjit.compilation_cache import FunctionCache
 from ..pjit.function import is_jitted
@@ -41,6 +41,7 @@ _DISPATCH = next(
     for each in Jitted.make_dispatcher.__code__.co_consts
     if isinstance(each, CodeType) and each.co_name == "dispatch"
 )
+_FAILS = traceback_util.filter_traceback.__code__  # which the dispatcher calls with each error that leaves it
 
 
 class Missed(Protocol):
@@ -77,7 +78,8 @@ class Call(NamedTuple):
     stages: list[tuple[str, float]]
     miss: Missed | None
     jaxpr: list[str] | None
-    arguments: tuple[tuple[Any, ...], dict[str, Any]] | None  # of a miss
+    arguments: tuple[tuple[Any, ...], dict[str, Any]] | None  # of a miss, or of a call that failed
+    error: str | None = None  # `TypeError: ...`, its first line: the call ended with it
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -92,6 +94,13 @@ class Recording:
     def __init__(self) -> None:
         self.calls: list[Call] = []
         self.more = 0
+
+    def note(self, call: Call) -> None:
+        """Add a call, or count it as left out."""
+        if len(self.calls) >= MOST_CALLS:
+            self.more += 1
+        else:
+            self.calls.append(call)
 
     def of(self, name: str, file: str | None = None) -> list[Call]:
         """Return the calls of the functions with this name, in a file."""
@@ -112,10 +121,13 @@ def recording() -> Iterator[Recording]:
     found = Recording()
     before = sys.getprofile()
     open_: dict[int, tuple[float, int, int, str, Any]] = {}
+    errors: dict[int, str] = {}
 
     with stage_log.listen() as events:
 
         def hook(frame: FrameType, event: str, result: Any) -> None:
+            if frame.f_code is _FAILS and event == "call" and id(frame.f_back) in open_:
+                errors[id(frame.f_back)] = in_a_line(frame.f_locals["error"])
             if frame.f_code is not _DISPATCH:
                 return
             if event == "call" and config.local.state.key is not None:
@@ -127,19 +139,22 @@ def recording() -> Iterator[Recording]:
                 open_[id(frame)] = time.perf_counter(), len(events), jitted.cache.misses.misses()[0], at, arguments
             elif event == "return" and id(frame) in open_:
                 start, first, count, at, arguments = open_.pop(id(frame))
-                if len(found.calls) >= MOST_CALLS:
-                    found.more += 1
-                    return
-                jitted = frame.f_locals["self"]
+                jitted, error = frame.f_locals["self"], errors.pop(id(frame), None)
                 _wait(result)
                 seconds = time.perf_counter() - start
-                found.calls.append(_call(jitted, at, start, seconds, events[first:], count, arguments))
+                found.note(_call(jitted, at, start, seconds, events[first:], count, arguments, error))
 
         sys.setprofile(hook)
         try:
             yield found
         finally:
             sys.setprofile(before)
+
+
+def in_a_line(error: BaseException) -> str:
+    """Return an error's type and the first line of its message."""
+    first = next(iter(str(error).splitlines()), "")
+    return shortened(f"{type(error).__name__}: {first}" if first else type(error).__name__)
 
 
 def _wait(result: Any) -> None:
@@ -150,12 +165,19 @@ def _wait(result: Any) -> None:
 
 
 def _call(
-    jitted: Jitted, at: str, start: float, seconds: float, events: list[stage_log.Event], count: int, arguments: Any
+    jitted: Jitted,
+    at: str,
+    start: float,
+    seconds: float,
+    events: list[stage_log.Event],
+    count: int,
+    arguments: Any,
+    error: str | None,
 ) -> Call:
     now, misses = jitted.cache.misses.misses()
     miss = next((each for each in reversed(misses) if each.number > count), None) if now > count else None
     stages: dict[str, float] = {}
-    if miss is not None:
+    if miss is not None or error is not None:
         for event in events:
             stage = _STAGES.get(event.stage)
             if stage and (event.function == jitted.name or event.stage == "disk cache hit"):
@@ -163,8 +185,8 @@ def _call(
     rest = max(seconds - sum(stages.values()), 0.0)
     ordered = [(name, stages[name]) for name in ("trace", "lower", "compile") if name in stages]
     return Call(
-        jitted, jitted.name, file_of(jitted.fun), at, start, [*ordered, ("run", rest)], miss,
-        _jaxpr_of(jitted.cache, miss.number) if miss else None, arguments if miss else None,
+        jitted, jitted.name, file_of(jitted.fun), at, start, [*ordered, ("failed" if error else "run", rest)], miss,
+        _jaxpr_of(jitted.cache, miss.number) if miss else None, arguments if miss or error else None, error,
     )  # fmt: skip
 
 
@@ -192,8 +214,8 @@ def _traced_alike(one: CallRecord, other: CallRecord) -> bool:
 # --- as data --------------------------------------------------------------------------------------------------
 
 
-def as_data(calls: list[Call], how: str) -> dict[str, Any]:
-    """Calls as plain data: `docs/explorer.md` says how."""
+def as_data(calls: list[Call], how: str, ended: str | None = None) -> dict[str, Any]:
+    """Calls as plain data: `docs/explorer.md` says how. `ended` is the error that the run ended with."""
     jaxprs: list[list[str]] = []
     entries = []
     at_miss: dict[tuple[int, int], int] = {}  # (cache, number of the miss) -> number of the call
@@ -206,7 +228,8 @@ def as_data(calls: list[Call], how: str) -> dict[str, Any]:
             "source": _source_of(call.at),
             "start": call.start - begin,
             "stages": [[name, seconds] for name, seconds in call.stages],
-            "hit": call.miss is None,
+            "hit": call.miss is None and call.error is None,
+            "error": call.error,
         }
         if call.miss is not None:
             own = id(getattr(call.jitted, "cache", call.jitted))
@@ -216,7 +239,7 @@ def as_data(calls: list[Call], how: str) -> dict[str, Any]:
             at_miss[own, call.miss.number] = number
             last = number
         entries.append(entry)
-    return {"how": how, "entries": entries, "jaxprs": jaxprs}
+    return {"how": how, "ended": ended, "entries": entries, "jaxprs": jaxprs}
 
 
 def _spoken_of(call: Call, calls: list[Call], earlier: list[int]) -> int | None:

@@ -29,11 +29,12 @@ STAGES = ("trace", "lower", "compile", "run")
 _MOST_WRAPPED = 20  # functions around a function: more are a circle
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #586475; --line: #8886; --link: #0b5fc4;
-  --trace: #0072b2; --lower: #a3507f; --compile: #b34e00; }
+  --trace: #0072b2; --lower: #a3507f; --compile: #b34e00; --error: #b3261e; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e9f0; --soft: #9aa7b8; --link: #7db4ff;
-  --trace: #3d8fc7; --lower: #b7719a; --compile: #c9722d; } }
+  --trace: #3d8fc7; --lower: #b7719a; --compile: #c9722d; --error: #ff8a80; } }
 body { font: 14px/1.45 system-ui, sans-serif; margin: 12px 16px; color: var(--ink); }
 h1 { font: 600 17px/1.3 ui-monospace, monospace; margin: 0 0 4px; overflow-wrap: anywhere; } h2 { font-size: 14px; margin: 20px 0 6px; }
+.error { color: var(--error); } p.error { font-weight: 600; }
 p { margin: 2px 0; color: var(--soft); max-width: 90ch; } a { color: var(--link); }
 .wide { overflow-x: auto; } table { border-collapse: collapse; }
 th, td { text-align: left; padding: 3px 14px 3px 0; border-bottom: 1px solid var(--line); vertical-align: top; white-space: nowrap; }
@@ -65,6 +66,11 @@ class Function(NamedTuple):
     def misses(self) -> list[tuple[int, Call]]:
         """Its calls that missed, with their numbers among its calls."""
         return [(number, call) for number, call in enumerate(self.calls, 1) if call.miss is not None]
+
+    @property
+    def failed(self) -> list[tuple[int, Call]]:
+        """Its calls that ended with an error, with their numbers among its calls."""
+        return [(number, call) for number, call in enumerate(self.calls, 1) if call.error is not None]
 
     def seconds(self, *stages: str) -> float:
         """Add up the time that its calls took in some stages."""
@@ -115,13 +121,20 @@ def _codes(jitted: Any) -> tuple[CodeType, ...]:
     return tuple(found)
 
 
-def page(script: str, rows: Sequence[tuple[Function, str | None, str]], made_with: str, more: int = 0) -> str:
+def page(
+    script: str,
+    rows: Sequence[tuple[Function, str | None, str]],
+    made_with: str,
+    more: int = 0,
+    ended: str | None = None,
+) -> str:
     """Return the HTML of an index.
 
     Args:
       script: what was run.
       rows: for each function, itself, the address of its page (None if it has none), and a remark on that page, such as an error.
       more: how many calls the recording left out.
+      ended: the error that the script ended with, in a sentence.
     """
     everything = [function for function, _, _ in rows]
     title = f"{os.path.basename(script)}: what jit did"
@@ -133,14 +146,18 @@ def page(script: str, rows: Sequence[tuple[Function, str | None, str]], made_wit
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
-        f"<p>{_in_short(everything)}{left_out} A call from inside of another jitted function is a part of that one; the "
+        f"{_ended(ended)}<p>{_in_short(everything)}{left_out} A call from inside of another jitted function is a part of that one; the "
         "library's own functions, and operations outside of all jitted functions, are left out.</p>\n"
         f'<h2>Functions, the slowest first</h2>\n<div class="legend">{legend}</div>\n<div class="wide"><table class="functions">{_head()}'
         f"{''.join(_row(*row, most) for row in rows)}{_sum(everything)}</table></div>\n"
         f'<h2>Misses, in order</h2>\n<div class="wide"><table class="misses">'
         f'<tr><th></th><th>function</th><th>from</th><th class="number">took</th>'
-        f"<th>why</th></tr>{_misses(rows)}</table></div>\n<p>{escape(made_with)}</p>\n</body>\n</html>\n"
+        f"<th>why</th></tr>{_misses(rows)}</table></div>\n{_failures(rows)}<p>{escape(made_with)}</p>\n</body>\n</html>\n"
     )
+
+
+def _ended(sentence: str | None) -> str:
+    return "" if sentence is None else f'<p class="error">{escape(sentence)}. The calls before that are shown.</p>\n'
 
 
 def _time(seconds: float) -> str:
@@ -149,9 +166,10 @@ def _time(seconds: float) -> str:
 
 def _in_short(rows: Sequence[Function]) -> str:
     calls, misses = sum(len(each.calls) for each in rows), sum(len(each.misses) for each in rows)
+    failed = sum(len(each.failed) for each in rows)
     spent, ran = (sum(each.seconds(*stages) for each in rows) for stages in (STAGES[:3], STAGES[3:]))
     return (
-        f"{_count(len(rows), 'jitted function')}, {_count(calls, 'call')}, {misses} of them missed the cache: {_time(spent)} for "
+        f"{_count(len(rows), 'jitted function')}, {_count(calls, 'call')}, {misses} of them missed the cache{f', {failed} failed' * bool(failed)}: {_time(spent)} for "
         f"tracing, lowering and compiling, {_time(ran)} for running."
     )
 
@@ -173,6 +191,7 @@ def _row(function: Function, address: str | None, said: str, most: float) -> str
     reasons = Counter(call.miss.reason for _, call in function.misses if call.miss is not None)
     words = [f"{reason} ({count})" if count > 1 else reason for reason, count in reasons.most_common()]
     words += [f"jitted {made} times"] if made > 1 else []
+    words += [f"{len(function.failed)} failed"] if function.failed else []
     words += [said] if said else []
     bars = "".join(
         f'<i class="{stage}" style="width:{100 * function.seconds(stage) / most:.2f}%"></i>' for stage in STAGES[:3]
@@ -209,6 +228,22 @@ def _misses(rows: Sequence[tuple[Function, str | None, str]]) -> str:
         f'<td class="said">{_said(entry["sentences"])}</td></tr>'
         for place, (call, name, address, entry) in enumerate(sorted(found, key=lambda each: each[0].start), 1)
     )
+
+
+def _failures(rows: Sequence[tuple[Function, str | None, str]]) -> str:
+    """Return the table of calls that ended with an error; nothing if there are none."""
+    found = [
+        (call, function.name, address, number) for function, address, _ in rows for number, call in function.failed
+    ]
+    if not found:
+        return ""
+    cells = "".join(
+        f'<tr><td class="number">{place}</td><td class="name">{_to_call(name, address, number)}</td>{_place(call.at)}'
+        f'<td class="said error">{escape(call.error or "")}</td></tr>'
+        for place, (call, name, address, number) in enumerate(sorted(found, key=lambda each: each[0].start), 1)
+    )
+    head = "<tr><th></th><th>function</th><th>from</th><th>error</th></tr>"
+    return f'<h2>Failed calls, in order</h2>\n<div class="wide"><table class="misses">{head}{cells}</table></div>\n'
 
 
 def _said(sentences: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from . import real_jax
-from .calls import MOST_CALLS, Call, Recording, file_of
+from .calls import Call, Recording, file_of, in_a_line
 
 _STAGES = {
     "/jax/core/compile/jaxpr_trace_duration": "trace",
@@ -138,26 +138,26 @@ class _Recorder:
         self.said.clear()
         self.stages.clear()
         self.is_inside = True
-        start = time.perf_counter()
+        start, error = time.perf_counter(), None
         try:
-            result = self.jax.block_until_ready(watched.jitted(*args, **kwargs))
-            seconds = time.perf_counter() - start
+            return self.jax.block_until_ready(watched.jitted(*args, **kwargs))
+        except BaseException as raised:
+            error = in_a_line(raised)
+            raise
         finally:
             self.is_inside = False
-        if len(self.found.calls) >= MOST_CALLS:
-            self.found.more += 1
-        else:
-            self.found.calls.append(self._noted(watched, start, seconds, args, kwargs))
-        return result
+            self.found.note(self._noted(watched, start, time.perf_counter() - start, args, kwargs, error))
 
-    def _noted(self, watched: Watched, start: float, seconds: float, args: Any, kwargs: Any) -> Call:
+    def _noted(self, watched: Watched, start: float, seconds: float, args: Any, kwargs: Any, error: str | None) -> Call:
         name = getattr(watched.jitted, "__name__", type(watched.jitted).__name__)
         stages: dict[str, float] = {}
         for stage, each, function in self.stages:
             if function in (name, f"jit({name})"):
                 stages[stage] = stages.get(stage, 0.0) + each
         miss, jaxpr, types_ = None, None, None
-        if stages:
+        if error is not None:
+            types_ = self.jax.tree.map(self._type, (args, kwargs))
+        elif stages:
             watched.misses += 1
             happened = {"trace": "traced", "compile": "compiled"}
             did = [word for stage, word in happened.items() if stage in stages]
@@ -169,7 +169,8 @@ class _Recorder:
         rest = max(seconds - sum(stages.values()), 0.0)
         told = [(stage, stages[stage]) for stage in ("trace", "lower", "compile") if stage in stages]
         file = file_of(inspect.unwrap(watched.jitted))
-        return Call(watched.jitted, name, file, _call_site(), start, [*told, ("run", rest)], miss, jaxpr, types_)
+        told.append(("failed" if error else "run", rest))
+        return Call(watched.jitted, name, file, _call_site(), start, told, miss, jaxpr, types_, error)
 
     def _type(self, leaf: Any) -> Any:
         """Return an array's type in its place: arrays may be large, and donated ones are gone."""

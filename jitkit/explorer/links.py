@@ -95,8 +95,9 @@ class Links:
         lent: dict[Key, list[int]] = {}
         positions = any(_POSITION.search(each.rest) for body in self._program.computations.values() for each in body)
         for name, body in self._program.computations.items():
+            applied = self._is_applied(name)  # XLA keeps one for all reductions that apply the same, with a name of one
             for instruction in body:
-                own = _OP_NAME.search(instruction.rest)
+                own = None if applied else _OP_NAME.search(instruction.rest)
                 numbers = numbers_in(own[1], self._equations) if own else []
                 if own:
                     self.around.update(number for path in paths_in(own[1]) for number in path[:-1])
@@ -111,7 +112,7 @@ class Links:
         self._inside_of.clear()
         for name, body in self._program.computations.items():
             for instruction in body:
-                if instruction.opcode in ("fusion", "call", "async-start", "reduce"):
+                if instruction.opcode in ("fusion", "call", "async-start"):
                     inner = [n for each in called(instruction) for n in self._inside(each)]
                     at = self.exact[name, instruction.name]
                     self.exact[name, instruction.name] = list(dict.fromkeys([*at, *inner]))

@@ -19,10 +19,10 @@ export class Calls {
     this.root = element("section", { class: "pane calls wide", id: "pane-calls", "aria-label": "Calls" },
       element("header", {}, element("h2", {}, "Calls"), calls ? legend : null, element("span", { class: "meta" }, calls?.how || "")), this.body);
     if (!calls || !calls.entries.length) {
-      this.body.append(element("div", { class: "empty" }, element("p", {}, "No calls were seen. To see them, let the program run, and each call of the function is recorded:"), element("pre", {}, command)));
+      this.body.append(element("div", { class: "empty" }, ...endedSaid(calls), element("p", {}, "No calls were seen. To see them, let the program run, and each call of the function is recorded:"), element("pre", {}, command)));
       return;
     }
-    const misses = calls.entries.filter((entry) => !entry.hit);
+    const misses = calls.entries.filter(isMiss);
     const again = misses.filter((entry) => entry.versus !== null && entry.versus !== undefined);
     this.choose(chosen ?? (again.at(-1) || misses.at(-1))?.number ?? null, false);
   }
@@ -50,14 +50,15 @@ export class Calls {
       }
       const [entry] = group;
       const word = entry.hit ? element("span", { class: "hit-word" }, "hit")
-        : element("button", { type: "button", "aria-expanded": String(entry.number === this.chosen) }, `miss: ${entry.what}`);
+        : !isMiss(entry) ? element("button", { type: "button", class: "failed-word", "aria-expanded": String(entry.number === this.chosen) }, "failed")
+        : element("button", { type: "button", "aria-expanded": String(entry.number === this.chosen) }, `miss: ${entry.what}${entry.error ? ", then failed" : ""}`);
       const chosen = entry.number === this.chosen;
       rows.push(element("tr", { class: chosen ? "chosen" : null, onclick: entry.hit ? null : () => this.choose(entry.number) }, element("td", {}, `#${entry.number}`),
         element("td", { class: "where", title: entry.at }, short(entry.at), line(entry)), element("td", {}, word), this.bars(entry, most), element("td", {}, time(total(entry)))));
       if (chosen) rows.push(element("tr", { class: "reason" }, element("td", { colspan: "5" }, this.why(entry))));
     }
     const head = element("tr", {}, ...["call", "from", "cache", "time, all bars to one scale", "took"].map((name) => element("th", { scope: "col" }, name)));
-    this.body.replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+    this.body.replaceChildren(...endedSaid(this.calls), element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
   }
 
   // The call that was chosen at the top, and its reason below it.
@@ -83,7 +84,9 @@ export class Calls {
 
   why(entry) {
     if (entry.hit) return element("div", { class: "why" }, element("div", {}, element("h3", {}, `Call #${entry.number} was a hit`), element("div", { class: "sentence" }, "It found its program in the cache.")));
-    const left = element("div", {}, element("h3", {}, `Why call #${entry.number} missed`), element("p", { class: "from" }, short(entry.at), line(entry)), element("div", { class: "sentence" }, entry.sentences.join("\n")), element("p", { class: "which" }, this.which(entry)));
+    const failed = entry.error ? element("div", { class: "sentence error" }, entry.error) : null;
+    if (!isMiss(entry)) return element("div", { class: "why" }, element("div", {}, element("h3", {}, `Call #${entry.number} failed`), element("p", { class: "from" }, short(entry.at), line(entry)), failed, element("p", { class: "which" }, this.which(entry))));
+    const left = element("div", {}, element("h3", {}, `Why call #${entry.number} missed`), element("p", { class: "from" }, short(entry.at), line(entry)), element("div", { class: "sentence" }, entry.sentences.join("\n")), failed, element("p", { class: "which" }, this.which(entry)));
     const right = element("div", {});
     const before = this.calls.entries.find((each) => each.number === entry.versus);
     if (before && before.jaxpr !== null && entry.jaxpr !== null) {
@@ -95,6 +98,12 @@ export class Calls {
     return element("div", { class: "why" }, left, right);
   }
 }
+
+// A call that ended with an error, and for which nothing was traced, is neither hit nor miss.
+export const isMiss = (entry) => !entry.hit && entry.reason !== undefined;
+
+// What the run ended with, if with an error.
+const endedSaid = ({ ended } = {}) => (ended ? [element("p", { class: "ended error" }, `${ended}. The calls before that are shown.`)] : []);
 
 // Hits in a row stand in one line.
 function grouped(entries) {

@@ -1,6 +1,6 @@
 // The answers that most readers come for, as sentences at the top whose links lead to what they say.
 import { element } from "./paint.js";
-import { changes } from "./calls.js";
+import { changes, isMiss } from "./calls.js";
 import { model } from "./data.js";
 import { APART, FATES, NOT_FUSED, compared, fateName, named, ofFate } from "./fates.js";
 import { amount, compiledTargets, differing, kernelsOf, moved } from "./lines.js";
@@ -21,12 +21,20 @@ export function summary(to) {
 
 function callsSaid(to, link) {
   const entries = model.calls?.entries || [];
-  const misses = entries.filter((entry) => !entry.hit);
-  if (!misses.length) return [];
-  const first = misses.filter((entry) => entry.reason === "first call").map((entry) => ["; ", link(`call #${entry.number}`, () => to.call(entry.number)), " was the first"]).slice(0, 1).flat();
+  const misses = entries.filter(isMiss);
+  const failed = entries.filter((entry) => entry.error);
+  const ended = model.calls?.ended ? [[element("b", {}, model.calls.ended), "."]] : [];
+  const to_ = (entry) => link(`call #${entry.number}`, () => to.call(entry.number));
+  const listed = (of) => of.flatMap((entry, i) => (i < MOST_MISSES ? [i ? ", " : "", to_(entry)] : i === MOST_MISSES ? [`, and ${of.length - MOST_MISSES} more`] : []));
+  const failures = failed.length ? [[listed(failed), ` failed: ${few([...new Set(failed.map(({ error }) => error))], MOST_REASONS, "; ")}.`].flat()] : [];
+  if (!misses.length) return [...ended, ...failures];
+  const first = misses.filter((entry) => entry.reason === "first call").slice(0, 1).flatMap((entry) => [" (", to_(entry), " as the first one)"]);
   const again = misses.filter((entry) => entry.reason !== "first call");
-  const items = again.slice(0, MOST_MISSES).map((entry) => [link(`call #${entry.number}`, () => to.call(entry.number)), ` missed (${entry.reason}): ${whyOf(entry)}${whatOf(entry)}.`]);
-  return [[element("b", {}, "Calls"), `: ${count(entries.length, "call")}, ${misses.length} of them missed the cache`, ...first, ...(again.length > MOST_MISSES ? [`; the first ${MOST_MISSES} of the others`] : []), "."], ...items];
+  const isShown = (entry) => entry.number === model.calls.shown; // the program below is that of this one
+  const told = again.filter((entry, i) => i < MOST_MISSES || isShown(entry));
+  const items = told.map((entry) => [to_(entry), ` missed (${entry.reason}): ${whyOf(entry)}${whatOf(entry)}.${isShown(entry) ? " Its program is shown." : ""}`]);
+  const more = again.length > told.length ? [`. The pane of calls has all; of ${again.length} later misses, ${told.length} follow`] : [];
+  return [...ended, [element("b", {}, "Calls"), `: ${count(entries.length, "call")}, ${misses.length} of them missed the cache`, ...first, ...more, "."], ...items, ...failures];
 }
 
 // What became different in its jaxpr.

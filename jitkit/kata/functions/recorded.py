@@ -29,6 +29,11 @@ class Run(NamedTuple):
     error: BaseException | None
     of_jax: bool
 
+    @property
+    def ended(self) -> str | None:
+        """`train.py ended with ValueError: ...`, if it ended with an error."""
+        return None if self.error is None else f"{self.script} ended with {calls.in_a_line(self.error)}"
+
 
 def run_script(script: str, of_jax: bool) -> Run:
     """Run a script as Python does, and record the calls of functions that jitkit, or JAX, has jitted. Raise Problem if
@@ -65,9 +70,9 @@ def report_end(run: Run) -> None:
         print(f"jitkit: {run.script} ended with {type(run.error).__name__}: {run.error}", file=sys.stderr)
 
 
-def calls_of(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], list[calls.Call]]:
-    """Run a script, and return the function that `FILE:FUNCTION` names, with its calls. Raise Problem if it was not
-    called.
+def calls_of(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], list[calls.Call], Run]:
+    """Run a script, and return the function that `FILE:FUNCTION` names, its calls, and the run. Raise Problem if it was
+    not called.
     """
     file, name = names_in(where)
     if not Path(file).is_file():
@@ -85,7 +90,7 @@ def calls_of(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any],
         by = " of JAX's" if of_jax else ""
         raise Problem(f"{script} was run, and did not call a jitted {name}{by} of {file}.{said}{there}")
     report_end(run)
-    return asked if asked is not None and not of_jax and is_jitted(asked) else own[-1].function, own
+    return asked if asked is not None and not of_jax and is_jitted(asked) else own[-1].function, own, run
 
 
 def _found_there(name: str, names: dict[str, Any], file: str) -> Any:
@@ -128,8 +133,11 @@ def _jitted(value: Any) -> Iterator[Any]:
 
 
 def last_arguments(found: list[calls.Call], name: str) -> tuple[int, tuple[Any, ...], dict[str, Any]]:
-    """Return the number of the latest call that was traced, and its arguments. Raise Problem if none was."""
-    known = [(number, *call.arguments) for number, call in enumerate(found, 1) if call.arguments is not None]
+    """Return the number of the latest call that was traced, and its arguments; if all calls failed, of the latest of
+    these. Raise Problem if there is none.
+    """
+    asked = [each for each in found if each.miss is not None and each.error is None] or found
+    known = [(number, *each.arguments) for number, each in enumerate(found, 1) if each.arguments and each in asked]
     if not known:
         raise Problem(f"no call of {name} was traced in this run. Give its types: --shapes")
     return known[-1]

@@ -73,17 +73,21 @@ def explore(arguments: argparse.Namespace) -> Explored:
     """Trace, compile, write."""
     if ":" not in arguments.function and Path(arguments.function).is_file() and not arguments.shapes:
         return explore_run(arguments)
+    if arguments.against and (arguments.json or arguments.calls is not None):
+        raise WrongUsage("--against takes neither --json nor --calls: it compares two programs.")
     start = time.perf_counter()
     chosen = choose(arguments.target or [*TARGETS, own_c.NAME], own_c.TARGET)
     file, _, name = arguments.function.rpartition(":")
     args = parse_arguments(",".join(arguments.shapes)) if arguments.shapes else ()
     kwargs = parse_static(arguments.static)
     seen: dict[str, Any] | None = None
+    has_died = False
     if arguments.calls is not None:
         # What the script prints is not a part of the page's data.
         with contextlib.redirect_stdout(sys.stderr) if arguments.json else contextlib.nullcontext():
-            function, found = calls_of(arguments.function, arguments.calls or file, arguments.jax)
-        seen = calls.as_data(found, f"of {arguments.calls or file}, which was run")
+            function, found, ran = calls_of(arguments.function, arguments.calls or file, arguments.jax)
+        seen = calls.as_data(found, f"of {ran.script}, which was run", ran.ended)
+        has_died = ran.error is not None
         if not args and not kwargs:
             latest, args, kwargs = last_arguments(found, name)
             seen["shown"] = latest
@@ -91,8 +95,6 @@ def explore(arguments: argparse.Namespace) -> Explored:
         function = load_function(arguments.function)
     if seen is None:
         check_bound(function, args, kwargs)
-    if arguments.against and (arguments.json or arguments.calls is not None):
-        raise WrongUsage("--against takes neither --json nor --calls: it compares two programs.")
     is_jax = arguments.jax or made_by_jax(function)
     if not is_jax and of_jax.names_of_jax(function) and not is_jitted(function):
         raise WrongUsage(f"{of_jax.sentence(function, file)}\nOr explore it as JAX's own, with --jax.")
@@ -104,7 +106,7 @@ def explore(arguments: argparse.Namespace) -> Explored:
     if arguments.json:
         print(json.dumps(page.data))
     written = [] if arguments.json else [write(page, other, arguments.output, time.perf_counter() - start)]
-    return Explored(FAILED if has_failed(page) else OK, [page], written)
+    return Explored(FAILED if has_failed(page) or has_died else OK, [page], written)
 
 
 def compiled(
@@ -160,7 +162,7 @@ def explore_run(arguments: argparse.Namespace) -> Explored:
                 page.save(folder / address)
                 pages.append(page)
             rows.append((function, None if page is None else address, said))
-        where = index.write(folder, index.page(script, rows, versions(), run.more))
+        where = index.write(folder, index.page(script, rows, versions(), run.more, run.ended))
     except OSError as error:
         said = str(error) if isinstance(error, FileExistsError) else f"{folder} cannot be written ({error.strerror})."
         raise Problem(f"{said} Name another folder: --output FOLDER") from None
@@ -172,27 +174,29 @@ def explore_run(arguments: argparse.Namespace) -> Explored:
     for each, _, said in rows:
         calls_said = f"{len(each.calls)} call{'s' * (len(each.calls) != 1)}"
         misses_said = f"{len(each.misses)} miss{'es' * (len(each.misses) != 1)}"
-        screen.text(f"{each.name}: {calls_said}, {misses_said}{'; ' if said else ''}{said}", 2)
+        failed_said = f", {len(each.failed)} failed" if each.failed else ""
+        screen.text(f"{each.name}: {calls_said}, {misses_said}{failed_said}{'; ' if said else ''}{said}", 2)
     written = [where, *(folder / address for _, address, _ in rows if address is not None)]
-    return Explored(FAILED if any(map(has_failed, pages)) else OK, pages, written)
+    return Explored(FAILED if run.error is not None or any(map(has_failed, pages)) else OK, pages, written)
 
 
 def page_of(
     function: index.Function, run: Run, chosen: Sequence[Target], time_limit: float | None
 ) -> tuple[Exploration | None, str]:
-    """Make the page of a function of a run, for the types of its last miss; return it with a remark. None if no miss
-    was seen.
+    """Make the page of a function of a run, for the types of its last miss, or of its last call if all of them failed;
+    return it with a remark. None if all were hits.
     """
-    traced = [call for call in function.calls if call.arguments is not None]
-    if not traced:
+    if not any(call.arguments is not None for call in function.calls):
         return None, "no call of it was traced in this run"
-    seen = calls.as_data(function.calls, f"of {run.script}, which was run")
+    seen = calls.as_data(function.calls, f"of {run.script}, which was run", run.ended)
     seen["shown"], args, kwargs = last_arguments(function.calls, function.name)
-    page = compiled(traced[-1].function, args, kwargs, run.of_jax, function.name, chosen, time_limit, seen)
+    last = function.calls[seen["shown"] - 1]
+    page = compiled(last.function, args, kwargs, run.of_jax, function.name, chosen, time_limit, seen)
     failure = page.data["failure"]
     errors = [each for each in page.data["targets"] if each.get("reason", "missing") != "missing"]
     refused = "; ".join(f"{each['name']}: {each['error'].splitlines()[0]}" for each in errors)
-    return page, f"could not be traced again: {failure['type']}" if failure else refused
+    again = " again" if last.error is None else ""
+    return page, f"could not be traced{again}: {failure['type']}" if failure else refused
 
 
 def with_static(function: Callable[..., Any], static: dict[str, Any], is_jax: bool) -> Callable[..., Any]:
