@@ -168,8 +168,9 @@ def _in_short(rows: Sequence[Function]) -> str:
     calls, misses = sum(len(each.calls) for each in rows), sum(len(each.misses) for each in rows)
     failed = sum(len(each.failed) for each in rows)
     spent, ran = (sum(each.seconds(*stages) for each in rows) for stages in (STAGES[:3], STAGES[3:]))
+    died = f", {failed} failed" if failed else ""
     return (
-        f"{_count(len(rows), 'jitted function')}, {_count(calls, 'call')}, {misses} of them missed the cache{f', {failed} failed' * bool(failed)}: {_time(spent)} for "
+        f"{_count(len(rows), 'jitted function')}, {_count(calls, 'call')}, {misses} of them missed the cache{died}: {_time(spent)} for "
         f"tracing, lowering and compiling, {_time(ran)} for running."
     )
 
