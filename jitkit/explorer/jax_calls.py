@@ -167,7 +167,9 @@ class _Recorder:
             with contextlib.suppress(Exception):  # the program ran: what cannot be traced again has no jaxpr to show
                 jaxpr = str(watched.jitted.trace(*types_[0], **types_[1]).jaxpr).splitlines()
         rest = max(seconds - sum(stages.values()), 0.0)
-        told = [(stage, stages[stage]) for stage in ("trace", "lower", "compile") if stage in stages]
+        told: list[tuple[str, float]] = [
+            (stage, stages[stage]) for stage in ("trace", "lower", "compile") if stage in stages
+        ]
         file = file_of(inspect.unwrap(watched.jitted))
         told.append(("failed" if error else "run", rest))
         return Call(watched.jitted, name, file, _call_site(), start, told, miss, jaxpr, types_, error)
