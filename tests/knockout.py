@@ -23,7 +23,7 @@ import jitkit.numpy as jnp
 from jitkit.compiler import compiler
 from jitkit.compiler.placement import default_placement
 from jitkit.explorer import equations as numbering
-from jitkit.explorer import fates, hlo, ours, stablehlo
+from jitkit.explorer import fates, hlo, links, ours, stablehlo
 from jitkit.interpreters.mlir_main import lower_main
 from jitkit.jaxpr import Jaxpr, Literal, Var
 from jitkit.targets.hlo import Program, called
@@ -80,7 +80,7 @@ class Cones:
         self.known = {}
 
     def operands(self, at):
-        return [(at[0], each) for each in hlo.operands(self.at[at])]
+        return [(at[0], each) for each in links.operands(self.at[at])]
 
     def of(self, at, element=None):
         key = at, element

@@ -35,6 +35,7 @@ from jitkit.explorer import (
     by_line,
     calls,
     compiling,
+    costs,
     equations,
     hlo,
     jax_calls,
@@ -622,7 +623,7 @@ def test_the_lines_bytes_are_those_of_the_compiler(function, args):
     ],
 )
 def test_sizes_of_types(type_, elements, size):
-    assert (hlo.elements_of(type_), hlo.bytes_of(type_)) == (elements, size)
+    assert (costs.elements_of(type_), costs.bytes_of(type_)) == (elements, size)
 
 
 def test_a_product_costs_two_flops_for_each_product():
@@ -1514,6 +1515,88 @@ def test_what_is_computed_in_several_kernels_and_what_goes_back_is_told():
     assert cpu["again"] == {}
     [cpu] = jitkit.explore(jitkit.grad(lambda x: jnp.sin(x @ x).sum()), x, targets="cpu").data["targets"]
     assert 0 < cpu["by_line"]["backward"] <= cpu["by_line"]["kernels"]
+
+
+def test_a_division_that_became_a_product_is_computed_in_several_kernels_too():
+    def norm(x):
+        mean = x.mean(axis=-1, keepdims=True)
+        return (x - mean) / jnp.sqrt(((x - mean) ** 2).mean(axis=-1, keepdims=True) + 1e-5)
+
+    data = jitkit.explore(norm, jitkit.ShapeDtypeStruct((32, 64), "float32"), targets="cpu").data
+    first = next(number for number, each in enumerate(data["equations"]) if each["primitive"] == "div")
+    assert data["targets"][0]["again"][str(first)] == 2
+
+
+def test_a_number_that_two_equations_spread_is_of_the_one_that_reads_it():
+    """The 1 / 64 of both means has one name; the copy of it that only the second mean reads is the second's."""
+
+    def norm(x):
+        mean = x.mean(axis=-1, keepdims=True)
+        return (x - mean) / jnp.sqrt(((x - mean) ** 2).mean(axis=-1, keepdims=True) + 1e-5)
+
+    data = jitkit.explore(norm, jitkit.ShapeDtypeStruct((32, 64), "float32"), targets="cpu").data
+    first, second, _ = [number for number, each in enumerate(data["equations"]) if each["primitive"] == "div"]
+    [cpu] = data["targets"]
+    lines, links = cpu["hlo"]["lines"], cpu["hlo"]["equations"]
+    for row, line in enumerate(lines):
+        if " multiply(" in line and links[row] in ([first], [second]):
+            name = line.split("(")[1].split(", ")[1].rstrip(")")
+            spread = next(at for at, each in enumerate(lines) if each.strip().startswith(f"{name} = "))
+            assert links[spread] == links[row], (line, lines[spread])
+
+
+def test_a_constant_that_a_kernel_fills_is_not_called_removed():
+    data = jitkit.explore(
+        lambda x: x @ jnp.ones((3, 3)), jitkit.ShapeDtypeStruct((2, 3), "float32"), targets="cpu"
+    ).data
+    [cpu] = data["targets"]
+    fate = cpu["fates"]["0"]
+    assert (data["equations"][0]["primitive"], fate["fate"]) == ("broadcast_in_dim", "renamed")
+    assert " broadcast(" in cpu["hlo"]["lines"][fate["row"]]
+    assert 0 in cpu["hlo"]["equations"][fate["row"]]
+
+
+def test_a_clamp_of_integers_is_both_its_bounds():
+    """The bounds are converted, in the jaxpr, from Python's numbers."""
+
+    def wrapped(s):
+        i = jnp.clip((s * 4).astype(int), 0, 15)
+        return jnp.where(i < 0, i + 16, i)
+
+    data = jitkit.explore(wrapped, jitkit.ShapeDtypeStruct((100,), "float32"), targets="cpu").data
+    said = {
+        data["equations"][int(number)]["primitive"]: each["why"] for number, each in data["targets"][0]["fates"].items()
+    }
+    assert said["max"].startswith("is in clamp")
+    assert said["min"].startswith("is now a clamp")
+
+
+def test_what_a_loop_does_is_counted_for_all_its_turns_where_these_are_known():
+    w = jitkit.ShapeDtypeStruct((64, 64), "float32")
+
+    def scanned(w):
+        return lax.scan(lambda c, _: (jnp.tanh(c @ w), None), w, None, length=25)[0]
+
+    def unrolled(w):
+        c = w
+        for _ in range(25):
+            c = jnp.tanh(c @ w)
+        return c
+
+    one, other = jitkit.explore(scanned, w, targets="cpu"), jitkit.explore(unrolled, w, targets="cpu")
+    [cpu], [flat] = one.data["targets"], other.data["targets"]
+    assert 25 * cpu["by_line"]["flops"] == pytest.approx(flat["by_line"]["flops"], rel=0.01)
+    assert cpu["by_line"]["run_flops"] == pytest.approx(flat["by_line"]["run_flops"], rel=0.01)
+    assert flat["by_line"]["run_bytes"] == flat["by_line"]["bytes"]
+    [flops] = [each for each in beside.figures(one.data, other.data) if each[1] == "flops"]
+    assert flops[2] == pytest.approx(flops[3], rel=0.01)
+
+    def until(w):
+        return lax.while_loop(lambda c: c.sum() < 9.0, lambda c: c @ w, w)
+
+    known = jitkit.explore(until, w, targets="cpu").data
+    assert known["targets"][0]["by_line"]["run_flops"] is None
+    assert "flops of one turn" in [what for _, what, *_ in beside.figures(known, other.data)]
 
 
 def test_numbers_that_are_computed_from_numbers_are_known():

@@ -14,7 +14,7 @@ from tails import keeping
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax, nn
-from jitkit.explorer import hlo
+from jitkit.explorer import fates, hlo, ours, stablehlo
 
 
 def hold(trials, share):
@@ -389,3 +389,27 @@ def test_a_computation_that_two_reductions_apply_links_neither_to_the_other():
     exact = hlo.read(ONE_REDUCER).links.exact
     assert (exact["main.9", "rows"], exact["main.9", "columns"]) == ([1], [2])
     assert exact["add.1", "s"] == [1, 2]
+
+
+ONLINE_SOFTMAX = """\
+HloModule jit_f
+
+ENTRY %main.9 (s: f32[8,8], v: f32[8,4]) -> f32[8,4] {
+  %s = f32[8,8] parameter(0)
+  %v = f32[8,4] parameter(1)
+  %online-softmax = f32[8,4] custom-call(%s, %v), custom_call_target="tpu_custom_call"
+  ROOT %copy.1 = f32[8,4] copy(%online-softmax)
+}
+"""
+
+
+def test_a_kernel_without_a_name_that_makes_the_result_is_of_the_product_at_its_end_too():
+    args = jitkit.numpy.ones((8, 8)), jitkit.numpy.ones((8, 4))
+    subject = ours.subject(lambda s, v: nn.softmax(s) @ v, args)
+    left = hlo.read(ONLINE_SOFTMAX, subject.equations)
+    wrote = stablehlo.written(stablehlo.listing(subject.shown("cpu")))
+    found = fates.fates(subject.equations, wrote, left, {})
+    product = len(subject.equations) - 1
+    assert subject.equations[product].primitive == "dot_general"
+    assert product in left.links.exact["main.9", "online-softmax"]
+    assert found[str(product)]["rule"] == "merged"

@@ -15,6 +15,8 @@ from .links import OPERANDS, PLUMBING, Links
 
 _ARRANGES = frozenset({"copy", "transpose", "reshape", "slice", "reverse", "concatenate", "pad", "convert"})
 
+_NOT_COMPUTED = OPERANDS | _ARRANGES | PLUMBING
+
 
 def computed_again(
     links: Links, wrote: Mapping[int, Collection[str]], inside: Mapping[int, Collection[int]]
@@ -23,11 +25,17 @@ def computed_again(
     `wrote` has it, are counted: the others, such as random bits, are many operations, each of which one kernel may compute.
     """
     places: dict[tuple[int, str, str], set[str]] = {}
+    opcodes: dict[int, set[str]] = {}  # an equation may have become another operation, a division a multiplication
+    for at, numbers in links.own.items():
+        opcode = links.data.at[at].opcode
+        for number in numbers if opcode not in _NOT_COMPUTED else ():
+            opcodes.setdefault(number, set()).add(opcode)
     for at, numbers in links.own.items():
         instruction = links.data.at[at]
         if len(numbers) != 1 or numbers[0] in inside:
             continue
-        if {instruction.opcode} == {*wrote.get(numbers[0], ())} - OPERANDS - _ARRANGES - PLUMBING:
+        asked, done = {*wrote.get(numbers[0], ())} - _NOT_COMPUTED, opcodes.get(numbers[0], set())
+        if len(asked) == 1 and instruction.opcode in asked | (done if len(done) == 1 else set()):
             places.setdefault((numbers[0], instruction.opcode, instruction.type), set()).add(at[0])
     found: dict[str, int] = {}
     for (number, _, _), computations in places.items():

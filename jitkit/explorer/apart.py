@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 
 from ..targets.hlo import Instruction, called
 from . import by_line
-from .hlo import Fused, elements_of
+from .costs import elements_of
+from .hlo import Fused
 from .links import Key
 
 _MOVES = frozenset({"bitcast", "copy", "copy-done", "copy-start", "async-done", "opt-barrier", "reshape"})

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..base.rich_display import escape
-from .hlo import amount
+from .costs import amount
 from .model import FORMAT
 
 _AROUND = 3  # equal lines that are shown around a difference
@@ -56,7 +56,13 @@ def figures(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str,
         if "error" in target or "error" in against:
             continue
         counts = (target["by_line"], against["by_line"])
-        found += [(target["name"], what, *(each[what] for each in counts)) for what in ("kernels", "flops", "bytes")]
+        found.append((target["name"], "kernels", *(each["kernels"] for each in counts)))
+        for what in ("flops", "bytes"):
+            runs = [each[f"run_{what}"] for each in counts]
+            if None not in runs:  # over all turns of loops
+                found.append((target["name"], what, *runs))
+            else:
+                found.append((target["name"], f"{what} of one turn", *(each[what] for each in counts)))
     return found
 
 

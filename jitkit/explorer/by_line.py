@@ -25,14 +25,16 @@ _COPIES = frozenset({"copy-done", "slice-done", "dynamic-slice-done"})
 
 class Kernel(NamedTuple):
     """A kernel, or an asynchronous copy, in a listing: its row, the equations that are surely in it, the bytes that one run of it
-    moves, and whether it is in a loop.
+    moves, whether it is in a loop, whether it has flops that are not known, and how often it runs over all turns (None
+    if XLA does not know how many there are).
     """
 
     row: int
     equations: list[int]
     bytes: int
     in_loop: bool
-    untold: bool  # whether it has flops that are not known
+    untold: bool
+    turns: int | None = 1
 
 
 def launched(program: Program) -> Iterator[tuple[str, Instruction, bool]]:
@@ -68,13 +70,14 @@ def table(
     copies: Sequence[Kernel] = (),
     compilers: Mapping[str, float] | None = None,
     backward: Collection[int] = (),
+    run_flops: Mapping[int | None, int] | None = None,
 ) -> dict[str, Any]:
     """Return what each row of the Python listing became; `rows_of` has the row of each equation. The row None collects
     what belongs to no known line.
 
     `compilers` are the compiler's own estimates: what these exceed the kernels and copies by is `besides`, in bytes,
     and `flops_besides`. `backward` are the equations that a derivative writes for the reverse pass: a kernel is
-    `backward` for a line if it has such an equation of the line.
+    `backward` for a line if it has such an equation of the line. `run_flops` are the flops over all turns of loops.
     """
     estimates = compilers or {}
     their_bytes, their_flops = estimates.get("bytes accessed"), estimates.get("flops")
@@ -90,15 +93,22 @@ def table(
             "copied": 0,
             "flops": 0,
             "untold": 0,
+            "run_bytes": 0,
+            "run_flops": None if run_flops is None else 0,
         }
         return lines.setdefault(row, {"row": row, **nothing})
 
     def rows(kernel: Kernel) -> list[int | None]:
         return list(dict.fromkeys(rows_of.get(number) for number in kernel.equations)) or [None]
 
+    def run(found: dict[str, Any], kernel: Kernel) -> None:
+        known = kernel.turns is not None and found["run_bytes"] is not None
+        found["run_bytes"] = found["run_bytes"] + kernel.bytes * (kernel.turns or 0) if known else None
+
     for copy in copies:
         for row in rows(copy):
             line(row)["copied"] += copy.bytes
+            run(line(row), copy)
     for kernel in kernels:
         its = rows(kernel)
         for row in its:
@@ -109,9 +119,14 @@ def table(
             found["backward"] += any(rows_of.get(n) == row and n in backward for n in kernel.equations)
             found["untold"] += kernel.untold
             found["bytes"] += kernel.bytes
+            run(found, kernel)
     for number, count in flops.items():
         if count:
             line(None if number is None else rows_of.get(number))["flops"] += count
+    for number, count in (run_flops or {}).items():
+        if count:
+            line(None if number is None else rows_of.get(number))["run_flops"] += count
+    turned = [(each.bytes, each.turns) for each in (*kernels, *copies)]
     moved, copied = sum(kernel.bytes for kernel in kernels), sum(copy.bytes for copy in copies)
     return {
         "kernels": len(kernels),
@@ -124,5 +139,10 @@ def table(
         if their_flops is None
         else round(their_flops + max(0, estimates.get("transcendentals", 0))) - sum(flops.values()),
         "untold": sum(kernel.untold for kernel in kernels),
+        "in_loop": sum(kernel.in_loop for kernel in kernels),
+        "run_bytes": None
+        if None in [turns for _, turns in turned]
+        else sum(size * (turns or 0) for size, turns in turned),
+        "run_flops": None if run_flops is None else sum(run_flops.values()),
         "lines": [lines[row] for row in sorted(lines, key=lambda row: (row is None, row or 0))],
     }

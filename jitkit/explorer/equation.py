@@ -70,6 +70,7 @@ class Equation:
       branch or a turn.
     - `constant`: whether it depends on no argument; `why_constant`: why not, though it reads some; `becomes`: the
       number that it then is.
+    - `fill`: the number that all of its elements are, if they are one.
     - `same_as`: the numbers of the equations that compute the same; `unchanged`: why it changes nothing, if it does
       not.
     - `operands`: the equations that make each operand (`~i` is the i-th argument).
@@ -85,6 +86,7 @@ class Equation:
     constant: bool = False
     why_constant: str = ""
     becomes: Any = None
+    fill: Any = None
     same_as: tuple[int, ...] = ()
     unchanged: Unchanged | None = None
     operands: tuple[frozenset[int], ...] = ()

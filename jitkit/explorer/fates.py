@@ -18,19 +18,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import made_of
+from .costs import elements_of
 from .equation import Equation, all_behind, is_applied
-from .hlo import Fused, elements_of
+from .hlo import Fused
 from .links import OPERANDS, Key
+from .opcodes import ARRANGING, COMMUTE, PRODUCTS
 from .values import only_reshapes
 
-# What says how elements are arranged, in StableHLO and in HLO.
-_ARRANGING = frozenset({
-    "broadcast", "reshape", "transpose", "convert", "copy", "slice", "reverse", "bitcast", "bitcast-convert", "dynamic-reshape",
-    "copy-start", "copy-done", "slice-start", "slice-done", "optimization-barrier", "opt-barrier",
-})  # fmt: skip
-_PRODUCTS = {"dot": {"dot", "convolution", "custom-call"}, "convolution": {"convolution", "custom-call"}}
 _MERELY_MOVED = {"bitcast": "the same bytes, read in another shape: nothing is moved"}
-_COMMUTE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor", "dot", "convolution", "custom-call"})
 _MOST_CANDIDATES, _MOST_SOURCES = 64, 1000  # that are looked at for one equation
 
 
@@ -49,6 +44,7 @@ def fates(
     left.credit(found.products, "several products at once")
     left.credit(found.others, "does the same to the same")
     left.credit(found.spread, "an operand of several")
+    left.credit(found.filled, "fills a constant")
     left.credit(made_of.spread_behind(equations, wrote, found.gone, left.links), "spread behind it, not before")
     return found.found
 
@@ -89,12 +85,13 @@ class _Fates:
                 if now is not None:
                     self._is_now[number] = now
         lost = self.gone - self._is_now.keys()
-        self.kernels = made_of.own_kernels(equations, lost, self._links)
+        self.kernels = made_of.own_kernels(equations, lost, self._links, self._arranges)
         self.products = made_of.products(equations, self._is_product, self._named, self._links)
         self.spread = made_of.operands_of_several(equations, wrote, self.gone, self._links, self._has)
         merged = [*self.kernels.items(), *self.products.items()]
         self._is_in = {number: at for at, numbers in reversed(merged) for number in numbers}
         self.others = {at: [number] for number, at in self._is_now.items() if not self._is_there_as(at)}
+        self.filled: dict[Key, list[int]] = {}
         self.found: dict[str, dict[str, Any]] = {}
         for number in range(len(equations)):
             fate = self._fate(number) if number in self.gone else self._rewritten(number)
@@ -112,24 +109,22 @@ class _Fates:
         opcodes, wrote = self._opcodes(number), self._wrote.get(number, set())
         if wrote <= {"constant"}:
             return bool(opcodes)
-        return bool(opcodes - (OPERANDS if wrote - _ARRANGING - OPERANDS else {"constant"} - wrote))
+        return bool(opcodes - (OPERANDS if wrote - ARRANGING - OPERANDS else {"constant"} - wrote))
 
     def _arranges(self, number: int) -> bool:
         """Whether an equation only says how elements are arranged."""
-        if self._wrote.get(number, set()) - {"constant"} <= _ARRANGING:
+        if self._wrote.get(number, set()) - {"constant"} <= ARRANGING:
             return number not in self._inside
         return only_reshapes(self._equations[number].primitive, self._equations[number].eqn)
 
     def _is_product(self, number: int) -> bool:
-        return bool(self._wrote.get(number, set()) & _PRODUCTS.keys())
+        return bool(self._wrote.get(number, set()) & PRODUCTS.keys())
 
     def _is_there_as(self, at: Key) -> bool:
         """Whether an instruction can be one of the equations whose name it has."""
         opcode = self._data.at[at].opcode
         return any(
-            opcode in _PRODUCTS.get(each, {each})
-            for n in self._links.own.get(at, ())
-            for each in self._wrote.get(n, ())
+            opcode in PRODUCTS.get(each, {each}) for n in self._links.own.get(at, ()) for each in self._wrote.get(n, ())
         )
 
     def _twins(self, number: int) -> list[int]:
@@ -144,20 +139,20 @@ class _Fates:
 
     def _can_be(self, number: int) -> set[str]:
         """Return the instructions that can arrange elements as an equation does."""
-        wrote = self._wrote.get(number, set()) & _ARRANGING or {"reshape"}
+        wrote = self._wrote.get(number, set()) & ARRANGING or {"reshape"}
         shapes = {"reshape", "broadcast"} if wrote & {"reshape", "broadcast"} else set()
         return wrote | shapes | {"bitcast"} | ({"copy"} if "transpose" in wrote else set())
 
     def _rewritten(self, number: int) -> dict[str, Any] | None:
-        wrote = self._wrote.get(number, set()) - _ARRANGING - OPERANDS
+        wrote = self._wrote.get(number, set()) - ARRANGING - OPERANDS
         if number in self._inside or len(wrote) != 1:
             return None
         [own] = wrote
-        opcodes = self._opcodes(number) - _ARRANGING - OPERANDS
+        opcodes = self._opcodes(number) - ARRANGING - OPERANDS
         if (
             len(opcodes) != 1
             or own in ("custom-call", "composite")
-            or _PRODUCTS.get(own, {own, f"{own}-window"}) & opcodes
+            or PRODUCTS.get(own, {own, f"{own}-window"}) & opcodes
         ):
             return None
         at = next(each for each in self._named[number] if self._data.at[each].opcode in opcodes)
@@ -200,24 +195,29 @@ class _Fates:
             )
         for twin in equation.same_as:
             if self._equations[twin].live and (twin not in self.gone or twin < number):
-                words = (
-                    f"the same as the {equation.primitive} of {self._line(twin)}, computed once (common subexpression)"
-                )
-                return self._told("removed", "duplicate", words, like=twin)
+                words = f"the same as the {equation.primitive} of {self._line(twin)}, computed once"
+                return self._told("removed", "duplicate", f"{words} (common subexpression)", like=twin)
         if equation.constant and (equation.why_constant or all_behind(self._equations, number) <= self.gone):
             is_its, at = made_of.counted(number, self._readers.get(number, ()), self._named, self._links)
             if at:
                 fate = "rewritten" if is_its else "renamed"
                 told = self._told(fate, fate, f"is now an iota, {at[1]}", row=at)
                 return told if is_its or equation.primitive == "iota" else None
+            if self._arranges(number):  # of others, the compiler has computed the number that is filled in
+                filled = made_of.fills(number, self._equations, self._consumers(number), self._rows, self._links)
+                for at in filled:
+                    self.filled[at] = list(dict.fromkeys([number, *self.filled.get(at, self._links.exact[at])]))
+                if filled:
+                    words = f"is now {filled[0][1]}, which fills it when the program runs"
+                    return self._told("renamed", "renamed", words, row=filled[0])
             why = equation.why_constant or "it depends on no argument"
             return self._told("removed", "constant", f"constant folded: {why}, and was computed by the compiler")
         return None
 
     def _renamed(self, number: int) -> Key | None:
         """Return the instruction that does an equation's work on its operands, under a neighbour's name."""
-        for opcode in self._wrote.get(number, set()) - _ARRANGING - OPERANDS:
-            for each in _PRODUCTS.get(opcode, {opcode}):
+        for opcode in self._wrote.get(number, set()) - ARRANGING - OPERANDS:
+            for each in PRODUCTS.get(opcode, {opcode}):
                 for at in self._alike.get((each, self._equations[number].size), [])[:_MOST_CANDIDATES]:
                     if self._reads_the_same(at, number):
                         return at
@@ -238,7 +238,8 @@ class _Fates:
         if number in self._is_now:
             at = self._is_now[number]
             return self._told("renamed", "renamed", f"is now {at[1]}{self._owner(at)}", row=at)
-        for second, at in self._clamps(number):
+        readers = self._readers.get(number, ())
+        for second, at in made_of.clamps(number, self._equations, readers, self._named, self._links, self._has):
             words = f"is in {at[1]}, one clamp with the {self._equations[second].primitive} of {self._line(second)}"
             return self._told("renamed", "clamp", words, row=at)
         if not self._arranges(number):
@@ -255,21 +256,20 @@ class _Fates:
                         how = _MERELY_MOVED.get(instruction.opcode, f"a {instruction.opcode} without its name")
                         return self._told("renamed", "renamed", f"is now {each[1]}: {how}", row=each)
                 reader = self._data.at[at]
-                into = "the dimension numbers of " if reader.opcode in _PRODUCTS else ""
+                into = "the dimension numbers of " if reader.opcode in PRODUCTS else ""
                 words = f"merged into {into}{at[1]}{self._lines_of(at)}, which reads its operand directly"
                 return self._told("removed", "merged", words, row=at)
         return None
 
-    def _clamps(self, number: int) -> Iterable[tuple[int, Key]]:
-        """Yield the pairs of maximum and minimum that became one clamp: the second of them, and the instruction."""
-        other = {"max": "min", "min": "max"}.get(self._equations[number].primitive)
-        asked = self._equations[number].operands
-        for reader in self._readers.get(number, ()):
-            for at in self._named.get(reader, ()) if self._equations[reader].primitive == other else ():
-                if self._data.at[at].opcode == "clamp" and all(
-                    self._has(self._data.operands[at], o) for o in asked if o
-                ):
-                    yield reader, at
+    def _consumers(self, number: int) -> set[int]:
+        """Return the equations that read a result, seen through those that left nothing."""
+        found: set[int] = set()
+        waiting = [number]
+        while waiting:
+            more = {*self._readers.get(waiting.pop(), ())} - found
+            found |= more
+            waiting += [each for each in more if self._is_transparent(each) or self._equations[each].constant]
+        return found
 
     def _guess(self, number: int) -> dict[str, Any]:
         equation = self._equations[number]
@@ -352,7 +352,7 @@ class _Fates:
             argument = self._data.argument(each)
             rule = self._links.rules.get(each, "")
             its = self._links.own.get(each) or (self._links.exact.get(each, []) if rule.startswith("its value") else [])
-            is_moved = self._data.at[each].opcode in _ARRANGING and not any(self._arranges(number) for number in its)
+            is_moved = self._data.at[each].opcode in ARRANGING and not any(self._arranges(number) for number in its)
             if is_moved and sources.intersection(its):  # a move with the name of what it moves
                 passed.append(each)
             if sources.intersection(its) or (argument is not None and ~argument in sources) or each in now:
@@ -364,7 +364,7 @@ class _Fates:
     def _reads_the_same(self, at: Key, number: int) -> bool:
         """Whether an instruction has an equation's operands: in its order, unless the order does not matter to the operation."""
         asked, reads = self._equations[number].operands, self._data.operands[at]
-        if len(asked) == len(reads) and self._data.at[at].opcode not in _COMMUTE:
+        if len(asked) == len(reads) and self._data.at[at].opcode not in COMMUTE:
             pairs = zip(asked, reads, strict=True)
             return any(asked) and all(self._has([operand], origins) for origins, operand in pairs if origins)
         is_reduced = "reduce" in self._data.at[at].opcode  # its start value is an operand, too

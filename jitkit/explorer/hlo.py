@@ -13,30 +13,18 @@ JAX: jax/_src/stages.py:Compiled.as_text
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..targets.hlo import Instruction, Program, called
 from . import by_line
+from .costs import Costs, amount, bytes_of, trips
 from .equation import Equation
 from .equations import without_marks
-from .links import AS_WRITTEN, PLUMBING, Key, Links, end_of_operands, operands
+from .links import PLUMBING, Key, Links, end_of_operands
 from .listing import Listing
 
-_NOT_COUNTED = PLUMBING | {
-    "copy", "broadcast", "reshape", "transpose", "slice", "concatenate", "pad", "iota", "gather", "convert",
-    "dynamic-slice", "dynamic-update-slice", "copy-start", "copy-done", "reverse", "bitcast-convert", "custom-call",
-    "fusion", "while", "conditional", "call", "reduce", "dot", "convolution", "sort", "scatter", "async-start",
-    "async-done", "partition-id", "replica-id", "opt-barrier", "slice-start", "slice-done",
-}  # fmt: skip
-_SLICES = frozenset({"slice", "dynamic-slice", "gather"})  # they read no more of an array than they give
 _METADATA = re.compile(r', metadata=\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}')
-_SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
-_LIST = re.compile(r"lhs_contracting_dims=\{([\d,]*)\}")
-_GEMM = re.compile(r'"?lhs_contracting_dimensions"?:\[([\d,"]*)\]')
-_LABELS = re.compile(r"dim_labels=\w+_(\w+)->")
-_DILATED = re.compile(r"lhs_dilate|rhs_reversal|batch_group_count")
-_BITS = re.compile(r"\d+")
 _DETAILS = ("metadata=", "backend_config=", "frontend_attributes=", "calls=", "to_apply=", "body=", "condition=",
             "branch_computations=", "called_computations=", "true_computation=", "false_computation=")  # fmt: skip
 
@@ -59,7 +47,7 @@ class Fused:
     belong to no known equation.
     """
 
-    def __init__(self, listing: Listing, links: Links, rows: dict[Key, int], program: Program, costs: _Costs) -> None:
+    def __init__(self, listing: Listing, links: Links, rows: dict[Key, int], program: Program, costs: Costs) -> None:
         self.listing, self.links, self.rows = listing, links, rows
         self.program, self._costs = program, costs
 
@@ -91,7 +79,12 @@ class Fused:
         """The instructions that run on their own."""
         return [
             by_line.Kernel(
-                self.rows[at], self.links.exact[at], self._costs.moved(name, each), in_loop, self._costs.untold(each)
+                self.rows[at],
+                self.links.exact[at],
+                self._costs.moved(name, each),
+                in_loop,
+                self._costs.untold(each),
+                self._costs.turns(name),
             )
             for name, each, in_loop in by_line.launched(self.program)
             if not by_line.is_copy(each)
@@ -102,7 +95,9 @@ class Fused:
     def copies(self) -> list[by_line.Kernel]:
         """Asynchronous copies; each reads its bytes once, and writes them once."""
         return [
-            by_line.Kernel(self.rows[at], self.links.exact[at], 2 * bytes_of(each.type), in_loop, False)
+            by_line.Kernel(
+                self.rows[at], self.links.exact[at], 2 * bytes_of(each.type), in_loop, False, self._costs.turns(name)
+            )
             for name, each, in_loop in by_line.launched(self.program)
             if by_line.is_copy(each)
             for at in [(name, each.name)]
@@ -110,11 +105,20 @@ class Fused:
 
     @property
     def flops(self) -> dict[int | None, int]:
-        """The flops of each equation."""
+        """The flops of each equation, in one turn of the loops around it."""
+        return self._flops(lambda name: 1)
+
+    @property
+    def run_flops(self) -> dict[int | None, int] | None:
+        """The flops of each equation over all turns of the loops around it; None if the number of turns is not known."""
+        turns = {name: self._costs.turns(name) for name, _ in self._costs.counted()}
+        return None if None in turns.values() else self._flops(lambda name: turns[name] or 0)
+
+    def _flops(self, times: Callable[[str], int]) -> dict[int | None, int]:
         found: dict[int | None, int] = {}
         for name, each in self._costs.counted():
             its: list[int | None] = [*self.links.exact[name, each.name]] or [None]
-            total = self._costs.flops(name, each)
+            total = self._costs.flops(name, each) * times(name)
             shares = its if (name, each.name) in self.links.shared else its[:1]
             for place, number in enumerate(shares):  # the rest belongs to the first one
                 part = total // len(shares) + (total % len(shares) if place == 0 else 0)
@@ -126,7 +130,7 @@ def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
     """Return a program as a tree of instructions; `equations` are those that it was compiled from."""
     program = Program(text)
     links = Links(program, equations)
-    costs = _Costs(program)
+    costs = Costs(program)
     found = Listing("hlo")
     written: set[str] = set()
     row_of: dict[tuple[str, str], int] = {}
@@ -202,11 +206,11 @@ def _role(instruction: Instruction, name: str) -> str:
 # --- what it costs --------------------------------------------------------------------------------------------
 
 
-def _note(program: Program, costs: _Costs, computation: str, instruction: Instruction) -> str:
+def _note(program: Program, costs: Costs, computation: str, instruction: Instruction) -> str:
     """Return the note beside a fusion, a product or a loop."""
     if instruction.opcode == "while":
-        trips = re.search(r'"known_trip_count":\{"n":"(\d+)"', instruction.rest)
-        return f"runs {trips[1]} times" if trips else ""
+        turns = trips(instruction)
+        return "" if turns is None else f"runs {turns} times"
     if instruction.opcode not in ("fusion", "dot", "convolution", "custom-call"):
         return ""
     parts = []
@@ -218,182 +222,3 @@ def _note(program: Program, costs: _Costs, computation: str, instruction: Instru
     parts += [f"{amount(flops)}flop"] if flops else []
     parts.append(f"{amount(costs.moved(computation, instruction))}B moved")
     return " · ".join(parts)
-
-
-class _Costs:
-    """Counts a program's bytes and flops, each once."""
-
-    def __init__(self, program: Program) -> None:
-        self._program = program
-        self._types: dict[str, dict[str, str]] = {}
-        self._flops: dict[str, int] = {}
-
-    def types(self, computation: str) -> dict[str, str]:
-        """Return the types of the values of a computation, by name."""
-        if computation not in self._types:
-            body = self._program.computations.get(computation, ())
-            self._types[computation] = {each.name: each.type for each in body}
-        return self._types[computation]
-
-    def moved(self, computation: str, instruction: Instruction) -> int:
-        """Count the bytes of an instruction's operands and results, each array once; of an array that is only sliced,
-        those of the slices.
-        """
-        types = self.types(computation)
-        reads = dict.fromkeys(operands(instruction))
-        if instruction.opcode == "fusion":
-            return self._moved_by_fusion(instruction)
-        if instruction.opcode in _SLICES:
-            rest = [bytes_of(types.get(each, "")) for each in list(reads)[1:]]
-            return 2 * bytes_of(instruction.type) + sum(rest)
-        if instruction.opcode == "dynamic-update-slice":  # the rest of the array stays where it is
-            update, *starts = [bytes_of(types.get(each, "")) for each in list(reads)[1:]]
-            return 2 * update + sum(starts)
-        return bytes_of(instruction.type) + sum(bytes_of(types.get(each, "")) for each in reads)
-
-    def _moved_by_fusion(self, instruction: Instruction) -> int:
-        body = [each for name in called(instruction) for each in self._program.computations.get(name, ())]
-        by_name = {each.name: each for each in body}
-        readers: dict[str, list[Instruction]] = {}
-        for each in body:
-            for name in dict.fromkeys(operands(each)):
-                readers.setdefault(name, []).append(each)
-
-        def read(each: Instruction) -> int:
-            """Count the bytes that are read of a parameter: those of its slices, if nothing else reads it."""
-            whole, sliced = bytes_of(each.type), 0
-            waiting = [each.name]
-            while waiting:
-                name = waiting.pop()
-                for reader in readers.get(name, ()):
-                    if reader.opcode == "bitcast" and not reader.is_root:
-                        waiting.append(reader.name)
-                    elif reader.opcode in _SLICES and operands(reader)[0] == name:
-                        sliced += bytes_of(reader.type)
-                    elif reader.opcode != "dynamic-update-slice" or operands(reader)[0] != name:
-                        return whole
-            return min(whole, sliced)
-
-        def written(each: Instruction | None) -> int:
-            while each is not None and each.opcode == "bitcast":
-                each = by_name.get(operands(each)[0])
-            if each is None:
-                return 0
-            if each.opcode == "tuple":
-                return sum(written(by_name.get(name)) for name in operands(each))
-            place = by_name.get(operands(each)[1]) if each.opcode == "dynamic-update-slice" else None
-            return bytes_of(each.type if place is None else place.type)
-
-        parameters = [each for each in body if each.opcode == "parameter"]
-        root = next((each for each in body if each.is_root), None)
-        return sum(map(read, parameters)) + written(root)
-
-    def counted(self) -> Iterator[tuple[str, Instruction]]:
-        """Yield each instruction that runs and may do arithmetic, as `(computation, instruction)`; those that only run
-        a computation are left out.
-        """
-        waiting, seen = [self._program.entry], {""}
-        while waiting:
-            name = waiting.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            for instruction in self._program.computations.get(name, ()):
-                if instruction.opcode in AS_WRITTEN:
-                    waiting += called(instruction)
-                if instruction.opcode not in ("fusion", "call"):
-                    yield name, instruction
-
-    def untold(self, instruction: Instruction) -> bool:
-        """Whether an instruction has flops that cannot be counted here: those of a library's routine, or of a dilated
-        product.
-        """
-        if instruction.opcode in ("fusion", "call", "async-start"):
-            inner = [each for name in called(instruction) for each in self._program.computations.get(name, ())]
-            return any(map(self.untold, inner))
-        if instruction.opcode == "convolution":
-            return _DILATED.search(instruction.rest) is not None
-        return (
-            instruction.opcode == "custom-call"
-            and not _GEMM.search(instruction.rest)
-            and "AllocateBuffer" not in instruction.rest
-        )
-
-    def flops(self, computation: str, instruction: Instruction) -> int:
-        """Count the arithmetic operations of an instruction, by the rules above."""
-        if instruction.opcode in ("fusion", "call"):
-            return sum(map(self._flops_in, called(instruction)))
-        if instruction.opcode in ("dot", "reduce", "convolution", "custom-call"):
-            types = self.types(computation)
-            first, second, *_ = [*(types.get(each, "") for each in operands(instruction)), "", ""]
-            if instruction.opcode == "convolution":
-                return 0 if self.untold(instruction) else _flops_of_convolution(instruction, second)
-            if instruction.opcode == "reduce":  # of n elements that become one, n - 1 are added to another
-                return max(0, elements_of(first) - elements_of(instruction.type.partition("]")[0] + "]"))
-            return _flops_of_dot(instruction, first)
-        return 0 if instruction.opcode in _NOT_COUNTED else elements_of(instruction.type)
-
-    def _flops_in(self, computation: str) -> int:
-        if computation not in self._flops:
-            body = self._program.computations.get(computation, ())
-            self._flops[computation] = sum(self.flops(computation, each) for each in body)
-        return self._flops[computation]
-
-
-def _flops_of_dot(instruction: Instruction, left: str) -> int:
-    """Count the flops of a `dot`, or of a call of cuBLAS that is one. Those of other calls are not known."""
-    found = _LIST if instruction.opcode == "dot" else _GEMM
-    contracted, shape = found.search(instruction.rest), _SHAPE.search(left)
-    if not contracted or not shape:
-        return 0
-    sizes = [int(size) for size in shape[2].split(",") if size]
-    product = 1
-    for axis in contracted[1].replace('"', "").split(","):
-        product *= sizes[int(axis)] if axis else 1
-    made = _SHAPE.search(instruction.type)  # the first: a scratch buffer may stand behind it
-    return 2 * product * elements_of(made[0] if made else "")
-
-
-def _flops_of_convolution(instruction: Instruction, kernel: str) -> int:
-    """Count the flops of a convolution: each element of the result sums over the part of the kernel that makes one
-    feature. Padding is counted.
-    """
-    labels, shape = _LABELS.search(instruction.rest), _SHAPE.search(kernel)
-    if not labels or not shape or "o" not in labels[1]:
-        return 0
-    sizes = [int(size) for size in shape[2].split(",") if size]
-    features = sizes[labels[1].index("o")]
-    return 2 * elements_of(instruction.type) * (elements_of(kernel) // max(features, 1))
-
-
-def elements_of(type_: str) -> int:
-    """Count the elements of all arrays in a type."""
-    total = 0
-    for _, sizes in _SHAPE.findall(type_):
-        count = 1
-        for size in sizes.split(","):
-            count *= int(size) if size else 1
-        total += count
-    return total
-
-
-def bytes_of(type_: str) -> int:
-    """Count the bytes of all arrays in a type, without the padding of their layout."""
-    total = 0
-    for dtype, sizes in _SHAPE.findall(type_):
-        bits = _BITS.search(dtype)
-        width = 8 if not bits else int(bits[0])
-        count = 1
-        for size in sizes.split(","):
-            count *= int(size) if size else 1
-        total += (count * width + 7) // 8
-    return total
-
-
-def amount(value: float) -> str:
-    """Write a number with three digits and a prefix: `33.6 M`."""
-    for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= 0.9995 * scale:
-            scaled = value / scale
-            return f"{scaled:.{2 if scaled < 9.995 else 1 if scaled < 99.95 else 0}f} {prefix}"
-    return f"{value:.0f} "

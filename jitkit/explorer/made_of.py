@@ -16,28 +16,35 @@ JAX: jax/_src/lax/lax.py:dot_general_p
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from .costs import bytes_of, elements_of
 from .equation import Equation, all_behind
-from .hlo import elements_of
 from .links import Key, Links
 
 _PRODUCTS = frozenset({"dot", "convolution", "custom-call"})
 _DIMENSIONS = re.compile(r"\bdimensions=\{[\d,]*\}")
 
 
-def own_kernels(equations: Sequence[Equation], gone: Collection[int], links: Links) -> dict[Key, list[int]]:
+def own_kernels(
+    equations: Sequence[Equation], gone: Collection[int], links: Links, arranges: Callable[[int], bool]
+) -> dict[Key, list[int]]:
     """Return, for each custom call without a name, its equations, if these are exactly what lies between its operands
-    and its readers.
+    and its readers. A reader that is gone, too, and does more than arrange elements, is in it: nothing else computes it.
     """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():
         if instruction.opcode != "custom-call" or links.called[at]:
             continue
         inputs = _origins(at, links)
-        between = _between(equations, gone, inputs, links.readers(at) or []) if inputs else set()
+        readers = links.readers(at) or []
+        last = {number for number in readers if number in gone and not arranges(number)}
+        between = _between(equations, gone, inputs, readers) | last if inputs else set()
+        if not all(origins & (inputs | between) for n in last for origins in equations[n].operands if origins):
+            between = set()
         if between:
             found[at] = sorted(between)
     return found
@@ -145,25 +152,106 @@ def operands_of_several(
         if "broadcast" not in wrote.get(number, ()) or all(_size(var) != spread for var in eqn.outvars):
             return False
         return any(
-            has([operand], origins) if origins else any(atom is each for each in named.invars)  # in a branch or a loop
+            has([operand], origins) if origins else any(_is_same(atom, each) for each in named.invars)
             for atom, origins in zip(eqn.invars, equations[number].operands, strict=True)
             if _size(atom) == size
         )
 
-    found: dict[Key, list[int]] = {}
-    for alike in copies.values():
-        numbers = links.called[alike[0]]
-        waiting = [number for at in alike for number in links.readers(at) or ()]
-        seen: dict[int, bool] = {}
+    def behind(at: Key) -> list[int]:
+        """Return the equations that read a broadcast, and those that are gone which these read."""
+        waiting, seen = [*(links.readers(at) or ())], dict[int, bool]()
         while waiting:
             number = waiting.pop(0)
             if number not in seen:
                 seen[number] = True
                 waiting += [each for origins in equations[number].operands for each in origins if each in gone]
+        return list(seen)
+
+    found: dict[Key, list[int]] = {}
+    for alike in copies.values():
+        numbers, read = links.called[alike[0]], {at: behind(at) for at in alike}
+        seen = dict.fromkeys(each for at in alike for each in read[at])
         makers = [*numbers, *(each for each in seen if each not in numbers and wrote_it(each, alike[0]))]
-        if len(makers) > len(numbers):
-            found.update(dict.fromkeys(alike, makers))
+        for at in alike:
+            if _constant(at, links) is not None:  # a copy of a number belongs to those that read this one
+                read_it = [each for each in links.readers(at) or () if _has_number(each, numbers, equations, gone)]
+                own = [each for each in read[at] if each in makers or each in read_it]
+                found.update({at: own} if own and own != numbers else {})
+            elif len(makers) > len(numbers):
+                found[at] = makers
     return found
+
+
+def _has_number(number: int, others: Collection[int], equations: Sequence[Equation], gone: Collection[int]) -> bool:
+    """Whether an equation has a number of its own among its operands, and reads none that the others may have made."""
+    waiting, seen = [number], set[int]()
+    while waiting:
+        made = {each for origins in equations[waiting.pop()].operands for each in origins} - seen
+        seen |= made
+        waiting += [each for each in made if each in gone]
+    return not seen.intersection(others) and any(hasattr(atom, "val") for atom in equations[number].eqn.invars)
+
+
+def _is_same(atom: Any, other: Any) -> bool:
+    """Whether two operands are one: a variable in a branch or a loop, or a number."""
+    if atom is other:
+        return True
+    if not hasattr(atom, "val") or not hasattr(other, "val"):
+        return False
+    return str(atom.aval) == str(other.aval) and bool(atom.val == other.val)
+
+
+def fills(
+    number: int, equations: Sequence[Equation], consumers: Collection[int], rows: Collection[Key], links: Links
+) -> list[Key]:
+    """Return the broadcasts of a number that make a constant equation's value when the program runs, for its
+    `consumers`: XLA has not computed it before.
+    """
+    equation, data = equations[number], links.data
+    size = sum(_size(var) * getattr(getattr(var.aval, "dtype", None), "itemsize", 0) for var in equation.eqn.outvars)
+    if not isinstance(equation.fill, int | float):
+        return []
+    return [
+        at
+        for at in rows
+        if data.at[at].opcode == "broadcast"
+        and bytes_of(data.at[at].type) == size
+        and elements_of(data.at[at].type) == equation.size
+        and links.exact[at]
+        and {*links.exact[at]} <= {number, *consumers}
+        and _constant(at, links) is not None
+        and math.isclose(_constant(at, links) or 0.0, equation.fill, rel_tol=1e-6)
+    ]
+
+
+def _constant(at: Key, links: Links) -> float | None:
+    """Return the number that a broadcast spreads, if it is written in the program."""
+    *_, source = links.data.above(links.data.operands[at][0])
+    if links.data.at[source].opcode != "constant":
+        return None
+    text = links.data.at[source].rest.partition(")")[0]
+    try:
+        return float({"true": "1", "false": "0"}.get(text, text))
+    except ValueError:
+        return None
+
+
+def clamps(
+    number: int,
+    equations: Sequence[Equation],
+    readers: Sequence[int],
+    named: Mapping[int, Sequence[Key]],
+    links: Links,
+    has: Callable[[Sequence[Key], frozenset[int]], bool],
+) -> Iterator[tuple[int, Key]]:
+    """Yield the pairs of maximum and minimum that became one clamp: the second of them, and the instruction."""
+    other = {"max": "min", "min": "max"}.get(equations[number].primitive)
+    # a bound that depends on no argument has no origin to look for
+    asked = [o for o in equations[number].operands if any(n < 0 or not equations[n].constant for n in o)]
+    for reader in readers:
+        for at in named.get(reader, ()) if equations[reader].primitive == other else ():
+            if links.data.at[at].opcode == "clamp" and all(has(links.data.operands[at], o) for o in asked):
+                yield reader, at
 
 
 def spread_behind(

@@ -137,6 +137,7 @@ def _target(
             read.copies,
             answer["cost"]["numbers"],
             {number for number, each in enumerate(subject.equations) if each.way == "backward"},
+            read.run_flops,
         ),
     }
 

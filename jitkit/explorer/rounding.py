@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .costs import elements_of
 from .equation import Equation
-from .hlo import Fused, elements_of
+from .hlo import Fused
 from .links import OPERANDS
 
 _FLOAT = re.compile(r"\b(?:f|bf)(\d+)")

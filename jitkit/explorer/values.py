@@ -134,6 +134,7 @@ class _Same:
             kind = eqn.outvars[0].aval.dtype.type
             with np.errstate(all="ignore"):
                 self.filled[id(eqn.outvars[0])] = _COMPUTED[equation.primitive](*map(kind, numbers)).item()
+        equation.fill = self.filled.get(id(eqn.outvars[0])) if eqn.outvars else None
         found = _unchanged(equation.primitive, eqn, self.makers.get, self.number_in, self.value)
         if found:
             source, words, partner = found

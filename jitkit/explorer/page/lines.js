@@ -108,7 +108,7 @@ export function quantities(target) {
   const single = kernels > outer ? ` and ${count(kernels - outer, "single operation")}` : "";
   return said(
     `${count(kernels, "kernel")}: ${count(Math.min(outer, kernels), "fusion")}${single}${inner ? `; ${count(inner, "fusion")} inside of fusions` : ""}`,
-    `${amount(moved(target.by_line))}B read and written by kernels${copied ? " and copies" : ""}`, costs(target),
+    `${amount(moved(target.by_line))}B read and written by kernels${copied ? " and copies" : ""}`, `${flops(target.by_line)} counted`, costs(target),
     `${operations} operations, ${exact} linked${exact > named ? ` (${exact - named} by where values go)` : ""}${guessed ? `, ${guessed} by a guess` : ""}`);
 }
 
@@ -126,7 +126,8 @@ function fusions(listing) {
 function costs(target) {
   const { numbers } = target.cost;
   const parts = [];
-  if (numbers.flops > 0) parts.push(`${amount(numbers.flops)}flop`);
+  const theirs = Math.max(0, numbers.flops || 0) + Math.max(0, numbers.transcendentals || 0); // as the table adds them
+  if (theirs > 0) parts.push(`${amount(theirs)}flop`);
   if (numbers["bytes accessed"] > 0) parts.push(`${amount(numbers["bytes accessed"])}B`);
   return parts.length ? `the compiler's own estimate: ${parts.join(", ")}` : "";
 }

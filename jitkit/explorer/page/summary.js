@@ -60,10 +60,13 @@ function dearestSaid(to, link) {
     const known = all.lines.filter(({ row }) => row !== null);
     if (known.length < 2) return [];
     const most = (of) => known.reduce((one, other) => (of(other) > of(one) ? other : one));
-    const [bytes, flops] = [most(moved), most((line) => line.flops)];
-    const computed = flops.flops ? `, line ${model.python.numbers[flops.row]} computes ${amount(flops.flops)}flop of ${amount(all.flops)}flop` : "";
+    const isKnown = all.run_bytes !== null && all.run_flops !== null; // how many turns each loop takes
+    const [size, work] = isKnown ? [(line) => line.run_bytes, (line) => line.run_flops] : [moved, (line) => line.flops];
+    const [bytes, flops] = [most(size), most(work)];
+    const turns = !all.in_loop ? "" : isKnown ? " (all turns of loops)" : " (each loop counted for one turn: how many it takes is not known)";
+    const computed = work(flops) ? `, line ${model.python.numbers[flops.row]} computes ${amount(work(flops))}flop of ${amount(work(all))}flop` : "";
     const back = all.backward ? `; ${all.backward} of ${count(all.kernels, "kernel")} are of the gradient's way back` : "";
-    return [`on ${name}, line ${model.python.numbers[bytes.row]} moves ${amount(moved(bytes))}B of ${amount(moved(all))}B, in ${count(bytes.kernels.length, "kernel")}${computed}${back}`];
+    return [`on ${name}, line ${model.python.numbers[bytes.row]} moves ${amount(size(bytes))}B of ${amount(size(all))}B, in ${count(bytes.kernels.length, "kernel")}${computed}${turns}${back}`];
   });
   return said.length ? [[link("Dearest lines", () => to.lines()), `: ${said.join(". ")}.`]] : [];
 }

@@ -1,0 +1,15 @@
+"""operations by what they do to elements: which only arrange them, which are products, and which commute
+
+JAX: jax/_src/lax/lax.py:transpose_p
+"""
+
+from __future__ import annotations
+
+# What says how elements are arranged, in StableHLO and in HLO.
+ARRANGING = frozenset({
+    "broadcast", "reshape", "transpose", "convert", "copy", "slice", "reverse", "bitcast", "bitcast-convert", "dynamic-reshape",
+    "copy-start", "copy-done", "slice-start", "slice-done", "optimization-barrier", "opt-barrier",
+})  # fmt: skip
+PRODUCTS = {"dot": {"dot", "convolution", "custom-call"}, "convolution": {"convolution", "custom-call"}}
+# of which the order of the operands does not matter
+COMMUTE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor", "dot", "convolution", "custom-call"})
