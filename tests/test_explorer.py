@@ -1475,6 +1475,22 @@ def runpy_of(tmp_path):
     return types.SimpleNamespace(**runpy.run_path(str(tmp_path / "two.py")))
 
 
+def test_a_variable_s_name_is_no_difference_between_two_versions():
+    before = ["{ lambda ; a:f32[3]. let", "    b:f32[3] = sin a", "    c:f32[3] = mul b a", "  in (c,) }"]
+    more = [
+        "{ lambda ; a:f32[3]. let",
+        "    b:f32[3] = exp a",
+        "    c:f32[3] = sin a",
+        "    d:f32[3] = mul c a",
+        "  in (d,) }",
+    ]
+    rows = "".join(beside._rows(before, more))
+    assert [line for line in more if f'class="is">{line}<' in rows] == ["    b:f32[3] = exp a"]
+    assert 'class="was"' not in rows
+    swapped = [*before[:2], "    c:f32[3] = mul a b", before[3]]
+    assert 'class="is">    c:f32[3] = mul a b' in "".join(beside._rows(before, swapped))
+
+
 def test_two_versions_with_one_jaxpr_are_said_to_be_the_same(tmp_path):
     _, page = against(tmp_path, "shorter")
     assert "They are the same, line by line." in page.read_text(encoding="utf-8")

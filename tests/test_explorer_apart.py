@@ -130,3 +130,86 @@ def test_what_reads_the_same_and_not_one_another_is_no_pair():
 def test_jax_s_programs_have_reasons_too():
     function = jax.jit(lambda x: jax.numpy.sort(x * 2) + 1)
     assert {rule for _, _, rule, _ in pairs(function, jax.ShapeDtypeStruct((64,), "float32"))} == {"whole"}
+
+
+CHEAP_BEFORE = """HloModule f
+
+%dear (v: f32[16]) -> f32[16] {
+  %v = f32[16] parameter(0)
+  ROOT %e = f32[16] exponential(%v)
+}
+
+%spread (x: f32[8,16], m: f32[16]) -> f32[8,16] {
+  %x = f32[8,16] parameter(0)
+  %m = f32[16] parameter(1)
+  %half = f32[] constant(0.5)
+  %halves = f32[16] broadcast(%half), dimensions={}
+  %scaled = f32[16] multiply(%m, %halves)
+  %rows = f32[8,16] broadcast(%scaled), dimensions={1}
+  ROOT %left = f32[8,16] subtract(%x, %rows)
+}
+
+ENTRY %main (x: f32[8,16], v: f32[16]) -> f32[8,16] {
+  %x = f32[8,16] parameter(0)
+  %v = f32[16] parameter(1)
+  %first = f32[16] fusion(%v), kind=kLoop, calls=%dear
+  ROOT %second = f32[8,16] fusion(%x, %first), kind=kLoop, calls=%spread
+}
+"""
+
+
+def test_what_is_spread_after_a_cheap_operation_has_its_reason_too():
+    [pair] = apart.apart(hlo.read(CHEAP_BEFORE), "cpu")
+    words = "second reads each element of first 8 times: in one kernel its exponential would be computed as often"
+    assert (pair["rule"], pair["sure"], pair["why"]) == ("spread", True, words)
+
+
+SPLIT = """HloModule f
+
+%sums (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+
+%product (x: f32[8,16], y: f32[16,4]) -> f32[8,4] {
+  %x = f32[8,16] parameter(0)
+  %y = f32[16,4] parameter(1)
+  %e = f32[8,16] exponential(%x), metadata={op_name="jit(f)/eqn~0/exp"}
+  ROOT %d = f32[8,4] dot(%e, %y), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(f)/eqn~1/dot_general"}
+}
+
+%parts (p: f32[2,16,4]) -> f32[16,4] {
+  %p = f32[2,16,4] parameter(0)
+  %zero = f32[] constant(0)
+  ROOT %added = f32[16,4] reduce(%p, %zero), dimensions={0}, to_apply=%sums, metadata={op_name="jit(f)/eqn~2/dot_general"}
+}
+
+%cut (u: f32[2,16,32], w: f32[2,32,4]) -> f32[2,16,4] {
+  %u = f32[2,16,32] parameter(0)
+  %w = f32[2,32,4] parameter(1)
+  ROOT %c = f32[2,16,4] dot(%u, %w), DIMENSIONS, metadata={op_name="jit(f)/eqn~2/dot_general"}
+}
+
+ENTRY %main (x: f32[8,16], u: f32[2,16,32], w: f32[2,32,4]) -> f32[8,4] {
+  %x = f32[8,16] parameter(0)
+  %u = f32[2,16,32] parameter(1)
+  %w = f32[2,32,4] parameter(2)
+  %gemm_fusion_cut = f32[2,16,4] fusion(%u, %w), kind=kCustom, calls=%cut
+  %loop_reduce_fusion = f32[16,4] fusion(%gemm_fusion_cut), kind=kLoop, calls=%parts
+  ROOT %gemm_fusion_dot = f32[8,4] fusion(%x, %loop_reduce_fusion), kind=kCustom, calls=%product
+}
+""".replace("DIMENSIONS", "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}")
+
+
+@pytest.mark.parametrize("platform", ["gpu", "tpu"])
+def test_products_in_fusions_have_their_reasons_and_what_is_not_certain_says_so(platform):
+    found = [(each["rule"], each["sure"], each["why"]) for each in apart.apart(hlo.read(SPLIT), platform)]
+    assert found == [
+        ("parts", True, "loop_reduce_fusion adds the parts of the product gemm_fusion_cut, which XLA has cut"),
+        (
+            "product",
+            False,
+            "it may be since the product gemm_fusion_dot reads each element of loop_reduce_fusion 8 times",
+        ),
+    ]

@@ -6,7 +6,9 @@ kernel, or what one kernel would cost:
 - *loop*, *branch*: one of them is a `while` or a `conditional`, which runs kernels and is none.
 - *routine*, *library*: one of them is code that XLA only calls.
 - *whole*: one of them has no result, or cannot begin, before all of an array is there: a sort, a scatter.
-- *product*: a product reads each element of its operand several times. XLA for CPUs puts nothing behind a product.
+- *product*: a product reads each element of its operand several times. XLA for CPUs puts nothing behind a product; for
+  GPUs and TPUs it puts some operations before and behind one, so there it may be the reason.
+- *parts*: a product was cut along the axis that it sums over, and the second adds the parts.
 - *spread*: the second spreads the first's result: in one loop, each element would be computed several times.
 - *several readers*: the first's result would be computed in each kernel that reads it. Only CPUs have kernels of one
   result alone.
@@ -29,6 +31,10 @@ from .costs import elements_of
 from .hlo import Fused
 from .links import Key
 
+_NOT_BY_ELEMENT = frozenset({
+    "reduce", "reduce-window", "dot", "convolution", "sort", "scatter", "gather", "concatenate", "pad", "slice", "dynamic-slice",
+    "dynamic-update-slice", "custom-call", "constant", "iota", "while", "conditional", "rng-bit-generator", "map", "fft",
+})  # fmt: skip
 _MOVES = frozenset({"bitcast", "copy", "copy-done", "copy-start", "async-done", "opt-barrier", "reshape"})
 _WALKED = frozenset({"call", "async-start"})
 _RUN_OTHERS = {"while": ("loop", "a loop"), "conditional": ("branch", "a branch")}
@@ -51,10 +57,13 @@ _INDEX = re.compile(r"\bindex=(\d+)")
 
 
 class Reason(NamedTuple):
-    """Why two kernels are not one: a word for the kind (empty where it is XLA's choice), and a sentence."""
+    """Why two kernels are not one: a word for the kind (empty where it is XLA's choice), a sentence, and whether it is
+    certain.
+    """
 
     rule: str
     why: str
+    sure: bool = True
 
 
 def apart(left: Fused, platform: str) -> list[dict[str, Any]]:
@@ -68,7 +77,7 @@ def apart(left: Fused, platform: str) -> list[dict[str, Any]]:
             "second": left.rows[second],
             "rule": reason.rule,
             "why": reason.why,
-            "sure": bool(reason.rule),
+            "sure": bool(reason.rule) and reason.sure,
         }
         for first, second, reason in finder.found()
     ]
@@ -218,7 +227,62 @@ class _Neighbours:
                 )
         if maker.opcode in _PRODUCTS and self._platform == "cpu":
             return Reason("product", f"{first[1]} is a product, into which XLA for CPUs puts no other operation")
+        return None if self._platform == "cpu" else self._by_fused_products(first, second)
+
+    def _by_fused_products(self, first: Key, second: Key) -> Reason | None:
+        """Return a reason where one of the two is a product with other operations, as on GPUs and TPUs."""
+        exact, made = self._left.links.exact, self._products_in(first)
+        for at in self._inside(second):
+            each = self._data.at[at]
+            operands = self._data.operands[at]
+            is_of_it = each.opcode == "reduce" and any(set(exact[at]) & set(exact[one]) for one in made)
+            if is_of_it and self._derives(second, operands[0], first):
+                return Reason("parts", f"{second[1]} adds the parts of the product {first[1]}, which XLA has cut")
+            if each.opcode not in _PRODUCTS:
+                continue
+            for operand in operands:
+                size = elements_of(self._data.at[operand].type) if operand in self._data.at else 0
+                times = self._left.flops_at(at) // 2 // max(size, 1)
+                if times > 1 and self._derives(second, operand, first):
+                    words = f"the product {second[1]} reads each element of {first[1]} {times} times"
+                    return Reason("product", f"it may be since {words}", sure=False)
+        if made and not self._products_in(second):
+            return Reason(
+                "product", f"it may be since {first[1]} is a product: few operations follow in one", sure=False
+            )
         return None
+
+    def _inside(self, at: Key) -> list[Key]:
+        """Return the instructions of a kernel, also of fusions in it."""
+        if self._data.at[at].opcode != "fusion":
+            return [at]
+        bodies = [(name, each.name) for name in called(self._data.at[at]) for each in self._program.computations[name]]
+        return [one for each in bodies for one in self._inside(each)]
+
+    def _products_in(self, at: Key) -> list[Key]:
+        return [each for each in self._inside(at) if self._data.at[each].opcode in _PRODUCTS]
+
+    def _derives(self, second: Key, at: Key, first: Key) -> bool:
+        """Whether a value in a kernel is what another one has written, moved or with one operation for each element."""
+        waiting, seen = [at], set[Key]()
+        while waiting:
+            each = waiting.pop()
+            if each in seen or each not in self._data.at:
+                continue
+            seen.add(each)
+            instruction = self._data.at[each]
+            if each[0] == second[0]:
+                if first in self._makers(each):
+                    return True
+            elif instruction.opcode == "parameter":
+                caller = next(iter(self._data.callers.get(each[0], [])), None)
+                number = int(instruction.rest.partition(")")[0])
+                waiting += [self._data.operands[caller][number]] if caller else []
+            elif instruction.opcode == "fusion":
+                waiting += [self._roots[name] for name in called(instruction) if name in self._roots]
+            elif instruction.opcode not in _NOT_BY_ELEMENT:
+                waiting += self._data.operands[each]
+        return False
 
     # --- what one kernel would cost ---
 
@@ -251,7 +315,7 @@ class _Neighbours:
         for each in self._program.computations.get(inside, ()):
             if each.opcode == "broadcast":
                 [at] = self._data.operands[inside, each.name]
-                if self._is_read(second, at, first):
+                if self._derives(second, at, first):  # perhaps with something cheap before it is spread
                     size = elements_of(self._data.at[at].type)
                     most = max(most, elements_of(each.type) // max(size, 1))
         return most

@@ -9,6 +9,7 @@ JAX: jax/_src/stages.py:Lowered.as_text
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,10 +17,21 @@ from ..base.rich_display import escape
 from .costs import amount
 from .model import FORMAT
 
+_VARIABLE = re.compile(r"(?<![\w=.])(?!let\b|in\b)(?:[a-z]{1,3}|_)(?=[:\s,)]|$)")
+# `#theme=dark` or `light`, as on the pages themselves, which are told so, too
+_THEME = """
+const theme = new URLSearchParams(location.hash.slice(1)).get("theme");
+if (theme === "light" || theme === "dark") {
+  document.documentElement.dataset.theme = theme;
+  for (const frame of document.querySelectorAll("iframe")) frame.srcdoc = frame.srcdoc.replace("<html ", `<html data-theme="${theme}" `);
+}
+"""
 _AROUND = 3  # equal lines that are shown around a difference
 _STYLE = """
 :root { color-scheme: light dark; --line: #8886; --del: #ffdcd6; --add: #d3f2dc; }
 @media (prefers-color-scheme: dark) { :root { --del: #50211c; --add: #123d25; } }
+:root[data-theme="light"] { color-scheme: light; --del: #ffdcd6; --add: #d3f2dc; }
+:root[data-theme="dark"] { color-scheme: dark; --del: #50211c; --add: #123d25; }
 body { font: 14px/1.45 system-ui, sans-serif; margin: 12px 16px; }
 h1 { font: 600 17px/1.3 ui-monospace, monospace; margin: 0 0 8px; overflow-wrap: anywhere; } h2 { font-size: 14px; margin: 16px 0 6px; }
 table { border-collapse: collapse; } th, td { text-align: left; padding: 2px 12px 2px 0; border-bottom: 1px solid var(--line); }
@@ -43,7 +55,7 @@ def page(one: Mapping[str, Any], other: Mapping[str, Any], htmls: Sequence[str])
         f'<!doctype html>\n<html lang="en" data-format="{FORMAT}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n'
         f"</head>\n<body>\n<h1>{escape(title)}</h1>\n{_figures(one, other)}\n<h2>The jaxprs</h2>\n{_jaxprs(one, other)}\n"
-        f'<h2>Both pages</h2>\n<div class="frames">{frames}</div>\n</body>\n</html>\n'
+        f'<h2>Both pages</h2>\n<div class="frames">{frames}</div>\n<script>{_THEME}</script>\n</body>\n</html>\n'
     )
 
 
@@ -86,18 +98,32 @@ def _jaxprs(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     before, now = (data["jaxpr"]["lines"] for data in (one, other))
     if before == now:
         return "<p>They are the same, line by line.</p>"
+    rows = list(_rows(before, now))
+    if not any('class="was"' in row or 'class="is"' in row for row in rows):
+        return "<p>They are the same, but for the names of variables.</p>"
     names = "".join(f"<th>{escape(data['function'])}</th>" for data in (one, other))
-    return f'<table class="diff"><tr>{names}</tr>{"".join(_rows(before, now))}</table>'
+    return f'<table class="diff"><tr>{names}</tr>{"".join(rows)}</table>'
 
 
 def _rows(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
-    for tag, i, end_i, j, end_j in difflib.SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
-        if tag == "equal" and end_i - i > 2 * _AROUND + 1:
-            yield from map(_same, before[i : i + _AROUND])
-            yield f'<tr><td class="skip" colspan="2">{end_i - i - 2 * _AROUND} lines that are the same</td></tr>'
-            yield from map(_same, before[end_i - _AROUND : end_i])
-        elif tag == "equal":
-            yield from map(_same, before[i:end_i])
+    """Yield the rows of both texts. One equation more renames all variables behind it: so lines are compared without
+    names, and where they are alike, each name has to stand for the same one as before.
+    """
+    names: dict[str, str] = {}
+    first, second = ([_VARIABLE.sub("_", line).rstrip() for line in lines] for lines in (before, now))
+    for tag, i, end_i, j, end_j in difflib.SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        if tag == "equal":
+            pairs = list(zip(before[i:end_i], now[j:end_j], strict=True))
+            same = [_is_renamed(was, has, names) for was, has in pairs]
+            for start, is_same, end in _blocks(same):
+                few = not is_same or end - start <= 2 * _AROUND + 1
+                shown = range(start, end) if few else [*range(start, start + _AROUND), *range(end - _AROUND, end)]
+                for place in shown:
+                    one, other = pairs[place]
+                    yield f"<tr>{_cell(one, '' if is_same else 'was')}{_cell(other, '' if is_same else 'is')}</tr>"
+                    if not few and place == start + _AROUND - 1:
+                        left = end - start - 2 * _AROUND
+                        yield f'<tr><td class="skip" colspan="2">{left} lines that are the same</td></tr>'
         else:
             for place in range(max(end_i - i, end_j - j)):
                 was = before[i + place] if i + place < end_i else None
@@ -105,8 +131,24 @@ def _rows(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
                 yield f"<tr>{_cell(was, 'was')}{_cell(has, 'is')}</tr>"
 
 
-def _same(line: str) -> str:
-    return f"<tr><td>{escape(line)}</td><td>{escape(line)}</td></tr>"
+def _is_renamed(was: str, has: str, names: dict[str, str]) -> bool:
+    """Whether two lines that are alike without names have the same variables; note those that they bind."""
+    alike = True
+    for one, other in zip(_VARIABLE.finditer(was), _VARIABLE.finditer(has), strict=False):
+        if was[one.end() :].startswith(":"):
+            names[one[0]] = other[0]
+        else:
+            alike = alike and names.get(one[0], other[0]) == other[0]
+    return alike
+
+
+def _blocks(same: Sequence[bool]) -> Iterator[tuple[int, bool, int]]:
+    """Yield `(start, whether they are the same, end)` of the runs of lines that are, or are not."""
+    start = 0
+    for end in range(1, len(same) + 1):
+        if end == len(same) or same[end] != same[start]:
+            yield start, same[start], end
+            start = end
 
 
 def _cell(line: str | None, kind: str) -> str:

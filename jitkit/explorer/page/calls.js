@@ -135,7 +135,7 @@ export function changes(was, now) {
   };
   return [
     added.length && `${listed(added)} ${added.length === 1 ? "is" : "are"} new`, removed.length && `${listed(removed)} ${removed.length === 1 ? "is" : "are"} gone`,
-    others && `${others} of ${now.length} lines have other types or numbers`,
+    others && `${others} of ${now.length} lines ${others === 1 ? "has" : "have"} other types or numbers`,
   ].filter(Boolean).join(", ") || "no line is another";
 }
 

@@ -84,3 +84,10 @@ export const shortFile = (file) => (file || "").split(/[\\/]/).pop();
 export function targetNamed(name) {
   return model.targets.find((target) => target.name === name);
 }
+
+// "forward", "backward" or "both" for equations of a gradient; null for others.
+export function wayOf(numbers) {
+  const ways = new Set(numbers.map((number) => model.equations[number].way).filter(Boolean));
+  return ways.size > 1 ? "both" : [...ways][0] ?? null;
+}
+document.documentElement.classList.toggle("has-ways", model.equations.some(({ way }) => way));

@@ -69,7 +69,7 @@ export function compared(targets) {
 // Why two kernels, one of which reads what the other writes, are not one: by kind, in words for several of them.
 export const APART = {
   loop: "with a loop", branch: "with a branch", routine: "with a call of a routine", library: "with a kernel of a library",
-  whole: "with one that needs all of an array, such as a sort", product: "with a product", spread: "since each element would be computed several times",
+  whole: "with one that needs all of an array, such as a sort", product: "with a product", parts: "adding the parts of a product", spread: "since each element would be computed several times",
   "several readers": "since each reader would compute it", "": "by XLA's own choice",
 };
 export const NOT_FUSED = "Not fused";
@@ -97,7 +97,7 @@ export function listFates(target) {
   }
   if (!target.apart?.length) return;
   const kernel = (row) => listing.lines[row].trim().replace(/^ROOT /, "").split(" = ")[0];
-  add(`${NOT_FUSED}: ${target.apart.length} pairs of kernels`, [], "head", 0, "the second reads what the first has written", []);
+  add(`${NOT_FUSED}: ${target.apart.length} pair${target.apart.length === 1 ? "" : "s"} of kernels`, [], "head", 0, "the second reads what the first has written", []);
   for (const { first, second, why } of target.apart) {
     add(`  ${kernel(first)} → ${kernel(second)}`, [...new Set([first, second].flatMap((row) => listing.equations[row]))], "apart", 2, why, []);
   }

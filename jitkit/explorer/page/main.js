@@ -395,10 +395,11 @@ function usual() {
   return model.calls?.entries?.length ? ["python", "hlo", "calls"] : ["python", "jaxpr", "stablehlo", "hlo"];
 }
 
+const given = document.documentElement.dataset.theme ?? null; // by the page that this one is a part of
 let theme = null;
 function recall() {
   const words = new URLSearchParams(location.hash.slice(1));
-  theme = ["light", "dark"].includes(words.get("theme")) ? words.get("theme") : null;
+  theme = ["light", "dark"].includes(words.get("theme")) ? words.get("theme") : given;
   if (theme) document.documentElement.dataset.theme = theme;
   else delete document.documentElement.dataset.theme;
   const there = (name) => Boolean(targetNamed(name));

@@ -1,9 +1,10 @@
 // A listing on the screen: rows in view only, a cursor, folds, and the marks of what is linked.
 import { meaningOf } from "./opcodes.js";
 import { element, words, wordsOfColours } from "./paint.js";
-import { hue, model } from "./data.js";
+import { hue, model, wayOf } from "./data.js";
 
 const OVERSCAN = 30;
+const WAYS = { forward: "→", backward: "←", both: "⇄" };
 const MOST_PRINTED = 2000;
 
 export class Pane {
@@ -70,7 +71,7 @@ export class Pane {
     this.visible.forEach((row, at) => { this.place[row] = at; });
     for (let row = 1; row < lines.length; row++) if (this.place[row] < 0) this.place[row] = this.place[row - 1]; // folded: where its fold is
     this.sizer.style.height = `calc(${this.visible.length} * var(--row))`;
-    this.sizer.style.width = `${Math.max(this.listing.width + 16, 10)}ch`;
+    this.sizer.style.width = `${Math.max(this.listing.width + 18, 10)}ch`;
     this.drawn = null;
     this.draw();
   }
@@ -146,10 +147,17 @@ export class Pane {
     made.append(
       element("span", { class: "gutter", title: this.gutterTitle(row) }, this.gutter(row)),
       element("span", { class: "mark" }),
+      this.way(numbers),
       element("span", { class: "fold", title: folds ? "fold or open" : null }, folds ? (this.folded.has(row) ? "▸" : "▾") : " "),
       this.code(row, line),
     );
     return made;
+  }
+
+  // Whether a row is of a gradient's way forward, of its way back, or of both.
+  way(numbers) {
+    const ways = wayOf(numbers);
+    return element("span", { class: "way", title: ways ? `of the gradient's ${ways === "both" ? "way forward, and of its way back" : ways === "backward" ? "way back" : "way forward"}` : null }, WAYS[ways] || "");
   }
 
   // What changes while the pointer moves.
@@ -165,7 +173,7 @@ export class Pane {
     const mark = row === this.pinned ? "◆" : hit ? "●" : guess ? "○" : "";
     if (made.children[1].textContent !== mark) made.children[1].textContent = mark;
     const note = this.noteOf(row, this.listing.guesses[row]);
-    let place = made.children[4];
+    let place = made.children[5];
     if (!note && place) place.remove();
     else if (note && !place) made.append((place = element("span", { class: "note" })));
     if (note && place.textContent !== note) place.textContent = place.title = note;

@@ -82,7 +82,9 @@ function apartSaid(to, link) {
   const able = compiledTargets.filter(({ apart }) => apart?.length);
   const names = new Map(); // by what is said, the targets
   for (const { name, apart } of able.slice(0, MOST_LINES)) {
-    const parts = Object.entries(APART).map(([rule, words]) => [apart.filter((each) => each.rule === rule).length, words]).filter(([number]) => number);
+    const parts = Object.entries(APART).flatMap(([rule, words]) => [true, false].map((sure) => [
+      apart.filter((each) => each.rule === rule && (each.sure || !rule) === sure).length, sure ? words : `perhaps ${words}`,
+    ])).filter(([number]) => number);
     const words = `${count(apart.length, "pair")} of neighbours: ${parts.map(([number, words]) => `${number} ${words}`).join(", ")}`;
     names.set(words, [...(names.get(words) || []), name]);
   }
