@@ -10,8 +10,7 @@ A function, ours or JAX's, and types -> an HTML file, and its data. Equations ge
     source         equations -> the Python that they were written in
     stablehlo      StableHLO with locations -> Listing
     links          optimised HLO -> by instruction: the equations that it came from, and how that is known
-    hlo, again     optimised HLO -> Listing: a tree of fusions and loops; what several kernels compute
-    costs, opcodes what an instruction moves and computes; which operations only arrange elements, or are products
+    hlo, costs, opcodes, again   optimised HLO -> Listing: a tree of fusions and loops, with costs; what several kernels compute
     by_line        kernels + their links -> what each line of Python became
     machine, own_c   LLVM IR, PTX, bundles; the C of our own compiler, and its assembly -> Listing
     values         which equations compute a value that is there already
