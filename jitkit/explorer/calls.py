@@ -153,7 +153,7 @@ def recording() -> Iterator[Recording]:
 
 def in_a_line(error: BaseException) -> str:
     """Return an error's type and the first line of its message."""
-    first = next(iter(str(error).splitlines()), "")
+    first = next(iter(str(error).splitlines()), "").rstrip(".")
     return shortened(f"{type(error).__name__}: {first}" if first else type(error).__name__)
 
 

@@ -103,7 +103,7 @@ export class Calls {
 export const isMiss = (entry) => !entry.hit && entry.reason !== undefined;
 
 // What the run ended with, if with an error.
-const endedSaid = ({ ended } = {}) => (ended ? [element("p", { class: "ended error" }, `${ended}. The calls before that are shown.`)] : []);
+const endedSaid = (calls) => (calls?.ended ? [element("p", { class: "ended error" }, `${calls.ended}. The calls before that are shown.`)] : []);
 
 // Hits in a row stand in one line.
 function grouped(entries) {
