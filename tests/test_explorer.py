@@ -1628,6 +1628,16 @@ def test_numbers_that_are_computed_from_numbers_are_known():
     assert (said["mul"], said["add"]) == ("x * 1.0 is x", "x + 0.0 is x")
 
 
+def test_a_number_that_is_converted_is_the_converted_one():
+    def f(x):
+        return x * jnp.full((3,), 1.5).astype(int) + x // jnp.full((3,), True).astype(int)
+
+    data = jitkit.explore(f, jitkit.ShapeDtypeStruct((3,), "int32"), targets="cpu").data
+    whys = [fate["why"] for fate in data["targets"][0]["fates"].values()]
+    assert "x * 1 is x" in whys
+    assert "x / 1 is x" in whys
+
+
 def test_what_a_scatter_applies_is_not_listed_and_a_page_of_a_hessian_is_written(tmp_path):
     def f(x):
         return x.at[jnp.array([0, 1])].add(2.0), jitkit.hessian(lambda x: (x**3).sum())(x)

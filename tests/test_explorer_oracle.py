@@ -413,3 +413,32 @@ def test_a_kernel_without_a_name_that_makes_the_result_is_of_the_product_at_its_
     assert subject.equations[product].primitive == "dot_general"
     assert product in left.links.exact["main.9", "online-softmax"]
     assert found[str(product)]["rule"] == "merged"
+
+
+MERGED = """\
+HloModule jit_f
+
+ENTRY %main.9 (u: f32[4,8], v: f32[4,8], h: f32[6,4]) -> (f32[6,8], f32[6,8]) {
+  %u = f32[4,8] parameter(0)
+  %v = f32[4,8] parameter(1)
+  %h = f32[6,4] parameter(2)
+  %a = f32[4,8] sine(%u), metadata={op_name="jit(f)/eqn~0/sin"}
+  %b = f32[4,8] sine(%v), metadata={op_name="jit(f)/eqn~4/sin"}
+  %both = f32[4,16] concatenate(%a, %b), dimensions={1}, metadata={op_name="jit(f)/eqn~0/sin"}
+  %dot.1 = f32[6,16] dot(%h, %both), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(f)/eqn~4/sin"}
+  %p = f32[6,8] slice(%dot.1), slice={[0:6], [0:8]}
+  %q = f32[6,8] slice(%dot.1), slice={[0:6], [8:16]}
+  ROOT %out = (f32[6,8], f32[6,8]) tuple(%p, %q)
+}
+"""
+
+
+def test_a_product_of_several_is_of_those_that_read_through_what_is_gone_too():
+    args = jitkit.numpy.ones((4, 8)), jitkit.numpy.ones((4, 8)), jitkit.numpy.ones((6, 4))
+    subject = ours.subject(lambda u, v, h: (h @ jnp.sin(u).T.T, h @ jnp.sin(v)), args)
+    names = [each.primitive for each in subject.equations]
+    assert names == ["sin", "transpose", "transpose", "dot_general", "sin", "dot_general"]
+    left = hlo.read(MERGED, subject.equations)
+    fates.fates(subject.equations, stablehlo.written(stablehlo.listing(subject.shown("cpu"))), left, {})
+    assert sorted(left.links.exact["main.9", "dot.1"]) == [3, 5]
+    assert left.flops[3] == left.flops[5] == 2 * 6 * 4 * 8

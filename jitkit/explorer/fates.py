@@ -86,7 +86,7 @@ class _Fates:
                     self._is_now[number] = now
         lost = self.gone - self._is_now.keys()
         self.kernels = made_of.own_kernels(equations, lost, self._links, self._arranges)
-        self.products = made_of.products(equations, self._is_product, self._named, self._links)
+        self.products = made_of.products(equations, self._is_product, self._named, self._links, self._through)
         self.spread = made_of.operands_of_several(equations, wrote, self.gone, self._links, self._has)
         merged = [*self.kernels.items(), *self.products.items()]
         self._is_in = {number: at for at, numbers in reversed(merged) for number in numbers}

@@ -80,10 +80,14 @@ def _between(equations: Sequence[Equation], gone: Collection[int], inputs: set[i
 
 
 def products(
-    equations: Sequence[Equation], is_product: Callable[[int], bool], named: Mapping[int, Sequence[Key]], links: Links
+    equations: Sequence[Equation],
+    is_product: Callable[[int], bool],
+    named: Mapping[int, Sequence[Key]],
+    links: Links,
+    through: Callable[[Collection[int]], Collection[int]],
 ) -> dict[Key, list[int]]:
     """Return, for each product, the equations in it that its name does not tell. `named` has the instructions with each
-    equation's name.
+    equation's name, and `through` adds to equations those below any of which nothing is left.
 
     A product may have the name of an equation of another kind, which it cannot be. Then it belongs to the equation
     whose operands it reads.
@@ -95,7 +99,7 @@ def products(
         called = links.called[at]
         reads = [_gathered(operand, links) for operand in links.data.operands[at]]
         for number in lost:
-            asked = [origins for origins in equations[number].operands if origins]
+            asked = [set(through(origins)) for origins in equations[number].operands if origins]
             if called and len(asked) == 2 and all(any(origins & read for read in reads) for origins in asked):
                 found.setdefault(at, [n for n in called if is_product(n)]).append(number)
     for at in [*found]:  # a product that was cut along the axis that is summed over

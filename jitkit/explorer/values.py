@@ -128,7 +128,8 @@ class _Same:
         if equation.constant:
             self.constant.update(map(id, eqn.outvars))
         if equation.primitive in _KEEPS and self.number_in(eqn.invars[0]) is not None:
-            self.filled[id(eqn.outvars[0])] = self.number_in(eqn.invars[0])
+            number = _converted(self.number_in(eqn.invars[0]), getattr(eqn.outvars[0].aval, "dtype", None))
+            self.filled.update({} if number is None else {id(eqn.outvars[0]): number})
         numbers = [self.number_in(atom) for atom in eqn.invars]
         if equation.primitive in _COMPUTED and None not in numbers and eqn.outvars[0].aval.dtype.kind in "iuf":
             kind = eqn.outvars[0].aval.dtype.type
@@ -238,6 +239,17 @@ def _unchanged(
     else:
         undone = only_reshapes(primitive, eqn) and only_reshapes(its, before)
     return (source, "", before) if undone else None
+
+
+def _converted(number: Any, dtype: Any) -> Any:
+    """Return a number in a dtype, as Python's; None for a dtype of which this is not known, such as a key's."""
+    if getattr(dtype, "kind", "") not in "biufV" or not hasattr(dtype, "type"):
+        return None
+    with np.errstate(all="ignore"):
+        try:
+            return dtype.type(number).item()
+        except (TypeError, ValueError, OverflowError, AttributeError):
+            return None
 
 
 def _absorbed(
