@@ -44,18 +44,30 @@ FORMULAS = {  # of one number of the result, from one of each operand
     "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "neg": "-{0}", "and": "{0} & {1}",
     "or": "{0} | {1}", "max": "{0} > {1} || {0} != {0} ? {0} : {1}", "min": "{0} < {1} || {0} != {0} ? {0} : {1}",
     "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}", "ge": "{0} >= {1}", "eq": "{0} == {1}", "ne": "{0} != {1}",
-    "sign": "{0} != {0} ? {0} : ({0} > 0) - ({0} < 0)"}  # fmt: skip
+    "sign": "{0} > 0 ? 1 : {0} < 0 ? -1 : {0}"}  # fmt: skip
 OF_INTEGERS = {"abs": "{0} < 0 ? -{0} : {0}", "not": "~{0}", "pow": "power({0}, {1})", "floor": "{0}"}
-OF_FLOATS = {"pow": "powf({0}, {1})", "abs": "fabsf({0})"}  # the others have the name of the primitive, as `sinf`
-formulas = {convert_p: lambda eqn: "{0}", broadcast_p: lambda eqn: "{0}", select_p: lambda eqn: "{0} ? {1} : {2}"}
+OF_FLOATS = {  # the others have the name of the primitive, as `sinf`
+    "pow": "powf({0}, {1})", "abs": "fabsf({0})", "max": "{0} > {1} || {0} != {0} || {0} == {1} && signbit({1}) ? {0} : {1}",
+    "min": "{0} < {1} || {0} != {0} || {0} == {1} && signbit({0}) ? {0} : {1}"}  # fmt: skip
+
+
+def conversion(eqn):
+    """The C of a conversion. Of floats, the nearest integer that the type has, towards 0, and 0 of nan: C leaves that open."""
+    aval = eqn.outvars[0].aval
+    if eqn.invars[0].aval.dtype.kind != "f" or aval.dtype.kind not in "iu":
+        return "{0}"
+    low, high = np.iinfo(aval.dtype).min, np.iinfo(aval.dtype).max
+    return f"{{0}} != {{0}} ? 0 : {{0}} <= {low}.f ? {low}ll : {{0}} >= {high}.f ? {high} : ({c_type(aval)}){{0}}"
+
+
+formulas = {convert_p: conversion, broadcast_p: lambda eqn: "{0}", select_p: lambda eqn: "{0} ? {1} : {2}"}
 
 
 def formula(eqn):
     """The C of an elementwise operation: by its name, and by the kind of its operands."""
     name, kind = eqn.primitive.name, eqn.invars[0].aval.dtype.kind
-    if name == "not" and kind == "b":
-        return "!{0}"
-    return FORMULAS.get(name) or (OF_FLOATS.get(name, f"{name}f({{0}})") if kind == "f" else OF_INTEGERS[name])
+    special = {"f": OF_FLOATS, "b": {"not": "!{0}"}}.get(kind, OF_INTEGERS)
+    return special.get(name) or FORMULAS.get(name, f"{name}f({{0}})")
 
 
 formulas |= dict.fromkeys(elementwise_primitives.values(), formula)
@@ -130,11 +142,8 @@ class Writer:
         wanted, names, places, lines = {}, {}, {}, []  # a variable can be wanted at several indices; `places` have names, too
         name = lambda v, at: literal(v) if type(v) is Array else names[v, spread(v.aval.shape, at)]
         operand = lambda eqn, at: index_maps[eqn.primitive](eqn, at, places) if eqn.primitive in index_maps else at
-
-        def want(vs, at):
-            for v in vs:
-                if type(v) is not Array:
-                    wanted.setdefault(v, {})[spread(v.aval.shape, at)] = None
+        want = lambda vs, at: [
+            wanted.setdefault(v, {}).setdefault(spread(v.aval.shape, at)) for v in vs if type(v) is not Array]  # fmt: skip
 
         def line(v, at, said):
             names[v, at] = f"v{len(names)}"
@@ -260,8 +269,6 @@ def unchanged(primitive, args, aval):
         for x, y in pairs:
             if type(y) is Array and x.aval == aval and IDLE[primitive.name](np.asarray(y).item(), y.dtype.kind == "f"):
                 return x
-    if primitive is select_p and args[1] is args[2]:
-        return args[1]
 
 
 def identity(x):
@@ -282,8 +289,7 @@ class Thrifty(Inliner):
         [aval, *more] = types[primitive](*[x.aval for x in args], **params)
         if primitive in formulas and aval.shape == () and all([type(x) is Array for x in args]):
             return impl[primitive](*args, **params)
-        same = unchanged(primitive, args, aval) if not more else None
-        if same is not None:
+        if not more and (same := unchanged(primitive, args, aval)) is not None:
             return [same]
         key = primitive, tuple(map(identity, args)), tuple(sorted(params.items()))
         if key not in self.known:
@@ -309,8 +315,7 @@ def optimise(jaxpr):
     consts, [whole] = hoist(jaxpr)
     for improve in passes:
         whole = improve(whole)
-    n = len(consts)
-    return Jaxpr(whole.invars[:n], whole.invars[n:], whole.eqns, whole.outvars, consts)
+    return Jaxpr(whole.invars[: len(consts)], whole.invars[len(consts) :], whole.eqns, whole.outvars, consts)
 
 
 core.optimise = optimise

@@ -107,12 +107,21 @@ def test_machine_code_is_kept_and_made_again_for_another_text(tmp_path):
 # --- what programs say ------------------------------------------------------------------------------------------
 
 
+_WITHIN = {
+    "bytes that are static in the C": said.MOST_STATIC, "bytes of C's stack": said.MOST_STACK, "programs executed by XLA": 0,
+    "a program of cc was run": True,
+}  # fmt: skip
+
+
 def test_the_reference_answers_with_the_bounds(monkeypatch):
     monkeypatch.delitem(sys.modules, "xla", raising=False)
     monkeypatch.delitem(sys.modules, "cc", raising=False)
-    assert said.behind(lambda x: x + 1, 2, compiled=0, loops=1, memory=8, says={"sin": 1}) == {
+    found = said.behind(
+        lambda x: x + 1, 2, compiled=0, loops=1, memory=8, kept=4, evaluations={"sin": 1}, without=["exp"]
+    )
+    assert found == _WITHIN | {
         "result": 3, "texts of C that were compiled": 0, "loops that stand in no other": 1, "bytes alive at one time": 8,
-        "times that the C says sin": 1, "programs executed by XLA": 0, "a program of cc was run": True,
+        "bytes alive after the call": 4, "evaluations of sin": 1, "functions of C's library": [],
     }  # fmt: skip
     assert said.refused(lambda: 1, word="sort") == "a NotImplementedError that says sort"
 
@@ -121,18 +130,82 @@ def test_a_package_is_told_what_is_beyond_a_bound_and_nothing_of_what_is_within(
     monkeypatch.setitem(sys.modules, "cc", cc)
     monkeypatch.setitem(sys.modules, "xla", type(sys)("xla"))
 
-    def two_loops():
-        text = "#include <math.h>\nvoid run(float *x) { for (;x[0] < 1;) x[0] = sinf(2); for (;x[0] < 1;) x[0] = sin(2) + sinf (1); }"
-        cc.compile(text)(cc.put(np.ones(100, np.float32)))
+    kept = []
 
-    found = said.behind(two_loops, compiled=2, loops=1, memory=100, says={"sin": 1})
-    assert found == {
+    def two_loops():
+        text = "#include <math.h>\nvoid run(float *x) { for (int i = 0; i < 3; i++) x[i] = sinf(2); for (;x[0] < 1;) x[0] += sin(2); }"
+        kept.append(cc.put(np.ones(100, np.float32)))
+        cc.compile(text)(kept[0])
+
+    said.watch(cc)
+    found = said.behind(
+        two_loops, compiled=2, loops=1, memory=100, kept=100, evaluations={"sin": 1, "exp": 2}, without=["cos"]
+    )
+    assert found == _WITHIN | {
         "result": None, "texts of C that were compiled": 2, "loops that stand in no other": 2, "bytes alive at one time": 400,
-        "times that the C says sin": 3, "programs executed by XLA": 0, "a program of cc was run": True,
+        "bytes alive after the call": 400, "evaluations of sin": 4, "evaluations of exp": 2, "functions of C's library": [],
     }  # fmt: skip
     assert said.behind(lambda: 1)["a program of cc was run"] is False
     assert said.refused(lambda: 1, word="sort") == "it was not refused"
-    assert said.refused(lambda: (_ for _ in ()).throw(NotImplementedError("no")), word="x") == "NotImplementedError: no"
+
+    def no():
+        raise NotImplementedError("no")
+
+    assert said.refused(no, word="x") == "NotImplementedError: no"
+    assert said.refused(no, word="x", instead="no") == "a NotImplementedError that says x"
+
+
+def _ran(cc, text, *arrays, **asked):
+    """What is found of a text that is compiled and run once."""
+    said.watch(cc)
+    return said.behind(lambda: cc.compile(text)(*map(cc.put, arrays)), **asked)
+
+
+_TEMPORARY = (
+    "void run(float *x) {{ {} float t[20000]; for (int i = 0; i < 20000; i++) t[(i * 7) % 20000] = x[i % 9]; {} }}"
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="libraries are ELF")
+def test_memory_that_cc_did_not_give_is_found_wherever_it_lies(cc, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cc", cc)
+    monkeypatch.setitem(sys.modules, "xla", type(sys)("xla"))
+    x = np.ones(9, np.float32)
+    read = "for (int i = 0; i < 20000; i++) x[i % 9] += t[(i * i) % 20000];"
+    on_stack = _ran(cc, _TEMPORARY.format("", read), x)
+    assert on_stack["bytes of C's stack"] > 80000
+    assert on_stack["bytes that are static in the C"] == said.MOST_STATIC
+    static = _ran(cc, _TEMPORARY.format("static", read), x)
+    assert static["bytes that are static in the C"] > 80000
+    assert static["bytes of C's stack"] == said.MOST_STACK
+    assert _ran(cc, "void run(float *x) { x[0] = x[1]; }", x).items() >= _WITHIN.items()
+    run = cc.compile("void run(float *x) { x[0] = 1; }")
+    with pytest.raises(TypeError, match=r"cc.put\(x\) and cc.alloc"):
+        run(x.view(cc.Buffer))
+    run(cc.put(np.ones((3, 3), np.float32))[1:])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="libraries are ELF")
+@pytest.mark.parametrize(
+    "call", ["expf(x[i])", "__builtin_expf(x[i])", "exp(x[i])", "CAT(ex, pf)(x[i])", "other(x[i])"]
+)
+def test_a_call_of_the_library_is_found_by_whatever_name(cc, monkeypatch, call):
+    monkeypatch.setitem(sys.modules, "cc", cc)
+    monkeypatch.setitem(sys.modules, "xla", type(sys)("xla"))
+    text = "#include <math.h>\n#define CAT(a, b) a##b\nstatic float (*const other)(float) = expf;\n"
+    text += f"void run(float *x) {{ for (int i = 0; i < 9; i++) x[i] = {call}; }}"
+    found = _ran(cc, text, np.ones(9, np.float32), evaluations={"exp": 0}, without=["exp", "tanh"])
+    assert found["functions of C's library"] in (["exp"], ["expf"])
+    assert found["evaluations of exp"] == (0 if "other" in call else 9)
+
+
+def test_a_text_with_an_exponential_of_its_own_runs_as_it_is(cc, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cc", cc)
+    monkeypatch.setitem(sys.modules, "xla", type(sys)("xla"))
+    text = "static float expf(float x) { return x + 1; }\nvoid run(float *x) { x[0] = expf(x[0]); }"
+    assert _ran(cc, text, np.ones(9, np.float32), without=["exp"])["functions of C's library"] == []
+    with pytest.raises(ValueError, match=r"program.c:2:.*"):
+        _ran(cc, "void run(float *x) {\n x[0] = y; }", np.ones(9, np.float32))
 
 
 # --- the reference ----------------------------------------------------------------------------------------------

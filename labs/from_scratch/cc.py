@@ -24,6 +24,7 @@ import numpy as np
 
 compiled = loops = executed = alive = most = 0
 texts = []
+_alive = {}  # where memory begins that `alloc` gave, and that is not gone -> its bytes
 # -ffast-math is not among them: it lets a compiler take x - x for 0 and forget that nan exists.
 FLAGS = [
     "-O3",
@@ -50,13 +51,22 @@ def alloc(shape, dtype):
     start = -memory.ctypes.data % 64
     alive += size
     most = max(most, alive)
-    weakref.finalize(memory, _gone, size)
+    _alive[memory.ctypes.data] = size
+    weakref.finalize(memory, _gone, memory.ctypes.data)
     return memory[start : start + size].view(dtype).reshape(shape).view(Buffer)
 
 
-def _gone(size):
+def _gone(place):
     global alive
-    alive -= size
+    alive -= _alive.pop(place)
+
+
+def _is_ours(x):
+    """Whether it is an array in memory that `alloc` gave."""
+    whole = x
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    return isinstance(x, Buffer) and whole.ctypes.data in _alive and x.flags.c_contiguous
 
 
 def put(x):
@@ -86,7 +96,7 @@ def compile(source):
     def program(*buffers):
         global executed
         for x in buffers:
-            if not isinstance(x, Buffer) or not x.flags.c_contiguous:
+            if not _is_ours(x):
                 raise TypeError(
                     f"{type(x)} is not memory of this machine: cc.put(x) and cc.alloc(shape, dtype) give some"
                 )

@@ -2,24 +2,39 @@
 
 Like `climbing`, it is loaded by its path, without jitkit. The package runs with `xla` and, if it imports it, `cc`. The
 reference has neither, and answers with what is right.
+
+The C of a package is watched: a few lines before its text count how often it evaluates `exp` and other functions of C's library, and
+how much of C's stack `run` uses; the machine code says which functions of other libraries it calls, and how many bytes are its own.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
+import importlib
 import re
+import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
+
+COUNTED = ("exp", "tanh", "sin", "cos", "log")  # functions of C's library
+MOST_STATIC, MOST_STACK = 2048, 16384  # bytes that a text may have for itself: some numbers; a tile
 
 
 def _is_package() -> bool:
     return "xla" in sys.modules
 
 
-def own(jk: Any, f: Callable[..., Any]) -> Callable[..., Any]:
+def own(jk: Any, f: Callable[..., Any], **static: Any) -> Callable[..., Any]:
     """Return `jit(f)` by a package's own compiler. The reference uses XLA, and computes the same."""
-    found: Callable[..., Any] = jk.jit(f, backend="own") if _is_package() else jk.jit(f)
-    return found
+    if not _is_package():
+        return jk.jit(f, **static)  # type: ignore[no-any-return]
+    with contextlib.suppress(ImportError):
+        watch(importlib.import_module("cc"))
+    return jk.jit(f, backend="own", **static)  # type: ignore[no-any-return]
 
 
 def behind(
@@ -28,38 +43,158 @@ def behind(
     compiled: int | None = None,
     loops: int | None = None,
     memory: int | None = None,
-    says: Mapping[str, int] | None = None,
+    kept: int | None = None,
+    evaluations: Mapping[str, int] | None = None,
+    without: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return what a call returns, and what it asked of `cc`: the number of texts, of loops in them, of bytes alive at
-    one time, and how often the texts name a function of C (`{"sin": 1}` counts `sinf(`, too). Meanwhile XLA must run
-    nothing, and `cc` must run something.
+    one time, and of those `kept` alive after the call; how often the C evaluates a function of C's library
+    (`{"sin": 100}` counts `sinf`, too), and which of those it should be `without` it calls. Meanwhile XLA must run
+    nothing, `cc` must run something, and the C must work in memory from `cc.alloc`.
 
     The arguments are bounds. A count within its bound is returned as the bound, which is also the reference's answer.
     """
     before = _asked(start=True)
     found = {"result": f(*args)}
+    gc.collect()
     after = _asked()
-    texts = "\n".join(after["texts"][len(before["texts"]) :])
+    made = [of_library(library) for library in _libraries[before["libraries"] :]]
     bounds = {
         "texts of C that were compiled": (compiled, after["compiled"] - before["compiled"]),
         "loops that stand in no other": (loops, after["loops"] - before["loops"]),
         "bytes alive at one time": (memory, after["most"] - before["alive"]),
+        "bytes alive after the call": (kept, after["alive"] - before["alive"]),
+        "bytes that are static in the C": (MOST_STATIC, max([static for static, _ in made], default=0)),
+        "bytes of C's stack": (MOST_STACK, after["stack"]),
     }
-    for word, times in (says or {}).items():
-        bounds[f"times that the C says {word}"] = times, len(re.findall(rf"\b{word}f?\s*\(", texts))
+    for word, times in (evaluations or {}).items():
+        bounds[f"evaluations of {word}"] = times, after["times"][word] - before["times"][word]
     found |= {what: max(bound, actual) for what, (bound, actual) in bounds.items() if bound is not None}
+    if without:
+        called = [name for _, names in made for name in names]
+        found["functions of C's library"] = sorted({n for n in called if _plain_name(n) in without})
     found["programs executed by XLA"] = after["by xla"] - before["by xla"]
     found["a program of cc was run"] = not _is_package() or after["executed"] > before["executed"]
     return found
 
 
 def _asked(start: bool = False) -> dict[str, Any]:
-    """Return what both machines were asked so far. With `start`, the peak `most` is counted anew from here."""
+    """Return what both machines were asked so far. With `start`, the peaks are counted anew from here."""
     cc: Any = sys.modules.get("cc")
+    if start:
+        _peak.clear()
+        gc.collect()
     if cc is not None and start:
         cc.most = cc.alive
     found = {name: getattr(cc, name, 0) for name in ("compiled", "loops", "executed", "alive", "most")}
-    return found | {"texts": list(getattr(cc, "texts", ())), "by xla": getattr(sys.modules.get("xla"), "executed", 0)}
+    times = {word: sum(library.times(word) for library in _loaded) for word in COUNTED}
+    found |= {"libraries": len(_libraries), "times": times, "stack": max(_peak, default=0)}
+    return found | {"by xla": getattr(sys.modules.get("xla"), "executed", 0)}
+
+
+# --- the C of a package, watched --------------------------------------------------------------------------------------
+
+_BEFORE = """#include <math.h>
+__attribute__((noinline)) void paint_stack(void) { volatile long room[1 << 14]; for (long i = 0; i < 1 << 14; i++) room[i] = 90; }
+__attribute__((noinline)) long used_stack(void) {
+  volatile long room[1 << 14]; long i = 0; while (i < 1 << 14 && room[i] == 90) i++; return ((1 << 14) - i) * sizeof(long); }
+"""
+_COUNTS = "".join(
+    f"volatile long times_{name};\n"
+    + "".join(f"#define {word}(x) (times_{name}++, ({word})(x))\n" for word in (name, f"{name}f", f"__builtin_{name}f"))
+    for name in COUNTED
+)
+_SAME_LINES = '#line 1 "program.c"\n'
+
+_libraries: list[bytes] = []  # machine code, in the order in which it was asked for
+_loaded: list[Watched] = []
+_peak: list[int] = []  # bytes of C's stack, of each call
+
+
+def watch(cc: Any) -> None:
+    """Make `cc` compile each text with lines before it that count, and keep what it compiled. Do nothing the second time."""
+    if isinstance(cc.ctypes, _Ctypes):
+        return
+    translate = cc.translate
+
+    def translate_and_count(text: str) -> bytes:
+        try:
+            library: bytes = translate(_BEFORE + _COUNTS + _SAME_LINES + text)
+        except ValueError:  # a text that has another `exp`, or one that is wrong
+            library = translate(_SAME_LINES + text)
+        _libraries.append(library)
+        return library
+
+    cc.translate, cc.ctypes = translate_and_count, _Ctypes("ctypes")
+
+
+class Watched:
+    """A library whose `run` is a function of C; each call notes how much of C's stack it uses."""
+
+    def __init__(self, path: str) -> None:
+        self.library = ctypes.CDLL(path)
+        run, has_paint = self.library.run, hasattr(self.library, "paint_stack")
+        run.restype = None
+        if has_paint:
+            self.library.paint_stack.restype, self.library.used_stack.restype = None, ctypes.c_long
+
+        def call(*pointers: Any) -> None:
+            if not has_paint:
+                run(*pointers)
+                return
+            self.library.paint_stack()
+            run(*pointers)
+            _peak.append(self.library.used_stack())
+
+        self.run = call
+        _loaded.append(self)
+
+    def times(self, word: str) -> int:
+        """Return how often a function of C's library was evaluated."""
+        try:
+            return ctypes.c_long.in_dll(self.library, f"times_{word}").value
+        except ValueError:
+            return 0
+
+
+class _Ctypes(ModuleType):
+    """ctypes, as `cc` sees it."""
+
+    CDLL = Watched
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(ctypes, name)
+
+
+def of_library(library: bytes) -> tuple[int, list[str]]:
+    """Return how many bytes a library has that can be written, and the names that it takes from other libraries. A file that is not
+    ELF, which Linux has, says nothing.
+    """
+    if library[:6] != b"\x7fELF\2\1":
+        return 0, []
+    [start] = struct.unpack_from("<Q", library, 40)
+    size, count, names = struct.unpack_from("<HHH", library, 58)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", library, start + i * size) for i in range(count)]
+
+    def text(table: int, at: int) -> str:
+        first = sections[table][4] + at
+        return library[first : library.index(b"\0", first)].decode()
+
+    static, taken = 0, []
+    for name, kind, _, _, offset, length, link, *_ in sections:
+        if re.match(r"\.(bss|data|tbss|tdata)(?!\.rel\.ro)", text(names, name)):
+            static += length
+        if kind == 11:  # symbols for the linker; those of section 0 stand elsewhere
+            for at in range(offset, offset + length, 24):
+                symbol, _, _, section = struct.unpack_from("<IBBH", library, at)
+                if symbol and not section:
+                    taken.append(text(link, symbol))
+    return static, taken
+
+
+def _plain_name(name: str) -> str:
+    """`exp` for `expf`, `__expf_finite` and `_ZGVbN4v_expf`, which are the same function for other numbers."""
+    return re.sub(r"^_ZGV\w+?_|^__|_finite$", "", name).removesuffix("f").removesuffix("l")
 
 
 def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -> dict[str, Any]:
@@ -68,20 +203,24 @@ def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -
     """
     closed = jk.make_jaxpr(f)(*args)
     names = list(left)
+    found = {"its arguments and constants": "as before"}
     if _is_package():
-        closed = jk.core.optimise(closed)
+        before, closed = closed, jk.core.optimise(closed)
         names = [str(eqn.primitive.name) for eqn in closed.jaxpr.eqns]
+        counts = [[len(c.jaxpr.invars), len(c.jaxpr.constvars), len(c.consts)] for c in (before, closed)]
+        if counts[0] != counts[1]:
+            found = {"its arguments and constants": f"{counts[1]}, and were {counts[0]}"}
     result = jk.core.eval_jaxpr(closed.jaxpr, closed.consts, *args)
-    return {"result": list(result), "equations that are left": sorted(names)}
+    return {"result": list(result), "equations that are left": sorted(names)} | found
 
 
-def refused(f: Callable[..., Any], *args: Any, word: str) -> str:
-    """Return how a program without C is refused: by a NotImplementedError with this word in it."""
+def refused(f: Callable[..., Any], *args: Any, word: str, instead: str = "") -> str:
+    """Return how a program without C is refused: by a NotImplementedError with this word in it, or with the one `instead`."""
     right = f"a NotImplementedError that says {word}"
     if not _is_package():
         return right
     try:
         f(*args)
     except NotImplementedError as error:
-        return right if word in str(error) else f"NotImplementedError: {error}"
+        return right if word in str(error) or (instead and instead in str(error)) else f"NotImplementedError: {error}"
     return "it was not refused"

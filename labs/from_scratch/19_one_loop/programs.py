@@ -2,7 +2,7 @@
 
 import numpy as np
 from behind import behind, own, refused
-from climbing import program, raised
+from climbing import counted, program, raised
 
 
 def floats(rng, *shape):
@@ -102,6 +102,74 @@ def operations(jk, rng):
 
 @program(
     "19",
+    "Of negative numbers, of nan and -0.0, and of numbers that are nearly 0.",
+    against=["floor goes towards 0", "nan has no sign", "log1p(x) is log(1 + x)", "0.0 and -0.0 are equally large"],
+)
+def edges(jk, rng):
+    n, far, near = jk.numpy, float(rng.uniform(1, 2)), np.float32([1e-9, -1e-8, float(rng.uniform(1e-9, 1e-8))])
+    f = own(jk, lambda x: (n.floor(x), n.sign(x), 1.0 / n.sign(x), n.abs(x), 1.0 / n.abs(x), -x))
+    x = np.float32([-1.5, -0.25, -far, np.nan, 0.0, -0.0, np.inf, -np.inf])
+    zeros = np.float32([0.0, -0.0, 0.0, -0.0]), np.float32([-0.0, 0.0, 0.0, -0.0])
+    extremes = own(jk, lambda x, y: (1.0 / n.maximum(x, y), 1.0 / n.minimum(x, y)))
+    return f(x), own(jk, lambda x: (n.log1p(x) / x, n.expm1(x) / x))(near), extremes(*zeros)
+
+
+@program(
+    "19",
+    "A float becomes the nearest integer that its type has, towards 0; a nan becomes 0; what is not 0 is true.",
+    against=["C's cast will do", "a truth value is an integer first", "a truth value is any number"],
+)
+def conversions(jk, rng):
+    kinds = ("int32", "uint32", "int16", "uint16", "int8", "uint8", "bool")
+    f = own(jk, lambda x: [x.astype(kind) for kind in kinds])
+    few = float(rng.uniform(-100, 100))
+    return f(np.float32([np.nan, np.inf, -np.inf, 3e9, -3e9, 70000.5, 300.5, -129.5, -1.5, 0.5, -0.0, few]))
+
+
+@program("19", "A sum of truth values is one.", against=["True + True is 2"])
+def truth(jk, rng):
+    b, c = np.array([True, True, False, False]), np.array([True, False, True, False])
+    return own(jk, lambda b, c: ((b + c).astype(np.int32), (b + c) == b, b * c, (b + b) * 3.0))(b, c)
+
+
+@program("19", "Long axes.", against=["there are at most 256 numbers"])
+def long(jk, rng):
+    f = own(jk, lambda x: jk.numpy.sin(x) - 0.5)
+    return f(floats(rng, 300, 2)), f(floats(rng, 2, 300)), f(floats(rng, 70000))
+
+
+@program(
+    "19",
+    '`jit(f)` and `jit(f, backend="own")` of one function are two: each has programs of its own.',
+    against=["a function has its programs, whoever compiled them", "each call compiles"],
+)
+def one_function(jk, rng):
+    f, x = (lambda x: jk.numpy.cos(x) * 3.0), floats(rng, 4)
+    first = jk.jit(f)(x)
+    second = behind(own(jk, f), x, loops=1)
+    return first, second, counted(jk.jit(f), x, executed=1), behind(own(jk, f), x, compiled=0)
+
+
+@program(
+    "19",
+    "Numbers that are weak give results that are, and have programs of their own.",
+    against=["a weak number is one like others"],
+)
+def weak(jk, rng):
+    f, c, half = own(jk, lambda x: x * 2.0), float(rng.uniform(1, 2)), np.float16([1, 2])
+    return f(c) * half, f(np.float32(c)) * half, f(c) * half
+
+
+@program("19", "Static arguments are as with `jit(f)`.", against=["static arguments are for XLA"])
+def static(jk, rng):
+    f = own(jk, lambda x, n: x * n if n > 2 else x + n, static_argnums=1)
+    g = own(jk, lambda x, how: -x if how == "down" else x, static_argnames="how")
+    x = floats(rng, 3)
+    return f(x, 3), f(x, 1), f(x, 3), g(x, how="down"), g(x, how="up")
+
+
+@program(
+    "19",
     "Integers wrap, and so do small ones; truth values are negated as such.",
     against=["~True is -2", "an integer is computed as a float"],
 )
@@ -173,7 +241,7 @@ def mixed(jk, rng):
 def refusals(jk, rng):
     f = own(jk, lambda x, i: x[i] * 2.0)
     return refused(f, floats(rng, 3), 1, word="dynamic_slice"), refused(
-        own(jk, lambda x: x + x), np.float16([1, 2]), word="f16"
+        own(jk, lambda x: x + x), np.float16([1, 2]), word="f16", instead="float16"
     )
 
 

@@ -51,15 +51,10 @@ edit(
 edit(
     "a nan is not the largest",
     "`a > b ? a : b`, where a is nan: which one comes?",
-    '"max": "{0} > {1} || {0} != {0} ? {0} : {1}"',
-    '"max": "{0} > {1} ? {0} : {1}"',
+    '"max": "{0} > {1} || {0} != {0} || ',
+    '"max": "{0} > {1} || ',
 )
-edit(
-    "~True is -2",
-    "In C a truth value is a number. Which bits does `~` turn?",
-    '    if name == "not" and kind == "b":\n        return "!{0}"\n',
-    "",
-)
+edit("~True is -2", "In C a truth value is a number. Which bits does `~` turn?", '{"not": "!{0}"}', '{"not": "~{0}"}')
 edit(
     "an integer is computed as a float",
     "A float32 has 24 bits for digits. How many has an int32?",
@@ -89,4 +84,70 @@ edit(
 
 formulas = Guessing(formulas | dict.fromkeys(elementwise_primitives.values(), formula))
 """,
+)
+edit(
+    "floor goes towards 0",
+    "What is the largest integer that is not above -1.5?",
+    'special.get(name) or FORMULAS.get(name, f"{name}f({{0}})")',
+    'special.get(name) or FORMULAS.get(name, f"{name}f({{0}})").replace("floorf", "truncf")',
+)
+edit(
+    "nan has no sign",
+    "nan > 0 is false, and nan < 0 is false. Is its sign 0?",
+    '"{0} > 0 ? 1 : {0} < 0 ? -1 : {0}"',
+    '"({0} > 0) - ({0} < 0)"',
+)
+edit(
+    "log1p(x) is log(1 + x)",
+    "What is 1 + 1e-9, in a float32?",
+    'special.get(name) or FORMULAS.get(name, f"{name}f({{0}})")',
+    'special.get(name) or FORMULAS.get(name, f"{name}f({{0}})").replace("log1pf(", "logf(1 + ")',
+)
+edit(
+    "0.0 and -0.0 are equally large",
+    "0.0 > -0.0 is false. Which of the two is their maximum, and what is 1 divided by it?",
+    " || {0} == {1} && signbit({1})",
+    "",
+)
+edit(
+    "C's cast will do",
+    "C leaves open what (int)3e9 and (int)NAN are. What does XLA make of them?",
+    '    if eqn.invars[0].aval.dtype.kind != "f" or aval.dtype.kind not in "iu":\n',
+    "    if True:\n",
+)
+edit(
+    "a truth value is an integer first",
+    "0.5 is not 0. What is left of it in an integer?",
+    '    if eqn.invars[0].aval.dtype.kind != "f" or aval.dtype.kind not in "iu":\n',
+    '    if aval.dtype == BOOL:\n        return "(int){0}"\n    if eqn.invars[0].aval.dtype.kind != "f" or aval.dtype.kind not in "iu":\n',
+)
+edit(
+    "True + True is 2",
+    "A truth value has two values. What has an unsigned char?",
+    "{' != 0' * (v.aval.dtype == BOOL)}",
+    "{' != 0' * (v.aval.dtype == BOOL and '+' not in said)}",
+)
+edit(
+    "there are at most 256 numbers",
+    "Up to which number does your counter count?",
+    "for (long {i} = 0;",
+    "for (unsigned char {i} = 0; {i} < 255 &&",
+)
+edit(
+    "a function has its programs, whoever compiled them",
+    "`jit(f)` has compiled f for these types. Is that a program of yours?",
+    "own_memories.setdefault(f, {})",
+    "memories.setdefault(f, {})",
+)
+edit(
+    "a weak number is one like others",
+    "2.0 times a float16 is a float16. What is your result times a float16?",
+    "list(map(Array, self.executable([x.data for x in args]), self.out_avals))",
+    "list(map(Array, self.executable([x.data for x in args])))",
+)
+edit(
+    "static arguments are for XLA",
+    "`static_argnums` came with the backend. Who was told?",
+    "OwnJit(f, **static) if",
+    "OwnJit(f) if",
 )

@@ -49,10 +49,10 @@ edit(
 edit(
     "x - x is 0",
     "What is inf - inf?",
-    "    if primitive is select_p and args[1] is args[2]:\n",
+    "    if primitive in (convert_p, broadcast_p):\n",
     """    if primitive.name == "sub" and args[0] is args[1]:
         return broadcast_p(convert_p(np.float32(0) * Array(np.zeros((), aval.dtype)), new_dtype=aval.dtype, weak_type=False), shape=aval.shape)
-    if primitive is select_p and args[1] is args[2]:
+    if primitive in (convert_p, broadcast_p):
 """,
 )
 edit(
@@ -89,5 +89,24 @@ def alone(jaxpr, chosen=passes):
 
 
 core.optimise, passes = alone, [functools.partial(rewritten, Inliner)]
+""",
+)
+edit(
+    "x / x of a number is 1",
+    "What is nan / nan, and inf / inf?",
+    "    if primitive in (convert_p, broadcast_p):\n",
+    """    if primitive.name == "div" and args[0] is args[1] and aval.shape == ():
+        return Array(np.ones((), aval.dtype), aval)
+    if primitive in (convert_p, broadcast_p):
+""",
+)
+edit("-1 is as good as 1", "What is x * -1?", "lambda n, is_float: n == 1)}", "lambda n, is_float: abs(n) == 1)}")
+edit(
+    "a constant that nobody needs goes",
+    "A program's constants are handed over by whoever runs it. Who tells them that there are fewer?",
+    "    return Jaxpr(whole.invars[: len(consts)], whole.invars[len(consts) :], whole.eqns, whole.outvars, consts)\n",
+    """    read = {v for eqn in whole.eqns for v in eqn.invars if type(v) is not Array}
+    kept, n = [i for i, _ in enumerate(consts) if whole.invars[i] in read], len(consts)
+    return Jaxpr([whole.invars[i] for i in kept], whole.invars[n:], whole.eqns, whole.outvars, [consts[i] for i in kept])
 """,
 )

@@ -29,10 +29,12 @@ def one_sum(jk, rng):
 @program(
     "21",
     "An exponential that is divided by its sum: two loops, and each number has one exponential.",
-    against=["what two loops need is computed twice"],
+    against=["what two loops need is computed twice", "a workspace is kept for the next call"],
 )
 def softmax(jk, rng):
-    return behind(own(jk, chain(jk, 1)), floats(rng, 100), loops=2, says={"exp": 1}, memory=3 * 400 + 256)
+    return behind(
+        own(jk, chain(jk, 1)), floats(rng, 100), loops=2, evaluations={"exp": 100}, memory=3 * 400 + 256, kept=2 * 400
+    )
 
 
 @program("21", "Along some axes: the first, the last, several, and those counted from the end.")
@@ -45,30 +47,71 @@ def axes(jk, rng):
 @program(
     "21",
     "A maximum with nan is nan; one of negative numbers is negative.",
-    against=["a maximum begins with 0", "a nan is passed over"],
+    against=["a maximum begins with 0", "a nan is passed over", "nothing is smaller than -3.4e38"],
 )
 def maxima(jk, rng):
     f = own(jk, lambda x: (jk.numpy.max(x), jk.numpy.max(-x), jk.numpy.max(x, 0)))
     x = floats(rng, 4, 3)
     y = x.copy()
     y[1, 1] = np.nan
-    return f(x), f(y), own(jk, lambda i: (jk.numpy.max(i), jk.numpy.max(-i)))(rng.integers(1, 9, 5).astype(np.int32))
+    low = np.float32(np.full((2, 3), -np.inf))
+    return (
+        f(x),
+        f(y),
+        f(low),
+        own(jk, lambda i: (jk.numpy.max(i), jk.numpy.max(-i)))(rng.integers(1, 9, 5).astype(np.int32)),
+    )
 
 
-@program("21", "Integers and truth values; sums of nothing.")
+@program("21", "Integers and truth values; sums of nothing.", against=["sums are floats"])
 def kinds(jk, rng):
     n = jk.numpy
     f = own(jk, lambda i, b: (n.sum(i), n.sum(b), n.sum(i > 3), n.max(b), n.sum(i * i, 0)))
     i = rng.integers(-9, 9, (3, 4)).astype(np.int32)
-    return f(i, i > 0), own(jk, lambda x: (n.sum(x), n.sum(x, 0), n.sum(x, 1)))(np.zeros((0, 3), np.float32))
+    whole = np.int32([[2**31 - 1, 5, 2**24 + 1], [1, -(2**31), 1]])
+    sums = own(jk, lambda i: (n.sum(i), n.sum(i, 0), n.sum(i, 1)))
+    return (
+        f(i, i > 0),
+        sums(whole),
+        sums(np.int32([[2**24, 1], [1, 1]])),
+        own(jk, lambda x: (n.sum(x), n.sum(x, 0), n.sum(x, 1)))(np.zeros((0, 3), np.float32)),
+    )
 
 
 @program(
-    "21", "A chain of eight needs no more memory than a chain of two.", against=["everybody has a place of his own"]
+    "21",
+    "A chain of eight needs no more memory than a chain of two.",
+    against=["everybody has a place of his own", "an array of C's own is as good"],
 )
 def memory(jk, rng):
-    x = floats(rng, 250)
-    return [behind(own(jk, chain(jk, n)), x, loops=n + 1, says={"exp": n}, memory=4 * 1000 + 1024) for n in (2, 8)]
+    x, size = floats(rng, 10000), 40000
+    bounds = {"memory": 4 * size + 1024, "kept": 2 * size}
+    return [behind(own(jk, chain(jk, n)), x, loops=n + 1, evaluations={"exp": n * 10000}, **bounds) for n in (2, 8)]
+
+
+@program(
+    "21",
+    "What a loop stores lies in memory from `cc.alloc`, which is free again after the call.",
+    against=["an array of C's own is as good", "a workspace is kept for the next call"],
+)
+def own_arrays(jk, rng):
+    f, x, size = own(jk, chain(jk, 3)), floats(rng, 8000), 32000
+    return [behind(f, x, memory=4 * size + 1024, kept=2 * size) for _ in range(3)]
+
+
+@program(
+    "21",
+    "An exponential of an argument is computed by one loop, too.",
+    against=["what two loops need is computed twice"],
+)
+def of_an_argument(jk, rng):
+    n = jk.numpy
+
+    def f(x, y):
+        e = n.exp(x)
+        return e / n.sum(e), n.sum(n.exp(y) * 2.0) * n.exp(y)
+
+    return behind(own(jk, f), floats(rng, 30), floats(rng, 4, 5), evaluations={"exp": 50})
 
 
 @program(
@@ -132,6 +175,18 @@ def returned(jk, rng):
         return e, s, e, x, e / s, s, y
 
     return own(jk, f)(floats(rng, 4), floats(rng, 2))
+
+
+@program(
+    "21",
+    "A loop of no turns stores nothing: a row that it would need is stored by another one.",
+    against=["any loop can store"],
+)
+def no_turns(jk, rng):
+    n = jk.numpy
+    f = own(jk, lambda x, r: (n.sum(x * n.exp(r), 0), n.exp(r) / n.sum(n.exp(r)), n.max(n.exp(r))))
+    r = floats(rng, 3)
+    return f(np.zeros((0, 3), np.float32), r), f(floats(rng, 2, 3), r)
 
 
 @program("21", "A sum within a jitted function is a part of the program.")

@@ -33,3 +33,44 @@ edit(
     "first <= lives[o][1]]",
     "first < lives[o][1]]",
 )
+edit(
+    "an array of C's own is as good",
+    "Who counts the bytes of an array that is declared in C?",
+    """        self.lines = [f"{self.types[t]} *{t} = (void *)({self.room} + {at});" for t, at in offsets.items()] + self.lines
+""",
+    """        places = [f"{self.types[t]} *{t} = (void *)(own_work + {at});" for t, at in offsets.items()]
+        self.lines = [f"static char own_work[{self.work + 64}];", *places, *self.lines]
+""",
+)
+edit(
+    "a workspace is kept for the next call",
+    "The call is over, and its results are there. Who needs the rest?",
+    """    def executable(buffers):
+        outs = [cc.alloc(v.aval.shape, v.aval.dtype) for v in jaxpr.outvars]
+        run(*buffers, *outs, cc.alloc(writer.work, np.uint8))
+""",
+    """    kept = cc.alloc(writer.work, np.uint8)
+
+    def executable(buffers):
+        outs = [cc.alloc(v.aval.shape, v.aval.dtype) for v in jaxpr.outvars]
+        run(*buffers, *outs, kept)
+""",
+)
+edit(
+    "nothing is smaller than -3.4e38",
+    "What is the largest of -inf and -inf?",
+    'reduce_max_p: (FORMULAS["max"], lowest)}',
+    'reduce_max_p: (FORMULAS["max"], lambda dtype: -3.4e38 if dtype.kind == "f" else lowest(dtype))}',
+)
+edit(
+    "sums are floats",
+    "A float32 has 24 bits for digits. How many has a sum of int32?",
+    '        lines = [f"{c_type(out.aval)} a = {begin};", *turns,',
+    "        lines = [f\"{c_type(out.aval) if eqn.primitive is not reduce_sum_p else 'float'} a = {begin};\", *turns,",
+)
+edit(
+    "any loop can store",
+    "A loop over no rows: how often does it store what each row reads?",
+    "if steps[n][2] == v.aval.shape), None)",
+    "if steps[n][2] is not None and steps[n][2][-len(v.aval.shape):] == v.aval.shape), None)",
+)

@@ -51,3 +51,33 @@ edit(
     "    following = [writer.take(c_type(v.aval), bytes_of(v)) for v in eqn.outvars]\n",
     "    following = [out for _, out in targets]\n",
 )
+edit(
+    "the first branch may run",
+    "The second branch is right in the end. What did the first one do before?",
+    'f"if ({which} == {number})"',
+    'f"if ({which} == {number} || {number} == 0)"',
+)
+edit(
+    "a product is added up in floats",
+    "A float32 has 24 bits for digits. How many has an int32?",
+    """    lines += [f"{c_type(v.aval)} a{''.join(""",
+    """    lines += [f"float a{''.join(""",
+)
+edit(
+    "a product's operand is dead in its loop",
+    "Each number of an operand is read for many results. When for the last time?",
+    "                if self.memory.get(v) in self.lives:\n",
+    "                if self.memory.get(v) in self.lives and (eqn is None or eqn.primitive is not dot_p):\n",
+)
+edit(
+    "what a body reads is dead in its loop",
+    "A body reads an array in each turn. Where does it write meanwhile?",
+    "                if self.memory.get(v) in self.lives:\n",
+    "                if self.memory.get(v) in self.lives and (eqn is None or eqn.primitive not in (while_p, cond_p)):\n",
+)
+edit(
+    "programs within stay as they are",
+    "`optimise` sees the equations of a program. Who sees those of a branch?",
+    "    trace = Thrifty([x.aval for x in operands])  #",
+    "    trace = Inliner([x.aval for x in operands])  #",
+)

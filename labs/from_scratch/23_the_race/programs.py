@@ -4,7 +4,7 @@ import numpy as np
 from behind import behind, own
 from climbing import program
 
-NO_CALL = {"exp": 0, "tanh": 0}
+NO_CALL = "exp", "tanh"
 
 
 def floats(rng, *shape):
@@ -19,7 +19,7 @@ def right_to_a_millionth(found, exact):
 @program(
     "23",
     "An exponential in a loop is arithmetic: no function of C's library is called.",
-    against=["C's library will do"],
+    against=["C's library will do", "a function of the compiler is no function of C's library"],
 )
 def exponential(jk, rng):
     return behind(
@@ -27,23 +27,28 @@ def exponential(jk, rng):
         floats(rng, 100),
         floats(rng, 100),
         loops=1,
-        says=NO_CALL,
+        without=NO_CALL,
     )
 
 
 @program("23", "So is a hyperbolic tangent, here of two layers.", against=["C's library will do"])
 def tangents(jk, rng):
     f = own(jk, lambda x, w, v: jk.numpy.tanh(jk.numpy.tanh(x @ w) @ v))
-    return behind(f, floats(rng, 5, 8), floats(rng, 8, 6), floats(rng, 6, 3), loops=4, says=NO_CALL)
+    return behind(f, floats(rng, 5, 8), floats(rng, 8, 6), floats(rng, 6, 3), loops=4, without=NO_CALL)
 
 
 @program(
     "23",
     "An exponential is right to one part in a million, from the smallest to the largest.",
-    against=["-ffast-math is only faster", "log 2 is one number", "what is too large is the largest number"],
+    against=[
+        "-ffast-math is only faster",
+        "log 2 is one number",
+        "what is too large is the largest number",
+        "what is small is 0",
+    ],
 )
 def exact(jk, rng):
-    x = np.sort(rng.uniform(-87.0, 88.7, 5000)).astype(np.float32)
+    x = np.float32([-87.0, 88.7, *rng.uniform(-87.0, -86.0, 50), *rng.uniform(-87.0, 88.7, 5000)])
     return right_to_a_millionth(own(jk, jk.numpy.exp)(x), np.exp(x.astype(np.float64)))
 
 
@@ -60,11 +65,13 @@ def exact_tangent(jk, rng):
 @program(
     "23",
     "What is too large is inf, what is too small is 0, and a nan stays one.",
-    against=["what is too large is the largest number", "what is not small is large"],
+    against=["what is too large is the largest number", "what is not small is large", "e**-inf is nearly 0"],
 )
 def edges(jk, rng):
     far = float(rng.uniform(100, 1e4))
-    return own(jk, jk.numpy.exp)(np.float32([np.inf, 89.0, far, -np.inf, -far, -150.0, np.nan, 0.0, -0.0]))
+    f = own(jk, jk.numpy.exp)
+    nothing = np.asarray(f(np.float32([-np.inf, -far - 50.0, -150.0])))
+    return f(np.float32([np.inf, 89.0, far, np.nan, 0.0, -0.0])), nothing == 0
 
 
 @program(
@@ -105,4 +112,4 @@ def softmax(jk, rng):
         e = n.exp(x - n.max(x, 1, keepdims=True))
         return e / n.sum(e, 1, keepdims=True)
 
-    return behind(own(jk, f), floats(rng, 6, 40) * 500, loops=3, says=NO_CALL)
+    return behind(own(jk, f), floats(rng, 6, 40) * 500, loops=3, without=NO_CALL)

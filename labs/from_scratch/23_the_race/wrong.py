@@ -50,3 +50,16 @@ edit(
     'OF_FLOATS |= {"exp": "own_exp({0})", "tanh": "own_tanh({0})"}\n',
     'OF_FLOATS |= {"exp": "own_exp({0})", "tanh": "own_tanh({0})"}\ncc.FLAGS += ["-ffast-math"]\n',
 )
+edit(
+    "a function of the compiler is no function of C's library",
+    "What does the compiler make of __builtin_expf, if it knows no instruction for it?",
+    "static inline float own_exp(float x) {\n",
+    "static inline float own_exp(float x) { return __builtin_expf(x);\n",
+)
+edit("e**-inf is nearly 0", "e**-88 is a number. What is e**-inf?", "x < -104 ? -104 : x;", "x < -87.5f ? -87.5f : x;")
+edit(
+    "what is small is 0",
+    "The smallest normal float32 is 1.2e-38. What is e**-87?",
+    "  return ((p * r + 0.5f)",
+    "  if (n < -125) return 0;\n  return ((p * r + 0.5f)",
+)
