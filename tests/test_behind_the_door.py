@@ -374,6 +374,30 @@ def test_from_rung_11_on_the_door_is_open_and_the_others_are_not_asked_for(tmp_p
     assert main(["reset", "myjax"]) == 2
 
 
+@pytest.mark.parametrize(("rung", "needed"), [("20", "11"), ("22", "14")])
+def test_a_climb_can_begin_behind_the_door_with_the_solution_of_what_is_below(
+    tmp_path, monkeypatch, capsys, rung, needed
+):
+    assert main(["start", "--from-scratch", "--at", rung, str(tmp_path / "mine")]) == 0
+    assert f"the solution of the rungs below {rung}" in capsys.readouterr().out
+    text = (tmp_path / "mine" / "myjax.py").read_text(encoding="utf-8")
+    assert text == early(tmp_path, f"{int(rung) - 1}").replace(
+        prefix(solution_text(), "11"), prefix(solution_text(), needed)
+    )
+    monkeypatch.chdir(tmp_path / "mine")
+    assert main(["start", "--from-scratch", "--at", "19", "."]) == 1
+    assert "has a package already" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_climb_can_begin_at_any_rung(tmp_path, capsys):
+    assert main(["start", "--from-scratch", "--at", "7", str(tmp_path / "mine")]) == 0
+    assert (tmp_path / "mine" / "myjax.py").read_text(encoding="utf-8") == prefix(solution_text(), "06")
+    assert "07_let_xla.md" in capsys.readouterr().out
+    assert main(["start", "--from-scratch", "--at", "99", str(tmp_path / "other")]) == 2
+    assert main(["start", "--at", "7", str(tmp_path / "other")]) == 2
+    assert "--at is about the ladder" in capsys.readouterr().err
+
+
 def test_a_cc_of_the_learners_is_not_the_one_that_is_used(tmp_path):
     (tmp_path / "myjax.py").write_text(early(tmp_path, "19"), encoding="utf-8")
     (tmp_path / "cc.py").write_text("raise ValueError('mine')\n", encoding="utf-8")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
+import types
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -17,6 +19,7 @@ from jitkit.kata.command import cli
 from jitkit.kata.engine import assessor, checking, comparison, manifest, running, verdicts
 from jitkit.kata.engine.plain import to_plain
 from jitkit.kata.engine.statuses import Status
+from jitkit.kata.workspace.workspace import Workspace
 
 __all__ = ["learner"]  # a fixture
 
@@ -395,6 +398,12 @@ def test_a_member_of_a_class_that_a_stub_imports_is_a_helper_too(learner, monkey
     both = " ".join(learner("show", "Program").split())
     assert "from jitkit.targets.hlo import Program; this is what lab 13 means" in both
     assert "what lab 04 and lab 05 mean" in both
+    known = Workspace.look
+    for lab, first in (("05", "what lab 04 and lab 05 mean"), ("13", "what lab 13 means")):
+        at = types.SimpleNamespace(current=lambda lab=lab: (types.SimpleNamespace(number=lab), None))
+        monkeypatch.setattr(Workspace, "look", lambda self, at=at: at)
+        assert re.findall(r"this is (what lab [^;]*? means?)", " ".join(learner("show", "Program").split()))[0] == first
+    monkeypatch.setattr(Workspace, "look", known)
     assert "Program._kernel(instruction: Instruction) -> Kernel" in learner("show", "Program._kernel")
     assert "no stub imports LoweringContext.conver" in learner("show", "LoweringContext.conver", status=2)
 

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 from jitkit.kata.engine.statuses import Status
 from jitkit.kata.ladder.climber import Climber, Package, RungVerdict
-from jitkit.kata.ladder.rungs import Rung, all_rungs, prefix, section, solution_text
+from jitkit.kata.ladder.rungs import Rung, all_rungs, below, prefix, section, solution_text
 from jitkit.kata.ladder.wrong import Wrong, beliefs, wrong_versions
 
 from ..shared import HIDDEN_BEHIND, HIDDEN_RUNGS
@@ -110,9 +110,7 @@ class Prover:
 
     def early(self, rung: Rung) -> str:
         """Return the solution of a rung behind the door, without the sections above the rung that opens it."""
-        numbers = [other.number for other in all_rungs() if other.is_behind and other.number <= rung.number]
-        sections = "".join(section(self.text, number) for number in numbers)
-        return prefix(self.text, rung.needs) + sections
+        return below(rung) + section(self.text, rung.number)
 
     def empty(self, rung: Rung) -> list[Finding]:
         """Prove that an empty package fails everything, and that its first failure names what is missing."""

@@ -83,7 +83,7 @@ def slice_index(op: Op, index: Any) -> Index:
     """Map the index of a `slice` to that of its operand: element i along an axis is `start + i * stride` of the operand, with
     `op.params["start_indices"]` and `op.params["strides"]`, which is None where every stride is 1.
 
-    An expression that is returned can be an operand of any other: a sum or a product has parentheses.
+    An expression that is returned can be multiplied, or added to: a sum has parentheses.
     """
     starts = op.params["start_indices"]
     strides = op.params["strides"] or (1,) * len(starts)

@@ -236,8 +236,8 @@ class Nest:
         """Combine the numbers of the innermost loop in a variable of their own, the accumulator.
 
         It is declared before the loop, with the number that changes nothing (`neutral`); each iteration combines it with `name`, as
-        `COMBINE` says. Add `(kind, accumulator, ctype)` to the loop's `folds`, from which `source` writes a `reduction(...)` clause:
-        then the C compiler may combine in any order, with several accumulators.
+        `COMBINE` says (`{t}` stands for the type). Add `(kind, accumulator, ctype)` to the loop's `folds`, from which `source` writes a
+        `reduction(...)` clause: then the C compiler may combine in any order, with several accumulators.
 
         Args:
           kind: `"sum"`, `"max"` or another key of `COMBINE`.

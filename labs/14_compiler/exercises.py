@@ -54,8 +54,7 @@ def slice_index(op: Op, index: Any) -> Index:
     `start + i * stride` of the operand, with `op.params["start_indices"]` and
     `op.params["strides"]`, which is None where every stride is 1.
 
-    An expression that is returned can be an operand of any other: a sum or a product has
-    parentheses.
+    An expression that is returned can be multiplied, or added to: a sum has parentheses.
     """
     raise NotImplementedError("14.1")
 
@@ -113,9 +112,10 @@ class Nest:
         """Combine the numbers of the innermost loop in a variable of their own, the accumulator.
 
         It is declared before the loop, with the number that changes nothing (`neutral`); each
-        iteration combines it with `name`, as `COMBINE` says. Add `(kind, accumulator, ctype)` to
-        the loop's `folds`, from which `source` writes a `reduction(...)` clause: then the C
-        compiler may combine in any order, with several accumulators.
+        iteration combines it with `name`, as `COMBINE` says (`{t}` stands for the type). Add
+        `(kind, accumulator, ctype)` to the loop's `folds`, from which `source` writes a
+        `reduction(...)` clause: then the C compiler may combine in any order, with several
+        accumulators.
 
         Args:
           kind: `"sum"`, `"max"` or another key of `COMBINE`.
@@ -134,11 +134,14 @@ def fold_in_register(writer: Writer, op: Op, place: Place) -> None:
     """Write a reduction over the last axis, or over all axes, as one loop with an accumulator that
     is stored behind it.
 
-    The loop is over the operand; `Writer.nest` may make it a part of the nest before it. Over all
-    axes it is `flat`: one loop over all elements in their order. A nest that is not flat would
-    begin the accumulator anew for each row; so a reduction over all axes cannot be a part of one:
-    `Conflict`. The nest's `flops` has one more, and its `sources` the operation with its line,
-    `reduce_sum  model.py:3`, which is the note at the accumulator, too.
+    The loop is over the operand: `writer.nest(x.shape, body, flat=...)` calls `body(nest, index)`,
+    which writes the lines for one element, perhaps several times, since the loop may become a part
+    of the nest before it. In it, `writer.emit(nest, x, index)` returns the name of the element, and
+    `nest.store(place, index, name, after=True)` stores one behind the innermost loop. Over all axes
+    it is `flat`: one loop over all elements in their order. A nest that is not flat would begin the
+    accumulator anew for each row; so a reduction over all axes cannot be a part of one: `Conflict`.
+    The nest's `flops` has one more, and its `sources` the operation with its line,
+    `reduce_sum  model.py:3` (two spaces), which is the note at the accumulator, too.
 
     Args:
       op: `reduce_sum`, `reduce_max` or another; its kind is its name without `reduce_`.

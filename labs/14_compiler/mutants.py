@@ -235,6 +235,10 @@ edit(
     "if self.flat:\n        return None  # an earlier loop has written all of it\n", "pass\n",
 )  # fmt: skip
 edit(
+    "14.2", "what stands behind a loop is not in memory", "The loop is over, and what stands behind it was stored. Where is it now?",
+    "if self.flat:", "if self.flat and not is_after:",
+)  # fmt: skip
+edit(
     "14.2", "a part is like the whole", "The place begins at element k of its buffer. Which element of the buffer was stored?",
     "place.base or when < 0", "when < 0",
 )  # fmt: skip

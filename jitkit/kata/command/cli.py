@@ -178,6 +178,9 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="instead of labs, begin an empty package with a ladder to your own JAX",
     )
+    parser.add_argument(
+        "--at", metavar="RUNG", help="with --from-scratch: begin at this rung, with the solution of those below it"
+    )
 
 
 def _check_arguments(parser: argparse.ArgumentParser) -> None:

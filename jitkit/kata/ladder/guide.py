@@ -21,7 +21,7 @@ An empty file becomes a package that traces, compiles, differentiates and batche
 ```sh
 jitkit                 # watches: on each save, the programs of your rung and of all below it
 jitkit check 7         # the same once, for rungs 01 to 07: what stood must not fall
-jitkit check 19        # 01 to 11, and 19
+jitkit check 19        # 01 to 11, and 19; of 12 to 18 those that have passed once
 jitkit hint 7          # three hints a rung, one further each time; --step 1 shows one again
 jitkit show 7          # its page; with --solution --give-up, how the reference does it
 jitkit status          # where you are

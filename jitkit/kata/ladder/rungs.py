@@ -137,6 +137,15 @@ def prefix(text: str, number: str) -> str:
     return next((text[: m.start()] for m in _SECTION.finditer(text) if m[1] > number), text)
 
 
+def below(rung: Rung) -> str:
+    """Return the solution that a rung can be begun with: of all rungs below it, but for those that it does not need."""
+    text = solution_text()
+    if not rung.is_behind:
+        return text[: _begin(text, rung.number)]
+    others = [other.number for other in all_rungs() if other.is_behind and other.number < rung.number]
+    return prefix(text, rung.needs) + "".join(section(text, number) for number in others)
+
+
 def section(text: str, number: str) -> str:
     """Return one section of the file."""
     return text[_begin(text, number) : len(prefix(text, number))]

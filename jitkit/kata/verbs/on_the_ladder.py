@@ -15,7 +15,7 @@ from ..ladder import abilities, guide
 from ..ladder.climber import Climber, RungVerdict
 from ..ladder.display import data_of, show_verdicts
 from ..ladder.place import Place
-from ..ladder.rungs import Rung, all_rungs, given_files, machine_file, rungs_up_to, section, solution_text
+from ..ladder.rungs import Rung, all_rungs, below, given_files, machine_file, rungs_up_to, section, solution_text
 from ..problems import FAILED, OK, Problem, WrongUsage
 from ..screens.display import MARKS
 from ..screens.keys import ENTER, keys_of
@@ -45,6 +45,11 @@ def start(arguments: argparse.Namespace) -> int:
     screen = Screen.of(sys.stdout)
     root = (arguments.folder or pathlib.Path("my-jax")).expanduser().absolute()
     known = Place.find(root) if root.is_dir() else None
+    at = _rung(arguments.at) if arguments.at is not None else all_rungs()[0]
+    if arguments.at is not None and known is not None and known.package_is_there:
+        raise Problem(
+            f"{known.root} has a package already: {known.name}. Choose a new folder to begin at rung {at.number}."
+        )
     was_one = all(
         (root / name).exists() for name in ("xla.py", "test_ladder.py", "ladder")
     )  # and has lost its `.jitkit`
@@ -55,7 +60,7 @@ def start(arguments: argparse.Namespace) -> int:
         has_package = place.package_is_there
         first = place.root / f"{place.name}.py"
         if not has_package:
-            first.write_text(guide.FIRST_FILE.format(name=place.name), encoding="utf-8")
+            first.write_text(below(at) or guide.FIRST_FILE.format(name=place.name), encoding="utf-8")
         for given in given_files():
             (place.root / given.name).write_bytes(given.read_bytes())
         (place.root / "test_ladder.py").write_text(guide.TESTS, encoding="utf-8")
@@ -67,9 +72,10 @@ def start(arguments: argparse.Namespace) -> int:
             (place.root / "ladder" / f"{rung.folder.name}_programs.py").write_text(rung.programs[1], encoding="utf-8")
     except OSError as error:
         raise Problem(f"{error.filename or root} cannot be written: {error.strerror}. Choose another folder.") from None
-    package = "your package as it was" if has_package else "an empty package"
+    package = "an empty package" if at == all_rungs()[0] else f"the solution of the rungs below {at.number}"
+    package = "your package as it was" if has_package else package
     screen.line(f"{place.root}: {package}, the machine, and {len(all_rungs())} rungs.", "bold")
-    screen.text(f"Begin with {place.relative(place.root / 'ladder' / (all_rungs()[0].folder.name + '.md'))}. Then:")
+    screen.text(f"Begin with {place.relative(place.root / 'ladder' / (at.folder.name + '.md'))}. Then:")
     screen.line(f"    cd {place.root}")
     screen.line("    jitkit")
     return OK

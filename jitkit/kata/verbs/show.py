@@ -51,6 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def _current_lab() -> str:
+    """Return the number of the lab that a workspace is at; outside of one, of none."""
+    try:
+        return Workspace.find().look().current()[0].number
+    except Problem:
+        return ""
+
+
 def _plot(screen: Screen, workspace: Workspace, arguments: argparse.Namespace) -> int:
     number = (arguments.id or workspace.look().current()[0].number).partition(".")[0]
     ask = sys.stdin.readline if sys.stdin is not None and sys.stdin.isatty() else None
@@ -67,7 +75,8 @@ def _part(screen: Screen, name: str) -> int:
         raise WrongUsage(
             f"no stub imports {name}{f'; do you mean {near}?' if near else '.'} `jitkit show 02.3` has the parts of an exercise."
         )
-    for part in found:
+    at = _current_lab()
+    for part in sorted(found, key=lambda part: at not in part.labs):  # what the lab at hand means comes first
         exercise = next((e for lab in labs for e in lab.exercises for t in e.targets if t.name == part.name), None)
         screen.line()
         hanging(screen, "", f"{part.name}{part.signature}", "bold")

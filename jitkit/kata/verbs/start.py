@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..engine.manifest import Lab
 from ..engine.submission import LearnerFile, SpliceError
-from ..problems import OK, Problem
+from ..problems import OK, Problem, WrongUsage
 from ..screens.display import show_messages
 from ..screens.terminal import Screen
 from ..workspace.guide import guide_text
@@ -34,6 +34,8 @@ class Change(NamedTuple):
 
 def run(arguments: argparse.Namespace) -> int:
     """Make a workspace, or bring one up to date."""
+    if arguments.at is not None:
+        raise WrongUsage("--at is about the ladder: `jitkit start --from-scratch --at 19 my-jax`.")
     screen = Screen.of(sys.stdout)
     root, is_new = _root(arguments.folder, arguments.into_existing)
     try:
