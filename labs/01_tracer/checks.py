@@ -40,7 +40,7 @@ def recording_eager(jk, received):
 @check(
     "01.1",
     "Without a trace the operation runs now, with its operands and its parameters.",
-    against=["parameters are operands"],
+    against=["parameters are operands", "an operation is always recorded", "the operands are spread"],
 )
 def without_a_trace(jk, rng):
     scale_p = jk.core.Primitive("scale")
@@ -74,6 +74,7 @@ def known_operand(jk, rng):
 @check(
     "01.1",
     "Operands are checked only after something went wrong, since a check in front would slow down every operation.",
+    against=["operands are checked before every operation"],
 )
 def looked_at_in_trouble(jk, rng):
     scale_p = jk.core.Primitive("scale")
@@ -87,7 +88,7 @@ def looked_at_in_trouble(jk, rng):
 @check(
     "01.1",
     "The current trace decides, and not the trace that an operand belongs to.",
-    against=["the operands say which trace it is"],
+    against=["the operands say which trace it is", "the trace that is current when the module is loaded"],
 )
 def the_current_trace_decides(jk, rng):
     first, second, third = rng.integers(99, size=3).tolist()
@@ -119,7 +120,7 @@ def refused_operand(jk, rng):
 @check(
     "01.1",
     "Any other error passes unchanged: a TypeError whose operands are arrays, and whatever is not a TypeError.",
-    against=["every TypeError is about operands"],
+    against=["every TypeError is about operands", "any error is about the operands"],
 )
 def other_errors(jk, rng):
     strange_p = jk.core.Primitive("strange")
@@ -259,13 +260,21 @@ def meet(jk, *types, x64=False):
     return found.__name__ if isinstance(found, type) else found.name
 
 
-@check("01.3", "It does not matter on which side an operand stands.", against=["the dtype comes from the left operand"])
+@check(
+    "01.3",
+    "It does not matter on which side an operand stands.",
+    against=["the dtype comes from the left operand", "the first that is above is the lowest"],
+)
 def both_sides(jk, rng):
     types = list(rng.permutation(["int8", "int16", "float16", "float32"]))
     return [meet(jk, str(a), str(b)) for a, b in itertools.permutations(types, 2)]
 
 
-@check("01.3", "A Python number gives way to the type of the array.", against=["weak types do not matter"])
+@check(
+    "01.3",
+    "A Python number gives way to the type of the array.",
+    against=["weak types do not matter", "the larger one of them is above"],
+)
 def weak_types(jk, rng):
     pairs = [("float16", float), ("int8", int), ("int32", float), ("bool", int), ("float32", complex)]
     return [meet(jk, a, b) for a, b in rng.permutation(np.array(pairs, object))]
@@ -305,11 +314,13 @@ def two_lattices(jk, rng):
     "01.3",
     "Types without a common upper bound are an error, and so are types outside of the lattice.",
     fixed="errors, whose words are free",
+    against=["what is not in the lattice is its own bound", "there is always one"],
 )
 def no_bound(jk, rng):
     bound = jk.core.dtypes.least_upper_bound
     floats = [np.dtype(getattr(jk.numpy, n)) for n in rng.permutation(["float8_e4m3fn", "float8_e5m2"])]
-    unknown = raised(bound, False, np.dtype("int32"), str), raised(bound, False, str, np.dtype("int32"))
+    int32 = np.dtype("int32")
+    unknown = [raised(bound, False, *nodes) for nodes in ((int32, str), (str, int32), (str,), (str, str))]
     return raised(bound, False, *floats, parts=["float8"]), unknown
 
 
@@ -331,7 +342,9 @@ def without_jax(jk, rng):
 OPERATORS = (operator.sub, operator.truediv, operator.pow, operator.floordiv, operator.mod)
 
 
-@check("01.4", "A number may stand on the left.", against=["`2 * x` needs no reflection"])
+@check(
+    "01.4", "A number may stand on the left.", against=["`2 * x` needs no reflection", "what is not known is no part"]
+)
 def numbers_on_the_left(jk, rng):
     number, x = int(rng.integers(2, 9)), np.ones(3, "float32")
     return jk.make_jaxpr(lambda x: number * x)(x), jk.make_jaxpr(lambda x: number + x)(x)
@@ -353,7 +366,11 @@ def numpy_numbers(jk, rng):
 @check(
     "01.4",
     "For an operand that it does not know, the method returns NotImplemented: then Python asks the other one.",
-    against=["a method that cannot help raises"],
+    against=[
+        "a method that cannot help raises",
+        "whoever knows nothing is refused",
+        "the type of the first one is everybody's",
+    ],
 )
 def unknown_operands(jk, rng):
     class Money:
@@ -373,7 +390,7 @@ def unknown_operands(jk, rng):
 @check(
     "01.4",
     "A list is refused: converting it would be slow, and nobody would notice.",
-    against=["everything that numpy converts takes part"],
+    against=["everything that numpy converts takes part", "the message's operands are self and other"],
 )
 def lists(jk, rng):
     symbol, do = [("-", operator.sub), ("/", operator.truediv), ("**", operator.pow)][rng.integers(3)]
@@ -385,7 +402,11 @@ def lists(jk, rng):
     return message, others
 
 
-@check("01.4", "What the function raises is raised, with the frames of this library taken out of its traceback.")
+@check(
+    "01.4",
+    "What the function raises is raised, with the frames of this library taken out of its traceback.",
+    against=["an array's own error is Python's"],
+)
 def errors_of_the_function(jk, rng):
     operators, seen = jk.core.operators, []
     error = ValueError(f"no {int(rng.integers(99))}")
@@ -413,7 +434,11 @@ def make_trace(jk):
     return jk.interpreters.partial_eval.DynamicJaxprTrace(None, debug_info)
 
 
-@check("01.5", "A number is written into the equation, with its type.", against=["every constant is an array"])
+@check(
+    "01.5",
+    "A number is written into the equation, with its type.",
+    against=["every constant is an array", "zero is no scalar"],
+)
 def numbers(jk, rng):
     number = float(rng.normal())
     zeros = [jk.make_jaxpr(lambda x, z=z: jk.lax.convert_element_type(z, "int32") + x)(1) for z in (0.0, False)]
@@ -435,7 +460,11 @@ def one_array_thrice(jk, rng):
     return program, len(program.consts)
 
 
-@check("01.5", "Two arrays that happen to be equal are two constants.", against=["equal arrays are one constant"])
+@check(
+    "01.5",
+    "Two arrays that happen to be equal are two constants.",
+    against=["equal arrays are one constant", "the program keeps ids"],
+)
 def equal_arrays(jk, rng):
     table = rng.normal(size=3).astype("float32")
     copies = [table, table.copy()]
@@ -449,7 +478,7 @@ def equal_arrays(jk, rng):
 @check(
     "01.5",
     "For an inner function, a tracer of the outer one is a constant of its own program.",
-    against=["an outer tracer has its variable already"],
+    against=["an outer tracer has its variable already", "outer tracers are dead"],
 )
 def outer_tracers(jk, rng):
     outer, inner = make_trace(jk), make_trace(jk)
@@ -458,7 +487,11 @@ def outer_tracers(jk, rng):
     return first.aval, first is again, first is x.atom, [value is x for value in inner.consts.values()]
 
 
-@check("01.5", "A tracer whose trace has ended stands for nothing.", against=["a tracer can be used for ever"])
+@check(
+    "01.5",
+    "A tracer whose trace has ended stands for nothing.",
+    against=["a tracer can be used for ever", "nobody's tracer is dead"],
+)
 def leaked_tracers(jk, rng):
     outer, inner = make_trace(jk), make_trace(jk)
     met_before = outer.new_arg(jk.core.ShapedArray((), "float32"))
@@ -492,16 +525,25 @@ def branches(jk, rng):
 @check(
     "01.6",
     "None, or several: the truth value of such an array is ambiguous, traced or not.",
-    against=["an array of several elements is wrong because it is a tracer"],
+    against=[
+        "an array of several elements is wrong because it is a tracer",
+        "no elements are false",
+        "a size is that of the first axis",
+        "all that is traced is the same error",
+    ],
     fixed="the words are numpy's",
 )
 def several(jk, rng):
     program = jk.make_jaxpr(truth)
-    arrays = [np.zeros(shape, "float32") for shape in ((int(rng.integers(2, 9)),), (3, 0), (2,))]
+    arrays = [np.zeros(shape, "float32") for shape in ((int(rng.integers(2, 9)),), (3, 0), (2,), (1, 3), (3, 1))]
     return [raised(program, x) for x in arrays] + [raised(jk.core.tracer.check_bool_conversion, x) for x in arrays]
 
 
-@check("01.6", "One element has a truth value, whatever its axes.", against=["only a scalar has a truth value"])
+@check(
+    "01.6",
+    "One element has a truth value, whatever its axes.",
+    against=["only a scalar has a truth value", "one element is a scalar"],
+)
 def one_element(jk, rng):
     ndim = int(rng.integers(1, 5))
     x = rng.normal(size=(1,) * ndim)
@@ -532,7 +574,11 @@ def must_be_known(jk, rng):
     traced = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(int, x, "the size")), 1.0, parts=["the size"])
     index = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(operator.index, x)), 1, parts=["__index__()"])
     truth = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(bool, x, "the flag")), True, parts=["the flag"])
-    return known, traced, index, type(getattr(truth, "error", None)).__name__
+    seen = []  # by a function that could be anything
+    anything = raised(
+        jk.make_jaxpr(lambda x: jk.core.concrete_or_error(seen.append, x, "the list")), 1.0, parts=["the list"]
+    )
+    return known, traced, index, type(getattr(truth, "error", None)).__name__, anything, len(seen)
 
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------

@@ -601,3 +601,286 @@ def concrete_or_error_counts_and_matches(force, x, context=""):
         case _:
             problem = errors.ConcretizationTypeError(x, context)
     raise problem
+
+
+# --- what learners wrote who believed something else --------------------------------------------------------------
+
+
+@mutant(
+    "01.1", "an operation is always recorded", "Outside of a function that is traced, there is no trace.", target=""
+)
+def no_eager(self, *args, **params):
+    trace = config.local.state.trace
+    try:
+        return trace.process_primitive(self, args, params)
+    except TypeError:
+        check_arrays(self, args)
+        raise
+
+
+@mutant("01.1", "any error is about the operands", "Which errors are to be replaced by a better one?")
+def any_error(self, *args, **params):
+    trace = config.local.state.trace
+    try:
+        if trace is None:
+            return eager.apply(self, args, params)
+        return trace.process_primitive(self, args, params)
+    except Exception:
+        check_arrays(self, args)
+        raise
+
+
+@mutant(
+    "01.1", "operands are checked before every operation", "When are the operands checked: always, or after an error?"
+)
+def checks_before(self, *args, **params):
+    check_arrays(self, args)
+    trace = config.local.state.trace
+    if trace is None:
+        return eager.apply(self, args, params)
+    return trace.process_primitive(self, args, params)
+
+
+@mutant(
+    "01.1",
+    "the trace that is current when the module is loaded",
+    "Which trace is current: when it is bound, or when it was made?",
+)
+def by_operand(self, *args, **params):
+    trace = next(
+        (x._trace for x in args if isinstance(x, core.Tracer) and hasattr(x, "_trace")), config.local.state.trace
+    )
+    try:
+        if trace is None:
+            return eager.apply(self, args, params)
+        return trace.process_primitive(self, args, params)
+    except TypeError:
+        check_arrays(self, args)
+        raise
+
+
+@mutant(
+    "01.1", "the operands are spread", "What does `process_primitive` receive: the operands one by one, or a tuple?"
+)
+def list_of_operands(self, *args, **params):
+    trace = config.local.state.trace
+    try:
+        if trace is None:
+            return eager.apply(self, list(args), params)
+        return trace.process_primitive(self, list(args), params)
+    except TypeError:
+        check_arrays(self, args)
+        raise
+
+
+@also_right("01.1", "with getattr")
+def chosen_first(self, *args, **params):
+    current = config.local.state.trace
+    run = eager.apply if current is None else current.process_primitive
+    try:
+        return run(self, args, params)
+    except TypeError:
+        check_arrays(self, args)
+        raise
+
+
+@mutant(
+    "01.3",
+    "the first that is above is the lowest",
+    "Several nodes are above all. From which are all the others reached?",
+)
+def first_above(x64, *nodes):
+    bounds = upper_bounds(x64)
+    for node in nodes:
+        if node not in bounds:
+            raise ValueError(node)
+    common = set.intersection(*[set(bounds[n]) for n in nodes])
+    if not common:
+        raise TypePromotionError(no_promotion_path(nodes))
+    return sorted(common, key=str)[0]
+
+
+@mutant("01.3", "the larger one of them is above", "int16 and uint16: is one of them above the other?")
+def larger(x64, *nodes):
+    bounds = upper_bounds(x64)
+    for node in nodes:
+        if node not in bounds:
+            raise ValueError(node)
+    found = nodes[0]
+    for node in nodes[1:]:
+        if node in bounds[found]:
+            found = node
+        elif found not in bounds[node]:
+            raise TypePromotionError(no_promotion_path(nodes))
+    return found
+
+
+@mutant("01.3", "what is not in the lattice is its own bound", "A node that is not there: an error, of which class?")
+def unknown_is_key_error(x64, *nodes):
+    bounds = upper_bounds(x64)
+    common = set.intersection(*[set(bounds[n]) for n in nodes])
+    for node in common:
+        if common <= set(bounds[node]):
+            return node
+    raise TypePromotionError(no_promotion_path(nodes))
+
+
+@mutant("01.3", "there is always one", "Two types that have nothing in common above them.")
+def always_one(x64, *nodes):
+    bounds = upper_bounds(x64)
+    for node in nodes:
+        if node not in bounds:
+            raise ValueError(node)
+    common = set.intersection(*[set(bounds[n]) for n in nodes])
+    for node in common:
+        if common <= set(bounds[node]):
+            return node
+    return nodes[0]
+
+
+@also_right("01.3", "by the number of nodes above")
+def by_size(x64, *nodes):
+    bounds = upper_bounds(x64)
+    unknown = [n for n in nodes if n not in bounds]
+    if unknown:
+        raise ValueError(f"{unknown[0]} is not in the lattice")
+    common = frozenset.intersection(*(frozenset(bounds[n]) for n in nodes))
+    best = max(common, key=lambda n: len(bounds[n]), default=None)
+    if best is None or not common <= set(bounds[best]):
+        raise TypePromotionError(no_promotion_path(nodes))
+    return best
+
+
+edit(
+    "01.4",
+    "an array's own error is Python's",
+    "An error inside of `function`: whose frames does the user see?",
+    "            filter_traceback(error)\n",
+    "",
+)
+
+
+edit(
+    "01.4",
+    "whoever knows nothing is refused",
+    "`other` is an object of another library. What must Python be told?",
+    "return NotImplemented",
+    "raise TypeError(symbol)",
+)
+
+
+edit(
+    "01.4",
+    "the type of the first one is everybody's",
+    "`_takes_part` has the answers by type: of which object?",
+    "t = type(other)",
+    "t = type(self)",
+)
+
+
+edit(
+    "01.4",
+    "what is not known is no part",
+    "A type that nobody has asked about yet: who says whether it takes part?",
+    "_takes_part[t] if t in _takes_part else takes_part(other, symbol, other, self)",
+    "_takes_part.get(t)",
+)
+
+
+edit(
+    "01.4",
+    "the message's operands are self and other",
+    "In the message, which operand stands on the left?",
+    "takes_part(other, symbol, other, self)",
+    "takes_part(other, symbol, self, other)",
+)
+
+
+@also_right("01.4", "a nested function with early return")
+def early_return(symbol, function):
+    def method(self, other):
+        known = _takes_part.get(type(other))
+        if known is None:
+            known = takes_part(other, symbol, other, self)
+        if not known:
+            return NotImplemented
+        try:
+            result = function(other, self)
+        except BaseException as error:
+            filter_traceback(error)
+            raise
+        return result
+
+    return method
+
+
+edit(
+    "01.5",
+    "the program keeps ids",
+    "An `id` is free again when its object dies. Who keeps the object?",
+    "        self.consts[var] = x  # keeps x alive, and so its id unique\n",
+    "        self.consts[var] = getattr(x, 'aval', x) if False else x.copy() if hasattr(x, 'copy') else x\n",
+)
+
+
+edit(
+    "01.5",
+    "outer tracers are dead",
+    "A tracer of the enclosing function lives.",
+    "check_lives(x)",
+    "raise errors.UnexpectedTracerError(x)",
+)
+
+
+edit(
+    "01.5", "nobody's tracer is dead", "A tracer that outlived its trace?", "        check_lives(x)\n", "        pass\n"
+)
+
+
+edit(
+    "01.5",
+    "zero is no scalar",
+    "`literal_form(0)` is 0: is that None?",
+    "(value := literal_form(x)) is not None",
+    "(value := literal_form(x))",
+)
+
+
+edit(
+    "01.6",
+    "no elements are false",
+    "The truth of an empty array: is it false?",
+    "if x.size == 0:",
+    "if False:",
+    target="check_bool_conversion",
+)
+
+
+edit(
+    "01.6",
+    "one element is a scalar",
+    "f32[1,1] has one element.",
+    "if x.size > 1:",
+    "if x.ndim:",
+    target="check_bool_conversion",
+)
+
+
+edit(
+    "01.6",
+    "a size is that of the first axis",
+    "f32[1,3] has three elements.",
+    "if x.size > 1:",
+    "if x.shape and x.shape[0] > 1:",
+    target="check_bool_conversion",
+)
+
+
+edit(
+    "01.6",
+    "all that is traced is the same error",
+    "An array of three would be refused, too: by which error?",
+    "check_bool_conversion(self)\n",
+    "pass\n",
+    target="Tracer.__bool__",
+)

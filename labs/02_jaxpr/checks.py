@@ -487,7 +487,13 @@ def read_too_early(jk, rng):
     order = list(rng.permutation(3))
     swapped = program.replace(eqns=[program.eqns[i] for i in order])
     backwards = program.replace(eqns=program.eqns[::-1])
-    return law(jk, program), law(jk, backwards, "not defined", "R1"), law(jk, swapped)
+    k = int(rng.integers(3))
+    own = program.eqns[k].replace(
+        invars=[program.eqns[k].outvars[0], *program.eqns[k].invars[1:]]
+    )  # reads what it binds itself
+    itself = program.replace(eqns=[*program.eqns[:k], own, *program.eqns[k + 1 :]])
+    told = [law(jk, wrong, "not defined", "R1") for wrong in (backwards, itself)]
+    return law(jk, program), told, law(jk, swapped)
 
 
 @check(

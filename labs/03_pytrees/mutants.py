@@ -872,3 +872,133 @@ def empty_gets_a_path(leaves, path, tree, stops):
     return make_node(
         node_type, data, tuple(flatten_with_paths_into(leaves, (*path, key), child, stops) for key, child in pairs)
     )
+
+
+# --- what learners wrote who believed something else --------------------------------------------------------------
+
+
+edit(
+    "03.2",
+    "a tuple's children are tuples",
+    "A class derived from `tuple` that is no named tuple is a leaf.",
+    "is_namedtuple(cls)",
+    "issubclass(cls, tuple)",
+    target="find_node_type",
+)
+
+
+edit(
+    "03.2",
+    "a named tuple is what it was registered as, if at all",
+    "A registered class of named tuples: whose NodeType counts?",
+    "if node_type is None and is_namedtuple(cls)",
+    "if is_namedtuple(cls)",
+    target="find_node_type",
+)
+
+
+edit(
+    "03.2",
+    "who has been seen stays a leaf",
+    "The class was looked up before it was registered. What does `node_types` say now?",
+    "registered[cls] = node_types[cls] = node_type",
+    "registered[cls] = node_type",
+    target="register",
+)
+
+
+edit(
+    "03.2",
+    "leaves are remembered for good",
+    "The class is among the `leaf_types`.",
+    "leaf_types.discard(cls)",
+    "pass",
+    target="register",
+)
+
+
+@also_right("03.2", "with try", target="find_node_type")
+def with_try(cls):
+    try:
+        return registered[cls]
+    except KeyError:
+        return NamedTupleNode(cls) if is_namedtuple(cls) else None
+
+
+edit(
+    "03.4",
+    "too many are as good as enough",
+    "A leaf is left over.",
+    "if len(values) > self.num_leaves:",
+    "if False:",
+    target="PyTreeDef.unflatten",
+)
+
+
+edit(
+    "03.4",
+    "too few are an IndexError",
+    "Both errors are ValueErrors.",
+    "if len(values) < self.num_leaves:",
+    "if False:",
+    target="PyTreeDef.unflatten",
+)
+
+
+edit(
+    "03.4",
+    "leaves are a list",
+    "`leaves` may be a generator.",
+    "leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)",
+    "leaves",
+    target="PyTreeDef.unflatten",
+)
+
+
+edit(
+    "03.4",
+    "each child has one leaf",
+    "By how many leaves does one move on?",
+    "start += child.num_leaves",
+    "start += 1",
+    target="PyTreeDef.build",
+)
+
+
+@also_right("03.4", "with accumulate", target="PyTreeDef.build")
+def with_accumulate(self, leaves, start):
+    from itertools import accumulate
+
+    if self.node_type is None:
+        return leaves[start]
+    starts = accumulate([child.num_leaves for child in self._children], initial=start)
+    return self.node_type.unflatten(
+        self.data, [child.build(leaves, at) for child, at in zip(self._children, starts, strict=False)]
+    )
+
+
+edit(
+    "03.6",
+    "stops is asked below, too",
+    "Call it before anything below, once.",
+    "stopped = stops is not None and is_stopped_by(stops(path, tree))",
+    "stopped = stops is not None and bool(path) and is_stopped_by(stops(path, tree))",
+)
+
+
+edit(
+    "03.6",
+    "who stops is truthy",
+    "`is_stopped_by` converts the result.",
+    "is_stopped_by(stops(path, tree))",
+    "stops(path, tree) is True",
+)
+
+
+edit(
+    "03.6",
+    "the path ends with the parent",
+    "The path of a child is one entry longer.",
+    "leaves.append((path, tree))",
+    "leaves.append((path[:-1] or path, tree))",
+)

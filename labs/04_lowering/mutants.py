@@ -742,3 +742,36 @@ edit(
     "next((f for (n, j), f in self.module.function_of_jaxpr.items() if n == name and str(j) == str(jaxpr)), None)",
     target="LoweringContext.call_jaxpr",
 )
+
+
+# --- what learners wrote who believed something else --------------------------------------------------------------
+
+
+edit(
+    "04.5",
+    "the least is 0",
+    "A maximum of negative numbers.",
+    "np.array(-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min, dtype)",
+    "np.array(0, dtype)",
+    target="max_identity",
+)
+
+
+edit(
+    "04.5",
+    "each float has an infinity",
+    "Some float8 types have none.",
+    "-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min",
+    "-np.inf",
+    target="max_identity",
+)
+
+
+edit(
+    "04.5",
+    "the lowest float is as good as -inf",
+    "The maximum of [-inf].",
+    "-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min",
+    "dtypes.finfo(dtype).min",
+    target="max_identity",
+)

@@ -536,7 +536,11 @@ def run(jk, f, *calls):
     return found, counts
 
 
-@check("05.4", "The first call compiles, the second one runs.", against=["what was compiled is found by itself"])
+@check(
+    "05.4",
+    "The first call compiles, the second one runs.",
+    against=["what was compiled is found by itself", "what is compiled is run by types"],
+)
 def hit(jk, rng):
     x, y = floats(rng, 2, 3)
     f = jk.jit(lambda x: {"sum": x.sum(), "both": (x, -x)})
@@ -558,7 +562,7 @@ def host_and_device(jk, rng):
 @check(
     "05.4",
     "If results have to stay on a device, that is another program.",
-    against=["a program is the same everywhere"],
+    against=["a program is the same everywhere", "placement follows from types"],
 )
 def committed(jk, rng):
     x = floats(rng, 3)
@@ -593,6 +597,7 @@ def traced_before(jk, rng):
     "05.4",
     "A program is found by its jaxpr, by what is donated, and by where it runs.",
     fixed="kinds of things, which are the same for every call",
+    against=["nothing is donated"],
 )
 def places_of_executables(jk, rng):
     f = jk.jit(lambda x: x * 2, donate_argnums=0)
@@ -620,7 +625,11 @@ def failed_compilations(jk, rng):
     return refused, f._cache_size(), len(f._jitted.table.executables), f(x)
 
 
-@check("05.4", "With the option `debug_key_reuse`, what the entry runs looks after the random keys.")
+@check(
+    "05.4",
+    "With the option `debug_key_reuse`, what the entry runs looks after the random keys.",
+    against=["keys are checked always"],
+)
 def key_reuse(jk, rng):
     n = int(rng.integers(9))
     f = jk.jit(lambda key: jk.random.bits(key, (0, n)))  # uses a key up, and takes XLA little time
@@ -819,7 +828,11 @@ def devices(jk, rng):
 # --- 05.6 A jit in a jit ----------------------------------------------------------------------------------------------
 
 
-@check("05.6", "A nested call is one equation.", against=["a nested call is written out"])
+@check(
+    "05.6",
+    "A nested call is one equation.",
+    against=["a nested call is written out", "the trace of this call is its own"],
+)
 def one_equation(jk, rng):
     inner = jk.jit(lambda x, y: (x - y, x * 2))
     x, y = floats(rng, 2, int(rng.integers(2, 9)))
@@ -846,7 +859,7 @@ def one_jaxpr(jk, rng):
 @check(
     "05.6",
     "What the function closed over of the outer trace comes first among the operands.",
-    against=["a closed-over tracer is a constant"],
+    against=["a closed-over tracer is a constant", "only tracers become inputs"],
 )
 def closed_over_tracers(jk, rng):
     table = floats(rng, 3)
@@ -858,7 +871,9 @@ def closed_over_tracers(jk, rng):
 
 
 @check(
-    "05.6", "Arrays from outside stay constants of the inner program.", against=["every constant becomes an argument"]
+    "05.6",
+    "Arrays from outside stay constants of the inner program.",
+    against=["every constant becomes an argument", "arrays are turned into inputs, too"],
 )
 def closed_over_arrays(jk, rng):
     table = floats(rng, int(rng.integers(2, 9)))
@@ -867,7 +882,11 @@ def closed_over_arrays(jk, rng):
     return program, len(program.eqns[0].invars), len(program.eqns[0].params["jaxpr"].consts)
 
 
-@check("05.6", "Which arguments are donated is kept in the equation.", against=["donation is for the outermost jit"])
+@check(
+    "05.6",
+    "Which arguments are donated is kept in the equation.",
+    against=["donation is for the outermost jit", "nothing is donated in a trace"],
+)
 def donated(jk, rng):
     x, which = floats(rng, 3), rng.integers(2, size=2).tolist()
 
@@ -947,7 +966,13 @@ def single_result(jk, rng):
 @check(
     "05.7",
     "Several results come in their tree, each with its type.",
-    against=["results are a list", "all results are alike"],
+    against=[
+        "results are a list",
+        "all results are alike",
+        "the first aval is that of all",
+        "a tuple of one is its element",
+        "a program takes all leaves",
+    ],
 )
 def tree_of_results(jk, rng):
     x = jk.device_put(floats(rng, 3))
@@ -980,6 +1005,7 @@ def results_go_on(jk, rng):
         "leaves are what a program takes",
         "as many arguments as leaves are the same arguments",
         "every leaf has a buffer",
+        "one leaf is one buffer",
     ],
     tolerance=1e-6,
 )
@@ -1032,7 +1058,10 @@ def jit_by(jk, key, fun):
 
 
 @check(
-    "05.8", "With a good key it computes what the function computes.", against=["one program is enough"], tolerance=1e-6
+    "05.8",
+    "With a good key it computes what the function computes.",
+    against=["one program is enough", "the key is that of what was passed"],
+    tolerance=1e-6,
 )
 def good_key(jk, rng):
     jitted = jit_by(jk, lambda x: x.aval, lambda x: jk.numpy.sin(x) * 2)
@@ -1047,6 +1076,30 @@ def compiled_for_each_key(jk, rng):
         with jk.base.stage_log.listen() as events:
             jitted(x)
         found.append(sum(event.stage == "compilation" for event in events))
+    return found
+
+
+@check(
+    "05.8",
+    "Keys are compared, not their hashes or texts; and the program of each is kept.",
+    against=[
+        "the key is hashed",
+        "a key is a text",
+        "the latest program serves",
+        "the key is hashed",
+        "a key is a text",
+        "the latest program serves",
+    ],
+)
+def keys_that_look_alike(jk, rng):
+    found = []
+    for pair in ((-1, -2), (1, "1")):
+        keys = dict(zip(("float32", "int32"), shuffled(rng, list(pair)), strict=True))
+        doubled = jit_by(jk, lambda x, keys=keys: keys[str(x.dtype)], lambda x: x + x)
+        calls = [floats(rng, 3), rng.integers(99, size=3, dtype="int32"), floats(rng, 3), np.int32([7, 8, 9])]
+        with jk.base.stage_log.listen() as events:
+            results = [doubled(x) for x in calls]
+        found.append((results, sum(event.stage == "compilation" for event in events)))
     return found
 
 

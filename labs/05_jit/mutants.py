@@ -852,3 +852,213 @@ edit(
     "05.2", "every function is called f", "Whose name should the error about endless recursion have?",
     "self.cache.tracing(key, self.name)", 'self.cache.tracing(key, "f")', target="Traceable.traced",
 )  # fmt: skip
+
+
+# --- what learners wrote who believed something else --------------------------------------------------------------
+
+
+edit(
+    "05.4",
+    "what is compiled is run by types",
+    "Where do host values get copied to the device? The entry needs the keys.",
+    "Entry(executable, traced.out_tree, keys)",
+    "Entry(executable, traced.out_tree, avals)",
+    target="Jitted.make_entry",
+)
+
+
+edit(
+    "05.4",
+    "placement follows from types",
+    "`device_put(x, device)` has the type of x. What does its key say more?",
+    "self.placement(keys, arguments, traced, avals, names)",
+    "self.placement(avals, arguments, traced, avals, names)",
+    target="Jitted.make_entry",
+)
+
+
+edit(
+    "05.4",
+    "nothing is donated",
+    "Which arguments may the program overwrite?",
+    "self.donated(arguments)",
+    "()",
+    target="Jitted.make_entry",
+)
+
+
+edit(
+    "05.4",
+    "keys are checked always",
+    "With which option are keys checked?",
+    "if config.local.state.options.debug_key_reuse:",
+    "if True:",
+    target="Jitted.make_entry",
+)
+
+
+@also_right("05.4", "with a try", target="Jitted.compiled")
+def with_a_try(self, program, placement):
+    known = self.table.executables
+    slot = program.jaxpr, program.donated, placement
+    try:
+        return known[slot], False
+    except KeyError:
+        made = compile_program(program, placement)
+    known[slot] = made
+    return made, True
+
+
+edit(
+    "05.6",
+    "the trace of this call is its own",
+    "A hundred layers call one function. How often is it traced?",
+    "traced = self.traced_alone(arguments, tree, avals)",
+    "traced = self.trace_now(arguments, tree, avals) if hasattr(self, 'trace_now') else self.traced_alone(arguments, tree, avals)",
+    target="Jitted.nested_call",
+)
+
+
+edit(
+    "05.6",
+    "nothing is donated in a trace",
+    "Which leaves may the inner program overwrite?",
+    "api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(avals)",
+    "(False,) * len(avals)",
+    target="Jitted.nested_call",
+)
+
+
+edit(
+    "05.6",
+    "arrays are turned into inputs, too",
+    "Only an array is closed over: what is the equation's jaxpr?",
+    "if any(isinstance(const, Tracer) for const in jaxpr.consts):",
+    "if jaxpr.consts:",
+    target="NestedCall.__init__",
+)
+
+
+edit(
+    "05.6",
+    "only tracers become inputs",
+    "x and an array a are closed over: what are the first inputs?",
+    "self.outer, jaxpr = jaxpr.consts, convert_constvars_jaxpr(jaxpr)",
+    "self.outer, jaxpr = [c for c in jaxpr.consts if isinstance(c, Tracer)], convert_constvars_jaxpr(jaxpr)",
+    target="NestedCall.__init__",
+)
+
+
+@also_right("05.6", "constants apart", target="NestedCall.__init__")
+def constants_apart(self, traced, donated, inline, keep_unused, name):
+    self.out_tree = traced.out_tree
+    program, outer = traced.jaxpr, ()
+    for const in program.consts:
+        if isinstance(const, Tracer):
+            outer = tuple(program.consts)
+            program = convert_constvars_jaxpr(program)
+            break
+    self.outer = outer
+    flags = tuple(False for _ in outer) + tuple(donated)
+    self.params = dict(donated_invars=flags, inline=inline, jaxpr=program, keep_unused=keep_unused, name=name)
+
+
+edit(
+    "05.7",
+    "one leaf is one buffer",
+    "One argument, and a constant before it: what does `execute` take?",
+    "len(leaf_keys) != 1 or not takes_buffers_as_they_are(executable, leaf_keys)",
+    "len(leaf_keys) != 1",
+    target="runner",
+)
+
+
+edit(
+    "05.7",
+    "the first aval is that of all",
+    "Two results of different types: which aval has the second?",
+    "return lambda leaves: put_together(arrays(run(leaves), avals, keys))",
+    "return lambda leaves: put_together(arrays(run(leaves), avals[:1] * len(avals), keys[:1] * len(keys)))",
+    target="runner",
+)
+
+
+edit(
+    "05.7",
+    "a tuple of one is its element",
+    "`LEAF` is the tree of a single result. Is `((0,))`'s?",
+    "if out_tree is not LEAF:",
+    "if out_tree.num_leaves != 1:",
+    target="runner",
+)
+
+
+edit(
+    "05.7",
+    "a program takes all leaves",
+    "An argument that nothing reads is not passed. What does `kept` say?",
+    "        and executable.kept == list(range(len(leaf_keys)))\n",
+    "",
+    target="takes_buffers_as_they_are",
+)
+
+
+@also_right("05.7", "a list of reasons", target="takes_buffers_as_they_are")
+def list_of_reasons(executable, leaf_keys):
+    if executable.committed or executable.has_effects or len(executable.consts):
+        return False
+    for _place, key in enumerate(leaf_keys):
+        if isinstance(key, OnHost):
+            return False
+    return [*executable.kept] == [*range(len(leaf_keys))]
+
+
+edit(
+    "05.8",
+    "the key is that of what was passed",
+    "`key` is called with x. With an Array, or with what the caller passed?",
+    "x = jax.device_put(x)\n        found = key(x)",
+    "found = key(x)\n        x = jax.device_put(x)",
+)
+
+
+edit(
+    "05.8",
+    "the key is hashed",
+    "Two keys may have one hash: hash(-1) is hash(-2).",
+    "found = key(x)",
+    "found = hash(key(x))",
+)
+
+
+edit("05.8", "a key is a text", "1 and '1' are two keys.", "found = key(x)", "found = str(key(x))")
+
+
+edit(
+    "05.8",
+    "the latest program serves",
+    "Three signatures in turn: how often is each compiled?",
+    "if found not in programs:",
+    "if found not in programs and not programs.clear():",
+)
+
+
+@also_right("05.8", "a helper that compiles")
+def helper_that_compiles(key, fun):
+    known = {}
+
+    def compiled(x):
+        jaxpr = jax.make_jaxpr(fun)(x)
+        trees = tree_structure(((0,), {})), tree_structure(0)
+        return compile_program(Program("f", jaxpr, *trees, keep_unused=True), default_placement())
+
+    def call(x):
+        x = jax.device_put(x)
+        k = key(x)
+        run = known.get(k)
+        if run is None:
+            known[k] = run = compiled(x)
+        (out,) = run.wrap(run.run(list(run.consts) + [x._buf]))
+        return out
+
+    return call

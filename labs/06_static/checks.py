@@ -459,7 +459,7 @@ def called(jk, function, *args, static=(), **kwargs):
 @check(
     "06.5",
     "A leaf of a tree has the way to it after the name.",
-    against=["an argument is a leaf", "keywords are in the order of the call"],
+    against=["an argument is a leaf", "keywords are in the order of the call", "a leaf is called as its argument"],
 )
 def leaves_of_trees(jk, rng):
     keys = [f"{letter}{int(rng.integers(99))}" for letter in "ba"]
@@ -470,13 +470,17 @@ def leaves_of_trees(jk, rng):
 @check(
     "06.5",
     "Static arguments have no leaves, but they have their places in the call.",
-    against=["leaves are counted like arguments"],
+    against=["leaves are counted like arguments", "dynamic arguments are the first"],
 )
 def after_static_arguments(jk, rng):
     return [called(jk, plain, 1, (2, 3), 4, 5, static=some(rng, 4, k)) for k in (1, 2, 3)]
 
 
-@check("06.5", "What `*args` and `**kwargs` collect are their items.", against=["a collector is an argument"])
+@check(
+    "06.5",
+    "What `*args` and `**kwargs` collect are their items.",
+    against=["a collector is an argument", "a keyword's leaf is named by its key alone"],
+)
 def collected(jk, rng):
     count, name = int(rng.integers(1, 4)), f"n{int(rng.integers(99))}"
     both = called(jk, only_collected, *range(count), **{name: [3]})

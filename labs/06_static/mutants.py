@@ -779,3 +779,36 @@ def begins_with_static_ones(self, args, kwargs):
     positional = [static.value for where, static in self.statics if not isinstance(where, str)]
     named = {where: static.value for where, static in self.statics if isinstance(where, str)}
     return [*positional, *args], kwargs | named
+
+
+# --- what learners wrote who believed something else --------------------------------------------------------------
+
+
+edit(
+    "06.5",
+    "dynamic arguments are the first",
+    "A static one may stand before them.",
+    "of_call[i] for i in arguments.dynamic_positions",
+    "of_call[i] for i in range(len(arguments.dynamic_positions))",
+    target="argument_names",
+)
+
+
+edit(
+    "06.5",
+    "a keyword's leaf is named by its key alone",
+    "`**kwargs` collects it, or is it a parameter?",
+    "keyword_name(signature, which.key)",
+    "which.key",
+    target="argument_names",
+)
+
+
+edit(
+    "06.5",
+    "a leaf is called as its argument",
+    "`params['w'][0]`",
+    "names.append(name + keystr(tuple(rest)))",
+    "names.append(name)",
+    target="argument_names",
+)

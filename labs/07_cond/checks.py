@@ -19,7 +19,11 @@ def row(rng, n=3):
 # --- 07.1 cond ----------------------------------------------------------------------------------------------------
 
 
-@check("07.1", "cond is one equation, whose index is the predicate as int32.", against=["the index is the predicate"])
+@check(
+    "07.1",
+    "cond is one equation, whose index is the predicate as int32.",
+    against=["the index is the predicate", "the true function is the first of the equation"],
+)
 def plain_cond(jk, rng):
     limit, a = float(scalar(rng)), float(scalar(rng))
     return jk.make_jaxpr(lambda x: jk.lax.cond(x > limit, lambda x: x * a, lambda x: x - a, x))(1.0)
@@ -39,7 +43,11 @@ def both_are_traced(jk, rng):
     return traced, program, names
 
 
-@check("07.1", "A number is true when it is not 0; it is not an index.", against=["a number is an index"])
+@check(
+    "07.1",
+    "A number is true when it is not 0; it is not an index.",
+    against=["a number is an index", "a number is true when it is positive"],
+)
 def numbers_are_predicates(jk, rng):
     a = float(scalar(rng))
 
@@ -69,7 +77,12 @@ def bad_predicates(jk, rng):
 @check(
     "07.1",
     "An operand may be passed by keyword, and operands before each function, as in old programs.",
-    against=["there is one way to call it"],
+    against=[
+        "there is one way to call it",
+        "a tree of operands is spread",
+        "an operand of None is none",
+        "nobody needs the keyword's tree",
+    ],
 )
 def other_forms(jk, rng):
     a, b = row(rng), scalar(rng)
@@ -90,7 +103,7 @@ def other_forms(jk, rng):
 @check(
     "07.1",
     "Where jit is disabled Python calls one of the functions, and not the other.",
-    against=["both always run", "there is always a program"],
+    against=["both always run", "there is always a program", "without jit a tracer is looked at"],
 )
 def without_jit(jk, rng):
     called = []
@@ -113,7 +126,7 @@ def without_jit(jk, rng):
 # --- 07.2 switch --------------------------------------------------------------------------------------------------
 
 
-@check("07.2", "switch is one equation with a branch for each function.")
+@check("07.2", "switch is one equation with a branch for each function.", against=["two branches are a cond"])
 def plain_switch(jk, rng):
     a = float(scalar(rng))
     branches = [lambda x: x * a, lambda x: x - a, jk.numpy.sin]
@@ -149,13 +162,17 @@ def within(jk, branches, dtype):
         "a bad index raises",
         "a negative index counts from the end",
         "a bad index wraps around",
+        "an index too large is the first branch",
+        "the index is clamped after it is converted to its width",
     ],
 )
 def out_of_bounds(jk, rng):
     numbers = rng.uniform(1.0, 9.0, size=3).tolist()
     branches = [lambda number=number: number for number in numbers]
     run = jk.jit(lambda i: jk.lax.switch(i, branches))
-    return [run(i) for i in (-5, -1, 0, 1, 2, 3, 4)]
+    far = [int(i) for i in rng.integers(130, 1 << 24, size=2)]
+    unsigned = [np.uint32((1 << 31) - 1), np.uint8(rng.integers(200, 256))]
+    return [run(i) for i in (-5, -1, 0, 1, 2, 3, 4, far[0], -far[1], *unsigned)]
 
 
 @check(
@@ -198,7 +215,7 @@ def bad_indices(jk, rng):
 @check(
     "07.2",
     "A single branch is called: there is nothing to choose. Without branches there is nothing to call.",
-    against=["one branch is a choice, too"],
+    against=["one branch is a choice, too", "a single branch needs no index"],
 )
 def one_and_none(jk, rng):
     a = float(scalar(rng))
@@ -211,7 +228,12 @@ def one_and_none(jk, rng):
     ]
 
 
-@check("07.2", "Also where the index is known, all branches are traced, unless jit is disabled.")
+@check(
+    "07.2",
+    "Also where the index is known, all branches are traced, unless jit is disabled; the index is the number of a branch, and the "
+    "branches are any sequence.",
+    against=["the last number is the count", "equal branches are one", "branches are a list"],
+)
 def known_numbers(jk, rng):
     conditionals, received = jk.lax.control_flow.conditionals, []
     kept = conditionals.choose
@@ -221,8 +243,10 @@ def known_numbers(jk, rng):
         return operands
 
     conditionals.choose = choose
+    count = int(rng.integers(2, 9))
     try:
-        jk.lax.switch(np.int32(rng.integers(9)), [abs] * int(rng.integers(2, 9)), 1.0)
+        for index in (0, count - 1, count, count + int(rng.integers(1, 9)), -int(rng.integers(1, 9))):
+            jk.lax.switch(np.int32(index), (abs,) * count, 1.0)
     finally:
         conditionals.choose = kept
     return received
@@ -276,7 +300,16 @@ def known_index(jk, rng):
     return traced, received
 
 
-@check("07.3", "Arrays that happen to be equal are two; each branch gets both, and uses its own.")
+@check(
+    "07.3",
+    "Arrays that happen to be equal are two; each branch gets both, and uses its own.",
+    against=[
+        "what closes over nothing has no constants",
+        "equal arrays are one constant",
+        "operands come before constants",
+        "the index turns with the branches",
+    ],
+)
 def equal_constants(jk, rng):
     table = row(rng)
     copy = table.copy()
@@ -322,9 +355,14 @@ def shared_closures(jk, rng):
     return jk.make_jaxpr(f)(0, 1.0)
 
 
-@check("07.3", "Operands and results are trees.", against=["a result is a list of arrays"])
+@check(
+    "07.3",
+    "Operands and results are trees; None is one, without leaves.",
+    against=["a result is a list of arrays", "a None is an operand"],
+)
 def trees(jk, rng):
     tree = {"a": row(rng, int(rng.integers(2, 9))), "b": (scalar(rng), np.int32(rng.integers(9)))}
+    nothing = jk.make_jaxpr(lambda x: jk.lax.cond(x > 0, lambda _, x: (x, _), lambda _, x: (x * 2, _), None, x))(1.0)
 
     def f(tree, x):
         return jk.lax.cond(
@@ -335,7 +373,8 @@ def trees(jk, rng):
             x,
         )
 
-    return jk.make_jaxpr(f, return_shape=True)(tree, 1.0)[0], jk.tree_util.tree_structure(jk.eval_shape(f, tree, 1.0))
+    structure = jk.tree_util.tree_structure(jk.eval_shape(f, tree, 1.0))
+    return jk.make_jaxpr(f, return_shape=True)(tree, 1.0)[0], structure, nothing
 
 
 @check(
@@ -364,16 +403,23 @@ def trace_switch(jk, *branches):
 @check(
     "07.4",
     "Results of different dtypes are refused; nothing is converted.",
-    against=["branch types may differ", "branches are promoted to a common type"],
+    against=["branch types may differ", "branches are promoted to a common type", "a kind is a dtype"],
 )
 def different_dtypes(jk, rng):
     n = int(rng.integers(2, 9))
-    kind = str(rng.choice(["int32", "int16", "float16", "uint8"]))
-    program = trace_switch(jk, lambda x: x * 2, lambda x: np.dtype(kind).type(n))
-    return raised(program, 0, 1.0, parts=["equal output types", "float32[]", f"{kind}[]"])
+    kinds = [str(kind) for kind in rng.permutation(["int32", "int16", "float16", "uint8", "bool"])]
+    programs = [trace_switch(jk, lambda x: x * 2, lambda x, kind=kind: np.dtype(kind).type(n)) for kind in kinds]
+    return [
+        raised(program, 0, 1.0, parts=["equal output types", "float32[]", f"{kind}[]"])
+        for kind, program in zip(kinds, programs, strict=True)
+    ]
 
 
-@check("07.4", "Results of different shapes are refused.", against=["branch types may differ", "a type is a dtype"])
+@check(
+    "07.4",
+    "Results of different shapes are refused.",
+    against=["branch types may differ", "a type is a dtype", "a size is a shape"],
+)
 def different_shapes(jk, rng):
     n, zeros = int(rng.integers(2, 9)), jk.numpy.zeros
     program = trace_switch(jk, lambda x: x, lambda x: zeros(n))
@@ -412,7 +458,15 @@ def weakness(jk, rng):
 
 
 @check(
-    "07.4", "Every branch is compared, and the message names the one that differs.", against=["comparing two is enough"]
+    "07.4",
+    "Every branch is compared, and the message names the one that differs.",
+    against=[
+        "comparing two is enough",
+        "neighbours agree",
+        "all trees first, then all types",
+        "the last one is the odd one",
+        "whoever differs from the second is wrong",
+    ],
 )
 def a_later_branch(jk, rng):
     count = int(rng.integers(3, 6))
@@ -431,7 +485,7 @@ def a_later_branch(jk, rng):
     ]
 
 
-@check("07.4", "Every leaf is compared.")
+@check("07.4", "Every leaf is compared.", against=["one leaf that agrees is enough"])
 def every_leaf(jk, rng):
     kind = str(rng.choice(["int32", "int16", "float16", "uint8"]))
     n = np.dtype(kind).type(rng.integers(2, 9))
@@ -456,7 +510,13 @@ def lowered(jk, f, *arguments):
 @check(
     "07.5",
     "The index says which branch computes the result.",
-    against=["the index is known", "the true branch comes first"],
+    against=[
+        "the index is known",
+        "the true branch comes first",
+        "a region takes the operands",
+        "case takes the operands, too",
+        "there are two branches",
+    ],
 )
 def chooses(jk, rng):
     a, x = float(scalar(rng)), scalar(rng)
@@ -470,7 +530,7 @@ def chooses(jk, rng):
 @check(
     "07.5",
     "There may be several results, of several types, and none of the operands needs to be used.",
-    against=["an operation has one result"],
+    against=["an operation has one result", "results have the operands' types"],
 )
 def several_results(jk, rng):
     x, n = row(rng), np.int32(rng.integers(9))
@@ -515,7 +575,12 @@ def one_runs(jk, rng):
 @check(
     "07.5",
     "Ordered effects of a branch keep their place among those around it, also when another branch has none.",
-    against=["a branch without prints needs no token"],
+    against=[
+        "a branch without prints needs no token",
+        "each branch has its own effects",
+        "tokens are results of the equation",
+        "the results come before the tokens",
+    ],
 )
 def ordered(jk, rng):
     seen = []
@@ -540,7 +605,7 @@ def ordered(jk, rng):
     return seen
 
 
-@check("07.5", "The lines of a branch say which branch they are of.")
+@check("07.5", "The lines of a branch say which branch they are of.", against=["every branch is called the first"])
 def scopes(jk, rng):
     a, more = float(scalar(rng)), int(rng.integers(5))
 
@@ -579,7 +644,7 @@ def programs_2(jk, rng):
     return random_programs(jk, rng, of_loops.unsettled("switch"), 8, types=True)
 
 
-@check("07.3", NEW, drawn=True)
+@check("07.3", NEW, drawn=True, against=["two branches have all constants"])
 def programs_3(jk, rng):
     return random_programs(jk, rng, of_arrays.plain("branches unary binary branches"), 5, graded=40, types=True)
 

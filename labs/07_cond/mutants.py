@@ -440,3 +440,588 @@ def switch_by_how_many_there_are(index, branches, *operands, operand=NOT_GIVEN):
         return functions[min(max(0, int(index)), n - 1)](*given)
     i = convert_element_type(clamp(np.int32(0), convert_element_type(index, np.int32), np.int32(n - 1)), np.int32)
     return choose("switch", i, names, given)
+
+
+# --- what learners wrote who believed something else --------------------------------------------------------------
+
+
+@mutant("07.1", "a number is true when it is positive", "Is -1 true in Python?")
+def positive(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
+    if not callable(true_fun) or not callable(false_fun):
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    operands = all_operands(operands, operand)
+    truth_of(pred)
+    pred = pred if core.dtypes.dtype(pred) == bool else pred > 0
+    if config.local.state.options.disable_jit and core.is_concrete(pred):
+        return (true_fun if pred else false_fun)(*operands)
+    return choose(
+        "cond", convert_element_type(pred, np.int32), {"true_fun": true_fun, "false_fun": false_fun}, operands
+    )
+
+
+@mutant("07.1", "a tree of operands is spread", "The operand is a tuple. What does the function get?")
+def spread(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
+    if not callable(true_fun) or not callable(false_fun):
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    operands = all_operands(operands, operand)
+    if len(operands) == 1 and isinstance(operands[0], tuple):
+        operands = operands[0]
+    pred = truth_of(pred)
+    if config.local.state.options.disable_jit and core.is_concrete(pred):
+        return (true_fun if pred else false_fun)(*operands)
+    return choose(
+        "cond", convert_element_type(pred, np.int32), {"true_fun": true_fun, "false_fun": false_fun}, operands
+    )
+
+
+@mutant("07.1", "an operand of None is none", "What does `operand=None` pass?")
+def none_is_not_given(pred, true_fun, false_fun, *operands, operand=None):
+    if not callable(true_fun) or not callable(false_fun):
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    if operand is not None and operand is not NOT_GIVEN:
+        operands = (*operands, operand)
+    pred = truth_of(pred)
+    if config.local.state.options.disable_jit and core.is_concrete(pred):
+        return (true_fun if pred else false_fun)(*operands)
+    return choose(
+        "cond", convert_element_type(pred, np.int32), {"true_fun": true_fun, "false_fun": false_fun}, operands
+    )
+
+
+@mutant(
+    "07.1",
+    "without jit a tracer is looked at",
+    "Where jit is disabled within a traced function: is the predicate known?",
+)
+def python_always(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
+    if not callable(true_fun) or not callable(false_fun):
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    operands = all_operands(operands, operand)
+    pred = truth_of(pred)
+    if config.local.state.options.disable_jit:
+        return (true_fun if pred else false_fun)(*operands)
+    return choose(
+        "cond", convert_element_type(pred, np.int32), {"true_fun": true_fun, "false_fun": false_fun}, operands
+    )
+
+
+@mutant("07.1", "the true function is the first of the equation", "Who turns the branches round?")
+def turns_them(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
+    if not callable(true_fun) or not callable(false_fun):
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    operands = all_operands(operands, operand)
+    pred = truth_of(pred)
+    if config.local.state.options.disable_jit and core.is_concrete(pred):
+        return (true_fun if pred else false_fun)(*operands)
+    return choose(
+        "cond", convert_element_type(pred, np.int32), {"false_fun": false_fun, "true_fun": true_fun}, operands
+    )
+
+
+@mutant("07.1", "nobody needs the keyword's tree", "`operand=(x, y)` is one operand. How many do the functions get?")
+def keyword_spread(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
+    if not callable(true_fun) or not callable(false_fun):
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    operands = (
+        tuple(operand)
+        if operand is not NOT_GIVEN and isinstance(operand, (tuple, list))
+        else all_operands(operands, operand)
+    )
+    pred = truth_of(pred)
+    if config.local.state.options.disable_jit and core.is_concrete(pred):
+        return (true_fun if pred else false_fun)(*operands)
+    return choose(
+        "cond", convert_element_type(pred, np.int32), {"true_fun": true_fun, "false_fun": false_fun}, operands
+    )
+
+
+@also_right("07.1", "a table of both, and an early return")
+def table(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
+    table = {name: f for name, f in (("true_fun", true_fun), ("false_fun", false_fun))}
+    if False in [callable(f) for f in table.values()]:
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    arguments = all_operands(operands, operand)
+    truth = truth_of(pred)
+    if not (core.is_concrete(truth) and config.local.state.options.disable_jit):
+        return choose("cond", convert_element_type(truth, np.dtype("int32")), table, arguments)
+    return table["true_fun" if truth else "false_fun"](*arguments)
+
+
+@mutant("07.2", "an index too large is the first branch", "Which branch is the nearest to 7?")
+def outside_is_first(index, branches, *operands, operand=NOT_GIVEN):
+    if not all(callable(branch) for branch in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    operands = all_operands(operands, operand)
+    check_index(index)
+    branches = tuple(branches)
+    if len(branches) < 2:
+        if not branches:
+            raise ValueError("Empty branch sequence")
+        return branches[0](*operands)
+    index = convert_element_type(index, np.int32)
+    index = index * convert_element_type((index >= 0) & (index < len(branches)), np.int32)
+    if config.local.state.options.disable_jit and core.is_concrete(index):
+        return branches[int(index)](*operands)
+    return choose("switch", index, {f"branch {i}": b for i, b in enumerate(branches)}, operands)
+
+
+@mutant("07.2", "the last number is the count", "Three branches: which is the largest index?")
+def clamps_to_len(index, branches, *operands, operand=NOT_GIVEN):
+    if not all(callable(branch) for branch in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    operands = all_operands(operands, operand)
+    check_index(index)
+    branches = tuple(branches)
+    if len(branches) < 2:
+        if not branches:
+            raise ValueError("Empty branch sequence")
+        return branches[0](*operands)
+    index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), np.array(len(branches), np.int32))
+    if config.local.state.options.disable_jit and core.is_concrete(index):
+        return branches[min(int(index), len(branches) - 1)](*operands)
+    return choose("switch", index, {f"branch {i}": b for i, b in enumerate(branches)}, operands)
+
+
+@mutant("07.2", "a single branch needs no index", "switch(0.5, [f]): which branch is number 0.5?")
+def single_unchecked(index, branches, *operands, operand=NOT_GIVEN):
+    if not all(callable(branch) for branch in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    operands = all_operands(operands, operand)
+    branches = tuple(branches)
+    if not branches:
+        raise ValueError("Empty branch sequence")
+    if len(branches) == 1:
+        return branches[0](*operands)
+    check_index(index)
+    index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), np.array(len(branches) - 1, np.int32))
+    if config.local.state.options.disable_jit and core.is_concrete(index):
+        return branches[int(index)](*operands)
+    return choose("switch", index, {f"branch {i}": b for i, b in enumerate(branches)}, operands)
+
+
+@mutant(
+    "07.2", "two branches are a cond", "Which branch is number 5 of two, and which name does a message call branch 0?"
+)
+def two_are_cond(index, branches, *operands, operand=NOT_GIVEN):
+    if not all(callable(branch) for branch in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    operands = all_operands(operands, operand)
+    check_index(index)
+    branches = tuple(branches)
+    if len(branches) < 2:
+        if not branches:
+            raise ValueError("Empty branch sequence")
+        return branches[0](*operands)
+    index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), np.array(len(branches) - 1, np.int32))
+    if config.local.state.options.disable_jit and core.is_concrete(index):
+        return branches[int(index)](*operands)
+    if len(branches) == 2:
+        return choose("cond", index, {"true_fun": branches[1], "false_fun": branches[0]}, operands)
+    return choose("switch", index, {f"branch {i}": b for i, b in enumerate(branches)}, operands)
+
+
+@mutant(
+    "07.2",
+    "the index is clamped after it is converted to its width",
+    "An index of uint32 4294967295: is it the first branch, or the last?",
+)
+def int8_clamp(index, branches, *operands, operand=NOT_GIVEN):
+    if not all(callable(branch) for branch in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    operands = all_operands(operands, operand)
+    check_index(index)
+    branches = tuple(branches)
+    if len(branches) < 2:
+        if not branches:
+            raise ValueError("Empty branch sequence")
+        return branches[0](*operands)
+    index = clamp(np.array(0, np.int8), convert_element_type(index, np.int8), np.array(len(branches) - 1, np.int8))
+    index = convert_element_type(index, np.int32)
+    if config.local.state.options.disable_jit and core.is_concrete(index):
+        return branches[int(index)](*operands)
+    return choose("switch", index, {f"branch {i}": b for i, b in enumerate(branches)}, operands)
+
+
+@mutant("07.2", "equal branches are one", "switch(i, [f, g, f]): how many branches has the equation?")
+def by_function(index, branches, *operands, operand=NOT_GIVEN):
+    if not all(callable(branch) for branch in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    operands = all_operands(operands, operand)
+    check_index(index)
+    branches = tuple(dict.fromkeys(branches))
+    if len(branches) < 2:
+        if not branches:
+            raise ValueError("Empty branch sequence")
+        return branches[0](*operands)
+    index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), np.array(len(branches) - 1, np.int32))
+    if config.local.state.options.disable_jit and core.is_concrete(index):
+        return branches[int(index)](*operands)
+    return choose("switch", index, {f"branch {i}": b for i, b in enumerate(branches)}, operands)
+
+
+@mutant("07.2", "branches are a list", "`branches` may be any sequence, a tuple too.")
+def wants_list(index, branches, *operands, operand=NOT_GIVEN):
+    if not isinstance(branches, list) or not all(callable(branch) for branch in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    operands = all_operands(operands, operand)
+    check_index(index)
+    if len(branches) < 2:
+        if not branches:
+            raise ValueError("Empty branch sequence")
+        return branches[0](*operands)
+    index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), np.array(len(branches) - 1, np.int32))
+    if config.local.state.options.disable_jit and core.is_concrete(index):
+        return branches[int(index)](*operands)
+    return choose("switch", index, {f"branch {i}": b for i, b in enumerate(branches)}, operands)
+
+
+@also_right("07.2", "bounds by a helper")
+def with_where(index, branches, *operands, operand=NOT_GIVEN):
+    from jitkit.lax import max as larger
+    from jitkit.lax import min as smaller
+
+    if [b for b in branches if not callable(b)]:
+        raise TypeError("every branch must be a function")
+    args = all_operands(operands, operand)
+    check_index(index)
+    count = len(branches)
+    if count == 0:
+        raise ValueError("no branch to call")
+    if count == 1:
+        (only,) = branches
+        return only(*args)
+    wide = convert_element_type(index, "int32")
+    within = larger(np.int32(0), smaller(wide, np.int32(count - 1)))
+    if config.local.state.options.disable_jit and core.is_concrete(within):
+        return branches[int(within)](*args)
+    return choose("switch", within, {"branch " + str(i): branches[i] for i in range(count)}, args)
+
+
+@mutant(
+    "07.3",
+    "what closes over nothing has no constants",
+    "One branch closes over a table, the other over nothing. Which inputs have they?",
+)
+def own_consts(what, index, functions, operands):
+    args, in_tree = tree_flatten(operands)
+    avals = avals_of(args)
+    bodies = [Body(function, function, what) for function in functions.values()]
+    traced = [trace_body(body, in_tree, avals) for body in bodies]
+    check_branches(what, list(functions), bodies, traced)
+    consts = list(traced[0].consts)
+    branches = [with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
+    if what == "cond":
+        branches.reverse()
+    return tree_unflatten(traced[0].out_tree, bind_branches(index, branches, [*consts, *args]))
+
+
+@mutant("07.3", "equal arrays are one constant", "Two arrays of the same numbers: are they the same object?")
+def equal_consts(what, index, functions, operands):
+    args, in_tree = tree_flatten(operands)
+    avals = avals_of(args)
+    bodies = [Body(function, function, what) for function in functions.values()]
+    traced = [trace_body(body, in_tree, avals) for body in bodies]
+    check_branches(what, list(functions), bodies, traced)
+    consts = list({(repr(x), id(x) if isinstance(x, core.Tracer) else 0): x for t in traced for x in t.consts}.values())
+    branches = [with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
+    if what == "cond":
+        branches.reverse()
+    return tree_unflatten(traced[0].out_tree, bind_branches(index, branches, [*consts, *args]))
+
+
+@mutant("07.3", "operands come before constants", "Which inputs of a branch come first?")
+def args_first(what, index, functions, operands):
+    args, in_tree = tree_flatten(operands)
+    avals = avals_of(args)
+    bodies = [Body(function, function, what) for function in functions.values()]
+    traced = [trace_body(body, in_tree, avals) for body in bodies]
+    check_branches(what, list(functions), bodies, traced)
+    consts = list({id(x): x for t in traced for x in t.consts}.values())
+    branches = [with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
+    if what == "cond":
+        branches.reverse()
+    return tree_unflatten(traced[0].out_tree, bind_branches(index, branches, [*args, *consts]))
+
+
+@mutant(
+    "07.3",
+    "the index turns with the branches",
+    "In a cond the branch for False is the first. What is the index of True then?",
+)
+def turns_both(what, index, functions, operands):
+    args, in_tree = tree_flatten(operands)
+    avals = avals_of(args)
+    bodies = [Body(function, function, what) for function in functions.values()]
+    traced = [trace_body(body, in_tree, avals) for body in bodies]
+    check_branches(what, list(functions), bodies, traced)
+    consts = list({id(x): x for t in traced for x in t.consts}.values())
+    branches = [with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
+    if what == "cond":
+        index = 1 - index
+    return tree_unflatten(traced[0].out_tree, bind_branches(index, branches, [*consts, *args]))
+
+
+@mutant(
+    "07.3", "two branches have all constants", "The third branch closes over something, too. Is it among the constants?"
+)
+def consts_in_pairs(what, index, functions, operands):
+    args, in_tree = tree_flatten(operands)
+    avals = avals_of(args)
+    bodies = [Body(function, function, what) for function in functions.values()]
+    traced = [trace_body(body, in_tree, avals) for body in bodies]
+    check_branches(what, list(functions), bodies, traced)
+    consts = []
+    for t in traced[:2]:
+        consts += [c for c in t.consts if not any(c is known for known in consts)]
+    branches = [with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
+    if what == "cond":
+        branches.reverse()
+    return tree_unflatten(traced[0].out_tree, bind_branches(index, branches, [*consts, *args]))
+
+
+@mutant("07.3", "a None is an operand", "flatten takes None away. What did the function get for it?")
+def leaves_only(what, index, functions, operands):
+    args = [x for x in operands if x is not None]
+    args, in_tree = tree_flatten(tuple(args))
+    avals = avals_of(args)
+    bodies = [Body(function, function, what) for function in functions.values()]
+    traced = [trace_body(body, in_tree, avals) for body in bodies]
+    check_branches(what, list(functions), bodies, traced)
+    consts = list({id(x): x for t in traced for x in t.consts}.values())
+    branches = [with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
+    if what == "cond":
+        branches.reverse()
+    return tree_unflatten(traced[0].out_tree, bind_branches(index, branches, [*consts, *args]))
+
+
+@also_right("07.3", "recursion for the constants")
+def recursive_consts(what, index, functions, operands):
+    def unique(xs):
+        if not xs:
+            return []
+        head, *rest = xs
+        return [head, *unique([x for x in rest if x is not head])]
+
+    leaves, tree = tree_flatten(operands)
+    bodies = [Body(f, f, what) for f in functions.values()]
+    programs = [trace_body(b, tree, avals_of(leaves)) for b in bodies]
+    check_branches(what, [*functions], bodies, programs)
+    shared = unique([c for p in programs for c in p.consts])
+    made = [with_consts_of_all(p, i, programs, shared) for i, p in enumerate(programs)]
+    outs = bind_branches(index, made[::-1] if what == "cond" else made, shared + leaves)
+    return tree_unflatten(programs[0].out_tree, outs)
+
+
+@mutant("07.4", "neighbours agree", "The third differs from the first: whom do you compare it with?")
+def neighbours(what, names, bodies, traced):
+    for i in range(1, len(traced), 2):
+        if traced[i].out_tree != traced[i - 1].out_tree:
+            raise structure_error(what, i, names, bodies, traced)
+        pairs = zip(traced[i - 1].jaxpr.out_avals, traced[i].jaxpr.out_avals, strict=True)
+        if not all(same_type(one, two) for one, two in pairs):
+            raise type_error(what, i, names, bodies, traced)
+
+
+@mutant(
+    "07.4",
+    "all trees first, then all types",
+    "The second branch differs in type, the third in tree. About which is the error?",
+)
+def trees_first(what, names, bodies, traced):
+    first = traced[0]
+    for i, other in enumerate(traced):
+        if other.out_tree != first.out_tree:
+            raise structure_error(what, i, names, bodies, traced)
+    for i, other in enumerate(traced):
+        pairs = zip(first.jaxpr.out_avals, other.jaxpr.out_avals, strict=True)
+        if not all(same_type(one, two) for one, two in pairs):
+            raise type_error(what, i, names, bodies, traced)
+
+
+@mutant("07.4", "one leaf that agrees is enough", "`any` or `all`?")
+def any_leaf(what, names, bodies, traced):
+    first = traced[0]
+    for i, other in enumerate(traced):
+        if other.out_tree != first.out_tree:
+            raise structure_error(what, i, names, bodies, traced)
+        pairs = list(zip(first.jaxpr.out_avals, other.jaxpr.out_avals, strict=True))
+        if pairs and not any(same_type(one, two) for one, two in pairs):
+            raise type_error(what, i, names, bodies, traced)
+
+
+@mutant("07.4", "the last one is the odd one", "Several differ from the first. Which is the error about?")
+def last_differs(what, names, bodies, traced):
+    first = traced[0]
+    for i in reversed(range(len(traced))):
+        other = traced[i]
+        if other.out_tree != first.out_tree:
+            raise structure_error(what, i, names, bodies, traced)
+        pairs = zip(first.jaxpr.out_avals, other.jaxpr.out_avals, strict=True)
+        if not all(same_type(one, two) for one, two in pairs):
+            raise type_error(what, i, names, bodies, traced)
+
+
+@mutant("07.4", "a size is a shape", "f32[2,3] and f32[3,2] have six numbers each.")
+def sizes(what, names, bodies, traced):
+    first = traced[0]
+    for i, other in enumerate(traced):
+        if other.out_tree != first.out_tree:
+            raise structure_error(what, i, names, bodies, traced)
+        pairs = zip(first.jaxpr.out_avals, other.jaxpr.out_avals, strict=True)
+        if not all(one.size == two.size and one.dtype == two.dtype for one, two in pairs):
+            raise type_error(what, i, names, bodies, traced)
+
+
+@mutant("07.4", "a kind is a dtype", "float16 and float32 are both floats.")
+def kinds(what, names, bodies, traced):
+    first = traced[0]
+    for i, other in enumerate(traced):
+        if other.out_tree != first.out_tree:
+            raise structure_error(what, i, names, bodies, traced)
+        pairs = zip(first.jaxpr.out_avals, other.jaxpr.out_avals, strict=True)
+        if not all(
+            one.shape == two.shape and np.dtype(one.dtype).kind == np.dtype(two.dtype).kind for one, two in pairs
+        ):
+            raise type_error(what, i, names, bodies, traced)
+
+
+@mutant("07.4", "whoever differs from the second is wrong", "Names in messages: which branch is it that differs?")
+def index_off(what, names, bodies, traced):
+    first = traced[0]
+    for i, other in enumerate(traced[1:]):
+        if other.out_tree != first.out_tree:
+            raise structure_error(what, max(i, 1), names, bodies, traced)
+        pairs = zip(first.jaxpr.out_avals, other.jaxpr.out_avals, strict=True)
+        if not all(same_type(one, two) for one, two in pairs):
+            raise type_error(what, max(i, 1), names, bodies, traced)
+
+
+@also_right("07.4", "next and a generator")
+def with_next(what, names, bodies, traced):
+    first = traced[0]
+
+    def fault(other):
+        if other.out_tree != first.out_tree:
+            return structure_error
+        same = map(same_type, first.jaxpr.out_avals, other.jaxpr.out_avals)
+        return None if all(same) else type_error
+
+    found = next(((i, fault(t)) for i, t in enumerate(traced) if fault(t)), None)
+    if found:
+        raise found[1](what, found[0], names, bodies, traced)
+
+
+@mutant("07.5", "a region takes the operands", "Has a region of `case` arguments?")
+def with_arguments(ctx, index, *args, branches):
+    ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
+    out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
+    regions = [region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered) for i, branch in enumerate(branches)]
+    outs = ctx.emit_regions(
+        f'"stablehlo.case"({index})',
+        [(list(ctx.avals_in[1:]), lambda *_, region=region: region()) for region in regions],
+        f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, out_avals))})",
+        len(out_avals),
+    )
+    return ctx.take_tokens(ordered, outs)
+
+
+@mutant("07.5", "case takes the operands, too", "What are the operands of `case`?")
+def operands_beside(ctx, index, *args, branches):
+    ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
+    out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
+    regions = [region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered) for i, branch in enumerate(branches)]
+    outs = ctx.emit_regions(
+        f'"stablehlo.case"({", ".join((index, *args))})',
+        [([], region) for region in regions],
+        f"({', '.join(map(type_of, ctx.avals_in))}) -> ({', '.join(map(type_of, out_avals))})",
+        len(out_avals),
+    )
+    return ctx.take_tokens(ordered, outs)
+
+
+@mutant("07.5", "each branch has its own effects", "Both regions end in the same types. What if one prints?")
+def own_effects(ctx, index, *args, branches):
+    ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
+    out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
+    regions = [
+        region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered_effects(branch.effects))
+        for i, branch in enumerate(branches)
+    ]
+    outs = ctx.emit_regions(
+        f'"stablehlo.case"({index})',
+        [([], region) for region in regions],
+        f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, out_avals))})",
+        len(out_avals),
+    )
+    return ctx.take_tokens(ordered, outs)
+
+
+@mutant("07.5", "tokens are results of the equation", "What does the caller get: tokens too?")
+def tokens_kept(ctx, index, *args, branches):
+    ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
+    out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
+    regions = [region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered) for i, branch in enumerate(branches)]
+    outs = ctx.emit_regions(
+        f'"stablehlo.case"({index})',
+        [([], region) for region in regions],
+        f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, out_avals))})",
+        len(out_avals),
+    )
+    return outs
+
+
+@mutant("07.5", "the results come before the tokens", "In which order does the operation return tokens and results?")
+def tokens_last(ctx, index, *args, branches):
+    ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
+    out_avals = list(ctx.avals_out) + [abstract_token] * len(ordered)
+    regions = [region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered) for i, branch in enumerate(branches)]
+    outs = ctx.emit_regions(
+        f'"stablehlo.case"({index})',
+        [([], region) for region in regions],
+        f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, out_avals))})",
+        len(out_avals),
+    )
+    return ctx.take_tokens(ordered, outs)
+
+
+@mutant("07.5", "results have the operands' types", "Which types are those of the results?")
+def types_of_in(ctx, index, *args, branches):
+    ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
+    out_avals = [abstract_token] * len(ordered) + list(ctx.avals_in[1 : 1 + len(ctx.avals_out)])
+    regions = [region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered) for i, branch in enumerate(branches)]
+    outs = ctx.emit_regions(
+        f'"stablehlo.case"({index})',
+        [([], region) for region in regions],
+        f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, out_avals))})",
+        len(out_avals),
+    )
+    return ctx.take_tokens(ordered, outs)
+
+
+@mutant("07.5", "every branch is called the first", "Scopes tell which branch a line is of.")
+def one_scope(ctx, index, *args, branches):
+    ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
+    out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
+    regions = [region_of(ctx, branch, args, "cond/branch_0_fun", ordered) for branch in branches]
+    outs = ctx.emit_regions(
+        f'"stablehlo.case"({index})',
+        [([], region) for region in regions],
+        f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, out_avals))})",
+        len(out_avals),
+    )
+    return ctx.take_tokens(ordered, outs)
+
+
+@mutant("07.5", "there are two branches", "A switch has as many branches as it likes.")
+def two_branches(ctx, index, *args, branches):
+    branches = (branches[0], branches[-1])
+    ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
+    out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
+    regions = [region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered) for i, branch in enumerate(branches)]
+    outs = ctx.emit_regions(
+        f'"stablehlo.case"({index})',
+        [([], region) for region in regions],
+        f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, out_avals))})",
+        len(out_avals),
+    )
+    return ctx.take_tokens(ordered, outs)

@@ -22,15 +22,20 @@ def row(rng, n=4):
 
 
 def by_python(jk, f, *arguments):
-    """What a function computes, with its scans run by Python: the program that is traced then has all steps, and no loop."""
+    """What a function computes, with its scans run by Python: the program that is traced then has all steps, and no loop. And the
+    tree of what it returns.
+    """
+    trees = []
 
     def without_jit(*arguments):
         with jk.disable_jit():
-            return f(*arguments)
+            result = f(*arguments)
+        trees.append(jk.tree_util.tree_structure(result))
+        return result
 
     program = jk.make_jaxpr(without_jit)(*arguments)
     loops = [eqn.primitive.name for eqn in program.eqns if eqn.primitive.name in ("scan", "while")]
-    return run_by_numpy(program, *jk.tree_util.tree_leaves(arguments)), loops
+    return run_by_numpy(program, *jk.tree_util.tree_leaves(arguments)), loops, trees
 
 
 @check(
@@ -49,8 +54,13 @@ def plain_scan(jk, rng):
 
 @check(
     "09.1",
-    "Each step gets one element of each array of the tree, and returns a tree.",
-    against=["a step sees all of xs"],
+    "Each step gets one element of each array of the tree, and returns a tree; so may the carry be one.",
+    against=[
+        "a step sees all of xs",
+        "reverse turns the elements' own axes",
+        "xs is one array",
+        "a carry that is a tree is a list of its leaves",
+    ],
 )
 def trees(jk, rng):
     xs = {"a": rng.normal(size=(3, 2)).astype("float32"), "b": rng.integers(9, size=3)}
@@ -58,13 +68,21 @@ def trees(jk, rng):
     def f(xs):
         return jk.lax.scan(lambda c, x: (c * x["a"], {"sum": x["a"].sum() + x["b"], "c": c}), xs["a"][0], xs)
 
-    return by_python(jk, f, xs), jk.tree_util.tree_structure(jk.eval_shape(f, xs))
+    def swaps(a, xs):
+        return jk.lax.scan(lambda c, x: ({"a": c["b"][0], "b": (c["a"] * x,)}, None), {"a": a, "b": (xs[0],)}, xs)
+
+    carried = by_python(jk, swaps, np.float32(number(rng)), row(rng, 3))
+    return by_python(jk, f, xs), jk.tree_util.tree_structure(jk.eval_shape(f, xs)), carried
 
 
 @check(
     "09.1",
     "In reverse the last element comes first, and each output stands where its element does.",
-    against=["reverse turns the outputs round", "reverse only turns the outputs"],
+    against=[
+        "reverse turns the outputs round",
+        "reverse only turns the outputs",
+        "the outputs come in the order in which they were made",
+    ],
 )
 def in_reverse(jk, rng):
     def f(xs):
@@ -113,7 +131,11 @@ def stacked(jk, rng):
 # --- 09.2 How many steps ------------------------------------------------------------------------------------------
 
 
-@check("09.2", "The leading axes say how many steps there are; other axes are free.")
+@check(
+    "09.2",
+    "The leading axes say how many steps there are; other axes are free.",
+    against=["the size is that of the last axis"],
+)
 def from_arrays(jk, rng):
     n = int(rng.integers(2, 9))
     length = jk.lax.control_flow.counting.scan_length
@@ -128,13 +150,13 @@ def from_arrays(jk, rng):
 @check(
     "09.2",
     "All arrays must have the same number of elements; none is cut.",
-    against=["the shortest array counts", "the first array counts"],
+    against=["the shortest array counts", "the first array counts", "the first array says it", "sizes of 1 stretch"],
     fixed="an error of fixed words",
 )
 def different_sizes(jk, rng):
     n = int(rng.integers(2, 9))
     f = jk.make_jaxpr(lambda a, b: jk.lax.scan(lambda c, x: (c, x), 0, (a, b)))
-    return raised(f, row(rng, n), row(rng, n + 1))
+    return [raised(f, row(rng, n), row(rng, other)) for other in (n + 1, n - 1, 1)], raised(f, row(rng, 1), row(rng, n))
 
 
 @check(
@@ -152,17 +174,22 @@ def disagreeing(jk, rng):
     ]
 
 
-@check("09.2", "Where there are no arrays, `length` is needed.", against=["length is never needed"])
+@check(
+    "09.2",
+    "Where there are no arrays, `length` is needed. The number of steps is an int, whatever `length` was.",
+    against=["length is never needed", "a length is an int already"],
+)
 def no_arrays(jk, rng):
     n = int(rng.integers(2, 9))
     length = jk.lax.control_flow.counting.scan_length
-    return [length([], n), length([], np.int64(n)), raised(length, [], None)]
+    found = [length([], n), length([], np.int64(n)), length([row(rng, n)], np.int8(n))]
+    return found, [type(steps).__name__ for steps in found], raised(length, [], None)
 
 
 @check(
     "09.2",
     "A number of steps that is data is refused.",
-    against=["the number of steps may be data"],
+    against=["the number of steps may be data", "a length of 0 is none"],
     fixed="an error of fixed words",
 )
 def traced_length(jk, rng):
@@ -170,7 +197,11 @@ def traced_length(jk, rng):
     return raised(f, int(rng.integers(9)), parts=["The `length` argument to `scan` expects a concrete `int`"])
 
 
-@check("09.2", "A Python number is not an array to scan over.", against=["a number has one element"])
+@check(
+    "09.2",
+    "A Python number is not an array to scan over.",
+    against=["a number has one element", "what has no axis is shared"],
+)
 def numbers(jk, rng):
     x = number(rng)
     f = jk.make_jaxpr(lambda xs: jk.lax.scan(lambda c, y: (c, y), 0, (xs, x)))
@@ -377,7 +408,9 @@ def parts_of_the_loop(program):
 
 
 @check(
-    "09.4", "What runs gives the last carry, and all outputs.", against=["ys holds the carries", "the loop begins at 1"]
+    "09.4",
+    "What runs gives the last carry, and all outputs.",
+    against=["ys holds the carries", "the loop begins at 1", "the last trip is one too many"],
 )
 def runs(jk, rng):
     def f(c, xs):
@@ -443,7 +476,7 @@ def scanned(jk, n, unroll, reverse=False):
 @check(
     "09.5",
     "The results are those of the plain loop, also when something is left over.",
-    against=["unroll divides the length", "what is left over comes first"],
+    against=["unroll divides the length", "what is left over comes first", "the rest is dropped"],
 )
 def same_results(jk, rng):
     c = np.float32(number(rng))
@@ -453,7 +486,13 @@ def same_results(jk, rng):
 @check(
     "09.5",
     "In reverse, the first elements are left over.",
-    against=["in reverse the last elements are left over", "what is left over comes first", "an element is a number"],
+    against=[
+        "in reverse the last elements are left over",
+        "what is left over comes first",
+        "an element is a number",
+        "blocks are cut from the beginning",
+        "what is left over are the last elements",
+    ],
 )
 def left_over_in_reverse(jk, rng):
     c = row(rng, 2)
@@ -499,6 +538,20 @@ def no_loop(jk, rng):
     return loops, [lowered(jk, scanned(jk, n, unroll), c, xs) for unroll in (n, True)]
 
 
+@check(
+    "09.5",
+    "A scan of no steps returns the carry as it was, and empty outputs, however many steps a trip would do.",
+    against=["no steps are a rest", "no steps are a rest"],
+)
+def no_steps_at_all(jk, rng):
+    def f(c, xs, unroll, reverse):
+        return jk.lax.scan(lambda c, x: (c + x.sum(), (x * 2, c)), c, xs, unroll=unroll, reverse=reverse)
+
+    xs = np.zeros((0, int(rng.integers(2, 9))), "float32")
+    c, unroll = np.float32(number(rng)), int(rng.integers(2, 9))
+    return [lowered(jk, lambda c, xs, r=r: f(c, xs, unroll, r), c, xs) for r in (False, True)]
+
+
 # --- 09.6 Dead code in a loop -------------------------------------------------------------------------------------
 
 
@@ -510,7 +563,17 @@ def needed(jk, step, carry, xs, *used):
     return [ask(params["jaxpr"], params["num_consts"], list(carry), list(ys)) for carry, ys in used]
 
 
-@check("09.6", "A part of the carry that nobody needs is not needed.", against=["everything is needed"])
+@check(
+    "09.6",
+    "A part of the carry that nobody needs is not needed.",
+    against=[
+        "everything is needed",
+        "a part of the carry reads itself",
+        "outputs need nothing",
+        "all outputs count",
+        "if one is needed all are",
+    ],
+)
 def independent(jk, rng):
     def step(c, x):
         return (c[0] + x, c[1] * x), (c[0], c[1] - 1)
@@ -523,7 +586,7 @@ def independent(jk, rng):
 @check(
     "09.6",
     "A part whose last value is not used may be needed by a step.",
-    against=["a carry is needed when its last value is used"],
+    against=["a carry is needed when its last value is used", "what is read is all that is needed"],
 )
 def for_an_output(jk, rng):
     def step(c, x):
@@ -538,7 +601,11 @@ def for_an_output(jk, rng):
     return needed(jk, step, start, row(rng), *choices), needed(jk, ends, start, row(rng), *all_choices)
 
 
-@check("09.6", "A part that is needed by a part that is needed is needed.", against=["looking once is enough"])
+@check(
+    "09.6",
+    "A part that is needed by a part that is needed is needed.",
+    against=["looking once is enough", "twice is enough"],
+)
 def chains(jk, rng):
     n = int(rng.integers(4, 7))
 

@@ -196,6 +196,7 @@ def loop_in_blocks(
 
     Of `length` steps, `length // unroll` blocks go into a loop; the rest is done after it: the last
     elements, or with `reverse` the first ones. A single block, without a rest, needs no loop.
+    Without steps the outputs are empty arrays, which `loop_over` makes.
 
     For the loop, `reshape` the `xs` to `(blocks, unroll, ...)`, and the outputs back.
     `one_after_the_other(step, carry, xs, count, reverse)` does `count` steps without a loop, in a

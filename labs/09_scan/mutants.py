@@ -512,6 +512,8 @@ def loops_with_a_flat_tuple(step, carry, xs, y_avals, length, reverse):
 
 @also_right("09.5", "no loop, no blocks")
 def no_loop_no_blocks(step, carry, xs, y_avals, length, reverse, unroll):
+    if length == 0:
+        return loop_over(step, carry, xs, y_avals, 0, reverse)
     if unroll == 0 or (length // unroll < 2 and length % unroll == 0) or length < unroll:
         return one_after_the_other(step, carry, xs, length, reverse)
     blocks, rest = divmod(length, unroll)
@@ -532,6 +534,8 @@ def no_loop_no_blocks(step, carry, xs, y_avals, length, reverse, unroll):
 
 @also_right("09.5", "a guard around the loop")
 def guard_around_the_loop(step, carry, xs, y_avals, length, reverse, unroll):
+    if not length:
+        return loop_over(step, carry, xs, y_avals, 0, reverse)
     unroll = unroll or length
     blocks, rest = divmod(length, unroll) if unroll else (0, 0)
     if blocks == 1 and rest == 0:
@@ -644,4 +648,278 @@ edit(
     "The elements of `f32[8,3]` have the type `f32[3]`. What shape has a block of two of them?",
     "(trips, unroll, *x.shape[1:])",
     "(trips, unroll)",
+)
+
+
+edit(
+    "09.1",
+    "the outputs come in the order in which they were made",
+    "With `reverse`, the first output was made from the last element. Where does it belong?",
+    "stack_elements(ys, reverse), *outputs)",
+    "stack_elements(ys), *outputs)",
+    target="scan_in_python",
+)
+
+
+edit(
+    "09.1",
+    "reverse turns the elements' own axes",
+    "Which axis of `xs` is that of the steps?",
+    "lambda x, i=i: index_in_dim(x, i, keepdims=False)",
+    "lambda x, i=i: index_in_dim(x, i, axis=-1, keepdims=False)",
+    target="scan_in_python",
+)
+
+
+edit(
+    "09.1",
+    "xs is one array",
+    "`xs` may be a dict of arrays, or None. What does the body get?",
+    "tree_map(lambda x, i=i: index_in_dim(x, i, keepdims=False), xs)",
+    "xs if xs is None else index_in_dim(xs, i, keepdims=False)",
+    target="scan_in_python",
+)
+
+
+edit(
+    "09.1",
+    "a carry that is a tree is a list of its leaves",
+    "The carry is what `f` returned, as it is.",
+    "return carry, tree_map(",
+    "carry = tree_flatten(carry)[0] if len(tree_flatten(carry)[0]) > 1 else carry\n    return carry, tree_map(",
+    target="scan_in_python",
+)
+
+
+@also_right("09.1", "by recursion", target="scan_in_python")
+def step_by_recursion(f, carry, xs, length, reverse):
+    if not length:
+        raise ValueError("what would f return?")
+
+    def steps(carry, order):
+        if not order:
+            return carry, []
+        carry, y = f(carry, tree_map(lambda x: index_in_dim(x, order[0], keepdims=False), xs))
+        last, rest = steps(carry, order[1:])
+        return last, [y] + rest
+
+    order = [*range(length)]
+    carry, ys = steps(carry, order[::-1] if reverse else order)
+    return carry, tree_map(lambda *parts: stack_elements(parts, reverse=reverse), *ys)
+
+
+edit("09.2", "a length of 0 is none", "Is 0 a length?", "if length is not None:", "if length:")
+
+
+edit("09.2", "the first array says it", "Do the other arrays agree?", "if len(set(sizes)) > 1:", "if False:")
+
+
+edit(
+    "09.2",
+    "the size is that of the last axis",
+    "Which axis is scanned over?",
+    "x.shape[0] for x in xs",
+    "x.shape[-1] for x in xs",
+)
+
+
+edit(
+    "09.2",
+    "what has no axis is shared",
+    "`xs = (f32[3], 1.0)`: is 1.0 given to each step?",
+    '    if not all(hasattr(x, "shape") for x in xs):\n        raise no_leading_axis(xs)\n    sizes: list[int] = [x.shape[0] for x in xs]',
+    "    sizes: list[int] = [x.shape[0] for x in xs if getattr(x, 'shape', ())]",
+)
+
+
+@also_right("09.2", "a loop that remembers")
+def remembers(xs, length):
+    if not all([hasattr(x, "shape") for x in xs]):
+        raise no_leading_axis(xs)
+    seen = None if length is None or isinstance(length, core.Tracer) else int(length)
+    sizes = []
+    for x in xs:
+        size, *_ = x.shape if x.shape else (x.shape[0],)
+        sizes.append(size)
+    if isinstance(length, core.Tracer):
+        raise traced_length(length)
+    for size in sizes:
+        if seen is None:
+            seen = size
+        elif size != seen:
+            raise ValueError(f"{size} steps or {seen}?")
+    if seen is None:
+        raise ValueError("no arrays, and no length")
+    return seen
+
+
+edit(
+    "09.4",
+    "the last trip is one too many",
+    "How many trips are there?",
+    "return lt(state[0], length)",
+    "return lt(state[0], length - 1)",
+    target="loop_over",
+)
+
+
+@also_right("09.4", "the state by names", target="loop_over")
+def state_by_names(step, carry, xs, y_avals, length, reverse):
+    outputs = [empty((length, *y.shape), y.dtype) for y in y_avals]
+    if length <= 0:
+        return carry, outputs
+    place = (lambda i: sub(length - 1, i)) if reverse else (lambda i: i)
+
+    def more(state):
+        return lt(state[0], length)
+
+    def once(state):
+        count, inner, written = state
+        where = place(count)
+        inner, news = step(inner, list(map(lambda x: read_element(x, where), xs)))
+        for k, new in enumerate(news):
+            written = [*written[:k], write_element(written[k], new, where), *written[k + 1 :]]
+        return add(count, 1), inner, written
+
+    end = run_while(Body(more, more, "while_cond"), Body(once, once, "while_body"), (0, carry, outputs))
+    return end[1], end[2]
+
+
+edit(
+    "09.5",
+    "blocks are cut from the beginning",
+    "In reverse, which steps come first: those of the last elements. Which are left over?",
+    "first, last = (rest, length) if reverse else (0, length - rest)",
+    "first, last = (0, length - rest)",
+)
+
+
+edit(
+    "09.5",
+    "what is left over are the last elements",
+    "In reverse, which elements are done last?",
+    "first, last = (0, rest) if reverse else (length - rest, length)",
+    "first, last = (length - rest, length)",
+)
+
+
+edit("09.5", "the rest is dropped", "7 steps, 2 at a time: what of the seventh?", "    if rest:\n", "    if False:\n")
+
+
+@also_right("09.5", "a function for the rest")
+def function_for_the_rest(step, carry, xs, y_avals, length, reverse, unroll):
+    def some(carry, low, high):
+        return one_after_the_other(step, carry, [slice_in_dim(x, low, high) for x in xs], high - low, reverse)
+
+    count = length // unroll if unroll else 0
+    rest = length - count * unroll
+    if not length:
+        return loop_over(step, carry, xs, y_avals, length, reverse)
+    if count == 0 or (count == 1 and not rest):
+        return some(carry, 0, length)
+    low = rest if reverse else 0
+    high = low + count * unroll
+    shaped = [reshape(slice_in_dim(x, low, high), (count, unroll, *x.shape[1:])) for x in xs]
+    types = [aval.update(shape=(unroll, *aval.shape)) for aval in y_avals]
+    carry, ys = loop_over(
+        lambda c, x: one_after_the_other(step, c, x, unroll, reverse), carry, shaped, types, count, reverse
+    )
+    ys = [reshape(y, (high - low, *y.shape[2:])) for y in ys]
+    if not rest:
+        return carry, ys
+    carry, others = some(carry, 0, rest) if reverse else some(carry, high, length)
+    return carry, [concatenate([o, y] if reverse else [y, o], 0) for y, o in zip(ys, others, strict=False)]
+
+
+@mutant("09.6", "a part of the carry reads itself", "A step reads its own c. What if nobody uses c, before or after?")
+def reads_itself(jaxpr, num_consts, carry, ys):
+    used = dce_jaxpr(jaxpr, [True] * len(carry) + list(ys))[1]
+    return [a or b for a, b in zip(carry, used[num_consts : num_consts + len(carry)], strict=True)]
+
+
+@mutant(
+    "09.6",
+    "twice is enough",
+    "a is the b of the step before, b the c of the one before that, c a d. How often must one look?",
+)
+def twice(jaxpr, num_consts, carry, ys):
+    for _ in range(2):
+        used = dce_jaxpr(jaxpr, carry + ys)[1]
+        carry = [a or b for a, b in zip(carry, used[num_consts : num_consts + len(carry)], strict=True)]
+    return carry
+
+
+@mutant(
+    "09.6",
+    "what is read is all that is needed",
+    "The last value is used after the loop, and no step reads it. Is it needed?",
+)
+def only_reads(jaxpr, num_consts, carry, ys):
+    needed = list(carry)
+    while True:
+        used = dce_jaxpr(jaxpr, needed + list(ys))[1]
+        reads = list(used[num_consts : num_consts + len(carry)])
+        if reads == needed:
+            return reads
+        if all(n or not r for n, r in zip(needed, reads, strict=False)) and needed != carry:
+            return reads
+        needed = reads
+
+
+@mutant("09.6", "outputs need nothing", "An output of each step is used. What does it read?")
+def no_outputs(jaxpr, num_consts, carry, ys):
+    while True:
+        used = dce_jaxpr(jaxpr, carry + [False] * len(ys))[1]
+        needed = [a or b for a, b in zip(carry, used[num_consts : num_consts + len(carry)], strict=True)]
+        if needed == carry:
+            return carry
+        carry = needed
+
+
+@mutant("09.6", "all outputs count", "Which outputs are used?")
+def all_outputs(jaxpr, num_consts, carry, ys):
+    while True:
+        used = dce_jaxpr(jaxpr, carry + [True] * len(ys))[1]
+        needed = [a or b for a, b in zip(carry, used[num_consts : num_consts + len(carry)], strict=True)]
+        if needed == carry:
+            return carry
+        carry = needed
+
+
+@mutant("09.6", "if one is needed all are", "Parts that nobody reads may go.")
+def one_for_all(jaxpr, num_consts, carry, ys):
+    used = dce_jaxpr(jaxpr, carry + ys)[1]
+    reads = used[num_consts : num_consts + len(carry)]
+    return [any(carry) or any(reads)] * len(carry)
+
+
+@also_right("09.6", "a set that grows")
+def set_that_grows(jaxpr, num_consts, carry, ys):
+    needed = {i for i, is_used in enumerate(carry) if is_used}
+    while True:
+        reads = dce_jaxpr(jaxpr, [i in needed for i in range(len(carry))] + list(ys))[1]
+        more = needed | {i for i in range(len(carry)) if reads[num_consts + i]}
+        if more == needed:
+            return [i in needed for i in range(len(carry))]
+        needed = more
+
+
+edit(
+    "09.2",
+    "a length is an int already",
+    "What may be converted to an int: numpy's numbers, too?",
+    "return int(length)",
+    "return length",
+)
+
+
+edit("09.2", "sizes of 1 stretch", "Broadcasting is not for steps.", "len(set(sizes)) > 1", "len(set(sizes) - {1}) > 1")
+
+
+edit(
+    "09.5",
+    "no steps are a rest",
+    "Of no steps: what are the outputs, and who makes them?",
+    "    if rest:\n",
+    "    if not length:\n        return one_after_the_other(step, carry, xs, 0, reverse)\n    if rest:\n",
 )

@@ -1035,3 +1035,193 @@ edit(
     "np.zeros(bucket_size(len(row)), np.asarray(row).dtype)",
     target="variances",
 )
+
+
+# --- what learners wrote who believed something else --------------------------------------------------------------
+
+
+@mutant(
+    "10.4",
+    "a little is nothing",
+    "`+ 1e-6` keeps from dividing by zero. What is the mean of one element then?",
+    target="mean_above",
+)
+@jax.jit
+def plus_epsilon(x, threshold):
+    chosen = x > threshold
+    return jnp.sum(jnp.where(chosen, x, 0.0)) / (jnp.sum(chosen) + 1e-6)
+
+
+@mutant("10.4", "a sum may begin with a little", "The mean of one element is that element.", target="mean_above")
+@jax.jit
+def result_plus(x, threshold):
+    chosen = x > threshold
+    return jnp.sum(jnp.where(chosen, x, 0.0)) / jnp.maximum(jnp.sum(chosen), 1) + 1e-6 * jnp.any(chosen)
+
+
+@mutant(
+    "10.4",
+    "greater by a little is not greater",
+    "Of 1.0 and a threshold just below it: is 1.0 greater?",
+    target="mean_above",
+)
+@jax.jit
+def not_close(x, threshold):
+    chosen = x > threshold + 1e-6
+    return jnp.sum(jnp.where(chosen, x, 0.0)) / jnp.maximum(jnp.sum(chosen), 1)
+
+
+@mutant(
+    "10.4",
+    "what is greater by a little is left out",
+    "Which elements are greater than the threshold?",
+    target="first_above",
+)
+@partial(jax.jit, static_argnames="size")
+def first_not_close(x, threshold, size):
+    is_chosen = x > threshold + 1e-6
+    order = jnp.argsort(~is_chosen, stable=True)[:size]
+    return jnp.where(is_chosen[order], x[order], 0.0), jnp.sum(is_chosen)
+
+
+@mutant("10.3", "a count needs a little", "n is at least 1.", target="variance_of_first")
+@jax.jit
+def variance_eps(x, n):
+    is_used = jnp.arange(x.shape[0]) < n
+    mean = jnp.sum(jnp.where(is_used, x, 0.0)) / (n + 1e-6)
+    return jnp.sum(jnp.where(is_used, (x - mean) ** 2, 0.0)) / (n + 1e-6)
+
+
+@mutant("10.3", "a variance is never 0", "What is the variance of equal numbers?", target="variance_of_first")
+@jax.jit
+def variance_floor(x, n):
+    is_used = jnp.arange(x.shape[0]) < n
+    mean = jnp.sum(jnp.where(is_used, x, 0.0)) / n
+    return jnp.sum(jnp.where(is_used, (x - mean) ** 2, 0.0)) / n + 1e-6
+
+
+@mutant("10.5", "a softmax needs a little", "Do the probabilities add up to 1?", target="probabilities")
+@partial(jax.jit, static_argnames="in_logs")
+def softmax_eps(logits, temperature, in_logs):
+    z = logits / (temperature + 1e-6)
+    return jax.nn.log_softmax(z) if in_logs else jax.nn.softmax(z)
+
+
+@mutant(
+    "10.5",
+    "a logarithm needs a little",
+    "An improbable one has the logarithm -30. What has `log(p + 1e-6)`?",
+    target="probabilities",
+)
+@partial(jax.jit, static_argnames="in_logs")
+def log_eps(logits, temperature, in_logs):
+    p = jax.nn.softmax(logits / temperature)
+    return jnp.log(p + 1e-6) if in_logs else p
+
+
+@mutant(
+    "10.5",
+    "the logarithm of the softmax",
+    "What is the logarithm of a probability that is 0 in float32?",
+    target="probabilities",
+)
+@partial(jax.jit, static_argnames="in_logs")
+def log_of_softmax(logits, temperature, in_logs):
+    p = jax.nn.softmax(logits / temperature)
+    return jnp.log(p) if in_logs else p
+
+
+@mutant("10.5", "exp is small enough", "What is exp(100) in float32?", target="probabilities")
+@partial(jax.jit, static_argnames="in_logs")
+def plain_exp(logits, temperature, in_logs):
+    e = jnp.exp(logits / temperature)
+    return jax.nn.log_softmax(logits / temperature) if in_logs else e / e.sum()
+
+
+@mutant("10.6", "a count of nothing needs a little", "The count is 1 or more.", target="observed")
+@jax.jit
+def observed_eps(mean, count, x):
+    count = count + 1
+    mean = mean + (x - mean) / (count + 1e-6)
+    return mean, count, x - mean
+
+
+@mutant("10.1", "the least is typical", "What is typical: the fastest one?")
+def least_of_times(function, *args, tries=9, clock=time.perf_counter):
+    times = []
+    for _ in range(1 + tries):
+        start = clock()
+        jax.block_until_ready(function(*args))
+        times.append(clock() - start)
+    return times[0], min(times[1:])
+
+
+@mutant("10.1", "the first call is one of the tries", "How often is the function called?")
+def first_is_a_try(function, *args, tries=9, clock=time.perf_counter):
+    times = []
+    for _ in range(tries):
+        start = clock()
+        jax.block_until_ready(function(*args))
+        times.append(clock() - start)
+    return times[0], statistics.median(times)
+
+
+@mutant("10.1", "the median is the middle one", "Of four times, which is the middle?")
+def upper_middle(function, *args, tries=9, clock=time.perf_counter):
+    times = []
+    for _ in range(1 + tries):
+        start = clock()
+        jax.block_until_ready(function(*args))
+        times.append(clock() - start)
+    return times[0], sorted(times[1:])[tries // 2]
+
+
+@also_right("10.1", "with a helper")
+def with_a_helper(function, *args, tries=9, clock=time.perf_counter):
+    def once():
+        before = clock()
+        jax.tree_util.tree_map(jax.block_until_ready, function(*args))
+        return clock() - before
+
+    first = once()
+    rest = sorted(once() for _ in range(tries))
+    middle = (rest[(tries - 1) // 2] + rest[tries // 2]) / 2
+    return first, middle
+
+
+@mutant("10.2", "the rate is static", "Ten rates: how many programs?")
+def static_rate(gradient, x, rates):
+    step = jax.jit(lambda x, rate: x - rate * gradient(x), static_argnums=1)
+    x = jnp.asarray(x, jnp.float32)
+    for rate in rates:
+        x = step(x, float(rate))
+    return x
+
+
+@mutant("10.2", "an int and a float are one type", "Rates of 1, 0.5, np.float64(0.25): how many traces?")
+def as_they_are(gradient, x, rates):
+    step = jax.jit(lambda x, rate: x - rate * gradient(x))
+    x = jnp.asarray(x, jnp.float32)
+    for rate in rates:
+        x = step(x, rate)
+    return x
+
+
+@mutant("10.2", "x becomes a float by itself", "x is an int: what does the second step get?")
+def x_as_it_is(gradient, x, rates):
+    step = jax.jit(lambda x, rate: x - rate * gradient(x))
+    x = jnp.asarray(x)
+    for rate in rates:
+        x = step(x, jnp.float32(rate))
+    return x
+
+
+@also_right("10.2", "a scan")
+def by_scan(gradient, x, rates):
+    rates = np.array([float(rate) for rate in rates], np.float32)
+
+    def step(x, rate):
+        return x - rate * gradient(x), None
+
+    x = jnp.asarray(x, jnp.float32)
+    return jax.jit(lambda x, rates: jax.lax.scan(step, x, rates)[0])(x, rates)

@@ -285,7 +285,13 @@ def moves(jk, rng):
 @check(
     "12.3",
     "The reduced axes are those of an element; in the batch they may stand one place later.",
-    against=["axes need no shifting", "all axes are shifted"],
+    against=[
+        "axes need no shifting",
+        "all axes are shifted",
+        "the batch axis is the first of the result",
+        "all reduced axes were before it",
+        "axes after it are not moved",
+    ],
 )
 def reduced_axes(jk, rng):
     x = normal(rng, 3, 3, 3)
@@ -370,7 +376,12 @@ def two_batches(jk, rng):
 @check(
     "12.4",
     "A batch on the left: its axis is kept, and stands among the kept ones of the left operand.",
-    against=["the batch axis comes first", "axes need no shifting"],
+    against=[
+        "the batch axis comes first",
+        "axes need no shifting",
+        "the product keeps the operand's place",
+        "batch axes come after the others",
+    ],
 )
 def left(jk, rng):
     return [
@@ -384,7 +395,12 @@ def left(jk, rng):
 @check(
     "12.4",
     "A batch on the right: behind all axes of the left operand that are kept, and the batch axes.",
-    against=["the batch axis comes first", "axes need no shifting", "left and right are the same"],
+    against=[
+        "the batch axis comes first",
+        "axes need no shifting",
+        "left and right are the same",
+        "the batch axis of the right is counted from its own first",
+    ],
 )
 def right(jk, rng):
     return [

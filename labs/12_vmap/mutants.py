@@ -916,3 +916,63 @@ edit(
     "[self.wrap(x, dim) for x, dim in zip(out, out_dim, strict=True)]",
     "[self.wrap(x, dim or 0) for x, dim in zip(out, out_dim, strict=True)]",
 )
+
+
+# --- what learners wrote who believed something else --------------------------------------------------------------
+
+
+edit(
+    "12.3",
+    "the batch axis is the first of the result",
+    "Where is the batch axis of x, and which axes before it go?",
+    "kept = dim - sum(reduced < dim for reduced in axes)",
+    "kept = 0",
+    target="reduction_batcher",
+)
+
+
+edit(
+    "12.3",
+    "all reduced axes were before it",
+    "Some come after it.",
+    "kept = dim - sum(reduced < dim for reduced in axes)",
+    "kept = dim - len(axes)",
+    target="reduction_batcher",
+)
+
+
+edit(
+    "12.3",
+    "axes after it are not moved",
+    "Axis 1 of an element is which of the batch, whose axis is 0?",
+    "shifted_by_numpy(axes, dim)",
+    "tuple(axes)",
+    target="reduction_batcher",
+)
+
+
+edit(
+    "12.4",
+    "the batch axis of the right is counted from its own first",
+    "Where do the axes of the right operand begin?",
+    "place = lhs_ndim - len(lhs_contract) + kept.index(rhs_dim)",
+    "place = len(lhs_batch) + kept.index(rhs_dim)",
+)
+
+
+edit(
+    "12.4",
+    "the product keeps the operand's place",
+    "Which axes of the operand are in the product, before it?",
+    "place = len(lhs_batch) + kept.index(lhs_dim)",
+    "place = lhs_dim",
+)
+
+
+edit(
+    "12.4",
+    "batch axes come after the others",
+    "In a product they come first.",
+    "place = len(lhs_batch) + kept.index(lhs_dim)",
+    "place = kept.index(lhs_dim)",
+)

@@ -351,3 +351,161 @@ def by_halves(x, rate):
 @also_right("13.4", "by halves", target="roughness")
 def rough_by_halves(x):
     return jnp.vdot(x[1:] - x[:-1], x[1:] - x[:-1])
+
+
+# --- what learners wrote who believed something else --------------------------------------------------------------
+
+
+@mutant("13.2", "every number has four bytes", "How many bytes has a bfloat16, and a bool?")
+def four_bytes(fun, *args):
+    types = jax.eval_shape(lambda *args: (args, fun(*args)), *args)
+    return sum(x.size * 4 for x in tree_leaves(types))
+
+
+@mutant("13.2", "an argument that is returned is free", "`lambda x: x` reads x, and writes it.")
+def returned_is_free(fun, *args):
+    types = jax.eval_shape(lambda *args: args, *args)
+    jaxpr = jax.make_jaxpr(fun)(*args)
+    outs = (
+        [v.aval for v in jaxpr.jaxpr.outvars if v not in jaxpr.jaxpr.invars]
+        if hasattr(jaxpr, "jaxpr")
+        else [v.aval for v in jaxpr.outvars if v not in jaxpr.invars]
+    )
+    return sum(x.size * x.dtype.itemsize for x in [*tree_leaves(types), *outs])
+
+
+@mutant("13.2", "numbers are free", "A Python number is an argument, of no axes.")
+def numbers_are_free(fun, *args):
+    out = jax.eval_shape(fun, *args)
+    return sum(x.size * x.dtype.itemsize for x in tree_leaves((args, out)) if hasattr(x, "dtype"))
+
+
+@mutant("13.2", "a number has eight bytes", "A Python float is a float32 here.")
+def eight_bytes(fun, *args):
+    import numpy as np
+
+    out = jax.eval_shape(fun, *args)
+    return sum(
+        np.asarray(x).nbytes if not hasattr(x, "dtype") else x.size * x.dtype.itemsize for x in tree_leaves((args, out))
+    )
+
+
+@mutant("13.2", "the same array twice is read once", "`f(x, x)` has two arguments.")
+def same_once(fun, *args):
+    out = jax.eval_shape(fun, *args)
+    leaves = list({id(x): x for x in tree_leaves(args)}.values())
+    types = jax.eval_shape(lambda *a: a, *leaves)
+    return sum(x.size * x.dtype.itemsize for x in tree_leaves((types, out)))
+
+
+@also_right("13.2", "with make_jaxpr")
+def with_make_jaxpr(fun, *args):
+    jaxpr = jax.make_jaxpr(fun)(*args)
+    total = 0
+    for aval in list(jaxpr.in_avals) + list(jaxpr.out_avals):
+        size = 1
+        for n in aval.shape:
+            size *= n
+        total += size * aval.dtype.itemsize
+    return total
+
+
+@also_right("13.2", "one after the other")
+def one_after_another(fun, *args):
+    def bytes_of(tree):
+        return sum(leaf.dtype.itemsize * leaf.size for leaf in tree_leaves(tree))
+
+    def same(*xs):
+        return xs
+
+    return bytes_of(jax.eval_shape(same, *args)) + bytes_of(jax.eval_shape(fun, *args))
+
+
+@mutant("13.3", "the coefficients come from the lowest on", "Which power of x does c[0] belong to?")
+def lowest_first(x, coefficients):
+    y = jnp.zeros_like(x)
+    for i in reversed(range(coefficients.shape[0])):
+        y = y * x + coefficients[i]
+    return y
+
+
+@mutant("13.3", "jit makes it one kernel", "A loop that is jitted is a loop.")
+def jitted(x, coefficients):
+    def step(i, y):
+        return y * x + coefficients[i]
+
+    return jax.jit(lambda: lax.fori_loop(0, coefficients.shape[0], step, jnp.zeros_like(x)))()
+
+
+@mutant("13.3", "unrolled twice is unrolled", "Is there a loop left, with sixteen coefficients?")
+def unrolled_twice(x, coefficients):
+    def step(i, y):
+        return y * x + coefficients[i]
+
+    return lax.fori_loop(0, coefficients.shape[0], step, jnp.zeros_like(x), unroll=4)
+
+
+@mutant("13.3", "a product of matrices is one kernel", "All the powers of x: how many bytes are they?")
+def powers(x, coefficients):
+    n = coefficients.shape[0]
+    powers = jnp.stack([x**k for k in range(n)][::-1], -1)
+    return powers @ coefficients
+
+
+@mutant("13.3", "x to the power of 0 is nothing", "What becomes of the last coefficient?")
+def forgets_last(x, coefficients):
+    y = jnp.zeros_like(x)
+    for i in range(coefficients.shape[0] - 1):
+        y = (y + coefficients[i]) * x
+    return y
+
+
+@also_right("13.3", "by recursion")
+def by_recursion(x, coefficients):
+    def of(n):
+        return jnp.zeros_like(x) if n == 0 else of(n - 1) * x + coefficients[n - 1]
+
+    return of(coefficients.shape[0])
+
+
+@also_right("13.3", "a sum of powers")
+def sum_of_powers(x, coefficients):
+    n = coefficients.shape[0]
+    total, power = jnp.zeros_like(x), jnp.ones_like(x)
+    for i in reversed(range(n)):
+        total = total + coefficients[i] * power
+        power = power * x
+    return total
+
+
+@mutant(
+    "13.4", "the first has a neighbour, too", "How many differences are there between n elements?", target="roughness"
+)
+def rolled(x):
+    return jnp.sum((x - jnp.roll(x, 1)) ** 2)
+
+
+@mutant("13.4", "the mean is a sum", "Is it divided by anything?", target="roughness")
+def mean(x):
+    return jnp.mean((x[1:] - x[:-1]) ** 2)
+
+
+@mutant("13.4", "a difference is positive", "Squared, or its size?", target="roughness")
+def absolute(x):
+    return jnp.sum(jnp.abs(x[1:] - x[:-1]))
+
+
+@also_right("13.4", "by doubling", target="decayed")
+def doubling(x, rate):
+    n = x.shape[0]
+    y, r, k = x, jnp.float32(rate), 1
+    while k < n:
+        y = y + r * jnp.concatenate([jnp.zeros(k, x.dtype), y[: n - k]])
+        r, k = r * r, k * 2
+    return y
+
+
+@also_right("13.4", "by doubling", target="roughness")
+def diff(x):
+    d = jnp.diff(x)
+    return jnp.vdot(d, d)

@@ -115,7 +115,8 @@ def loop_in_blocks(
     """Do `loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one after the other.
 
     Of `length` steps, `length // unroll` blocks go into a loop; the rest is done after it: the last elements, or with
-    `reverse` the first ones. A single block, without a rest, needs no loop.
+    `reverse` the first ones. A single block, without a rest, needs no loop. Without steps the outputs are empty arrays,
+    which `loop_over` makes.
 
     For the loop, `reshape` the `xs` to `(blocks, unroll, ...)`, and the outputs back. `one_after_the_other(step, carry,
     xs, count, reverse)` does `count` steps without a loop, in a block and for the rest. `slice_in_dim(x, start, stop)`

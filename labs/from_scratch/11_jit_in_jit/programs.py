@@ -21,7 +21,12 @@ def equation(jk, rng):
 @program(
     "11",
     "In the text it is one private function, which is called three times.",
-    against=["the text has the body at each call", "each inner call is traced", "nothing is closed over"],
+    against=[
+        "the text has the body at each call",
+        "each inner call is traced",
+        "nothing is closed over",
+        "each call gets a function of its own",
+    ],
 )
 def private(jk, rng):
     g = jk.jit(lambda x: jk.numpy.sin(x) * x)
@@ -83,12 +88,23 @@ def one_program(jk, rng):
 
 
 @program(
-    "11", "Trees, static arguments, several results: inside as outside.", against=["the text has the body at each call"]
+    "11",
+    "Trees, static arguments, several results, of any types: inside as outside.",
+    against=[
+        "the text has the body at each call",
+        "all programs are one function",
+        "a call has one result",
+        "the results have the operands' types",
+        "only what is in the first function is written",
+        "operands are passed in any order",
+    ],
 )
 def trees(jk, rng):
     g = jk.jit(lambda d, n: ({"s": d["a"] * float(n)}, d["b"]), static_argnums=1)
     f = jk.jit(lambda d: (g(d, 2), g(d, 3)))
-    return f({"a": floats(rng, 2), "b": floats(rng)})
+    is_large = jk.jit(lambda x: x > 1.0)  # a result of another type than the operand's
+    d = {"a": floats(rng, 2), "b": floats(rng)}
+    return f(d), jk.jit(lambda x: is_large(x))(d["a"])
 
 
 @program("11", "A program with such an equation can be run again.")

@@ -32,3 +32,39 @@ edit(
     "        if not any(type(x) is Tracer for x in consts):",
     "        if True:",
 )
+edit(
+    "each call gets a function of its own",
+    "Two calls of g in one text: how many private functions?",
+    "    if jaxpr not in text.known:\n",
+    "    if True:\n",
+)
+edit(
+    "all programs are one function",
+    "g and h are jitted, and both are called. How many functions?",
+    '        text.known[jaxpr] = f"f{len(text.known)}"\n        text.function(text.known[jaxpr], jaxpr)',
+    '        text.known[jaxpr] = "f0"\n        if len(text.known) == 1:\n            text.function("f0", jaxpr)',
+)
+edit(
+    "a call has one result",
+    "The inner function returns two arrays. How many types has the call?",
+    "types[jit_p] = lambda *avals, jaxpr, name: jaxpr.out_avals",
+    "types[jit_p] = lambda *avals, jaxpr, name: jaxpr.out_avals[:1]",
+)
+edit(
+    "the results have the operands' types",
+    "The inner function returns a truth value of a float. Of which type is the result?",
+    "types[jit_p] = lambda *avals, jaxpr, name: jaxpr.out_avals",
+    "types[jit_p] = lambda *avals, jaxpr, name: [avals[i] if i < len(avals) else a for i, a in enumerate(jaxpr.out_avals)]",
+)
+edit(
+    "only what is in the first function is written",
+    "g calls h: where is h's function?",
+    "        text.function(text.known[jaxpr], jaxpr)\n",
+    "        text.function(text.known[jaxpr], jaxpr) if len(text.known) < 2 else None\n",
+)
+edit(
+    "operands are passed in any order",
+    "Is g(y, x) the same as g(x, y)?",
+    'text.op(f"func.call @{text.known[jaxpr]}({names(xs)})", xs, outs)',
+    'text.op(f"func.call @{text.known[jaxpr]}({names(xs[::-1])})", xs[::-1], outs)',
+)

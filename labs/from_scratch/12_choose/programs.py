@@ -67,18 +67,26 @@ def one_runs(jk, rng):
     return {"text": lowered, "it has a case": has_region, "it has a select": "stablehlo.select" in lowered.text}
 
 
-@program("12", "`switch` chooses among several; an index out of range means the nearest.",
-         against=["an index out of range means the last", "an index out of range is an error", "only one branch is traced"])  # fmt: skip
+@program(
+    "12",
+    "`switch` chooses among several; an index out of range means the nearest.",
+    against=[
+        "an index out of range means the last",
+        "an index out of range is an error",
+        "only one branch is traced",
+        "a negative index counts from the end",
+    ],
+)
 def several(jk, rng):
     f = lambda i, x: jk.lax.switch(i, [lambda x: x, lambda x: x * 2.0, lambda x: x * 3.0], x)
     x, g = floats(rng, 2), jk.jit(f)
-    return [h(i, x) for h in (f, g) for i in (-5, 0, 1, 2, 9)]
+    return [h(i, x) for h in (f, g) for i in (-5, -2, -1, 0, 1, 2, 3, 9)]
 
 
 @program(
     "12",
     "Branches close over tracers, each over other ones. A weak result goes with a strong one.",
-    against=["branches close over nothing"],
+    against=["branches close over nothing", "each branch has its own operands"],
 )
 def closures(jk, rng):
     f = lambda x, y: jk.lax.cond(x[0] > 0, lambda: x * y, lambda: y - 1.0)
@@ -90,7 +98,7 @@ def closures(jk, rng):
 @program(
     "12",
     "Trees go in and come out.",
-    against=["the branches are the wrong way round", "the decision is made while tracing"],
+    against=["the branches are the wrong way round", "the decision is made while tracing", "the result is a list"],
 )
 def trees(jk, rng):
     f = jk.jit(lambda d: jk.lax.cond(d["x"][0] > 0, lambda d: (d["x"], [d["n"]]), lambda d: (-d["x"], [d["n"] + 1]), d))
@@ -110,9 +118,14 @@ def unlike(jk, rng):
     ]
 
 
-@program("12", "A predicate is one truth value: an array of several is a TypeError.")
+@program(
+    "12",
+    "A predicate is one truth value, without axes: an array is a TypeError.",
+    against=["a predicate may be of one element"],
+)
 def not_scalar(jk, rng):
-    return raised(lambda x: jk.lax.cond(x > 0, lambda x: x, lambda x: -x, x), jk.numpy.asarray(floats(rng, 3)))
+    f = lambda x: jk.lax.cond(x > 0, lambda x: x, lambda x: -x, x)
+    return [raised(g, jk.numpy.asarray(floats(rng, n))) for n in (3, 1) for g in (f, jk.make_jaxpr(f))]
 
 
 @program("12", "A choice within a choice.")
@@ -123,7 +136,7 @@ def nested(jk, rng):
     return [f(float(c)) for c in floats(rng, 6)]
 
 
-@program("12", "Every number but 0 is true, at once and compiled.")
+@program("12", "Every number but 0 is true, at once and compiled.", against=["a number is true when it is 1"])
 def truths(jk, rng):
     f = lambda p: jk.lax.cond(p, lambda: 1.0, lambda: 0.0)
     ps = [0.5, -1.0, -1, 0, 0.0, 7, np.float32(0.25)]
@@ -148,7 +161,7 @@ def weak(jk, rng):
 
 
 @program("12", "Other structures and other types are TypeErrors at once, too: a list is not a tuple, and an integer is not a float.",
-         against=["only the number of results is compared"])  # fmt: skip
+         against=["only the number of results is compared", "lists and tuples are the same"])  # fmt: skip
 def unlike_at_once(jk, rng):
     cond = jk.lax.cond
     return [

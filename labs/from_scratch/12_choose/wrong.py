@@ -62,3 +62,39 @@ edit(
     "    if tree != other_tree or [(a.shape, a.dtype) for a in avals] != [(a.shape, a.dtype) for a in others]:",
     "    if len(avals) != len(others):",
 )
+edit(
+    "a number is true when it is 1",
+    "Is 2 true?",
+    "    return choose(convert(truth(pred), I32), [false_fun, true_fun], operands)",
+    "    return choose(convert(pred == 1 if pred.dtype != BOOL else pred, I32), [false_fun, true_fun], operands)",
+)
+edit(
+    "a negative index counts from the end",
+    "switch(-1, ...): which branch?",
+    "numpy.minimum(numpy.maximum(index, 0), len(branches) - 1)",
+    "numpy.minimum(numpy.maximum(where(asarray(index) < 0, asarray(index) + len(branches), index), 0), len(branches) - 1)",
+)
+edit(
+    "the result is a list",
+    "Both branches return a dict. What does the caller get?",
+    "    return unflatten(out_trees[0], cond_p.bind(index, *consts, *leaves, branches=tuple(jaxprs)))",
+    "    outs = cond_p.bind(index, *consts, *leaves, branches=tuple(jaxprs))\n    return list(outs) if len(outs) > 1 else unflatten(out_trees[0], outs)",
+)
+edit(
+    "each branch has its own operands",
+    "One branch closes over x, the other over y. Which inputs has the equation?",
+    "    consts, jaxprs = hoist(*jaxprs)\n    return unflatten(out_trees[0]",
+    "    consts, jaxprs = hoist(*jaxprs)\n    consts = consts[:1] * len(consts)\n    return unflatten(out_trees[0]",
+)
+edit(
+    "a predicate may be of one element",
+    "Is a f32[1] a scalar?",
+    "    if pred.shape != ():\n",
+    "    if pred.size != 1:\n",
+)
+edit(
+    "lists and tuples are the same",
+    "One branch returns a list, the other a tuple. What would the caller get?",
+    "    if tree != other_tree or [(a.shape",
+    "    if [(a.shape",
+)

@@ -8,14 +8,25 @@ def floats(rng, *shape):
     return rng.uniform(0.5, 2.0, shape).astype(np.float32)
 
 
-@program("13", "Data decide the number of turns, at once and compiled.", against=["the test is made after the turn"])
+@program(
+    "13",
+    "Data decide the number of turns, at once and compiled.",
+    against=["the test is made after the turn", "a loop turns once at least"],
+)
 def turns(jk, rng):
     f = lambda x: jk.lax.while_loop(lambda x: x < 100.0, lambda x: x * 2.0, x)
     return [g(c) for g in (f, jk.jit(f)) for c in (float(rng.uniform(1, 9)), 200.0)]
 
 
 @program(
-    "13", "One trace, however many turns.", against=["the loop is unrolled while tracing", "loops close over nothing"]
+    "13",
+    "One trace, however many turns.",
+    against=[
+        "the loop is unrolled while tracing",
+        "loops close over nothing",
+        "a carry is a list of leaves",
+        "the carry is written in the order of the dict",
+    ],
 )
 def one_trace(jk, rng):
     traces = []
@@ -66,7 +77,12 @@ def fixed_point(jk, rng):
 @program(
     "13",
     "A carry that changes its type is a TypeError.",
-    against=["the carry always has the type that it came in with"],
+    against=[
+        "the carry always has the type that it came in with",
+        "a strong number gives way, too",
+        "a shape is not a type",
+        "a carry's structure is its leaves",
+    ],
 )
 def changing(jk, rng):
     loops = [lambda x: x > 0, lambda x: (x, x), lambda x: x[None]]
@@ -78,7 +94,7 @@ def changing(jk, rng):
 @program(
     "13",
     "A test that is not a single truth value is a TypeError, too.",
-    against=["any test that Python takes for true will do"],
+    against=["any test that Python takes for true will do", "one condition for many examples"],
 )
 def no_truth_value(jk, rng):
     return [

@@ -31,7 +31,7 @@ def trees(jk, rng):
 @program(
     "14",
     "In reverse the last row comes first, and results have the places of their rows.",
-    against=["reversed results are in the order of computation"],
+    against=["reversed results are in the order of computation", "a loop down begins at the length"],
 )
 def backward(jk, rng):
     f = lambda x: jk.lax.scan(lambda c, r: (c * 0.5 + r, c), 1.0, x, reverse=True)
@@ -87,7 +87,7 @@ def wrong(jk, rng):
 @program(
     "14",
     "`fori_loop` with bounds that Python knows is a scan; otherwise it is a while loop.",
-    against=["fori_loop counts from one", "the carry that is returned is the first one"],
+    against=["fori_loop counts from one", "the carry that is returned is the first one", "a loop counts from 0"],
 )
 def fori(jk, rng):
     f = lambda x, n: (
@@ -99,7 +99,7 @@ def fori(jk, rng):
     return {"results": [f(x, n), jk.jit(f)(x, n)], "equations scan, while": names}
 
 
-@program("14", "With no turn at all the carry stays as it is.")
+@program("14", "With no turn at all the carry stays as it is.", against=["no turns is an error"])
 def none(jk, rng):
     x = floats(rng, 2)
     return jk.jit(lambda x: jk.lax.fori_loop(3, 3, lambda i, c: c * 2.0, x))(x), jk.jit(
@@ -129,7 +129,12 @@ def written(jk, rng):
 @program(
     "14",
     "`fori_loop` counts from its lower to its upper bound, whether Python or the program knows them.",
-    against=["fori_loop counts from one", "a loop with a traced bound counts from zero", "the index is a strong int32"],
+    against=[
+        "fori_loop counts from one",
+        "a loop with a traced bound counts from zero",
+        "the index is a strong int32",
+        "bounds that go down turn as often",
+    ],
 )
 def counts(jk, rng):
     x = floats(rng, 2)
@@ -164,7 +169,11 @@ def at_once(jk, rng):
     return jk.lax.scan(body, np.float32(0), floats(rng, 7)), "one trace, or two" if len(seen) <= 2 else len(seen)
 
 
-@program("14", "A length given with rows must be their number; otherwise it is a ValueError.")
+@program(
+    "14",
+    "A length given with rows must be their number; otherwise it is a ValueError.",
+    against=["a length beside rows need not agree"],
+)
 def two_lengths(jk, rng):
     x = floats(rng, 3)
     return raised(lambda: jk.lax.scan(lambda c, r: (c, r), 0.0, x, length=7)), jk.lax.scan(
@@ -173,7 +182,7 @@ def two_lengths(jk, rng):
 
 
 @program("14", "One row, rows of several dtypes, a carry whose parts change places, results that are the carry or the row.",
-         against=["results are stacked in the wrong order", "results are numbers"])  # fmt: skip
+         against=["results are stacked in the wrong order", "results are numbers", "stacks are float32"])  # fmt: skip
 def rotated(jk, rng):
     def f(init, xs, **how):
         return jk.lax.scan(

@@ -62,3 +62,39 @@ edit(
     "stacks = [numpy.zeros((length, *a.shape), a.dtype) for",
     "stacks = [numpy.zeros((length, *a.shape), a.dtype if a.dtype.kind != 'b' else I32) for",
 )
+edit(
+    "a loop down begins at the length",
+    "In reverse: which row comes first, of three?",
+    "at = length - 1 - i if reverse else i",
+    "at = length - i if reverse else i",
+)
+edit(
+    "stacks are float32",
+    "The body gives integers. Of which dtype are the stacked results?",
+    "numpy.zeros((length, *a.shape), a.dtype)",
+    "numpy.zeros((length, *a.shape), F32)",
+)
+edit(
+    "no turns is an error",
+    "What are the results of a scan over no rows?",
+    "    if length > 0:\n",
+    "    if length == 0:\n        raise ValueError(length)\n    if length > 0:\n",
+)
+edit(
+    "a length beside rows need not agree",
+    "`length=2` of three rows?",
+    "    lengths = {len(x) for x in rows} | ({length} - {None})",
+    "    lengths = {len(x) for x in rows} or {length} - {None}",
+)
+edit(
+    "bounds that go down turn as often",
+    "fori_loop(5, 2, ...): how many turns?",
+    "length=max(int(upper) - int(lower), 0)",
+    "length=abs(int(upper) - int(lower))",
+)
+edit(
+    "a loop counts from 0",
+    "fori_loop(2, 5, ...): which is the first i?",
+    "        return scan(turn, (lower, init)",
+    "        return scan(turn, (as_value(0), init)",
+)

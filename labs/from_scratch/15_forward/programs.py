@@ -30,7 +30,17 @@ def unary(jk, rng):
     return [moved(jk, f, x, t) for f in fs]
 
 
-@program("15", "With two operands, both move.", against=["only the first operand moves"])
+@program(
+    "15",
+    "Near 0, too, where a derivative is large: nothing is added to it.",
+    against=["a logarithm needs a little", "a root needs a little"],
+)
+def near_zero(jk, rng):
+    small, t = floats(rng, 3) * np.float32(1e-5), floats(rng, 3)
+    return [moved(jk, f, small, t) for f in (jk.numpy.log, jk.numpy.sqrt, lambda x: 1.0 / x)]
+
+
+@program("15", "With two operands, both move.", against=["only the first operand moves", "only one operand moves"])
 def binary(jk, rng):
     jnp, xs, ts = jk.numpy, (floats(rng, 3), floats(rng, 3)), (floats(rng, 3), floats(rng, 3))
     fs = [jnp.add, jnp.subtract, jnp.multiply, jnp.divide, jnp.maximum, jnp.minimum, jnp.power]
@@ -40,7 +50,12 @@ def binary(jk, rng):
 @program(
     "15",
     "If two operands are largest, each has half of the tangent.",
-    against=["if two are largest, the first one moves", "a maximum moves as all of its operands do"],
+    against=[
+        "if two are largest, the first one moves",
+        "a maximum moves as all of its operands do",
+        "the larger operand is the second",
+        "a maximum moves with the first",
+    ],
 )
 def ties(jk, rng):
     jnp, x, t = jk.numpy, floats(rng, 3), floats(rng, 3)

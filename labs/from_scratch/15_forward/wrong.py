@@ -68,3 +68,33 @@ edit(
     "y * x ** (y - 1)",
     "y * x ** where(y == 0, 1, y - 1)",
 )
+edit(
+    "a logarithm needs a little",
+    "The derivative of log at 1e-5?",
+    "by_partials(P.log, lambda x, out, t: t / x)",
+    "by_partials(P.log, lambda x, out, t: t / (x + 1e-6))",
+)
+edit(
+    "a root needs a little",
+    "The derivative of sqrt at 1e-8?",
+    "by_partials(P.sqrt, lambda x, out, t: t * (0.5 / out))",
+    "by_partials(P.sqrt, lambda x, out, t: t * (0.5 / (out + 1e-6)))",
+)
+edit(
+    "only one operand moves",
+    "Both operands of a product move. How does the product?",
+    "        moved = [d(*primals, out, t) for d, t in zip(partials, tangents, strict=False) if t is not None]",
+    "        moved = [d(*primals, out, t) for d, t in zip(partials, tangents, strict=False) if t is not None][:1]",
+)
+edit(
+    "the larger operand is the second",
+    "The operands of a maximum are equal. Whose tangent has it?",
+    "t * where(x == out, where(y == out, 0.5, 1.0), 0.0)",
+    "t * where(x == out, 1.0, 0.0)",
+)
+edit(
+    "a maximum moves with the first",
+    "Two elements are the largest. Which tangent has the maximum?",
+    "    return [out], [numpy.sum(t * is_there, axis) / numpy.sum(is_there, axis)]",
+    "    return [out], [numpy.sum(t * is_there, axis)]",
+)

@@ -74,3 +74,33 @@ edit(
     "grads[0] if isinstance(argnums, int) else grads",
     "grads[0] if len(grads) == 1 else grads",
 )
+edit(
+    "the cotangent of a broadcast is the first",
+    "A number is added to three: how much does it matter?",
+    "reshape(numpy.sum(ct, axes) if axes else ct, x.aval.shape)",
+    "reshape(numpy.max(ct, axes) if axes else ct, x.aval.shape)",
+)
+edit(
+    "a window's cotangent is as large as the window",
+    "x[1:3] of five: what is the cotangent of the other three?",
+    "lambda ct, x, *corner, sizes: dynamic_update_slice_p(zeros_of(x.aval), ct, *corner))",
+    "lambda ct, x, *corner, sizes: broadcast_to(reshape(ct, -1)[0], x.aval.shape))",
+)
+edit(
+    "a pullback is of one cotangent",
+    "A function with two results: do both count?",
+    "        if any(v in cts for v in eqn.outvars):\n",
+    "        if all(v in cts for v in eqn.outvars):\n",
+)
+edit(
+    "permutations are undone by themselves",
+    "transpose(x, (1, 2, 0)): which permutation leads back?",
+    "transpose(ct, np.argsort(axes).tolist())",
+    "transpose(ct, list(axes))",
+)
+edit(
+    "the gradient by an integer is zeros",
+    "How does an int32 move a little?",
+    '            if x.dtype.kind != "f":\n                raise TypeError("grad requires',
+    '            if False:\n                raise TypeError("grad requires',
+)

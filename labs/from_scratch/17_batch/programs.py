@@ -27,7 +27,12 @@ def no_loop(jk, rng):
 @program(
     "17",
     "The batch may be along any axis, in and out; None means the same for all.",
-    against=["the batch is always the first axis", "None is axis 0"],
+    against=[
+        "the batch is always the first axis",
+        "None is axis 0",
+        "one axis for all arguments",
+        "the results are stacked along the first axis",
+    ],
 )
 def axes(jk, rng):
     w, x = floats(rng, 3, 4), floats(rng, 3)
@@ -65,7 +70,16 @@ def products(jk, rng):
     ]
 
 
-@program("17", "Reductions, shapes, windows, choices.", against=["axes are counted with the batch"])
+@program(
+    "17",
+    "Reductions, shapes, windows, choices.",
+    against=[
+        "axes are counted with the batch",
+        "what is the same for all has no batch",
+        "a maximum is that of the batch",
+        "a transposition keeps the batch where it is",
+    ],
+)
 def movers(jk, rng):
     jnp = jk.numpy
     f = lambda x: [
@@ -113,7 +127,9 @@ def loops(jk, rng):
     )
 
 
-@program("17", "`scan` and `fori_loop`, rows and carries batched or not.")
+@program(
+    "17", "`scan` and `fori_loop`, rows and carries batched or not.", against=["the rows of a scan are the examples"]
+)
 def scans(jk, rng):
     f = lambda c, xs: jk.lax.scan(lambda c, x: (c + x * c, c), c, xs)
     return [

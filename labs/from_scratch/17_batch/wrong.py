@@ -74,3 +74,39 @@ edit(
     "    order.insert(to % x.ndim, source % x.ndim)",
     "    order.insert(to, source % x.ndim)",
 )
+edit(
+    "one axis for all arguments",
+    "in_axes=(0, None): which argument has which axis?",
+    "        axes = axes_of_leaves(in_axes, args) + axes_of_leaves(0, kwargs)",
+    "        axes = axes_of_leaves(in_axes[0] if isinstance(in_axes, tuple) else in_axes, args) + axes_of_leaves(0, kwargs)",
+)
+edit(
+    "the results are stacked along the first axis",
+    "out_axes=1: where is the batch?",
+    "x if axis is None else move_axis(x if b else repeated(x, size), 0, axis)",
+    "x if axis is None else move_axis(x if b else repeated(x, size), 0, 0)",
+)
+edit(
+    "what is the same for all has no batch",
+    "`vmap(lambda x: 2.0)` of three examples: what shape?",
+    "move_axis(x if b else repeated(x, size), 0, axis)",
+    "move_axis(x, 0, axis) if b else x",
+)
+edit(
+    "a maximum is that of the batch",
+    "The maximum of each example over axis 0: over which axis of the batch is it?",
+    "reduce_max_p: lambda size, flags, x, axis: reduce_max_p.bind(x, axis=shifted(axis))",
+    "reduce_max_p: lambda size, flags, x, axis: reduce_max_p.bind(x, axis=axis)",
+)
+edit(
+    "a transposition keeps the batch where it is",
+    "The permutation of an example: which is that of the batch?",
+    "transpose_p: lambda size, flags, x, axes: [transpose(x, (0, *shifted(axes)))]",
+    "transpose_p: lambda size, flags, x, axes: [transpose(x, (*axes, x.ndim - 1))]",
+)
+edit(
+    "the rows of a scan are the examples",
+    "A scan over rows, for each example: which axis of a batch are the rows?",
+    "    rows = [move_axis(x, 0, 1) if b else x for x, b in zip(rows, row_flags, strict=True)]\n",
+    "",
+)

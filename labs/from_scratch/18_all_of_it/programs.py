@@ -24,7 +24,7 @@ def forward(jk, params, x):
     return x @ params[-1]["w"] + params[-1]["b"]
 
 
-@program("18", "Activations.", against=["selu is relu"])
+@program("18", "Activations.", against=["selu is relu", "silu is relu with a slope"])
 def activations(jk, rng):
     x = floats(rng, 6)
     return [
@@ -33,13 +33,37 @@ def activations(jk, rng):
     ]
 
 
-@program("18", "`softmax` of large numbers has no nan.", against=["exp first, then divide"])
+@program("18", "`softmax` of large numbers has no nan.", against=["exp first, then divide", "the softmax is over all"])
 def large(jk, rng):
     x = jk.numpy.asarray(floats(rng, 3, 4) * 300.0)
     return jk.nn.softmax(x), jk.nn.log_softmax(x, axis=0)
 
 
-@program("18", "`var`, `std`, `concatenate`, `stack`, `linspace`.", against=["the variance divides by n - 1"])
+@program(
+    "18",
+    "Who is certain has the probability 1, and its logarithm is 0: nothing is added.",
+    against=["a little keeps the logarithm finite"],
+)
+def certain(jk, rng):
+    x = np.full(3, -40.0, np.float32)
+    x[int(rng.integers(3))] = 0.0
+    x = jk.numpy.asarray(x)
+    found = np.asarray(jk.nn.softmax(x)).max() - 1, np.asarray(jk.nn.log_softmax(x)).max()
+    return {"differ from 1 and from 0, in millionths": [float(number) * 1e6 for number in found]}
+
+
+@program(
+    "18",
+    "`var`, `std`, `concatenate`, `stack`, `linspace`.",
+    against=[
+        "the variance divides by n - 1",
+        "a std is a variance",
+        "stack joins along the axis that is there",
+        "linspace stops before the end",
+        "clip wraps",
+        "outer is for rows",
+    ],
+)
 def words(jk, rng):
     jnp, x = jk.numpy, jk.numpy.asarray(floats(rng, 3, 4))
     return [
@@ -74,7 +98,11 @@ def words_differentiated(jk, rng):
     return [jk.grad(lambda x, f=f: weigh(f(x)))(x) for f in words_of(jk)]
 
 
-@program("18", "Each of these functions works for a batch.", against=["`concatenate` is for one example"])
+@program(
+    "18",
+    "Each of these functions works for a batch.",
+    against=["`concatenate` is for one example", "one_hot is integers"],
+)
 def words_batched(jk, rng):
     x, labels = floats(rng, 2, 3, 4), rng.integers(0, 3, 5).astype(np.int32)
     return [jk.vmap(f)(x) for f in words_of(jk)], jk.vmap(lambda n: jk.nn.one_hot(n, 3))(labels)
@@ -139,7 +167,7 @@ def training_in_scan(jk, rng):
     return jk.jit(lambda p: jk.lax.scan(step, p, None, length=20)[1])(params)
 
 
-@program("18", "A classifier: labels, log-softmax, accuracy.")
+@program("18", "A classifier: labels, log-softmax, accuracy.", against=["the last axis is the first"])
 def classifier(jk, rng):
     params, xs = network(rng, 4, 6, 3), floats(rng, 7, 4)
     labels = rng.integers(0, 3, 7).astype(np.int32)
@@ -169,7 +197,7 @@ def recurrent(jk, rng):
     return jk.jit(jk.value_and_grad(total))(floats(rng, 3, 3), floats(rng, 4, 6, 3))
 
 
-@program("18", "Jacobians, forward and backward.")
+@program("18", "Jacobians, forward and backward.", against=["a Jacobian is transposed"])
 def jacobians(jk, rng):
     f = lambda x: jk.numpy.sin(x) * x[0]
     x = floats(rng, 3)
