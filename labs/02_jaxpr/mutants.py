@@ -839,3 +839,33 @@ edit(
     "    finally:\n",
     "    except Exception as error:\n        raise TypeError(str(error)) from error\n    finally:\n",
 )
+
+
+edit(
+    "02.5",
+    "a variable is its name",
+    "Two variables may be printed alike.",
+    "atom not in place.bound",
+    "place.name(atom) not in {place.name(v) for v in place.bound}",
+    target="unbound_reads",
+)
+
+
+edit(
+    "02.5",
+    "a literal is unbound",
+    "Another rule is about atoms that are no variables.",
+    "isinstance(atom, Var) and atom not in place.bound",
+    "atom not in place.bound",
+    target="unbound_reads",
+)
+
+
+edit(
+    "02.5",
+    "what is bound here may be read here",
+    "Bound before.",
+    "atom not in place.bound",
+    "atom not in place.bound and atom not in place.binds",
+    target="unbound_reads",
+)

@@ -36,7 +36,11 @@ def plain_loop(jk, rng):
     return jk.make_jaxpr(f)(np.float32(1)), jk.make_jaxpr(pair)(np.float32(1), np.int32(5))
 
 
-@check("08.1", "The carry is a tree, and comes back as one.", against=["a result is a list of arrays"])
+@check(
+    "08.1",
+    "The carry is a tree, and comes back as one.",
+    against=["a result is a list of arrays", "the carry is a tuple of leaves"],
+)
 def tree(jk, rng):
     start = {"x": row(rng, int(rng.integers(2, 9))), "rest": (np.int32(rng.integers(9)), np.float32(number(rng)))}
 
@@ -76,7 +80,7 @@ def traced_once(jk, rng):
 @check(
     "08.1",
     "A loop that starts from a Python number takes the type that the body returns, and is traced for it.",
-    against=["a start keeps its type", "one trace is enough"],
+    against=["a start keeps its type", "one trace is enough", "condition and body are traced for what came in"],
 )
 def weak_start(jk, rng):
     a, limit = number(rng), number(rng)
@@ -90,7 +94,7 @@ def weak_start(jk, rng):
 @check(
     "08.1",
     "A carry that comes out as another type, or another tree, is refused.",
-    against=["the carry's type may drift"],
+    against=["the carry's type may drift", "the body's tree is the result's"],
     fixed="an error of fixed words",
 )
 def drift(jk, rng):
@@ -308,7 +312,11 @@ def in_a_scan(jk, rng):
 @check(
     "08.4",
     "What the body returns as it came is a constant of the body, and not carried.",
-    against=["everything that is passed goes round"],
+    against=[
+        "everything that is passed goes round",
+        "what was taken out comes last",
+        "what was taken out is returned, too",
+    ],
 )
 def constant(jk, rng):
     limit = number(rng)
@@ -329,7 +337,11 @@ def read_by_the_condition(jk, rng):
     return jk.make_jaxpr(f)(row(rng, int(rng.integers(2, 9))), np.float32(number(rng)), np.float32(2))
 
 
-@check("08.4", "Parts that change places do change.", against=["what is not computed does not change"])
+@check(
+    "08.4",
+    "Parts that change places do change.",
+    against=["what is not computed does not change", "any forwarded input is unchanged"],
+)
 def change_places(jk, rng):
     a = number(rng)
 
@@ -339,7 +351,11 @@ def change_places(jk, rng):
     return jk.make_jaxpr(f)(np.float32(1), np.float32(2))
 
 
-@check("08.4", "The carry comes after what the functions close over.", against=["the carry is the first input"])
+@check(
+    "08.4",
+    "The carry comes after what the functions close over.",
+    against=["the carry is the first input", "the carry begins at 0", "the condition's constants are those it reads"],
+)
 def beside_closures(jk, rng):
     a, b = row(rng), row(rng)
 

@@ -705,3 +705,92 @@ edit(
     "08.2", "the last value is what is new", "The first of two values was converted, and the second was not. What does the flag say?",
     "any(new is not old for new, old in zip(promoted, leaves, strict=True))", "bool(leaves) and promoted[-1] is not leaves[-1]",
 )  # fmt: skip
+
+
+# --- what learners wrote who believed something else --------------------------------------------------------------
+
+
+edit(
+    "08.4",
+    "any forwarded input is unchanged",
+    "Two parts change places. Does each come out in its own place?",
+    "[place != nconsts + i for i, place in enumerate(forwarded_inputs(body.jaxpr))]",
+    "[place is None for place in forwarded_inputs(body.jaxpr)]",
+)
+
+
+edit(
+    "08.4",
+    "the carry begins at 0",
+    "What are the first inputs of the body's jaxpr?",
+    "place != nconsts + i for",
+    "place != i for",
+)
+
+
+edit(
+    "08.4",
+    "the condition's constants are those it reads",
+    "Which constants has the condition afterwards?",
+    "instantiate=[True] * len(cond.consts) + changes",
+    "instantiate=[False] * len(cond.consts) + changes",
+)
+
+
+edit(
+    "08.4",
+    "what was taken out comes last",
+    "In which order are the inputs of the body afterwards?",
+    "move_inputs_to_front(jaxpr, (False,) * nconsts + tuple(constant))",
+    "jaxpr",
+)
+
+
+edit(
+    "08.4",
+    "what was taken out is returned, too",
+    "What does the body return afterwards?",
+    "keep_outputs(body.jaxpr, tuple(not c for c in constant))",
+    "body.jaxpr",
+)
+
+
+@also_right("08.4", "sets of places")
+def sets_of_places(cond, body):
+    nc, nb = len(cond.consts), len(body.consts)
+    count = len(body.jaxpr.outvars) if hasattr(body.jaxpr, "outvars") else len(forwarded_inputs(body.jaxpr))
+    same = {i for i, place in enumerate(forwarded_inputs(body.jaxpr)) if place is not None and place - nb == i}
+    keep = [True] * nc + [i not in same for i in range(count)]
+    smaller, there = dce_jaxpr(cond.jaxpr, True, instantiate=keep)
+    out = [i in same and not there[nc + i] for i in range(count)]
+    if True not in out:
+        return cond.jaxpr, body.jaxpr, out
+    left = keep_outputs(body.jaxpr, tuple(not is_out for is_out in out))
+    return smaller, move_inputs_to_front(left, (*[False] * nb, *out)), out
+
+
+edit(
+    "08.1",
+    "condition and body are traced for what came in",
+    "A start of 0 becomes a float. For which type were both traced?",
+    "if changed:",
+    "if False:",
+)
+
+
+edit(
+    "08.1",
+    "the carry is a tuple of leaves",
+    "The carry is a dict. What is the result?",
+    "return tree_unflatten(traced.out_tree, bind_while(traced_cond, traced, init))",
+    "outs = bind_while(traced_cond, traced, init)\n    return tuple(outs) if len(outs) > 1 else outs[0]",
+)
+
+
+edit(
+    "08.1",
+    "the body's tree is the result's",
+    "A body that returns a list for a tuple is refused by whom?",
+    '    check_carry("while_loop body", body, in_tree, traced.out_tree, traced)\n',
+    "",
+)

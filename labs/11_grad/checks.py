@@ -54,6 +54,16 @@ def logistic(jk, rng):
 
 @check(
     "11.1",
+    "Far from 0 the tangent of logistic(x) is small, and nothing is added to it.",
+    against=["a sigmoid needs a little", "a sigmoid needs a little"],
+)
+def logistic_far_from_zero(jk, rng):
+    far = -rng.uniform(8, 16, size=4).astype("float32")
+    return pairs_of(jk, lambda x: jk.lax.logistic(x) * 1e6, (far, row(rng)))
+
+
+@check(
+    "11.1",
     "The derivative is computed from the result, which is there: nothing is exponentiated again.",
     against=["a derivative is computed from x, and x alone"],
 )
@@ -908,7 +918,7 @@ def mended(jk):
 @check(
     "11.7",
     "The entropy and its gradient, of probabilities that are positive.",
-    against=["a small number makes logarithms safe"],
+    against=["a small number makes logarithms safe", "a little keeps the logarithm finite"],
 )
 def entropy(jk, rng):
     p = rng.uniform(0.1, 1, size=5).astype("float32")
@@ -941,6 +951,22 @@ def cube_root(jk, rng):
     back = jk.make_jaxpr(jk.value_and_grad(lambda a: f(a, n).sum()))(a)
     forward = jk.make_jaxpr(lambda a: jk.jvp(lambda a: f(a, 2 * n), (a,), (a,)))(a)
     return run_by_numpy(back, a), run_by_numpy(forward, a)
+
+
+@check(
+    "11.7",
+    "After as many steps as it is told, and with the rule that it is told, it may be far from the root still.",
+    against=["Newton needs a little", "twenty steps are enough", "Newton needs a little", "twenty steps are enough"],
+    tolerance=1e-3,
+)
+def far_from_the_root(jk, rng):
+    f, a = mended(jk).cube_root, rng.uniform(1, 9, size=3).astype("float32")
+    small, large = a * np.float32(1e-12), a * np.float32(1e9)
+
+    def program(small, large):
+        return f(small, 23) * 1e4, [f(large, n) for n in (18, 26, 60)]
+
+    return run_by_numpy(jk.make_jaxpr(program)(small, large), small, large)
 
 
 @check(

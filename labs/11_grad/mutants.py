@@ -1259,3 +1259,33 @@ def sums_along_no_axis(aval, ct):
         return reduce_sum(ct, range(len(shape)))
     axes = [i for i, (new, old) in enumerate(zip(shape, aval.shape, strict=True)) if new != old]
     return reshape(reduce_sum(ct, axes), aval.shape)
+
+
+# --- what learners wrote who believed something else --------------------------------------------------------------
+
+
+@mutant("11.1", "a sigmoid needs a little", "Far from 0 the derivative is nearly 0.", target="jvp_logistic")
+def logistic_eps(g, y, x):
+    return mul(g, add(mul(y, sub(constant_like(y, 1), y)), constant_like(y, 1e-6)))
+
+
+@mutant("11.7", "a little keeps the logarithm finite", "p log(p + 1e-9)?", target="entropy")
+def entropy_eps(p):
+    safe = jnp.where(p > 0, p, 1.0)
+    return -jnp.sum(jnp.where(p > 0, p * jnp.log(safe + 1e-6), 0.0))
+
+
+@mutant("11.7", "Newton needs a little", "3 x**2 is not 0.", target="cube_root")
+def root_eps(a, steps):
+    def step(i, x):
+        return x - (x**3 - a) / (3 * x**2 + 1e-6)
+
+    return lax.fori_loop(0, steps, step, jnp.ones_like(a))
+
+
+@mutant("11.7", "twenty steps are enough", "How many steps is it told to do?", target="cube_root")
+def twenty(a, steps):
+    def step(i, x):
+        return x - (x**3 - a) / (3 * x**2)
+
+    return lax.fori_loop(0, min(steps, 20), step, jnp.ones_like(a))

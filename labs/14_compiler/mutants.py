@@ -532,3 +532,29 @@ def by_trying(lives, sizes):
 def the_outermost(first, last, regions):
     ends = [end for begin, end in regions if begin > first and begin <= last <= end]
     return first, max(ends) if ends else last
+
+
+# --- what learners wrote who believed something else --------------------------------------------------------------
+
+
+edit(
+    "14.1",
+    "an index has no parentheses",
+    "An expression that is returned can be an operand of any other.",
+    'f"({i}*{s})"',
+    'f"{i}*{s}"',
+    target="slice_index",
+)
+
+
+edit(
+    "14.4",
+    "lives that touch do not meet",
+    "The step that reads a is the one that writes b.",
+    "meet(lives[y], lives[x])",
+    "lives[y][0] < lives[x][1] and lives[x][0] < lives[y][1]",
+    target="placed",
+)
+
+
+edit("14.4", "the smallest first", "Of those that begin together?", "-sizes[each]", "sizes[each]", target="placed")
