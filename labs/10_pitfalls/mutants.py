@@ -1225,3 +1225,16 @@ def by_scan(gradient, x, rates):
 
     x = jnp.asarray(x, jnp.float32)
     return jax.jit(lambda x, rates: jax.lax.scan(step, x, rates)[0])(x, rates)
+
+
+@mutant(
+    "10.5",
+    "a denominator needs a little",
+    "The sum of the exponentials is never 0. To what do the probabilities add up?",
+    target="probabilities",
+)
+@partial(jax.jit, static_argnames="in_logs")
+def denominator_eps(logits, temperature, in_logs):
+    z = logits / temperature
+    e = jnp.exp(z - jnp.max(z))
+    return jax.nn.log_softmax(z) if in_logs else e / (jnp.sum(e) + 1e-6)

@@ -95,6 +95,23 @@ def of_a_maximum(jk, rng):
 
 @check(
     "11.1",
+    "Where one element is the maximum, the tangent is its tangent to the last digit: nothing is added to a count.",
+    against=["a count needs a little"],
+    tolerance=0.5,
+)
+def of_one_maximum(jk, rng):
+    x, t = rng.permutation(12).astype("float32"), rng.uniform(1.0, 1.5, size=12).astype("float32")
+    its_own = t[int(np.argmax(x))]
+
+    def millionths(x, t):
+        _, tangent = jk.jvp(lambda x: jk.lax.reduce_max(x, (0,)), (x,), (t,))
+        return tangent * 10.0, (tangent - its_own) * 1e6
+
+    return run_by_numpy(jk.make_jaxpr(millionths)(x, t), x, t)
+
+
+@check(
+    "11.1",
     "Where several elements are the maximum, it is the mean of their tangents.",
     against=["one element only is the maximum", "of several, the first is the maximum"],
 )

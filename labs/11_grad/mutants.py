@@ -1289,3 +1289,16 @@ def twenty(a, steps):
         return x - (x**3 - a) / (3 * x**2)
 
     return lax.fori_loop(0, min(steps, 20), step, jnp.ones_like(a))
+
+
+@mutant(
+    "11.1",
+    "a count needs a little",
+    "One element at least is extreme. What is the mean of one tangent?",
+    target="jvp_extreme",
+)
+def extreme_eps(g, out, x, *, axes):
+    shape = [1 if i in axes else n for i, n in enumerate(x.shape)]
+    there = convert_element_type(eq(x, reshape(out, shape)), g.dtype)
+    total = reduce_sum(mul(g, there), tuple(axes))
+    return div(total, lax.add(reduce_sum(there, tuple(axes)), constant_like(total, 1e-6)))
