@@ -9,7 +9,7 @@ from jitkit.kata.engine.manifest import Exercise, Lab
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 HIDDEN = ROOT / "grading" / "hidden"
 HIDDEN_RUNGS = (HIDDEN / "from_scratch.py", HIDDEN / "drawn_from_scratch.py")
-HIDDEN_BEHIND = HIDDEN / "behind_the_door.py"  # of the rungs whose compiler is the learner's
+HIDDEN_BEHIND = HIDDEN / "behind_the_door.py"  # hidden programs of the rungs whose compiler the learner writes
 
 
 def hidden_checks(lab: Lab) -> pathlib.Path:

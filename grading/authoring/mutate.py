@@ -45,7 +45,7 @@ from .mutations import Mutation, mutations
 
 LEAST_KILLED = 0.97
 _EQUIVALENT = pathlib.Path(__file__).with_name("mutants.toml")
-_SECONDS = 20.0  # for all checks of a mutant; then it is one that does not end, and is killed
+_SECONDS = 20.0  # all checks of a mutant may take this long; then it is killed, and counts as endless
 _NAP = 0.005
 
 

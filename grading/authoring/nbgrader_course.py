@@ -35,7 +35,7 @@ from .notebooks import Text, closing_cells, task_text
 
 CANARY = "jitkit canary 7f3a9c51d2e8: no student may see this line"
 _PICTURES = (".svg", ".png", ".jpg", ".gif")
-_SECONDS = 600  # for a cell: as long as all checks of an exercise may take, stopped one by one
+_SECONDS = 600  # a cell may take this long: all checks of an exercise, each of which ends at its limit
 
 _CONFIG = '''\
 """nbgrader's configuration of this course. It is yours: building the course again leaves it as it is."""

@@ -28,7 +28,7 @@ from .sources import DEFINES, Source
 from .suspicion import flags_of, grams, is_ours, keeps_state
 
 _ASSIGNED = re.compile(r"^(\w+)[ \t]*=", re.MULTILINE)
-_MOST_COPIES = 10  # of other versions of a function that are named
+_MOST_COPIES = 10  # at most this many other versions of a function are named
 
 
 class Answers:

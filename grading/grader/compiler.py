@@ -29,7 +29,7 @@ from .bubblewrap import JailError
 from .inside.walls import system_call_filter
 
 LONGEST_TEXT = 4 << 20  # bytes
-_TEXTS = 200  # of one check
+_TEXTS = 200  # one check may compile at most this many texts
 _SECONDS, _ALL_SECONDS = 20.0, 60.0  # by the clock: of one text, and of all of a check
 # Of each process of the compiler: address space, size of a file, seconds of a processor, open files.
 _LIMITS = {"RLIMIT_AS": 2 << 30, "RLIMIT_FSIZE": 32 << 20, "RLIMIT_CPU": 10, "RLIMIT_NOFILE": 256, "RLIMIT_CORE": 0}
@@ -157,7 +157,7 @@ class Compiler:
         self.seconds = 0.0
         self.running: subprocess.Popen[bytes] | None = None
         self.closed = False
-        self.began = 0.0  # of what is being compiled
+        self.began = 0.0  # when the present compilation began
         self.thread = threading.Thread(target=self._serve, daemon=True)
         self.thread.start()
 

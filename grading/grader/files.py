@@ -23,7 +23,7 @@ from typing import IO, NamedTuple
 FIRST = 946_684_800.0  # the year 2000: what says that it is older says nothing; tools that make archives alike write 1980, or 1970
 _MOST_FILES = 5_000
 _LONGEST = {".py": 4 << 20, ".ipynb": 32 << 20}  # bytes of a file that is read; a notebook brings its pictures along
-_MOST_BYTES = 64 << 20  # of all of them, unpacked
+_MOST_BYTES = 64 << 20  # all files together, unpacked
 _LONGEST_ARCHIVE = 256 << 20
 _READ = tuple(_LONGEST)
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")

@@ -72,7 +72,7 @@ def entries(
     metadata = folder / _METADATA
     if metadata.is_file():
         place.gradescope(_submitters(metadata, zone))
-    loose: dict[tuple[str, str, str], list[tuple[pathlib.Path, str]]] = {}  # by platform, number and name
+    loose: dict[tuple[str, str, str], list[tuple[pathlib.Path, str]]] = {}  # (platform, number, name) -> files
     from_canvas = _is_canvas(folder)
     for path in _visible(folder):
         canvas = _CANVAS.fullmatch(path.name) if from_canvas and not path.is_dir() else None

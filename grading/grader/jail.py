@@ -79,7 +79,7 @@ class Limits(NamedTuple):
     disk: int = 32 << 20
     files: int = 1024
     frame: int = 16 << 20  # bytes of an answer
-    random_programs: int = GRADED  # of a check that is made of them
+    random_programs: int = GRADED  # a check of random programs runs this many
     # Whether each check has one; else only those of code that may keep something between calls.
     fresh_process: bool = True
 

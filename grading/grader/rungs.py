@@ -32,7 +32,7 @@ from .sources import DEFINES, Source
 
 NAME, BEHIND = "from_scratch", "behind_the_door"
 NAMES = (NAME, BEHIND)
-POINTS = 5  # of a rung
+POINTS = 5  # a rung is worth this much
 
 _USUAL_NAME = "myjax"
 _NO_PACKAGE = frozenset({"xla", "cc", "conftest", "setup", "exercises"})

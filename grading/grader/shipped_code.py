@@ -37,11 +37,11 @@ from jitkit.kata.ladder.rungs import given_files
 from . import holes
 from .inside import PLAIN
 
-Modules = dict[str, tuple[str, bool, CodeType]]  # by name: file, whether it is a package, code
+Modules = dict[str, tuple[str, bool, CodeType]]  # name -> file, whether it is a package, code
 
 CHECKS_PATH = "/checks.py"
 ENTRY = "the_program_of_the_check"
-_DECORATORS = ("check", "program")  # of labs, and of the ladder
+_DECORATORS = ("check", "program")  # the decorators of labs, and of the ladder
 _OF_THE_COURSE = (  # files of the course that only grading ships, in addition to `files_of_reference`
     "kata/engine/run_stablehlo.py",
     "kata/subjects/__init__.py",

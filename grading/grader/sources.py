@@ -19,7 +19,7 @@ from .files import Found, Invalid, shown
 DEFINES = re.compile(r"^[ \t\f]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 
 
-_MOST_MAGICS = 100  # of a cell: each is found by parsing it again
+_MOST_MAGICS = 100  # more magics in a cell are not looked for: to find each, the cell is parsed again
 _FOR_IPYTHON = re.compile(
     r"""([ \t]*)(?:[!%?].*|[\w., \t]+=[ \t]*[!%].*|[\w.*]+\?{1,2}[ \t]*)$"""  # %time f(), files = !ls, help?
 )
@@ -34,7 +34,7 @@ class Source(NamedTuple):
     broken: dict[str, tuple[str, int]]  # functions whose cell is no Python: why, and where
     flags: tuple[str, ...]
     duplicated: frozenset[str] = frozenset()  # functions in several cells of one grade id that differ
-    module: str = ""  # of a whole package: the module of jitkit
+    module: str = ""  # in a whole package: the module of jitkit that this file is
     time: float = 0.0  # when the file was written
     unread: Mapping[str, str] = types.MappingProxyType({})  # functions in cells that are not read: why not
 

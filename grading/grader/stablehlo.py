@@ -14,7 +14,7 @@ from .shipped_code import ShippedCode
 from .verdict import programs
 from .workers import Workers
 
-MOST_TIMEOUTS = 2  # of an exercise; then its other checks are not tried, and no other programs run
+MOST_TIMEOUTS = 2  # after this many timeouts in an exercise, its other checks and programs are not run
 _NOT_RUN = "It was not run: there are more programs than in the right answer, or others before it came to no end."
 _MOST_KEPT, _LONGEST_KEPT = 2_000, 20_000  # results, and characters of one
 

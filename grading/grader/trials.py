@@ -46,7 +46,7 @@ RUN_WITH_JAX = "asked for jax, where the reference does not: run again with it"
 _NOT_TRIED = "It was not tried: two checks before it did not end."
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
 _TOGETHER_SECONDS = 2.0  # of a check beside others: one that takes longer has its full time in a process of its own
-_VERDICT_SECONDS = 1.0  # of a processor, for the comparison of an answer
+_VERDICT_SECONDS = 1.0  # the comparison of an answer may take this much processor time
 _SHORT = 1 << 14  # answers below this size cannot take a second to compare, and need no watching thread
 _COMPUTES = 0.5  # of a check's seconds by the clock: what computed for so long comes to no end
 _STOPPED_BY_ITSELF = 1.0  # seconds more of a processor: one process alone has met its own limit until then
@@ -64,7 +64,7 @@ class Settings(NamedTuple):
     limits: Limits = Limits()
     submission_seconds: float = 900.0
     backend: str = BUBBLEWRAP
-    zone: str = "UTC"  # of the course
+    zone: str = "UTC"  # the course's time zone
 
 
 class How(NamedTuple):
@@ -89,7 +89,7 @@ class Trials:
         self.settings = settings
         self.shipped = ShippedCode(labs)
         self.programs = Programs(self.shipped, settings.limits)
-        self.files: dict[str, tuple[CheckFile, ...]] = {}  # of checks, by exercise; the hidden ones last
+        self.files: dict[str, tuple[CheckFile, ...]] = {}  # exercise -> its files of checks, the hidden ones last
         for lab in labs:
             if isinstance(lab, rungs.Ladder):
                 self.files |= {rung.id: rungs.program_files(rung) for rung in lab.exercises}

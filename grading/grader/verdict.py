@@ -34,7 +34,7 @@ _EDGE, _MOST_PRINTED, _MOST_ELEMENTS = 7, 50_000, 1 << 22
 _NUMBERS = (
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 longdouble complex64 complex128"
 )
-_BYTES = {np.dtype(name).name: np.dtype(name).itemsize for name in _NUMBERS.split()}  # of an element
+_BYTES = {np.dtype(name).name: np.dtype(name).itemsize for name in _NUMBERS.split()}  # dtype -> bytes of an element
 _BYTES |= {
     n: np.dtype(kind).itemsize
     for n, kind in vars(ml_dtypes).items()

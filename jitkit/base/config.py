@@ -86,7 +86,7 @@ class ThreadState:
     def __init__(self) -> None:
         self.trace: Any = None  # None: run eagerly; otherwise the Trace that `Primitive.bind` hands its operands to
         self.overrides: dict[str, Any] = {}
-        self.compile_time = False  # in `ensure_compile_time_eval`
+        self.compile_time = False  # whether we are in `ensure_compile_time_eval`
         self.name_stack = NameStack()
         self.source: Any = None  # the SourceInfo of the equation that is being traced again, if any
         self.axis_env: tuple[tuple[Hashable, int], ...] = ()

@@ -18,7 +18,7 @@ from typing import Any
 from . import late_rooms, missing_names
 
 _PACKAGE = __name__.partition(".")[0]
-_OUR_VALUE = rf"\b{_PACKAGE}\.[\w.]*(Tracer|Array)\b|\bJitTracer\("  # how JAX names what it refuses
+_OUR_VALUE = rf"\b{_PACKAGE}\.[\w.]*(Tracer|Array)\b|\bJitTracer\("  # our values in an error of JAX's
 
 
 def amend_refusal(error: BaseException) -> None:
@@ -86,7 +86,7 @@ def _is_raised_for_jax(traceback: types.TracebackType | None) -> bool:
     return False
 
 
-OF_JAX = "of jax itself"  # in our errors about a value of JAX's
+OF_JAX = "of jax itself"  # our errors say this about a value of JAX's
 _SUMMARY = (
     "A function of JAX's was called on a value that jitkit traces: JAX cannot compute with it, and jitkit cannot see "
     "what JAX computes."

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from . import source_info
 
 MAX_LINES = 500
-MAX_COLUMNS = 2000  # for one piece of text, such as a long constant
+MAX_COLUMNS = 2000  # a longer piece of text, such as a constant, is cut
 _MAX_REMARK = 300  # characters of a quoted line in a remark
 
 

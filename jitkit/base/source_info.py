@@ -136,7 +136,7 @@ def _loops(code: CodeType) -> list[tuple[int, int]]:
         far = high | text[at + 1]
         high = far << 8 if text[at] == _LONGER else 0
         if text[at] in _JUMPS_BACK:
-            behind = at + 2  # what it counts from: the next instruction
+            behind = at + 2  # the jump counts from here: the next instruction
             while text[behind : behind + 1] == bytes([_CACHE]):
                 behind += 2
             found.append((behind - 2 * far, at))

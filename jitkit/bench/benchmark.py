@@ -43,7 +43,7 @@ class Benchmark(abc.ABC):
     how: str
     columns: tuple[Column, ...]
     figure_module: str
-    efforts: tuple[Any, ...] = ()  # how long is measured: usually, and with `quick`
+    efforts: tuple[Any, ...] = ()  # how long to measure: usually, and with `--quick`
 
     def __init__(self, *, quick: bool = False, only: str = "") -> None:
         self.quick = quick

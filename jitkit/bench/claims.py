@@ -17,7 +17,7 @@ from . import programs
 from .libraries import Library, wait
 from .timing import Action
 
-TURNS = 20  # of the loops, as in JAX's tutorial
+TURNS = 20  # the loops have this many turns in JAX's tutorial
 
 
 class Source(NamedTuple):

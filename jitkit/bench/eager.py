@@ -21,7 +21,7 @@ from .timing import Action, Spread
 from .words import duration, times
 
 SIDES = ("jitkit eager", "jitkit jit", "JAX eager", "JAX jit", "numpy", "numba")
-TURNS = 1000  # of the loop of scalars
+TURNS = 1000  # the loop of scalars has this many turns
 
 
 class Program(NamedTuple):

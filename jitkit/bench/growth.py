@@ -104,7 +104,7 @@ class Effort(NamedTuple):
     patience: float
 
 
-Point = dict[str, list[float]]  # of one size: by quantity, a value a round
+Point = dict[str, list[float]]  # for one size: quantity -> its value in each round
 
 
 class Axis(NamedTuple):

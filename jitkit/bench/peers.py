@@ -24,7 +24,7 @@ from .tables import Column, Line
 from .timing import Spread
 from .words import duration
 
-OTHERS = ("numpy", "Python", "numba")  # what runs whole programs besides
+OTHERS = ("numpy", "Python", "numba")  # what else runs whole programs
 
 
 class Result(NamedTuple):

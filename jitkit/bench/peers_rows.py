@@ -34,7 +34,7 @@ class Effort(NamedTuple):
 FULL = Effort(rounds=501, batch=0.0004, once=31, processes=11, seconds=10.0)
 QUICK = Effort(rounds=101, batch=0.0004, once=5, processes=3, seconds=1.0)
 
-Measured = dict[str, list[float]]  # by library, one number of seconds a round
+Measured = dict[str, list[float]]  # library -> the seconds of each round
 
 
 class Row(NamedTuple):

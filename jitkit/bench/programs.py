@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-SELU_ALPHA = 1.67  # of JAX's tutorial on jit; Klambauer et al. (2017) have 1.6733 and 1.0507
+SELU_ALPHA = 1.67  # JAX's tutorial on jit has this; Klambauer et al. (2017) have 1.6733 and 1.0507
 SELU_LAMBDA = 1.05
 
 
@@ -128,7 +128,7 @@ def deviation(jnp: Any) -> Callable[[Any], Any]:
     return deviation
 
 
-SOFTENING = 1e-2  # of gravity at small distances, so that a body does not attract itself
+SOFTENING = 1e-2  # makes gravity weaker at small distances, so that a body does not attract itself
 
 
 def n_body(jnp: Any) -> Callable[[Any, Any], Any]:

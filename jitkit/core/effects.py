@@ -35,13 +35,13 @@ class Effect:
 
 
 Effects = AbstractSet[Effect]
-no_effects = frozenset[Effect]()  # of an operation without effects; those of a jaxpr are a set, as in JAX
+no_effects = frozenset[Effect]()  # an operation without effects has this; a jaxpr has a set, as in JAX
 
-io_effect = Effect("IO")  # of `io_callback`: loops check for it
+io_effect = Effect("IO")  # the effect of `io_callback`; loops check for it
 ordered_io_effect = Effect("OrderedIO", ordered=True)
-debug_effect = Effect("Debug")  # of prints, which happen again where values are recomputed
+debug_effect = Effect("Debug")  # the effect of prints, which happen again where values are recomputed
 ordered_debug_effect = Effect("OrderedDebug", ordered=True)
-no_dce_effect = Effect("NoDCE")  # of `dce_sink`, which keeps what it is given
+no_dce_effect = Effect("NoDCE")  # the effect of `dce_sink`, which keeps its argument from being dropped
 
 
 def ordered_effects(effects: Effects) -> list[Effect]:

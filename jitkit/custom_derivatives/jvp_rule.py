@@ -127,7 +127,7 @@ class BatchedJvpRule(JvpRule):
     axis: AxisData
     dims: Dims  # of the arguments
     out_dims: list[Any]  # of the results; empty until the function or its rule has been called
-    tag: object = None  # of the trace whose tracers the rule may close over
+    tag: object = None  # the tag of the trace whose tracers the rule may close over
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
         """Return results and tangents; each pair has its batch axis at one position."""

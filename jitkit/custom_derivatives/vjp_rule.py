@@ -169,7 +169,7 @@ class BatchedVjpRule(VjpRule):
     axis: AxisData
     dims: Dims  # of the arguments
     out_dims: list[Any]  # of the results; empty until the function or its rule has been called
-    tag: object = None  # of the trace whose tracers the rule may close over
+    tag: object = None  # the tag of the trace whose tracers the rule may close over
 
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]

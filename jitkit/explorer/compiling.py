@@ -26,8 +26,8 @@ from ..base.whole_file import write_whole
 from ..targets import Compilers, Target, TargetError, TargetProgram, obstacle
 from ..targets.table import compiler_of
 
-_FORMAT = "3"  # of what is kept
-_MOST_BYTES = 256 << 20  # of all that is kept
+_FORMAT = "3"  # the version of the form in which answers are kept
+_MOST_BYTES = 256 << 20  # all answers together may take this on disk
 _MOST_FOR_PASSES = 400_000  # characters of StableHLO: a dozen passes each write the whole program down
 TIME_LIMIT = 100.0  # seconds: the other targets' page waits for it (libtpu needs minutes for 10,000 equations)
 

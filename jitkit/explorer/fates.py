@@ -57,7 +57,7 @@ class _Fates:
     ) -> None:
         self._equations, self._wrote, self._inside = equations, wrote, inside
         self._links, self._data, self._rows = left.links, left.links.data, left.rows
-        self._named: dict[int, list[Key]] = {}  # by equation, the instructions of its name
+        self._named: dict[int, list[Key]] = {}  # equation -> the instructions that have its number in their name
         for at, numbers in self._links.own.items():
             for number in numbers:
                 self._named.setdefault(number, []).append(at)

@@ -23,7 +23,7 @@ from ..targets.hlo import Instruction, Program, called
 from .equation import Equation
 from .equations import numbers_in, paths_in
 
-Key = tuple[str, str]  # of an instruction: its computation, and its name
+Key = tuple[str, str]  # names an instruction: its computation, and its own name
 
 PLUMBING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
 # operations that an equation writes beside its own
@@ -229,7 +229,7 @@ class Links:
                 body = self._program.computations[at[0]]
                 inside = [(at[0], each.name) for each in body if each.opcode not in PLUMBING]
                 of_all = dict.fromkeys(n for each in inside for n in self.exact[each])
-                first = [n for n in self.exact[caller] if n in of_all]  # in the order that it had: its own name leads
+                first = [n for n in self.exact[caller] if n in of_all]  # the call's own numbers first
                 changed += self.credit(caller, list(dict.fromkeys([*first, *of_all])), self.rules.get(caller, ""))
                 self.shared.discard(caller)
         return changed

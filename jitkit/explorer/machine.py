@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from .listing import Listing
 
-MOST_CHARACTERS = 150_000  # of all the code of a target
+MOST_CHARACTERS = 150_000  # more of a target's code is left out
 _DEFINED = re.compile(r'^define [^@]*@"?([\w.$-]+)"?\(|^\s*\.visible \.entry\s+([\w$]+)|^\.entry\s+([\w$]+)')
 _LANGUAGES = {"cpu": "llvm", "gpu": "ptx", "tpu": "bundles"}
 

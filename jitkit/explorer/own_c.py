@@ -23,7 +23,7 @@ from .subject import Subject
 TARGET = Target("c", "this machine's processor, by our own compiler", "cpu", "", None, "assembly", "")
 NAME = TARGET.name
 NOT_ASKED = "The assembly is there where the target `c` is asked for, or none is."
-MOST_LINES = 1500  # of assembly
+MOST_LINES = 1500  # more lines of assembly are left out
 _MARK = re.compile(r"  eqn~\d+$")
 _ASSIGNED = re.compile(r"^(?:\w+ )?(\w+) = ")
 _STORED = re.compile(r"= (\w+);$")

@@ -85,7 +85,7 @@ class Module:
         mesh = [f"  sdy.mesh @mesh = {self.mesh}"] if self.mesh else []
         if self.host_callbacks:
             mesh.append(f"  sdy.mesh @{FIRST_DEVICE} = <[], device_ids=[0]>")
-        numbers: dict[str, int] | None = {} if debug_info else None  # of the locations, each written once
+        numbers: dict[str, int] | None = {} if debug_info else None  # location -> its number, each written once
         body = [line for function in self.functions for line in function.text(numbers)]
         tail = [f"#loc{n} = {text}" for text, n in (numbers or {}).items()]
         return "\n".join([head, *mesh, *body, "}", *tail]) + "\n"

@@ -83,7 +83,7 @@ class DynamicJaxprTrace(Trace):
         super().__init__(parent)
         self.writer = self
         self.debug_info = debug_info
-        self.invars: list[Var] = []  # of the arguments, in order
+        self.invars: list[Var] = []  # the variables of the arguments, in order
         self.eqns: list[JaxprEqn] = []  # the recorded equations, in order
         self.consts: dict[Var, Any] = {}  # the value of each constant
         self.constvar_of_id: dict[int, Var] = {}  # a constant's variable, by the `id` of the object

@@ -95,7 +95,7 @@ def _square(ctx: LoweringContext, x: str) -> str:
 
 
 def _one_minus_square(ctx: LoweringContext, x: str) -> str:
-    one = ctx.splat(1, ctx.avals_in[0])  # as factors: squaring a number near 1 would lose half of the digits
+    one = ctx.splat(1, ctx.avals_in[0])  # (1 - x)(1 + x): squaring a number near 1 would lose half of the digits
     factors = ctx.emit("stablehlo.add", [one, x]), ctx.emit("stablehlo.subtract", [one, x])
     return ctx.emit("stablehlo.multiply", list(factors))
 

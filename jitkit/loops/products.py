@@ -46,7 +46,7 @@ def _dot_general(writer: Writer, op: Op) -> None:
     (_tiled if is_large else _plain)(writer, op, place, of_left, of_right)
 
 
-Axes = tuple[list[int], list[int], list[int]]  # of batches, free, summed
+Axes = tuple[list[int], list[int], list[int]]  # the batch axes, the free axes, and the axes to sum over
 
 
 def _plain(writer: Writer, op: Op, place: Place, of_left: Axes, of_right: Axes) -> None:

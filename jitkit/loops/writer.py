@@ -22,7 +22,7 @@ from .index_maps import INDEX_MAPS, NeedsAxes
 from .language import Atom, Block, Constant, Op, Value
 from .nests import FLAT, Buffer, Conflict, Index, Nest, Place
 
-RECOMPUTED = 6  # what costs fewer additions than this is recomputed in each loop that needs it
+RECOMPUTED = 6  # a value that costs less than this many additions is recomputed in each loop that needs it
 DEEPEST = 100  # nesting of expressions: Python's stack is limited
 
 
@@ -49,9 +49,9 @@ class Writer:
         self.time = 0
         self.regions: list[tuple[int, int]] = []  # first and last step of each loop of control flow
         self.trips = 1  # iterations of the enclosing loops of control flow
-        self.trips_of: dict[int, int] = {}  # by number of a nest
+        self.trips_of: dict[int, int] = {}  # number of a nest -> how often its innermost loop runs
         self.counters = 0
-        self.costs = {"flops": 0, "transcendentals": 0, "bytes accessed": 0}  # of steps that are not nests
+        self.costs = {"flops": 0, "transcendentals": 0, "bytes accessed": 0}  # the costs of steps that are not nests
 
     def add_cost(self, flops: int, moved: int) -> None:
         """Count the costs of a step that is not a nest."""

@@ -97,10 +97,10 @@ class _Batches:
         self.shared: list[int] = []
         self.of_a: list[int] = []
         self.of_b: list[int] = []
-        self.new_axes: list[int] = []  # of size 1 in both: removed before, and inserted again
+        self.new_axes: list[int] = []  # axes of size 1 in both operands, which are removed first, and inserted again
         self.squeezed_a: list[int] = []
         self.squeezed_b: list[int] = []
-        self.axes_a: list[int] = []  # of the operands, once squeezed
+        self.axes_a: list[int] = []  # axes of the operands, after axes of size 1 were removed
         self.axes_b: list[int] = []
 
     def squeeze_a(self) -> None:

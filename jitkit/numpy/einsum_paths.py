@@ -81,7 +81,7 @@ class _Search:
         self.cost: float = math.inf
         self.largest: float = math.inf
         self.known: dict[tuple[_Labels, _Labels], tuple[_Labels, int]] = {}
-        self.least: dict[int, int] = {}  # by number of terms left: the fewest operations that led there
+        self.least: dict[int, int] = {}  # number of terms left -> the fewest operations that led there
 
     def size(self, labels: _Labels) -> int:
         return math.prod(self.sizes[label] for label in labels)

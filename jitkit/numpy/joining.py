@@ -170,7 +170,7 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
         if rest and name != "array_split":
             raise ValueError(f"array split does not result in an equal division: rest is {rest}{edits.UNEQUAL_PARTS}")
         sizes = [part + 1] * rest + [part] * (sections - rest)
-    shown: Any = [np.int64(n) for n in sizes]  # of a type that shows in jaxprs
+    shown: Any = [np.int64(n) for n in sizes]  # jaxprs show the type of these
     return list(lax.split(ary, shown, axis=axis))
 
 

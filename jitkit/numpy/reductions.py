@@ -112,7 +112,7 @@ class Kind(NamedTuple):
     start: float  # the value of masked elements, clipped to the dtype
     has_identity: bool = True
     prepare: Callable[[Any], Any] | None = None
-    widens: bool = False  # for small integers, and for 16-bit floats while computing
+    widens: bool = False  # whether small integers get a wider type, and 16-bit floats do while computing
     of_bools: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # reduce and combine, where they are others
     of_all: str | None = None  # the function of `lax` that also reduces over named axes
 

@@ -104,7 +104,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:  # numpy's name
 def _round_float(x: Any, decimals: int) -> Any:
     if decimals == 0:
         return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
-    half = x.dtype == np.float16  # in which the factor may overflow
+    half = x.dtype == np.float16  # in float16 the factor may overflow
     wide = lax.convert_element_type(x, np.float32) if half else x
     factor = constant(wide, 10**decimals)
     out = lax.div(lax.round(lax.mul(wide, factor), lax.RoundingMethod.TO_NEAREST_EVEN), factor)

@@ -127,8 +127,8 @@ class Table:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.entries: dict[tuple[Any, ...], Entry] = {}  # by key, the most recently used last
-        self.nested: dict[tuple[Any, ...], Any] = {}  # how calls under a trace are recorded, by key
+        self.entries: dict[tuple[Any, ...], Entry] = {}  # key -> entry, the most recently used last
+        self.nested: dict[tuple[Any, ...], Any] = {}  # key -> how a call under a trace is recorded
         self.records: dict[tuple[Any, ...], CallRecord] = {}  # the calls that made the entries, by key
         # by jaxpr, donation and placement: entries may share one
         self.executables: dict[Any, Executable] = {}
@@ -212,7 +212,7 @@ class Table:
         with self.lock:
             if entry.direct is not None and not self.crowded and self.entries:
                 if self.quick[0] is not options:
-                    self.quick = (options, {})  # in one step: other threads read both together
+                    self.quick = (options, {})  # set in one step, since other threads read both together
                 self.quick[1][key] = entry.direct
 
     @contextlib.contextmanager
@@ -264,7 +264,7 @@ class FunctionCache:
 
     def __init__(self) -> None:
         self.traces: dict[tuple[Any, ...], TracedCall] = {}
-        self.records: dict[tuple[Any, ...], CallRecord] = {}  # of the calls for which `traces` were made
+        self.records: dict[tuple[Any, ...], CallRecord] = {}  # key of a trace -> the record of the call that made it
         self.misses = MissLog()
         self.being_traced: set[tuple[Any, ...]] = set()
         self.tables: dict[Any, Table] = {}

@@ -94,7 +94,7 @@ def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]
     jaxpr = Jaxpr([], invars, outvars, [eqn], effects, DebugInfo("eager", primitive.name))
     out_tree = tree_structure([0] * len(outvars)) if primitive.multiple_results else _LEAF
     in_tree = tree_structure(((0,) * len(invars), {}))
-    donated = params.get("donated_invars", ())  # of a nested call, in a derivative or a `vmap` that is not staged
+    donated = params.get("donated_invars", ())  # only in a nested call, in a derivative or a `vmap` outside of any jit
     program = Program(primitive.name, jaxpr, in_tree, out_tree, donated)
     where = keys
     if asked := params.get("in_shardings"):  # of a nested call

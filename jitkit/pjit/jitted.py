@@ -51,7 +51,7 @@ from .lookup import LookUp, flat_tree, write_look_up
 from .stages import Wrapped
 from .tracing import JitOptions, Traceable, avals_of
 
-_MOST_FORMS = 256  # of calls of one function
+_MOST_FORMS = 256  # at most this many forms of calls are remembered for one function
 _local, _key_functions, _new, _ndarray = config.local, argument_keys.key_functions, Array.__new__, np.ndarray
 
 
@@ -99,7 +99,7 @@ class Jitted(Traceable):
                             found = None
                         if found is not None:
                             execute, handlers, dtype, aval, out_key = found
-                            out = _new(Array)  # in place of `Array(...)`, which enters a function
+                            out = _new(Array)  # faster than `Array(...)`, which calls `__init__`
                             out.aval, out._key, out._view = aval, out_key, None
                             try:
                                 if dtype is None:

@@ -160,7 +160,7 @@ class Traced(_Stage):
                 "Call `lower` once for each."
             )
         platform = lowering_platforms[0] if lowering_platforms else placement and placement.platform
-        platform = {"cuda": "gpu", "rocm": "gpu"}.get(platform or "", platform)  # as devices call themselves
+        platform = {"cuda": "gpu", "rocm": "gpu"}.get(platform or "", platform)  # as a device names its platform
         return Lowered(self._program, *lower_program(self._program, platform, placement), placement)
 
     def __repr__(self) -> str:
@@ -271,7 +271,7 @@ class Compiled(_Stage):
         super().__init__(program)
         self._executable = executable
         self._placement = placement
-        self._table = Table()  # by the kinds of arguments: a device array and a numpy array may have one type
+        self._table = Table()  # a key has the kinds of arguments: an Array and a numpy array may have one type
         of_args, of_kwargs = program.in_tree.children()
         form = CallForm(tuple(range(len(of_args.children()))), tuple(of_kwargs.data.keys), (), ())
         look_up = write_look_up(self._table, form, program.in_tree.exact, is_flat=False, of_any_call=True)

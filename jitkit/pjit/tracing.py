@@ -56,7 +56,7 @@ class Traceable:
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
         self.fun = fun  # the user's function
-        self.options = options  # what `jit` was told
+        self.options = options  # the options of `jit`
         self.name = api_util.name_of(fun)  # the function's printed name
         self.cache: FunctionCache = cache_of(fun)  # everything cached for the function, under all options
         self.cache.misses.note_making(fun)

@@ -90,7 +90,7 @@ class Program:
     """
 
     def __init__(self, text: str) -> None:
-        self.computations: dict[str, list[Instruction]] = {}  # by name, each with its instructions in order
+        self.computations: dict[str, list[Instruction]] = {}  # name of a computation -> its instructions, in order
         self.entry = ""
         self._read(text)
         self.kernels: list[Kernel] = []  # found by `walk`, in order

@@ -59,7 +59,7 @@ class Shape:
 
     def __init__(self, *treedefs: PyTreeDef) -> None:
         self.lines = 0
-        self.repeated: set[int] = set()  # by address: metadata may have their own equality
+        self.repeated: set[int] = set()  # addresses: metadata may have an equality of their own
         self.has_plain_keys = True  # all keys are strings; other keys may equal the treedef's and still differ
         self.depth = 0
         met: set[int] = set()
@@ -108,7 +108,7 @@ class Source:
         self.looks_at_keys = looks_at_keys  # a dict may have keys of a subclass of str, equal to the treedef's
         self.lines: list[str] = []
         self.leaves: list[str] = []
-        self._texts: list[str] = []  # of the functions that it calls
+        self._texts: list[str] = []  # the texts of the functions that it calls
         self._functions: dict[tuple[str, int], str] = {}
         self._variables = 0
 

@@ -201,9 +201,9 @@ class DictKeys:
 
 intern_lock = threading.RLock()  # for the tables; reentrant, since a garbage collection may call back into here
 known_keys: weakref.WeakValueDictionary[Any, DictKeys] = weakref.WeakValueDictionary()
-_str_keys_by_order: dict[tuple[str, ...], DictKeys] = {}  # by the keys in their given order, sorted or not
+_str_keys_by_order: dict[tuple[str, ...], DictKeys] = {}  # keys in their given order, sorted or not -> the node
 _MOST_ORDERS = 1024
-_MOST_KEYS = 4096  # of a dict that is remembered
+_MOST_KEYS = 4096  # a dict with more keys is not remembered
 
 
 def dict_keys(order: tuple[Any, ...]) -> DictKeys:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 
 _LARGE = 2 << 20
-_COLLAPSE = 25  # of madvise: now, and not when the system finds the time; since Linux 6.1
+_COLLAPSE = 25  # an advice of madvise: merge pages now, not when the system has time; since Linux 6.1
 
 
 def in_large_pages() -> None:

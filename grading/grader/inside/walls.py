@@ -60,12 +60,12 @@ _NEWER = (
 _CLONE_FLAGS = (
     0x7E021000  # any for a new namespace, or for a descriptor whose inode counts the processes of the machine
 )
-_OF_ONE_PROCESS = 128  # of futex: without it, two processes that map one file may wait for each other
-_HUGE_PAGES = 0x40000  # of mmap: there is one pool of them
+_OF_ONE_PROCESS = 128  # a flag of futex; without it, two processes that map one file may wait for each other
+_HUGE_PAGES = 0x40000  # a flag of mmap; all processes share one pool of huge pages
 _CLONE3 = 435
 # What a compiler needs beside these: its driver starts processes, tells by a pipe if one cannot start, and asks how much memory there is.
 _OF_COMPILERS = {"x86_64": (22, 293, 99, 137, 138), "aarch64": (59, 179, 43, 44)}
-_LOCKS = (5, 6, 7, 36, 37, 38, 1024, 1026)  # of fcntl: locks, leases, and who is told of changes in a folder
+_LOCKS = (5, 6, 7, 36, 37, 38, 1024, 1026)  # commands of fcntl: locks, leases, and notifications of changes in a folder
 
 libc = ctypes.CDLL(None, use_errno=True)
 _CAPABILITIES_OF_THIS, _NONE = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()  # what capset takes

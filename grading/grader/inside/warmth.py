@@ -18,7 +18,7 @@ _PROGRAM = """module { func.func public @main() -> tensor<3xf32> {
   %0 = stablehlo.constant dense<1.0> : tensor<3xf32>
   %1 = stablehlo.sine %0 : tensor<3xf32>
   return %1 : tensor<3xf32> } }"""
-_SECONDS = 5.0  # for threads to end
+_SECONDS = 5.0  # threads get this long to end
 
 
 def warm_up() -> None:

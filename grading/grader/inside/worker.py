@@ -34,7 +34,7 @@ from .executables import Executables
 from .imports import Holes, ImageFinder
 from .walls import NEW_PID, call, drop_privileges, enter_namespaces, limit, mount_disk, unmount_disk
 
-Modules = dict[str, Any]  # by name: file, whether it is a package, code
+Modules = dict[str, Any]  # name -> file, whether it is a package, code
 Program = tuple[Any, Any, Any]  # jitkit, what makes plain data of results, what has compiled
 _PROGRAMS = "jitkit.kata.engine.random_programs"  # random ones, of which there are more in grading
 _LONGEST_OUTPUT = 10_000

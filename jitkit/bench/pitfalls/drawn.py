@@ -14,7 +14,7 @@ from ..plotting import Drawing, Theme, bare, in_seconds, signed
 from ..words import times
 from .measured import Result
 
-_MOST_ROWS = 11  # of a slide
+_MOST_ROWS = 11  # a slide has at most this many rows
 _SHOWN = ("lambda", "lengths", "weak-types", "optional-key", "static-changes", "unrolled")  # one a theme
 
 

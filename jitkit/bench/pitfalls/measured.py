@@ -20,7 +20,7 @@ from ..words import duration, quartiles, times, unknown
 from . import BY_NAME, THEMES
 from .pair import CALLS, Counts, Pitfall
 
-_HERE = re.compile(re.escape(str(Path(__file__).parent) + os.sep))  # of no interest in a sentence
+_HERE = re.compile(re.escape(str(Path(__file__).parent) + os.sep))  # this part of a path is left out of sentences
 
 
 class Effort(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-CALLS = 8  # of each program
+CALLS = 8  # each program is called this often
 
 
 class Counts(NamedTuple):

@@ -12,7 +12,7 @@ import jitkit.numpy as jnp
 
 from .pair import CALLS, Counts, Pitfall
 
-LENGTHS = [17, 3, 29, 8, 22, 12, 31, 5]  # of the requests of one afternoon
+LENGTHS = [17, 3, 29, 8, 22, 12, 31, 5]  # the lengths of requests
 assert len(LENGTHS) == CALLS, "one length a call"
 VALUES = np.linspace(-1.0, 2.0, 32, dtype=np.float32)
 ROWS = np.arange(236, 0, -1, dtype=np.float32).reshape(7 * 8 + 3, 4)

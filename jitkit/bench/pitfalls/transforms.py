@@ -159,7 +159,7 @@ def kept_slow() -> Iterator[Any]:
 
 
 def kept_mended() -> Iterator[Any]:
-    program = fitted(through(jax.checkpoint(layer)))  # what goes into each layer
+    program = fitted(through(jax.checkpoint(layer)))  # keeps only the input of each layer
     for _ in range(CALLS):
         yield program(WEIGHTS)
 

@@ -211,7 +211,7 @@ class Error:
         _payload: dict[ErrorEffect, list[Any]],
     ) -> None:
         self._pred = _pred  # whether one was found
-        self._code = _code  # of the check
+        self._code = _code  # effect -> the number of the check that failed
         self._metadata = _metadata  # code -> the tree of the exception
         self._payload = _payload  # the leaves of the exception
 

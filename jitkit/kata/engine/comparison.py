@@ -37,7 +37,7 @@ _TOLERANCE = {
 _INTEGERS = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
 _SCALARS_OF = {"bool": ("bool",), "int": _INTEGERS, "float": ("float64",), "complex": ("complex128",)}
 
-_MOST_NUMBERS = 30  # of an array that is shown whole
+_MOST_NUMBERS = 30  # an array of more numbers is not shown whole
 
 
 class Difference(NamedTuple):
@@ -48,7 +48,7 @@ class Difference(NamedTuple):
     expected: str
     actual: str
     line: tuple[str, int] | None = None
-    frames: tuple[tuple[str, int], ...] = ()  # of an error, from the outermost to where it was raised
+    frames: tuple[tuple[str, int], ...] = ()  # the frames of an error, from the outermost to the one that raised it
 
 
 def first_difference(

@@ -40,8 +40,8 @@ CALLED_LATER = (
 )  # fmt: skip
 
 OF_EVERY_PROGRAM = ("pjit.api", "pjit.dispatch", "runtime.placing", "runtime.foreign_nodes")
-LATE = "jitkit.kata."  # what nothing of jitkit imports: modules of exercises alone
-_HAS_DOCSTRING = 0x4000000  # of Python 3.14
+LATE = "jitkit.kata."  # only checks import the modules below this name, such as `kata.subjects`
+_HAS_DOCSTRING = 0x4000000  # a code flag of Python 3.14
 
 
 class Ahead:
@@ -54,7 +54,7 @@ class Ahead:
 
     def __init__(self, load: Callable[[], None], package: str, spliced: Submission) -> None:
         self.spliced = spliced
-        self.called: dict[int, CodeType] = {}  # by identity: to compare code takes long
+        self.called: dict[int, CodeType] = {}  # id of the code -> code; comparing code objects takes long
         before = sys.getprofile()
         sys.setprofile(self._notice)
         try:

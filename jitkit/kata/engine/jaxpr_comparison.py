@@ -23,7 +23,7 @@ Numbers = dict[Any, int]
 
 _SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 _KIND = re.compile(r"^(bfloat|float|uint|int|complex)(\d.*)")
-_DTYPE = re.compile(r"\bdtype\('?([\w.]+)'?\)")  # as numpy prints one
+_DTYPE = re.compile(r"\bdtype\('?([\w.]+)'?\)")  # a dtype as numpy prints it
 _UNSAID = [["sharding", "None"], ["out_sharding", "None"]]  # parameters that mostly say nothing
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 _MOST_CALLS = 2000
-_MOST_SECONDS = 1.0  # of writing arguments down
+_MOST_SECONDS = 1.0  # writing the arguments down takes at most this long
 _LONGEST_ARGUMENT = 160
 _LONGEST_CALL = 2000
 

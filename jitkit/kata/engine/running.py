@@ -57,9 +57,9 @@ class Job(NamedTuple):
     wanted: tuple[str, ...]
     seed: int = 0
     uses_xla: bool = False
-    seconds: float = 20.0  # for one check, or for the import
+    seconds: float = 20.0  # one check, or the import, may take this long
     is_experiment: bool = False  # `checks` is an experiment, whose `measure` is wanted
-    quick: bool = False  # of an experiment: fewer, smaller
+    quick: bool = False  # whether an experiment measures fewer and smaller things
     climb: Climb | None = None
     executables: str = ""  # the folder where those of programs are kept
     draw: int = 0  # the seed of random programs
@@ -77,8 +77,8 @@ class Outcome(NamedTuple):
     line: tuple[str, int] | None = None
     output: str = ""
     seconds: float = 0.0
-    calls: tuple[Call, ...] = ()  # of the learner's functions, where it was run again to see them
-    misses: str = ""  # what `explain` says of them
+    calls: tuple[Call, ...] = ()  # calls of the learner's functions, if the check was run again to see them
+    misses: str = ""  # what `explain` says about these calls
 
 
 class Call(NamedTuple):

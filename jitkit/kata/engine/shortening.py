@@ -18,7 +18,7 @@ from .fewer_lines import fewer_lines
 from .plain import Plain
 from .running import Job, Outcome
 
-_ROUNDS = 4  # of each kind
+_ROUNDS = 4  # each kind of change is tried in at most this many rounds
 _MOST = 70  # programs of one round
 _SECONDS = 0.7  # shortenings of each kind, after which no new round begins
 

@@ -29,7 +29,7 @@ class CheckResult(NamedTuple):
     seconds: float = 0.0
     value: Plain | None = None
     expected: Plain | None = None
-    call: str = ""  # of the learner's function, with which it failed
+    call: str = ""  # the call of the learner's function that failed
     called: int = 0  # the line where that function begins
     misses: str = ""  # where a count is wrong, what `explain` says of the calls
     program: str = ""  # the random program that shows it, where it is one

@@ -40,7 +40,7 @@ class Place:
         self.root = root
         self.kept = root / KEPT
         self.state = StateFile(self.kept)
-        self._name = ""  # as it was read last
+        self._name = ""  # the name that was read last
 
     @classmethod
     def find(cls, start: pathlib.Path | None = None) -> Place | None:

@@ -20,7 +20,7 @@ from ..engine.toml_table import TomlTable
 _FOLDER = re.compile(r"(\d\d)_\w+")
 _SECTION = re.compile(r"^# === (\d\d) ", re.MULTILINE)
 FIRST_WITH_XLA = "06"
-FIRST_BEHIND = "19"  # of those with a compiler of one's own
+FIRST_BEHIND = "19"  # from this rung on, learners write the compiler, too
 OPENS_BEHIND = "11"  # the last rung that the first of these needs
 
 

@@ -13,7 +13,7 @@ from . import arrays
 from .arrays import Value, Writer
 
 _DEEPEST = 1
-_MOST_LINES = 2  # of a function in a function
+_MOST_LINES = 2  # a function inside of a function has at most this many lines
 
 
 def _is_small(value: Value) -> bool:

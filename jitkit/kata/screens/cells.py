@@ -22,7 +22,7 @@ _STYLE_OF_CODE = {
     "34": "color:#007ec7", "36": "color:#00869b",
 }  # fmt: skip
 
-_COLUMNS = 92  # of text: as many as a notebook has, in a window of 1280 pixels with a side bar
+_COLUMNS = 92  # a notebook has this many columns, in a window of 1280 pixels with a side bar
 
 
 class NotPassed(AssertionError):

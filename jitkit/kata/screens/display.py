@@ -41,7 +41,7 @@ MARKS: dict[Status, tuple[str, str, str]] = {
     Status.STALE: ("○", "changed", "yellow"),
 }
 _CONTEXT = 2  # lines of a text that are shown before the first that differs
-_MOST_LINES = 40  # of one side of a difference; the file has all of it
+_MOST_LINES = 40  # each side of a difference shows at most this many lines; the file has all
 _MOST_OUTPUT = 12  # lines that the learner printed
 _MOST_OF_A_PROGRAM = 20  # lines of a check
 

@@ -41,7 +41,7 @@ from .experiment import draw, measure
 
 _CELLS = "<notebook>"  # the path under which the cells count as a file
 _passed: dict[str, str] = {}  # the exercises that passed in this kernel, as what was written then
-_hints: dict[str, int] = {}  # how many were shown in this kernel, where there is no workspace
+_hints: dict[str, int] = {}  # exercise -> how many hints this kernel has shown, if there is no workspace
 _assessor: list[Assessor] = []
 _raised: dict[int, int] = {}  # the lines at which cells raised, by the cell's number
 

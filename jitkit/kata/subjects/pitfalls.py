@@ -18,7 +18,7 @@ import jitkit.numpy as jnp
 from jitkit.core import Tracer
 from jitkit.tree_util import keystr, tree_flatten_with_path
 
-LEARNERS_DECORATE = True  # what is jitted, and how, is theirs to find (see `kata.engine.splice`)
+LEARNERS_DECORATE = True  # learners decide what is jitted, and how (see `kata.engine.splice`)
 
 # --- a stopwatch that does not lie --------------------------------------------------------------------------------
 

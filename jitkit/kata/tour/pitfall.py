@@ -18,7 +18,7 @@ from ..screens.terminal import Screen, duration
 from . import example as tour_example
 
 TURNS = 20
-_HERE = str(Path(tour_example.__file__).parent) + os.sep  # of no interest in a sentence
+_HERE = str(Path(tour_example.__file__).parent) + os.sep  # this part of a path is left out of sentences
 
 
 class Loop(NamedTuple):
@@ -45,7 +45,7 @@ def measure() -> list[Loop]:
     start_value = jnp.asarray(np.int32(0)).block_until_ready()
     for name, code, run in _LOOPS:
         jitkit.clear_caches()
-        before = {id(miss): miss for miss in explain()}  # by identity, since the oldest may be dropped meanwhile
+        before = {id(miss): miss for miss in explain()}  # id -> miss, since the oldest may be dropped meanwhile
         with stage_log.listen() as events:
             start = time.perf_counter()
             run(start_value, TURNS).block_until_ready()

@@ -24,7 +24,7 @@ from .workspace import Look, Workspace
 
 _SEEDS = 4
 _DRAWS = 64
-_SECONDS = 10.0  # for one check of a learner, who waits
+_SECONDS = 10.0  # a check may take this long, since a learner waits for it
 _OF_PROGRAMS = {False: 0.02, True: 0.06}  # seconds of a processor for random programs, without XLA and with it
 
 

@@ -28,12 +28,12 @@ _NAP = 0.02
 class Progress:
     """What is known about one exercise."""
 
-    passed: str = ""  # the fingerprint of what passed, last
-    failed: str = ""  # of what failed, last
-    suspect: str = ""  # of what passed, and made another exercise fail
+    passed: str = ""  # the fingerprint of the function that passed last
+    failed: str = ""  # the fingerprint of the function that failed last
+    suspect: str = ""  # the fingerprint of a function that passed, and made another exercise fail
     ground: str = ""  # the fingerprints, by id, of all that ran when it did: `01.1=... 01.2=...`
     blame: str = ""  # which one failed, and how
-    passes: int = 0  # how often it passed: the seed of its checks
+    passes: int = 0  # how often it passed; this number is the seed of its checks
     drawn: int = 0  # verdicts that no random program decided: the seed of these
     found: bool = False  # whether one of them decided the last verdict
     hints: int = 0

@@ -140,7 +140,7 @@ def is_call_of_ours(error: TypeError) -> bool:
 
 def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
     """Name each input as the user's function does; empty for inputs that it does not see."""
-    places = [object() for _ in range(in_tree.num_leaves)]  # by address: static values may be anything
+    places = [object() for _ in range(in_tree.num_leaves)]  # compared by address: static values may be anything
     args = body.view(*skeleton(in_tree, places))
     names = api_util.argument_names(body.user, Arguments(args, {}, (), len(args)))
     name_of_input = {id(leaf): name for leaf, name in zip(tree_leaves(args), names, strict=True)}

@@ -164,7 +164,7 @@ def write_while(
 def _asked_in_body(*args: Any, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int) -> list[Any]:
     """Return the same loop, with the condition's result first in the carry."""
     cond_consts, body_consts, carry = split_list(args, [cond_nconsts, body_nconsts])
-    axes = range(cond_jaxpr.out_avals[0].ndim)  # of a batch of loops, each with its own condition
+    axes = range(cond_jaxpr.out_avals[0].ndim)  # the batch axes, if each element has its own condition
 
     def goes_on(state: list[Any]) -> Any:
         return reduce_or(state[0], axes) if axes else state[0]

@@ -278,7 +278,7 @@ def overlap_and_add(x: Any, step: int) -> Any:
     """
     *batch, count, size = x.shape
     x = x.reshape((math.prod(batch), count, size))
-    steps = 1 + (size - 1) // step  # in a segment
+    steps = 1 + (size - 1) // step  # the number of steps in a segment
     x = pad(x, ((0, 0), (0, 0), (0, steps * step - size)))
     x = x.reshape((math.prod(batch), count, steps, step)).transpose((0, 2, 1, 3))
     x = pad(x, ((0, 0), (0, 0), (0, count), (0, 0)))  # so that each row is one step behind the one before
